@@ -1,0 +1,39 @@
+# Two commands for a newcomer: `make demo` and `make test`. Each sets itself up in .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test test-full lint types bench clean
+
+demo: .venv/demo.stamp
+	$(BIN)/python -m evenrank.sample.demo demo
+
+test: .venv/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -m "not slow"
+
+test-full: .venv/dev.stamp
+	$(BIN)/python -m pytest
+
+bench: .venv/bench.stamp
+	$(BIN)/python benchmarks/runs.py
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/demo.stamp: .venv/bin/python pyproject.toml constraints.txt
+	$(INSTALL) -e '.[demo]'
+	touch $@
+
+.venv/dev.stamp: .venv/bin/python pyproject.toml constraints.txt
+	$(INSTALL) -e '.[dev]'
+	touch $@
+
+.venv/bench.stamp: .venv/bin/python pyproject.toml constraints.txt
+	$(INSTALL) -e '.[benchmarks]'
+	touch $@
+
+clean:
+	rm -rf .venv demo
