@@ -1,0 +1,77 @@
+"""evenrank: how even-handed is a ranked list?
+
+Everything is loaded on first use, so that ``import evenrank`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "DataError": "errors",
+    "DiversityQrels": "data.diversity",
+    "DocumentTable": "data.tables",
+    "EvenrankError": "errors",
+    "EvenrankWarning": "errors",
+    "Measure": "measures",
+    "MissingEvidenceError": "errors",
+    "MissingExtraError": "errors",
+    "ParameterError": "errors",
+    "Qrels": "data.qrels",
+    "QueryTable": "data.tables",
+    "Run": "data.run",
+    "RunSet": "data.runset",
+    "Scores": "scores",
+    "all_measures": "measures",
+    "evaluate": "evaluation",
+    "parse_measure": "measures",
+    "parse_measures": "measures",
+    "read_documents": "io",
+    "read_qrels": "io",
+    "read_run": "io",
+    "write_qrels": "io",
+    "write_run": "io",
+}
+
+__all__ = ["__version__", *sorted(_HOME)]
+
+if TYPE_CHECKING:
+    from evenrank.data.diversity import DiversityQrels as DiversityQrels
+    from evenrank.data.qrels import Qrels as Qrels
+    from evenrank.data.run import Run as Run
+    from evenrank.data.runset import RunSet as RunSet
+    from evenrank.data.tables import DocumentTable as DocumentTable
+    from evenrank.data.tables import QueryTable as QueryTable
+    from evenrank.errors import DataError as DataError
+    from evenrank.errors import EvenrankError as EvenrankError
+    from evenrank.errors import EvenrankWarning as EvenrankWarning
+    from evenrank.errors import MissingEvidenceError as MissingEvidenceError
+    from evenrank.errors import MissingExtraError as MissingExtraError
+    from evenrank.errors import ParameterError as ParameterError
+    from evenrank.evaluation import evaluate as evaluate
+    from evenrank.io import read_documents as read_documents
+    from evenrank.io import read_qrels as read_qrels
+    from evenrank.io import read_run as read_run
+    from evenrank.io import write_qrels as write_qrels
+    from evenrank.io import write_run as write_run
+    from evenrank.measures import Measure as Measure
+    from evenrank.measures import all_measures as all_measures
+    from evenrank.measures import parse_measure as parse_measure
+    from evenrank.measures import parse_measures as parse_measures
+    from evenrank.scores import Scores as Scores
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'evenrank' has no attribute {name!r}")
+    value = getattr(import_module(f"evenrank.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

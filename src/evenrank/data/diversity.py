@@ -1,0 +1,232 @@
+"""Relevance judgements by intent (subtopic)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenrank.data.gathered import Array, Documents, Gathered, Pairs, Sparse
+from evenrank.data.lookup import PairIndex
+from evenrank.data.qrels import Qrels, fingerprint_columns, rows_of_queries
+from evenrank.data.run import encode_queries, ragged_rows
+from evenrank.data.strings import Int64s, Selection, as_strings, encode_first_seen, positions, take
+from evenrank.errors import DataError, Problem
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DiversityQrels:
+    """Judgements by intent: ``topic intent document grade``. A query knows its own intents only.
+
+    Documents of a query stand by id, descending; ``grades`` has one entry for each judged intent.
+    Every intent of a query is equally likely unless ``probabilities`` (one number for each row of
+    ``intent_ids``) says otherwise.
+    """
+
+    query_ids: tuple[str, ...]
+    offsets: Int64s  # (Q + 1,) into documents
+    doc_ids: pa.LargeStringArray  # (J,)
+    grades: Sparse  # (J, most intents of a query)
+    intent_ids: tuple[tuple[str, ...], ...]  # the intents of each query, in order of appearance
+    probabilities: npt.NDArray[np.float64]  # (Q, most intents), 0 where there is no intent
+    source: str | None = None
+
+    name = "intents"
+
+    @classmethod
+    def build(
+        cls,
+        queries: Any,
+        intents: Sequence[str],
+        documents: Any,
+        grades: Any,
+        *,
+        probabilities: Mapping[str, Mapping[str, float]] | None = None,
+        source: str | None = None,
+    ) -> DiversityQrels:
+        codes, query_ids = encode_queries(queries)
+        doc_ids = as_strings(documents)
+        values = np.asarray(grades, dtype=np.float64)
+        intent_codes, intent_names = encode_first_seen(intents)
+        # the place of an intent among the intents of its own query, by first appearance
+        pair = codes.astype(np.int64) * max(1, len(intent_names)) + intent_codes
+        distinct, first_row, back = np.unique(pair, return_index=True, return_inverse=True)
+        owner = distinct // max(1, len(intent_names))
+        by_query = np.lexsort((first_row, owner))
+        place = np.empty(len(distinct), dtype=np.int64)
+        place[by_query] = np.arange(len(distinct)) - np.searchsorted(owner[by_query], owner[by_query])
+        places = place[back]
+        table = pa.table({"query": codes, "document": doc_ids, "place": places})
+        order = pc.sort_indices(
+            table, sort_keys=[("query", "ascending"), ("document", "descending"), ("place", "ascending")]
+        ).to_numpy()
+        codes, places, values, doc_ids = codes[order], places[order], values[order], take(doc_ids, order)
+        fresh = np.ones(len(codes), dtype=bool)  # the first row of a (query, document)
+        if len(codes) > 1:
+            same_document = pc.equal(doc_ids.slice(1), doc_ids.slice(0, len(doc_ids) - 1)).to_numpy(
+                zero_copy_only=False
+            )
+            fresh[1:] = (codes[1:] != codes[:-1]) | ~same_document
+            twice = np.flatnonzero(~fresh[1:] & (places[1:] == places[:-1])) + 1
+            if len(twice):
+                lines = sorted((int(order[row]) + 1, int(row)) for row in twice)
+                raise DataError.listing(
+                    source or "qrels",
+                    [
+                        Problem(
+                            line,
+                            f"document {doc_ids[row].as_py()!r} is judged twice for an intent of {query!r}",
+                        )
+                        for line, row in lines[:21]
+                        for query in [query_ids[codes[row]]]
+                    ],
+                )
+        heads = np.flatnonzero(fresh)
+        width = int(place.max(initial=-1)) + 1
+        sparse = Sparse(np.append(heads, len(codes)).astype(np.int64), places, values, max(1, width))
+        offsets = np.searchsorted(codes[heads], np.arange(len(query_ids) + 1)).astype(np.int64)
+        names: list[list[str]] = [[] for _ in query_ids]
+        for query, intent in zip(
+            owner[by_query].tolist(), (distinct[by_query] % max(1, len(intent_names))).tolist(), strict=True
+        ):
+            names[query].append(intent_names[intent])
+        chances = _intent_probabilities(query_ids, names, probabilities, max(1, width))
+        return cls(
+            query_ids, offsets, take(doc_ids, heads), sparse, tuple(map(tuple, names)), chances, source
+        )
+
+    @cached_property
+    def query_positions(self) -> dict[str, int]:
+        return positions(self.query_ids)
+
+    @cached_property
+    def _index(self) -> PairIndex:
+        codes = np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets))
+        return PairIndex(codes, self.doc_ids)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return fingerprint_columns(
+            self.query_ids,
+            self.offsets,
+            self.doc_ids,
+            self.grades.offsets,
+            self.grades.places,
+            self.grades.values,
+            self.probabilities,
+        )
+
+    @property
+    def max_grade(self) -> int:
+        return int(self.grades.values.max(initial=0))
+
+    def __len__(self) -> int:
+        return len(self.query_ids)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.query_ids)
+
+    def __contains__(self, query: object) -> bool:
+        return query in self.query_positions
+
+    def __repr__(self) -> str:
+        judgements = f"{len(self.grades.values):,} judgements"
+        return f"<DiversityQrels: {len(self):,} queries, {judgements}, up to {self.grades.width} intents>"
+
+    def codes_of(self, query_ids: Sequence[str]) -> Int64s:
+        return np.array([self.query_positions.get(query, -1) for query in query_ids], dtype=np.int64)
+
+    def to_dict(self) -> dict[str, dict[str, dict[str, int]]]:
+        """``{query: {intent: {document: grade}}}``."""
+        out: dict[str, dict[str, dict[str, int]]] = {}
+        ids = self.doc_ids.to_pylist()
+        for position, query in enumerate(self.query_ids):
+            table: dict[str, dict[str, int]] = {intent: {} for intent in self.intent_ids[position]}
+            for document in range(int(self.offsets[position]), int(self.offsets[position + 1])):
+                for entry in range(
+                    int(self.grades.offsets[document]), int(self.grades.offsets[document + 1])
+                ):
+                    intent = self.intent_ids[position][int(self.grades.places[entry])]
+                    table[intent][ids[document]] = int(self.grades.values[entry])
+            out[query] = table
+        return out
+
+    def graded(self) -> Qrels:
+        """The judgements without intents: a document's best grade over them."""
+        rows = np.repeat(np.arange(len(self.doc_ids)), np.diff(self.grades.offsets))
+        best = np.full(len(self.doc_ids), np.iinfo(np.int64).min)
+        np.maximum.at(best, rows, self.grades.values.astype(np.int64))
+        queries = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        return Qrels.build([self.query_ids[q] for q in queries], self.doc_ids, best, source=self.source)
+
+    def gather(self, pairs: Pairs) -> Gathered:
+        """Grades by intent of the pairs; an unjudged document has none."""
+        rows = self._index.locate(
+            self.codes_of(pairs.query_ids)[pairs.query_codes], pairs.doc_ids, pairs.doc_hashes
+        )
+        known = rows >= 0
+        return Gathered({"": _sparse_rows(self.grades, rows)}, known)
+
+    def gather_queries(self, query_ids: Sequence[str]) -> Mapping[str, Array]:
+        codes = self.codes_of(query_ids)
+        chances = np.where((codes >= 0)[:, None], self.probabilities[codes], 0.0)
+        counts = np.array([len(names) for names in self.intent_ids] or [0])
+        exists = np.arange(self.grades.width) < np.where(codes >= 0, counts[codes], 0)[:, None]
+        return {
+            "judged": codes >= 0,
+            "probability": chances,
+            "exists": exists,
+            "max_grade": np.full(len(codes), self.max_grade),
+        }
+
+    def judged(self, query_ids: Sequence[str]) -> Documents:
+        rows, offsets = rows_of_queries(self.offsets, self.codes_of(query_ids))
+        return Documents(
+            Selection(self.doc_ids, rows), offsets, columns={"intents": _sparse_rows(self.grades, rows)}
+        )
+
+
+def _intent_probabilities(
+    query_ids: Sequence[str],
+    intents: Sequence[Sequence[str]],
+    given: Mapping[str, Mapping[str, float]] | None,
+    width: int,
+) -> npt.NDArray[np.float64]:
+    chances = np.zeros((len(query_ids), width))
+    for row, (query, names) in enumerate(zip(query_ids, intents, strict=True)):
+        if given is None or query not in given:
+            chances[row, : len(names)] = 1 / len(names)
+            continue
+        unknown = sorted(set(given[query]) - set(names))
+        values = np.array([given[query].get(name, 0.0) for name in names], dtype=float)
+        total = float(sum(given[query].values()))
+        if unknown or (values < 0).any() or abs(total - 1) > 1e-6:
+            detail = (
+                f"intents {unknown} are not judged"
+                if unknown
+                else f"they must be >= 0 and sum to 1, got {dict(given[query])}"
+            )
+            raise DataError(f"intent probabilities of query {query!r}: {detail}")
+        chances[row, : len(names)] = values
+    return chances
+
+
+def _sparse_rows(sparse: Sparse, rows: Int64s) -> Sparse:
+    """The given rows as a new sparse column; -1 is an empty row."""
+    safe = np.maximum(rows, 0)
+    if len(sparse) == 0:
+        return Sparse(np.zeros(len(rows) + 1, np.int64), sparse.places[:0], sparse.values[:0], sparse.width)
+    lengths = np.where(rows >= 0, sparse.offsets[safe + 1] - sparse.offsets[safe], 0)
+    entries = ragged_rows(sparse.offsets[safe], lengths)
+    return Sparse(
+        np.concatenate([[0], np.cumsum(lengths)]),
+        sparse.places[entries],
+        sparse.values[entries],
+        sparse.width,
+    )

@@ -1,0 +1,93 @@
+"""What a source of evidence answers when it is asked about (query, document) pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from evenrank.data.strings import Int64s, Selection, UInt64s
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """Rows of few non-zeros over ``width`` places: row ``r`` holds ``places[offsets[r]:offsets[r+1]]``.
+
+    It becomes dense only for the rows that a kernel asks for.
+    """
+
+    offsets: Int64s  # (R + 1,)
+    places: Int64s  # (M,)
+    values: npt.NDArray[np.float64]  # (M,)
+    width: int
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def dense(self, rows: Int64s) -> npt.NDArray[np.float64]:
+        """``rows.shape + (width,)``; a row of -1 is all zero."""
+        flat = rows.ravel()
+        out = np.zeros((len(flat), self.width))
+        there = np.flatnonzero(flat >= 0)
+        starts = self.offsets[flat[there]]
+        lengths = self.offsets[flat[there] + 1] - starts
+        ends = np.cumsum(lengths)
+        entries = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
+        out[np.repeat(there, lengths), self.places[entries]] = self.values[entries]
+        return out.reshape(*rows.shape, self.width)
+
+
+Column = Array | Sparse
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """(query, document) pairs to ask about: ``doc_ids[p]`` for query ``query_ids[query_codes[p]]``."""
+
+    query_ids: Sequence[str]  # (Q,)
+    query_codes: Int64s  # (P,)
+    doc_ids: Selection  # (P,)
+    doc_hashes: UInt64s  # (P,)
+
+    def __len__(self) -> int:
+        return len(self.query_codes)
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Evidence for pairs: columns of ``P`` rows (the name "" is the evidence itself), and what is known."""
+
+    columns: Mapping[str, Column]
+    known: npt.NDArray[np.bool_]  # (P,)
+
+
+@dataclass(frozen=True)
+class Documents:
+    """A set of documents for every query, or one set for all of them (``shared``)."""
+
+    doc_ids: Selection  # (M,)
+    offsets: Int64s  # (Q + 1,), or (2,) when shared
+    shared: bool = False
+    columns: Mapping[str, Column] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Evidence(Protocol):
+    """Anything that knows something about documents. It never sees a rank."""
+
+    @property
+    def name(self) -> str: ...
+
+    def gather(self, pairs: Pairs) -> Gathered: ...
+
+    def gather_queries(self, query_ids: Sequence[str]) -> Mapping[str, Array]:
+        """What belongs to a query: arrays of Q rows, by column name."""
+        ...
+
+    @property
+    def fingerprint(self) -> str: ...

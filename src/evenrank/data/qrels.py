@@ -1,0 +1,167 @@
+"""Graded relevance judgements."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenrank.data.gathered import Array, Documents, Gathered, Pairs
+from evenrank.data.lookup import PairIndex
+from evenrank.data.run import encode_queries, ragged_rows
+from evenrank.data.strings import Int64s, Selection, as_strings, positions, take
+from evenrank.errors import DataError, Problem
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Qrels:
+    """Graded judgements in columns: by query, then grade descending, then document id descending.
+
+    >>> qrels = Qrels.build(["q1", "q1"], ["a", "b"], [0, 3])
+    >>> qrels.to_dict()
+    {'q1': {'b': 3, 'a': 0}}
+    """
+
+    query_ids: tuple[str, ...]
+    offsets: Int64s  # (Q + 1,)
+    doc_ids: pa.LargeStringArray  # (J,)
+    grades: npt.NDArray[np.int64]  # (J,)
+    source: str | None = None
+
+    name = "relevance"
+
+    @classmethod
+    def build(cls, queries: Any, documents: Any, grades: Any, *, source: str | None = None) -> Qrels:
+        """From three columns of equal length, in any order."""
+        codes, query_ids = encode_queries(queries)
+        doc_ids = as_strings(documents)
+        given = np.asarray(grades)
+        if given.dtype.kind == "f" and (given != np.floor(given)).any():
+            raise DataError(f"{source or 'qrels'}: grades are whole numbers, got a fraction or NaN")
+        values = given.astype(np.int64)
+        order = pc.sort_indices(
+            pa.table({"query": codes, "grade": values, "document": doc_ids}),
+            sort_keys=[("query", "ascending"), ("grade", "descending"), ("document", "descending")],
+        ).to_numpy()
+        twice = repeated_pairs(codes, doc_ids)
+        if len(twice):
+            raise DataError.listing(
+                source or "qrels",
+                [
+                    Problem(row + 1, f"document {doc_ids[row].as_py()!r} is judged twice for query {query!r}")
+                    for row in twice[:21].tolist()
+                    for query in [query_ids[codes[row]]]
+                ],
+            )
+        offsets = np.searchsorted(codes[order], np.arange(len(query_ids) + 1)).astype(np.int64)
+        return cls(query_ids, offsets, take(doc_ids, order), values[order], source)
+
+    @cached_property
+    def query_positions(self) -> dict[str, int]:
+        return positions(self.query_ids)
+
+    @cached_property
+    def max_grade(self) -> int:
+        return int(self.grades.max(initial=0))
+
+    @cached_property
+    def _index(self) -> PairIndex:
+        codes = np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets))
+        return PairIndex(codes, self.doc_ids)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return fingerprint_columns(self.query_ids, self.offsets, self.doc_ids, self.grades)
+
+    def __len__(self) -> int:
+        return len(self.query_ids)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.query_ids)
+
+    def __contains__(self, query: object) -> bool:
+        return query in self.query_positions
+
+    def __repr__(self) -> str:
+        return (
+            f"<Qrels: {len(self):,} queries, {len(self.doc_ids):,} judgements, grades up to {self.max_grade}>"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Qrels):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_dict(self) -> dict[str, dict[str, int]]:
+        ids, grades = self.doc_ids.to_pylist(), self.grades.tolist()
+        spans = zip(self.query_ids, self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True)
+        return {query: dict(zip(ids[a:b], grades[a:b], strict=True)) for query, a, b in spans}
+
+    def codes_of(self, query_ids: Sequence[str]) -> Int64s:
+        """The position of each query here, -1 where it is not judged."""
+        if query_ids == self.query_ids:
+            return np.arange(len(self.query_ids))
+        return np.array([self.query_positions.get(query, -1) for query in query_ids], dtype=np.int64)
+
+    def gather(self, pairs: Pairs) -> Gathered:
+        """Grades of the pairs; an unjudged document has grade 0 and is not known."""
+        rows = self._index.locate(
+            self.codes_of(pairs.query_ids)[pairs.query_codes], pairs.doc_ids, pairs.doc_hashes
+        )
+        known = rows >= 0
+        grades = np.zeros(len(pairs))
+        grades[known] = self.grades[rows[known]]
+        return Gathered({"": grades}, known)
+
+    def gather_queries(self, query_ids: Sequence[str]) -> Mapping[str, Array]:
+        codes = self.codes_of(query_ids)
+        return {"judged": codes >= 0, "max_grade": np.full(len(codes), self.max_grade)}
+
+    def judged(self, query_ids: Sequence[str]) -> Documents:
+        """Every judged document of the queries, best grade first."""
+        rows, offsets = rows_of_queries(self.offsets, self.codes_of(query_ids))
+        grades = self.grades[rows].astype(np.float64)
+        return Documents(Selection(self.doc_ids, rows), offsets, columns={"relevance": grades})
+
+
+def rows_of_queries(offsets: Int64s, codes: Int64s) -> tuple[Int64s, Int64s]:
+    """The rows of these queries one after another, and where each begins; -1 is a query without rows."""
+    if len(offsets) < 2:
+        return np.empty(0, np.int64), np.zeros(len(codes) + 1, np.int64)
+    lengths = np.where(codes >= 0, np.diff(offsets)[codes], 0)
+    rows = ragged_rows(offsets[:-1][codes], lengths)
+    return rows, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def repeated_pairs(codes: npt.NDArray[Any], doc_ids: pa.LargeStringArray) -> Int64s:
+    """Rows whose (query, document) stands earlier."""
+    order = pc.sort_indices(
+        pa.table({"query": codes, "document": doc_ids}),
+        sort_keys=[("query", "ascending"), ("document", "ascending")],
+    ).to_numpy()
+    sorted_codes, sorted_ids = codes[order], take(doc_ids, order)
+    if len(order) < 2:
+        return np.empty(0, np.int64)
+    same = pc.equal(sorted_ids.slice(1), sorted_ids.slice(0, len(order) - 1)).to_numpy(zero_copy_only=False)
+    same = same & (sorted_codes[1:] == sorted_codes[:-1])
+    return np.sort(np.maximum(order[1:][same], order[:-1][same])).astype(np.int64)
+
+
+def fingerprint_columns(
+    query_ids: Sequence[str], offsets: Int64s, doc_ids: pa.LargeStringArray, *columns: Array
+) -> str:
+    digest = hashlib.sha256()
+    for identifier in (*query_ids, *doc_ids.to_pylist()):
+        digest.update(identifier.encode() + b"\0")
+    for column in (offsets, *columns):
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,331 @@
+"""A run: for every query one ranked list of documents."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenrank.data.strings import Int64s, UInt64s, as_strings, hash_strings, offsets_of, positions, take
+from evenrank.errors import PROBLEMS_SHOWN, DataError, ParameterError, Problem
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+Ties = Literal["trec", "file"]
+TIE_RULES: tuple[Ties, ...] = ("trec", "file")
+
+_ROWS_AT_ONCE = 1 << 18
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run:
+    """Ranked lists, one a query, in columns. Position is rank: nobody sorts again.
+
+    The list of query ``q`` is ``doc_ids[offsets[q]:offsets[q + 1]]``, best first. Order is by score,
+    descending; equal scores by document id, descending (``ties="trec"``), or in order of appearance
+    (``ties="file"``).
+
+    >>> run = Run.build(["q1", "q1"], ["a", "b"], [1.0, 2.0])
+    >>> run.documents("q1")
+    ['b', 'a']
+    """
+
+    query_ids: tuple[str, ...]
+    offsets: Int64s  # (Q + 1,)
+    doc_ids: pa.LargeStringArray  # (N,)
+    scores: npt.NDArray[np.float64]  # (N,)
+    name: str = "run"
+    ties: Ties = "trec"
+    source: str | None = None
+    doc_hashes: UInt64s = field(default_factory=lambda: np.empty(0, np.uint64))  # (N,)
+
+    def __post_init__(self) -> None:
+        if len(self.doc_hashes) != len(self.doc_ids):
+            object.__setattr__(self, "doc_hashes", hash_strings(self.doc_ids))
+        for column in (self.offsets, self.scores, self.doc_hashes):
+            column.flags.writeable = False
+
+    @classmethod
+    def build(
+        cls,
+        queries: Any,
+        documents: Any,
+        scores: Any,
+        *,
+        name: str = "run",
+        ties: Ties = "trec",
+        source: str | None = None,
+    ) -> Run:
+        """From three columns of equal length, in any order.
+
+        ``queries`` is a sequence of strings or an Arrow dictionary array. Rows that cannot be used
+        raise a ``DataError`` whose problems carry 1-based row numbers.
+        """
+        check_ties(ties)
+        codes, query_ids = encode_queries(queries)
+        doc_ids = as_strings(documents)
+        values = np.asarray(scores, dtype=np.float64)
+        if not len(codes) == len(doc_ids) == len(values):
+            raise DataError(
+                "columns of different length: "
+                f"{len(codes)} queries, {len(doc_ids)} documents, {len(values)} scores"
+            )
+        problems = [
+            Problem(int(row) + 1, f"score {values[row]!r} is not finite")
+            for row in np.flatnonzero(~np.isfinite(values))[:21]
+        ]
+        if problems:
+            raise DataError.listing(source or name, problems)
+        hashes = hash_strings(doc_ids)
+        order = _rank_order(codes, values, doc_ids, ties)
+        if order is not None:
+            codes, values, hashes = codes[order], values[order], hashes[order]
+            doc_ids = take(doc_ids, order)
+        bounds = np.arange(len(query_ids) + 1, dtype=codes.dtype)  # another type would copy the codes
+        offsets = np.searchsorted(codes, bounds).astype(np.int64)
+        repeated = _repeated_rows(offsets, doc_ids, hashes)
+        if repeated:
+            rows = [(row if order is None else int(order[row]), row) for row in repeated]
+            raise DataError.listing(
+                source or name,
+                [
+                    Problem(
+                        line + 1,
+                        f"document {doc_ids[row].as_py()!r} is twice in query {query_ids[codes[row]]!r}",
+                    )
+                    for line, row in sorted(rows)[:21]
+                ],
+            )
+        return cls(query_ids, offsets, doc_ids, values, name, ties, source, hashes)
+
+    @cached_property
+    def lengths(self) -> Int64s:
+        return np.diff(self.offsets)
+
+    @cached_property
+    def query_positions(self) -> dict[str, int]:
+        return positions(self.query_ids)
+
+    @property
+    def depth(self) -> int:
+        """The length of the longest list."""
+        return int(self.lengths.max(initial=0))
+
+    def __len__(self) -> int:
+        return len(self.query_ids)
+
+    def __contains__(self, query: object) -> bool:
+        return query in self.query_positions
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.query_ids)
+
+    def __repr__(self) -> str:
+        size = f"{len(self):,} queries, {len(self.doc_ids):,} documents"
+        return f"<Run {self.name!r}: {size}, depth {self.depth:,}>"
+
+    def __eq__(self, other: object) -> bool:
+        """Same lists and scores for the same queries, whatever the name and the order of queries."""
+        if not isinstance(other, Run):
+            return NotImplemented
+        if len(self) != len(other) or set(self.query_ids) != set(other.query_ids):
+            return False
+        other = other.select(self.query_ids)
+        return (
+            np.array_equal(self.offsets, other.offsets)
+            and np.array_equal(self.scores, other.scores)
+            and self.doc_ids.equals(other.doc_ids)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def documents(self, query: str) -> list[str]:
+        """The ranked list of one query."""
+        begin, end = self._span(query)
+        ids: list[str] = self.doc_ids.slice(begin, end - begin).to_pylist()
+        return ids
+
+    def _span(self, query: str) -> tuple[int, int]:
+        position = self.query_positions.get(query)
+        if position is None:
+            raise KeyError(f"query {query!r} is not in run {self.name!r}")
+        return int(self.offsets[position]), int(self.offsets[position + 1])
+
+    def select(self, queries: Sequence[str]) -> Run:
+        """Only these queries, in this order; those that the run lacks are left out."""
+        kept = [query for query in dict.fromkeys(queries) if query in self.query_positions]
+        spots = np.array([self.query_positions[query] for query in kept], dtype=np.int64)
+        lengths = self.lengths[spots]
+        return self._rows(tuple(kept), spots, lengths)
+
+    def head(self, depth: int) -> Run:
+        """Every list cut to its first ``depth`` documents."""
+        if depth < 1:
+            raise ParameterError(f"depth must be at least 1, got {depth}")
+        return self._rows(self.query_ids, np.arange(len(self)), np.minimum(self.lengths, depth))
+
+    def _rows(self, query_ids: tuple[str, ...], spots: Int64s, lengths: Int64s) -> Run:
+        rows = ragged_rows(self.offsets[:-1][spots], lengths)
+        return replace(
+            self,
+            query_ids=query_ids,
+            offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            doc_ids=take(self.doc_ids, rows),
+            scores=self.scores[rows],
+            doc_hashes=self.doc_hashes[rows],
+        )
+
+    def renamed(self, name: str) -> Run:
+        return replace(self, name=name)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the lists themselves, the same whatever file or object they came from."""
+        digest = hashlib.sha256(self.ties.encode())
+        for query in self.query_ids:
+            digest.update(query.encode() + b"\0")
+        digest.update(self.offsets.astype("<i8").tobytes())
+        digest.update(self.scores.astype("<f8").tobytes())
+        offsets = offsets_of(self.doc_ids)
+        digest.update((offsets - offsets[0]).astype("<i8").tobytes())
+        buffer = self.doc_ids.buffers()[2]
+        if buffer is not None:
+            digest.update(memoryview(buffer)[int(offsets[0]) : int(offsets[-1])])
+        return digest.hexdigest()
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """``{query: {document: score}}`` in rank order."""
+        return {
+            query: dict(
+                zip(
+                    self.documents(query),
+                    self.scores[self.offsets[i] : self.offsets[i + 1]].tolist(),
+                    strict=True,
+                )
+            )
+            for i, query in enumerate(self.query_ids)
+        }
+
+    def to_arrow(self) -> pa.Table:
+        """Columns ``query``, ``document``, ``rank``, ``score``."""
+        ranks = np.arange(len(self.doc_ids)) - np.repeat(self.offsets[:-1], self.lengths) + 1
+        queries = as_strings(self.query_ids).take(pa.array(np.repeat(np.arange(len(self)), self.lengths)))
+        return pa.table({"query": queries, "document": self.doc_ids, "rank": ranks, "score": self.scores})
+
+    def to_polars(self) -> polars.DataFrame:
+        import polars
+
+        frame = polars.from_arrow(self.to_arrow())
+        return frame if isinstance(frame, polars.DataFrame) else frame.to_frame()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        frame: pandas.DataFrame = self.to_arrow().to_pandas()
+        return frame
+
+
+def check_ties(ties: str) -> None:
+    if ties not in TIE_RULES:
+        raise ParameterError(f"ties must be one of {', '.join(TIE_RULES)}, got {ties!r}")
+
+
+def encode_queries(queries: Any) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+    """Codes in order of first appearance, and the query ids."""
+    if isinstance(queries, pa.ChunkedArray):
+        queries = (
+            pa.concat_arrays(queries.unify_dictionaries().chunks)
+            if queries.num_chunks
+            else pa.array([], pa.string())
+        )
+    if not isinstance(queries, pa.DictionaryArray):
+        queries = as_strings(queries).dictionary_encode()
+    codes = queries.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+    return codes, tuple(queries.dictionary.to_pylist())
+
+
+def ragged_rows(starts: Int64s, lengths: Int64s) -> Int64s:
+    """``starts[0] .. starts[0] + lengths[0] - 1, starts[1] ..`` as one array."""
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if len(ends) else 0
+    rows: Int64s = np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
+    return rows
+
+
+def _falls(codes: npt.NDArray[np.int32], scores: npt.NDArray[np.float64]) -> bool:
+    """Whether queries come one after another and no score rises within one."""
+    before, after = codes[:-1], codes[1:]
+    if (after < before).any():
+        return False
+    return not ((scores[1:] > scores[:-1]) & (after == before)).any()
+
+
+def _rank_order(
+    codes: npt.NDArray[np.int32], scores: npt.NDArray[np.float64], doc_ids: pa.LargeStringArray, ties: Ties
+) -> Int64s | None:
+    """The rows in final order, or None where they are in it already."""
+    if _falls(codes, scores):
+        order = None
+    else:
+        order = np.lexsort((-scores, codes))  # stable, so equal scores keep the order of the file
+        codes, scores = codes[order], scores[order]
+    inside = codes[1:] == codes[:-1]  # a row and the next one belong to the same query
+    if ties == "file":
+        return order
+    tied = inside & (scores[1:] == scores[:-1])
+    if not tied.any():
+        return order
+    if order is None:
+        order = np.arange(len(codes), dtype=np.int64)
+    member = np.zeros(len(codes), dtype=bool)
+    member[1:] |= tied
+    member[:-1] |= tied
+    places = np.flatnonzero(member)
+    begins = np.ones(len(places), dtype=bool)
+    begins[1:] = ~tied[places[1:] - 1]
+    group = np.cumsum(begins)  # one number for each block of equal scores
+    table = pa.table({"group": group, "document": take(doc_ids, order[places])})
+    by_id = pc.sort_indices(table, sort_keys=[("group", "ascending"), ("document", "descending")]).to_numpy()
+    order[places] = order[places[by_id]]
+    return order
+
+
+def _repeated_rows(offsets: Int64s, doc_ids: pa.LargeStringArray, hashes: UInt64s) -> list[int]:
+    """Rows whose document stands earlier in the same list. Hashes find them, ids confirm them."""
+    suspects: list[int] = []
+    queries = len(offsets) - 1
+    first = 0
+    while first < queries:
+        # as many lists as make a block that stays in the cache, side by side as rows of a matrix
+        last = int(np.searchsorted(offsets, offsets[first] + _ROWS_AT_ONCE, side="right")) - 1
+        last = min(max(last, first + 1), queries)
+        lengths = np.diff(offsets[first : last + 1])  # (q,)
+        width = int(lengths.max())
+        if len(lengths) * width > 4 * _ROWS_AT_ONCE and last - first > 1:
+            last = first + max(1, _ROWS_AT_ONCE // width)
+            lengths = np.diff(offsets[first : last + 1])
+        block = np.full((last - first, width), np.iinfo(np.uint64).max, dtype=np.uint64)  # (q, width)
+        inside = np.arange(width) < lengths[:, None]  # (q, width)
+        block[inside] = hashes[offsets[first] : offsets[last]]
+        block.sort(axis=1)
+        twice = (block[:, 1:] == block[:, :-1]) & inside[:, 1:]
+        suspects += [first + query for query in np.flatnonzero(twice.any(axis=1)).tolist()]
+        first = last
+    rows: list[int] = []
+    for query in suspects:
+        begin, end = int(offsets[query]), int(offsets[query + 1])
+        seen: set[str] = set()
+        for row, document in enumerate(doc_ids.slice(begin, end - begin).to_pylist(), begin):
+            if document in seen:
+                rows.append(row)
+            seen.add(document)
+        if len(rows) > PROBLEMS_SHOWN:
+            break
+    return rows

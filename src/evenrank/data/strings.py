@@ -1,0 +1,128 @@
+"""Identifiers in bulk: Arrow strings, hashed and compared as whole arrays.
+
+Ids are byte strings to us: ``007`` and ``7`` differ, and order is the order of the UTF-8 bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+UInt64s = npt.NDArray[np.uint64]
+Int64s = npt.NDArray[np.int64]
+
+_ROWS_AT_ONCE = 1 << 18  # keeps the temporaries of one step inside the cache
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio, odd
+_FINISHER = np.uint64(0xD6E8FEB86659FD93)
+_HALF = np.uint64(32)
+_LOW_BYTES = np.array([(1 << (8 * n)) - 1 for n in range(9)], dtype=np.uint64)
+
+
+def as_strings(values: Any) -> pa.LargeStringArray:
+    """One contiguous Arrow array of strings, without a copy where it is one already."""
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+        if isinstance(values, pa.ChunkedArray):  # older Arrow gives a chunked array back
+            values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], pa.large_string())
+    if not isinstance(values, pa.Array):
+        values = pa.array(
+            list(values) if not isinstance(values, (list, tuple)) else values, pa.large_string()
+        )
+    if not pa.types.is_large_string(values.type):
+        values = values.cast(pa.large_string())
+    return values
+
+
+def offsets_of(strings: pa.LargeStringArray) -> Int64s:
+    """Where each string begins in the byte buffer, and where the last one ends: (n + 1,)."""
+    buffer = strings.buffers()[1]
+    if buffer is None or len(strings) == 0:
+        return np.zeros(1, dtype=np.int64)
+    return np.frombuffer(buffer, dtype=np.int64)[strings.offset : strings.offset + len(strings) + 1]
+
+
+def hash_strings(strings: pa.LargeStringArray) -> UInt64s:
+    """A 64-bit hash of every string, the same in every process.
+
+    Eight bytes at a time are read straight from the Arrow buffer. The hash only finds candidates:
+    whoever uses it compares the strings themselves, so that a collision costs time, not correctness.
+    """
+    count = len(strings)
+    hashes = np.empty(count, dtype=np.uint64)
+    if count == 0:
+        return hashes
+    offsets = offsets_of(strings)
+    first, last = int(offsets[0]), int(offsets[-1])
+    buffer = strings.buffers()[2]
+    raw = np.frombuffer(buffer, dtype=np.uint8)[first:last] if buffer is not None else np.empty(0, np.uint8)
+    padded = np.concatenate([raw, np.zeros(8, dtype=np.uint8)])
+    words = np.ndarray((len(raw) + 1,), dtype="<u8", buffer=padded, strides=(1,))  # a word at every byte
+    for begin in range(0, count, _ROWS_AT_ONCE):
+        edges = offsets[begin : begin + _ROWS_AT_ONCE + 1] - first
+        starts, lengths = edges[:-1], np.diff(edges)
+        state = lengths.astype(np.uint64)
+        state = _absorb(state, words[starts] & _LOW_BYTES[np.minimum(lengths, 8)])
+        for done in range(8, int(lengths.max()), 8):
+            longer = np.flatnonzero(lengths > done)
+            left = np.minimum(lengths[longer] - done, 8)
+            state[longer] = _absorb(state[longer], words[starts[longer] + done] & _LOW_BYTES[left])
+        hashes[begin : begin + len(starts)] = state
+    return hashes
+
+
+def _absorb(state: UInt64s, word: UInt64s) -> UInt64s:
+    mixed = (state ^ word) * _MULTIPLIER
+    mixed ^= mixed >> _HALF
+    mixed *= _FINISHER
+    return mixed
+
+
+def mix_codes(codes: npt.NDArray[Any]) -> UInt64s:
+    """Spread small integers over 64 bits, so that (query, document) keys of different queries differ."""
+    mixed = (codes.astype(np.uint64) + np.uint64(1)) * _FINISHER
+    mixed ^= mixed >> _HALF
+    mixed *= _MULTIPLIER
+    return mixed
+
+
+def take(strings: pa.LargeStringArray, rows: npt.NDArray[Any]) -> pa.LargeStringArray:
+    return strings.take(pa.array(rows))
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Some rows of a string array, copied only when they are looked at."""
+
+    strings: pa.LargeStringArray
+    rows: Int64s | None = None  # None is all, in order
+
+    def __len__(self) -> int:
+        return len(self.strings) if self.rows is None else len(self.rows)
+
+    def at(self, places: npt.NDArray[Any]) -> pa.LargeStringArray:
+        return take(self.strings, places if self.rows is None else self.rows[places])
+
+    def array(self) -> pa.LargeStringArray:
+        return self.strings if self.rows is None else take(self.strings, self.rows)
+
+
+def equal(left: pa.LargeStringArray, right: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
+    result: npt.NDArray[np.bool_] = pc.equal(left, right).to_numpy(zero_copy_only=False)
+    return result
+
+
+def encode_first_seen(values: Iterable[str]) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+    """Codes by first appearance, and the distinct values in that order."""
+    dictionary = as_strings(values).dictionary_encode()
+    codes = dictionary.indices.to_numpy(zero_copy_only=False).astype(np.int32)
+    return codes, tuple(dictionary.dictionary.to_pylist())
+
+
+def positions(ids: Sequence[str]) -> dict[str, int]:
+    return {identifier: position for position, identifier in enumerate(ids)}

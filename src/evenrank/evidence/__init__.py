@@ -1,0 +1,1 @@
+"""From runs and sources of evidence to arrays aligned to ranks."""

@@ -1,0 +1,217 @@
+"""The one place where a run meets evidence: ids go in, arrays by rank come out.
+
+Needs are written ``block.evidence``: ``ranked.relevance`` (the grade at every rank),
+``judged.relevance`` (the grades of all judged documents, best first), ``judged_by_intent.intents`` (the
+same by intent), ``background.words``, ``against.documents``,
+``rankings.documents``, ``pool.relevance``, ``query.target``. ``documents`` is the identity of a
+document, as a code that is the same in every block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from evenrank.data.diversity import DiversityQrels
+from evenrank.data.gathered import Array, Documents, Evidence, Gathered, Pairs
+from evenrank.data.qrels import Qrels
+from evenrank.data.run import Run, ragged_rows
+from evenrank.data.runset import RunSet
+from evenrank.data.strings import Int64s, Selection, as_strings, hash_strings
+from evenrank.errors import ParameterError
+from evenrank.evidence.blocks import Ranked, RankedEvidence, Reference
+
+BLOCKS = ("ranked", "judged", "judged_by_intent", "background", "pool", "against", "rankings", "query")
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Everything the caller gave besides the run."""
+
+    evidence: Mapping[str, Evidence] = field(default_factory=dict)
+    background: Run | Documents | None = None
+    against: Run | None = None
+
+    def judged_queries(self, kind: str) -> tuple[str, ...]:
+        """The queries that have judgements of this kind."""
+        source = self.evidence.get(kind)
+        return source.query_ids if isinstance(source, (Qrels, DiversityQrels)) else ()
+
+    @property
+    def judgements(self) -> Qrels | DiversityQrels | None:
+        for name in ("relevance", "intents"):
+            found = self.evidence.get(name)
+            if isinstance(found, (Qrels, DiversityQrels)):
+                return found
+        return None
+
+
+def split_needs(needs: Iterable[str]) -> dict[str, set[str]]:
+    """``{"ranked": {"relevance"}, ...}``."""
+    blocks: dict[str, set[str]] = {}
+    for need in needs:
+        block, _, evidence = need.partition(".")
+        if block not in BLOCKS:
+            raise ParameterError(f"need {need!r}: the block must be one of {', '.join(BLOCKS)}")
+        blocks.setdefault(block, set()).add(evidence)
+    return blocks
+
+
+def align(
+    run: Run | RunSet,
+    queries: Sequence[str],
+    needs: Iterable[str],
+    sources: Sources,
+    depth: int | None = None,
+) -> RankedEvidence:
+    """Gather what the needs name for these queries, lists cut to ``depth``. A query that the run
+    lacks has an empty list; what is unknown is marked, not filled."""
+    blocks = split_needs(needs)
+    aligner = _Aligner(tuple(queries), sources, depth)
+    members = run.runs if isinstance(run, RunSet) else (run,)
+    ranked = aligner.lists(members[:1], blocks.get("ranked", set()), stacked=False)
+    against = rankings = None
+    if "against" in blocks and sources.against is not None:
+        against = aligner.lists((sources.against,), blocks["against"], stacked=False)
+    if "rankings" in blocks:
+        rankings = aligner.lists(members, blocks["rankings"], stacked=True)
+    reference: dict[str, Reference] = {}
+    for block, kind in (("judged", "relevance"), ("judged_by_intent", "intents")):
+        judgements = sources.evidence.get(kind)
+        if block in blocks and isinstance(judgements, (Qrels, DiversityQrels)):
+            reference[block] = aligner.documents(judgements.judged(queries), blocks[block])
+    if "background" in blocks and sources.background is not None:
+        reference["background"] = aligner.documents(aligner.background(), blocks["background"])
+    if "pool" in blocks:
+        reference["pool"] = aligner.documents(aligner.pool(members), blocks["pool"])
+    aligner.encode_documents()
+    facts: dict[str, Array] = {}
+    for name in set().union(*blocks.values()) if blocks else set():
+        source_of_facts = sources.evidence.get(name)
+        if source_of_facts is not None:
+            for column, values in source_of_facts.gather_queries(queries).items():
+                facts[f"{name}.{column}" if column else name] = values
+    return RankedEvidence(len(queries), ranked, reference, facts, against, rankings)
+
+
+class _Aligner:
+    """Gathers blocks one by one and, at the end, gives documents codes common to all of them."""
+
+    def __init__(self, queries: tuple[str, ...], sources: Sources, depth: int | None) -> None:
+        self.queries = queries
+        self.sources = sources
+        self.depth = depth
+        self._to_encode: list[tuple[dict[str, Gathered], pa.LargeStringArray]] = []
+
+    def lists(self, runs: Sequence[Run], evidence: set[str], *, stacked: bool) -> Ranked:
+        """The lists of these runs as one matrix; ``stacked`` gives the axis S even for one run."""
+        matrices, ids, hashes, codes, begin = [], [], [], [], 0
+        width = max((self._width(run) for run in runs), default=0)
+        for run in runs:
+            spots = self._spots(run)
+            lengths = (
+                np.where(spots >= 0, run.lengths[spots], 0) if len(run) else np.zeros(len(spots), np.int64)
+            )
+            lengths = np.minimum(lengths, width)
+            starts = run.offsets[:-1][spots] if len(run) else np.zeros(len(spots), np.int64)
+            rows = ragged_rows(starts, lengths)
+            ends = np.cumsum(lengths)
+            places = np.arange(width)
+            first = begin + ends - lengths
+            matrices.append(np.where(places < lengths[:, None], first[:, None] + places, -1))  # (Q, K)
+            ids.append(Selection(run.doc_ids, rows))
+            hashes.append(run.doc_hashes[rows])
+            codes.append(np.repeat(np.arange(len(spots)), lengths))
+            begin += len(rows)
+        pairs = Pairs(
+            self.queries,
+            np.concatenate(codes) if len(codes) > 1 else codes[0],
+            Selection(pa.concat_arrays([part.array() for part in ids])) if len(ids) > 1 else ids[0],
+            np.concatenate(hashes) if len(hashes) > 1 else hashes[0],
+        )
+        rows_of_all = np.stack(matrices, axis=1) if stacked else matrices[0]
+        return Ranked(rows_of_all, self._gather(pairs, evidence, {}))
+
+    def documents(self, documents: Documents, evidence: set[str]) -> Reference:
+        counts = np.diff(documents.offsets)
+        if documents.shared:
+            codes = np.zeros(len(documents.doc_ids), dtype=np.int64)
+        else:
+            codes = np.repeat(np.arange(len(counts)), counts)
+        there = dict.fromkeys(documents.columns, np.ones(len(documents.doc_ids), dtype=bool))
+        ready = {name: Gathered({"": column}, there[name]) for name, column in documents.columns.items()}
+        gathered = dict(ready)
+        missing = evidence - set(ready)
+        if missing:
+            ids = documents.doc_ids.array()
+            pairs = Pairs(self.queries, codes, Selection(ids), hash_strings(ids))
+            gathered = self._gather(pairs, missing, ready)
+        return Reference(documents.offsets, gathered, documents.shared)
+
+    def background(self) -> Documents:
+        background = self.sources.background
+        if not isinstance(background, Run):
+            return (
+                background
+                if background is not None
+                else Documents(Selection(as_strings([])), np.zeros(2, np.int64), True)
+            )
+        spots = self._spots(background)
+        lengths = np.where(spots >= 0, background.lengths[spots], 0)
+        rows = ragged_rows(background.offsets[:-1][spots], lengths)
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        return Documents(Selection(background.doc_ids, rows), offsets)
+
+    def pool(self, runs: Sequence[Run]) -> Documents:
+        """For each query the documents that any of its rankings or judgements names, by code."""
+        ids, owners = [], []
+        for run in runs:
+            part = run.select(self.queries)
+            where = {query: place for place, query in enumerate(self.queries)}
+            ids.append(part.doc_ids)
+            owners.append(
+                np.repeat(np.array([where[q] for q in part.query_ids], dtype=np.int64), part.lengths)
+            )
+        judgements = self.sources.judgements
+        if judgements is not None:
+            judged = judgements.judged(self.queries)
+            ids.append(judged.doc_ids.array())
+            owners.append(np.repeat(np.arange(len(self.queries)), np.diff(judged.offsets)))
+        all_ids = pa.concat_arrays(ids)
+        codes = all_ids.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        owner = np.concatenate(owners)
+        _, rows = np.unique(np.stack([owner, codes]), axis=1, return_index=True)
+        offsets = np.searchsorted(owner[rows], np.arange(len(self.queries) + 1)).astype(np.int64)
+        return Documents(Selection(all_ids, rows), offsets)
+
+    def encode_documents(self) -> None:
+        """Replace the promise of ``documents`` by codes, equal for equal ids in all blocks."""
+        if not self._to_encode:
+            return
+        together = pa.concat_arrays([ids for _, ids in self._to_encode])
+        codes = together.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        begin = 0
+        for gathered, ids in self._to_encode:
+            known = np.ones(len(ids), dtype=bool)
+            gathered["documents"] = Gathered({"": codes[begin : begin + len(ids)]}, known)
+            begin += len(ids)
+
+    def _gather(self, pairs: Pairs, evidence: set[str], ready: Mapping[str, Gathered]) -> dict[str, Gathered]:
+        gathered = dict(ready)
+        for name in sorted(evidence):
+            if name == "documents":
+                self._to_encode.append((gathered, pairs.doc_ids.array()))
+            elif name in self.sources.evidence:
+                gathered[name] = self.sources.evidence[name].gather(pairs)
+        return gathered
+
+    def _spots(self, run: Run) -> Int64s:
+        if run.query_ids == self.queries:
+            return np.arange(len(self.queries))
+        return np.array([run.query_positions.get(query, -1) for query in self.queries], dtype=np.int64)
+
+    def _width(self, run: Run) -> int:
+        return run.depth if self.depth is None else min(run.depth, self.depth)

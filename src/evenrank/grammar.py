@@ -1,0 +1,287 @@
+"""Names with parameters: ``Name(param=value, ...)@cutoff``, in Python, on the command line, in tables.
+
+The grammar is that of ir_measures, so that a name works in both. A term is a frozen value: it is
+hashable, ``repr`` is its name everywhere, and ``parse(repr(term)) == term``. A value may itself be a
+term, and measures may be added with weights. Text is read with ``ast`` and never evaluated.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import difflib
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+
+from evenrank.errors import ParameterError, UnknownNameError
+
+T = TypeVar("T", bound="Term")
+
+REGISTRY: dict[str, dict[str, type[Term]]] = {"measure": {}, "attention": {}, "reranker": {}}
+ALIASES: dict[str, dict[str, str]] = {"measure": {}, "attention": {}, "reranker": {}}
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """What a parameter may be: how it reads in an error, and a function that accepts or refuses."""
+
+    wording: str
+    accept: Callable[[Any], Any]  # the value to keep, or REFUSED
+
+
+REFUSED: Any = object()
+
+
+def integer(at_least: int | None = None, *, optional: bool = False) -> Rule:
+    def accept(value: Any) -> Any:
+        if value is None and optional:
+            return None
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int)
+            or (at_least is not None and value < at_least)
+        ):
+            return REFUSED
+        return value
+
+    wording = "an integer" if at_least is None else f"an integer >= {at_least}"
+    return Rule(wording + (" or None" if optional else ""), accept)
+
+
+def number(
+    low: float = -math.inf,
+    high: float = math.inf,
+    *,
+    open_low: bool = False,
+    open_high: bool = False,
+    optional: bool = False,
+) -> Rule:
+    def accept(value: Any) -> Any:
+        if value is None and optional:
+            return None
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            return REFUSED
+        if value < low or value > high or (open_low and value == low) or (open_high and value == high):
+            return REFUSED
+        return float(value)
+
+    left = "" if low == -math.inf else f" {'>' if open_low else '>='} {low:g}"
+    right = "" if high == math.inf else f" {'<' if open_high else '<='} {high:g}"
+    wording = "a number" + left + (" and" if left and right else "") + right
+    return Rule(wording + (" or None" if optional else ""), accept)
+
+
+def choice(*options: str) -> Rule:
+    return Rule(
+        "one of " + ", ".join(repr(option) for option in options),
+        lambda value: value if isinstance(value, str) and value in options else REFUSED,
+    )
+
+
+def flag() -> Rule:
+    return Rule("True or False", lambda value: value if isinstance(value, bool) else REFUSED)
+
+
+def text() -> Rule:
+    return Rule("a string", lambda value: value if isinstance(value, str) else REFUSED)
+
+
+def term_of(kind: str, *, optional: bool = False) -> Rule:
+    """A nested term, given as a value or as its name."""
+
+    def accept(value: Any) -> Any:
+        if value is None and optional:
+            return None
+        if isinstance(value, str):
+            value = parse(value, kind)
+        return value if isinstance(value, Term) and value.kind == kind else REFUSED
+
+    article = "an" if kind[0] in "aeiou" else "a"
+    return Rule(f"{article} {kind}" + (" or None" if optional else ""), accept)
+
+
+def parameter(default: Any, rule: Rule, meaning: str) -> Any:
+    """Declare one parameter of a term: its default, what it may be, what it means."""
+    return dataclasses.field(default=default, kw_only=True, metadata={"rule": rule, "meaning": meaning})
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Term:
+    """A registered name with parameters. Subclasses are declared with ``@declare``."""
+
+    kind: ClassVar[str] = ""
+    name: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            rule = field.metadata.get("rule")
+            if rule is None:
+                continue
+            given = getattr(self, field.name)
+            kept = rule.accept(given)
+            if kept is REFUSED:
+                raise ParameterError(f"{self.name}: {field.name} must be {rule.wording}, got {given!r}")
+            object.__setattr__(self, field.name, kept)
+
+    @classmethod
+    def parameters(cls) -> tuple[dataclasses.Field[Any], ...]:
+        """The declared parameters, without the cut-off."""
+        return tuple(f for f in dataclasses.fields(cls) if "rule" in f.metadata and f.name != "cutoff")
+
+    def __repr__(self) -> str:
+        given = ",".join(
+            f"{f.name}={getattr(self, f.name)!r}"
+            for f in self.parameters()
+            if getattr(self, f.name) != f.default
+        )
+        cutoff = getattr(self, "cutoff", None)
+        return self.name + (f"({given})" if given else "") + ("" if cutoff is None else f"@{cutoff}")
+
+    def __str__(self) -> str:
+        return repr(self)
+
+    def __matmul__(self, cutoff: int) -> Self:
+        if "cutoff" not in {f.name for f in dataclasses.fields(self)}:
+            raise ParameterError(f"{self.name} takes no cut-off")
+        return dataclasses.replace(self, cutoff=cutoff)  # type: ignore[call-arg]
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(parameter,))
+def declare(cls: type[T]) -> type[T]:
+    """Make a class a frozen term and enter it under its name."""
+    declared = dataclasses.dataclass(frozen=True, repr=False, kw_only=True)(cls)
+    if "name" not in cls.__dict__:
+        declared.name = cls.__name__
+    register(declared)
+    return declared
+
+
+def register(cls: type[Term]) -> None:
+    known = REGISTRY[cls.kind]
+    if cls.name in known and known[cls.name].__qualname__ != cls.__qualname__:
+        raise ParameterError(f"a {cls.kind} named {cls.name!r} is registered already")
+    known[cls.name] = cls
+
+
+def alias(kind: str, other_name: str, name: str) -> None:
+    ALIASES[kind][other_name] = name
+
+
+def unregister(kind: str, name: str) -> None:
+    REGISTRY[kind].pop(name, None)
+
+
+def lookup(name: str, kind: str, also: Mapping[str, Any] | None = None) -> type[Term]:
+    known = REGISTRY[kind]
+    found = known.get(ALIASES[kind].get(name, name))
+    if found is not None:
+        return found
+    names = [*known, *ALIASES[kind], *(also or {})]
+    close = [n for n in names if n.lower() == name.lower()] or difflib.get_close_matches(name, names, 3, 0.5)
+    hint = f"; did you mean {', '.join(close)}?" if close else f"; known: {', '.join(sorted(known))}"
+    raise UnknownNameError(f"no {kind} is called {name!r}{hint}")
+
+
+def parse(source: str, kind: str) -> Any:
+    """Read one term.
+
+    >>> parse("log2", "attention")
+    log2
+    """
+    return build(expression(source), kind, source)
+
+
+def expression(source: str) -> ast.expr:
+    try:
+        return ast.parse(source.strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        detail = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise ParameterError(
+            f"{source!r} is not of the form Name(param=value, ...)@cutoff: {detail}"
+        ) from None
+
+
+def build(node: ast.expr, kind: str, source: str) -> Any:
+    cutoff, arguments = None, {}
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        cutoff = literal(node.right, kind, source)
+        node = node.left
+    if isinstance(node, ast.Call):
+        if node.args or any(keyword.arg is None for keyword in node.keywords):
+            raise ParameterError(f"{source!r}: parameters are given by name, as in Name(param=value)")
+        arguments = {str(keyword.arg): literal(keyword.value, kind, source) for keyword in node.keywords}
+        node = node.func
+    if not isinstance(node, ast.Name):
+        raise ParameterError(f"{source!r} is not of the form Name(param=value, ...)@cutoff")
+    return make(lookup(node.id, kind), arguments, cutoff)
+
+
+def make(cls: type[Term], arguments: Mapping[str, Any], cutoff: Any = None) -> Term:
+    """A term of this class, with errors that name what it takes."""
+    allowed = {f.name for f in cls.parameters()}
+    for name in arguments:
+        if name not in allowed:
+            takes = ", ".join(sorted(allowed)) or "no parameters"
+            raise UnknownNameError(f"{cls.name} has no parameter {name!r}; it takes {takes}")
+    term = cls(**arguments)
+    return term if cutoff is None else term @ cutoff
+
+
+def literal(node: ast.expr, kind: str, source: str) -> Any:
+    """A number, a string, True, False, None, or a nested term."""
+    if isinstance(node, ast.Constant) and (
+        node.value is None or isinstance(node.value, (bool, int, float, str))
+    ):
+        return node.value
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+        value = literal(node.operand, kind, source)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return -value if isinstance(node.op, ast.USub) else value
+    if isinstance(node, (ast.Name, ast.Call)) or (
+        isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult)
+    ):
+        return _nested(node, kind, source)
+    raise ParameterError(
+        f"{source!r}: a value is a number, a quoted string, True, False, None or another term"
+    )
+
+
+def _nested(node: ast.expr, kind: str, source: str) -> Any:
+    """A nested term may be of any kind; the parameter's own rule says which it wants."""
+    first: UnknownNameError | None = None
+    for candidate in (kind, *(other for other in REGISTRY if other != kind)):
+        try:
+            return build(node, candidate, source)
+        except UnknownNameError as error:
+            first = first or error
+    raise first if first is not None else ParameterError(source)
+
+
+def split_list(source: str) -> list[str]:
+    """Split ``"nDCG@10 RR@10"`` at blanks and commas outside brackets and quotes; a sum stays whole.
+
+    >>> split_list("nDCG@10 0.5*P@5 + 0.5*RR, AP(rel=2)")
+    ['nDCG@10', '0.5*P@5 + 0.5*RR', 'AP(rel=2)']
+    """
+    pieces, piece, depth, quote = [], "", 0, ""
+    for character in source:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        else:
+            depth += (character in "([{") - (character in ")]}")
+        if depth == 0 and not quote and (character.isspace() or character == ","):
+            pieces.append(piece)
+            piece = ""
+        else:
+            piece += character
+    pieces.append(piece)
+    joined: list[str] = []
+    for piece in filter(None, pieces):
+        if joined and (joined[-1][-1] in "+*" or piece[0] in "+*"):
+            joined[-1] += f" {piece}" if "+" in (joined[-1][-1], piece[0]) else piece
+        else:
+            joined.append(piece)
+    return joined
