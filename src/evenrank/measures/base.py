@@ -1,0 +1,150 @@
+"""What a measure is: a declaration that says everything about it, and a kernel over arrays."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from evenrank.errors import ParameterError
+from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.grammar import Term, integer, parameter
+
+Floats = npt.NDArray[np.float64]
+
+JUDGEMENTS = frozenset({"relevance", "intents"})
+
+
+class Direction(enum.Enum):
+    """What a larger value means."""
+
+    HIGHER = "higher is better"
+    LOWER = "lower is better"
+    SIGNED = "signed: 0 is even, the sign says which side"
+    DISTANCE = "a distance between two rankings"
+
+
+@dataclass(frozen=True)
+class Result:
+    """Values of one measure: (Q,), or (Q, C) with the names of the C columns.
+
+    ``undefined`` maps a reason to the queries (and columns) where it holds; the first reason counts.
+    What is neither finite nor declared undefined is reported as infinite.
+    """
+
+    values: Floats
+    undefined: Mapping[str, Bools] = field(default_factory=dict)
+    columns: tuple[str, ...] = ("",)
+
+
+@dataclass(frozen=True, repr=False)
+class Measure(Term):
+    """A pure function of evidence aligned to ranks. Subclass, declare, and write ``compute``.
+
+    The class docstring is the measure's page: one sentence, the formula, the symbols, where it differs
+    from its paper. ``needs`` names the arrays that ``compute`` reads (see ``evidence.align``).
+    """
+
+    kind: ClassVar[str] = "measure"
+    family: ClassVar[str] = ""
+    direction: ClassVar[Direction] = Direction.HIGHER
+    reference: ClassVar[str] = ""
+    formula: ClassVar[str] = ""
+    undefined_when: ClassVar[Mapping[str, str]] = {}
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    aggregation: ClassVar[str] = "mean"
+    needs_cutoff: ClassVar[bool] = False
+    takes_cutoff: ClassVar[bool] = True
+
+    cutoff: int | None = parameter(None, integer(1, optional=True), "how many ranks count")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.cutoff is not None and not self.takes_cutoff:
+            raise ParameterError(f"{self.name} takes no cut-off, got @{self.cutoff}")
+
+    def check(self) -> None:
+        """What can only be said of a measure about to be used: a nested one may lack its cut-off."""
+        if self.needs_cutoff and self.cutoff is None:
+            raise ParameterError(f"{self.name} needs a cut-off, as in {self.name}@10")
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The arrays that ``compute`` reads, as ``block.evidence``."""
+        raise NotImplementedError(f"{type(self).__name__} does not declare its needs")
+
+    @property
+    def depth(self) -> int | None:
+        """How many ranks must be gathered; None is all. A measure that drops documents needs all."""
+        return None if getattr(self, "missing", "") == "drop" else self.cutoff
+
+    @property
+    def judged_by(self) -> frozenset[str]:
+        """The kinds of judgements it needs: its queries are then the judged ones rather than the run's."""
+        return frozenset(need.partition(".")[2] for need in self.needs) & JUDGEMENTS
+
+    def range(self) -> tuple[float, float]:
+        """The smallest and the largest value there can be, for these parameters."""
+        return self.bounds
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        """Values for all queries at once. ``evidence`` is cut to ``depth``."""
+        raise NotImplementedError(f"{type(self).__name__} has no kernel")
+
+    def aggregate(self, values: Floats) -> Floats:
+        """One number for many queries, along the last axis. Only defined, finite values come here."""
+        return np.mean(values, axis=-1)  # type: ignore[no-any-return]
+
+    def explain(self, evidence: RankedEvidence) -> Floats | None:
+        """(Q, K): what each rank adds to the value, where the measure can say so."""
+        return None
+
+    def __mul__(self, weight: float) -> Measure:
+        from evenrank.measures.combined import WeightedSum
+
+        return WeightedSum(terms=((float(weight), self),))
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: Measure) -> Measure:
+        from evenrank.measures.combined import WeightedSum
+
+        return WeightedSum(terms=(*_terms(self), *_terms(other)))
+
+    @classmethod
+    def summary(cls) -> str:
+        """The first sentence of the docstring."""
+        return (inspect.getdoc(cls) or "").partition("\n\n")[0].replace("\n", " ")
+
+    @classmethod
+    def describe(cls) -> dict[str, Any]:
+        """The whole declaration as plain data, for the command line and the docs."""
+        return {
+            "name": cls.name,
+            "family": cls.family,
+            "summary": cls.summary(),
+            "formula": cls.formula,
+            "direction": cls.direction.value,
+            "aggregation": cls.aggregation,
+            "parameters": {
+                f.name: {
+                    "default": f.default,
+                    "must be": f.metadata["rule"].wording,
+                    "meaning": f.metadata["meaning"],
+                }
+                for f in cls.parameters()
+            },
+            "undefined when": dict(cls.undefined_when),
+            "reference": cls.reference,
+            "text": (inspect.getdoc(cls) or "").partition("\n\n")[2],
+        }
+
+
+def _terms(measure: Measure) -> tuple[tuple[float, Measure], ...]:
+    terms: tuple[tuple[float, Measure], ...] = getattr(measure, "terms", ((1.0, measure),))
+    return terms

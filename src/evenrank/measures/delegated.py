@@ -1,0 +1,160 @@
+"""Measures that ir_measures has and we have not: accepted by name, computed there.
+
+They get the same lists as ours: document codes instead of ids and minus the rank as score, so that no
+other tool sorts or breaks ties its own way.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from evenrank.data.gathered import Sparse
+from evenrank.errors import MissingExtraError, ParameterError
+from evenrank.evidence.blocks import RankedEvidence, Reference
+from evenrank.measures.base import Floats, Measure, Result
+from evenrank.measures.relevance import NOT_JUDGED
+
+BY_INTENT = frozenset(
+    {"alpha_DCG", "nERR_IA", "nNRBP", "AP_IA", "P_IA", "StRecall", "alpha_nDCG", "ERR_IA", "NRBP"}
+)
+
+
+@dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
+class Delegated(Measure):
+    """A measure of ir_measures under its own name."""
+
+    name: ClassVar[str] = "Delegated"
+    family: ClassVar[str] = "delegated"
+    bounds: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
+    undefined_when: ClassVar[dict[str, str]] = {NOT_JUDGED: "the query has no judgements"}
+
+    text: str = ""  # as ir_measures writes it
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        measure = self.measure
+        summed = type(measure.aggregator()).__name__ != "MeanAgg"
+        object.__setattr__(self, "aggregation", "sum" if summed else "mean")
+        object.__setattr__(self, "takes_cutoff", "cutoff" in measure.SUPPORTED_PARAMS)
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def __matmul__(self, cutoff: int) -> Self:
+        if not self.takes_cutoff:
+            raise ParameterError(f"{self.text} takes no cut-off")
+        deeper = delegate(repr(self.measure @ cutoff))  # the cut-off is part of the text
+        return self if deeper is None else dataclasses.replace(self, text=deeper.text)
+
+    @property
+    def measure(self) -> Any:
+        import ir_measures
+
+        return ir_measures.parse_measure(self.text)
+
+    @property
+    def by_intent(self) -> bool:
+        return self.measure.NAME in BY_INTENT
+
+    @property
+    def needs(self) -> frozenset[str]:
+        judged = "judged_by_intent" if self.by_intent else "judged"
+        return frozenset({"ranked.documents", f"{judged}.documents", f"{judged}.{self.evidence}"})
+
+    @property
+    def evidence(self) -> str:
+        return "intents" if self.by_intent else "relevance"
+
+    @property
+    def depth(self) -> int | None:
+        return None  # what lies below the cut-off may matter to it
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        import ir_measures
+
+        measure = self.measure
+        values = np.full(len(evidence), float(measure.DEFAULT))
+        qrels = [ir_measures.Qrel(*row) for row in self._judgements(evidence)]
+        run = [ir_measures.ScoredDoc(*row) for row in _scored(evidence)]
+        try:
+            for metric in ir_measures.iter_calc([measure], qrels, run) if qrels and run else ():
+                values[int(metric.query_id)] = metric.value
+        except (RuntimeError, ValueError) as error:
+            raise MissingExtraError(
+                f"{self.text} is not one of ours, and ir_measures cannot compute it here: {error}"
+            ) from error
+        return Result(values, {NOT_JUDGED: ~evidence.query[f"{self.evidence}.judged"]})
+
+    def aggregate(self, values: Floats) -> Floats:
+        if self.aggregation == "mean":
+            return super().aggregate(values)
+        return np.sum(values, axis=-1)  # type: ignore[no-any-return]
+
+    def _judgements(self, evidence: RankedEvidence) -> Iterator[tuple[str, str, int, str]]:
+        judged = evidence.reference["judged_by_intent" if self.by_intent else "judged"]
+        codes: Any = judged.gathered["documents"].columns[""]
+        grades: Any = judged.gathered[self.evidence].columns[""]
+        for query, rows in enumerate(_segments(judged)):
+            for row in rows:
+                document = str(int(codes[row]))
+                if isinstance(grades, Sparse):
+                    for entry in range(int(grades.offsets[row]), int(grades.offsets[row + 1])):
+                        yield str(query), document, int(grades.values[entry]), str(int(grades.places[entry]))
+                else:
+                    yield str(query), document, int(grades[row]), "0"
+
+
+def _segments(reference: Reference) -> Iterator[range]:
+    for start, count in zip(reference.starts.tolist(), reference.counts.tolist(), strict=True):
+        yield range(start, start + count)
+
+
+def _scored(evidence: RankedEvidence) -> Iterator[tuple[str, str, float]]:
+    queries, ranks = np.nonzero(evidence.ranked.mask)
+    documents = evidence.ranked["documents"][queries, ranks]
+    for query, document, rank in zip(queries.tolist(), documents.tolist(), ranks.tolist(), strict=True):
+        yield str(query), str(document), -float(rank)
+
+
+@cache
+def delegated_names() -> tuple[str, ...]:
+    from ir_measures import measures
+
+    return tuple(sorted(measures.registry))
+
+
+def delegate(text: str) -> Delegated | None:
+    """The measure that ir_measures understands by this text, if it does and it is not one of ours."""
+    import ir_measures
+
+    try:
+        measure: Any = ir_measures.parse_measure(text)
+        measure.validate_params()
+    except NameError:
+        return None
+    except (ValueError, TypeError, KeyError, AssertionError) as error:
+        name = text.partition("(")[0].partition("@")[0].strip()
+        from evenrank.grammar import REGISTRY
+
+        if name in REGISTRY["measure"] or name not in delegated_names():
+            return None  # ours says better what is wrong
+        raise ParameterError(_missing_parameter(name, text) or f"{text}: {error}") from None
+    if hasattr(measure, "evenrank_measure"):
+        return None  # ours, registered there by the plug-in
+    return Delegated(text=repr(measure))
+
+
+def _missing_parameter(name: str, text: str) -> str | None:
+    """What to say where ir_measures needs a parameter that was not given."""
+    from ir_measures import measures
+
+    for parameter, info in measures.registry[name].SUPPORTED_PARAMS.items():
+        if info.required and f"{parameter}=" not in text and (parameter != "cutoff" or "@" not in text):
+            example = f"{name}@10" if parameter == "cutoff" else f"{name}({parameter}=...)"
+            return f"{text} needs {parameter}, as in {example}"
+    return None

@@ -1,0 +1,232 @@
+"""Measures of diversity: relevance judged by intent (subtopic).
+
+Grades are (Q, K, I): query, rank, intent. Judgements come as ``topic intent document grade``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+
+from evenrank import attention
+from evenrank.evidence.blocks import RankedEvidence
+from evenrank.grammar import declare, flag, integer, number, parameter
+from evenrank.measures.base import Floats, Measure, Result
+from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, divide, ranks, stop_probability
+
+TIE = 1e-12  # gains that differ by less are equal: sums of the same powers may differ in the last bit
+
+
+class DiversityMeasure(Measure):
+    """A sum over ranks of something that depends on the grades by intent down to there."""
+
+    family = "diversity"
+    undefined_when: ClassVar[dict[str, str]] = {
+        NOT_JUDGED: "the query has no judgements",
+        NO_RELEVANT: "no judged document is relevant to any intent of the query",
+    }
+
+    @property
+    def smallest_grade(self) -> int:
+        """The smallest grade that is relevant."""
+        return 1
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"ranked.intents", "judged_by_intent.intents"})
+
+    def contributions(self, evidence: RankedEvidence) -> Floats:
+        """(Q, K): what each rank adds."""
+        raise NotImplementedError(f"{type(self).__name__} has no kernel")
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        values = self.contributions(evidence).sum(axis=1)  # (Q,)
+        relevant = np.asarray(self.judged(evidence).any(axis=(1, 2)))
+        return Result(values, {NOT_JUDGED: ~evidence.query["intents.judged"], NO_RELEVANT: ~relevant})
+
+    def explain(self, evidence: RankedEvidence) -> Floats:
+        return self.contributions(evidence)
+
+    def covers(self, evidence: RankedEvidence) -> Floats:
+        """(Q, K, I): 1 where the document at a rank is relevant to an intent."""
+        covers: Floats = (evidence.ranked["intents"] >= self.smallest_grade).astype(float)
+        return covers
+
+    def judged(self, evidence: RankedEvidence) -> Floats:
+        """(Q, J, I): the same for every judged document, by id descending."""
+        judged: Floats = (
+            evidence.reference["judged_by_intent"].padded("intents") >= self.smallest_grade
+        ).astype(float)
+        return judged
+
+    def covered_intents(self, evidence: RankedEvidence) -> Floats:
+        """(Q, 1): how many intents have a relevant document at all."""
+        return np.asarray(self.judged(evidence).any(axis=1).sum(axis=1, keepdims=True), dtype=np.float64)
+
+
+@dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
+class CoverageMeasure(DiversityMeasure):
+    """A measure to which a document covers an intent or not."""
+
+    rel: int = parameter(1, integer(1), "smallest grade that is relevant")
+
+    @property
+    def smallest_grade(self) -> int:
+        return self.rel
+
+
+def novelty_gain(covers: Floats, alpha: float) -> Floats:
+    """(Q, K): ``sum_i J(d_k, i) (1 - alpha)**r_{i,k-1}``, r documents for the intent having come before."""
+    seen = np.cumsum(covers, axis=1) - covers  # (Q, K, I)
+    gain: Floats = (covers * (1 - alpha) ** seen).sum(axis=2)
+    return gain
+
+
+def greedy_ideal(judged: Floats, alpha: float, depth: int | None) -> Floats:
+    """(Q, D): the gains of the list that always takes the document of largest gain next.
+
+    Finding the true best list is NP-hard; this is the field's ideal. Ties go to the first document.
+    """
+    steps = int(judged.any(axis=2).sum(axis=1).max(initial=0))
+    steps = steps if depth is None else min(steps, depth)
+    weight = np.ones((judged.shape[0], judged.shape[2]))  # (Q, I): what the next document for an intent adds
+    free = np.array(judged.any(axis=2))  # (Q, J)
+    gains = np.zeros((judged.shape[0], steps))
+    row = np.arange(judged.shape[0])
+    for step in range(steps):
+        gain = np.where(free, np.einsum("qji,qi->qj", judged, weight), -1.0)  # (Q, J)
+        pick = np.argmax(gain >= gain.max(axis=1, keepdims=True) - TIE, axis=1)  # (Q,): the first of the best
+        gains[:, step] = np.maximum(gain[row, pick], 0)
+        free[row, pick] = False
+        weight *= (1 - alpha) ** judged[row, pick]
+    return gains
+
+
+@declare
+class alpha_nDCG(CoverageMeasure):
+    """Discounted cumulative gain where a document adds less for an intent that was served before.
+
+    The ideal is greedy; it can fall short of the true ideal, so values just above 1 are possible.
+    """
+
+    formula = "sum_k G_k / log2(1 + k) over that of the ideal; G_k = sum_i J(d_k, i) (1 - alpha)**r_{i,k-1}"
+    reference = "Clarke et al. 2008, Novelty and diversity in information retrieval evaluation, SIGIR"
+    bounds = (0.0, np.inf)
+
+    alpha: float = parameter(0.5, number(0, 1), "how much a repeated intent loses")
+
+    def contributions(self, evidence: RankedEvidence) -> Floats:
+        gain = novelty_gain(self.covers(evidence), self.alpha)  # (Q, K)
+        ideal = greedy_ideal(self.judged(evidence), self.alpha, self.cutoff)  # (Q, D)
+        best = ideal @ attention.log2().weights(ideal.shape[1])  # (Q,)
+        return divide(gain * attention.log2().weights(gain.shape[1]), best[:, None])
+
+
+@declare
+class ERR_IA(CoverageMeasure):
+    """Intent-aware expected reciprocal rank.
+
+    By default with the collection-independent normaliser of ndeval; ``normalized=False`` is the
+    definition by intents, ``sum_i Pr(i|q) ERR_i`` with graded stops.
+    """
+
+    formula = "sum_k G_k / k over N sum_k (1 - alpha)**(k-1) / k; G as in alpha_nDCG, N intents served at all"
+    reference = (
+        "Chapelle et al. 2009, CIKM; Clarke et al. 2011, A comparative analysis of cascade measures, WSDM"
+    )
+    needs_cutoff = True
+
+    alpha: float = parameter(0.5, number(0, 1), "how much a repeated intent loses")
+    normalized: bool = parameter(True, flag(), "ndeval's form; False for the sum over intents of ERR")
+    max_grade: int | None = parameter(None, integer(1, optional=True), "largest grade, for normalized=False")
+
+    def contributions(self, evidence: RankedEvidence) -> Floats:
+        rank = ranks(evidence)  # (K,)
+        if not self.normalized:
+            grades = np.moveaxis(np.maximum(evidence.ranked["intents"], 0), 2, 1)  # (Q, I, K)
+            top = evidence.query["intents.max_grade"][:, None, None]  # (Q, 1, 1)
+            stop = stop_probability(grades, top if self.max_grade is None else self.max_grade)  # (Q, I, K)
+            chance = evidence.query["intents.probability"][:, :, None]  # (Q, I, 1)
+            return np.asarray(np.sum(chance * attention.cascade(stop), axis=1) / rank)
+        gain = novelty_gain(self.covers(evidence), self.alpha)  # (Q, K)
+        depth = self.cutoff or 1
+        most = ((1 - self.alpha) ** np.arange(depth) / np.arange(1, depth + 1)).sum()
+        return divide(gain / rank, self.covered_intents(evidence) * most)
+
+
+@declare
+class NRBP(CoverageMeasure):
+    """Novelty- and rank-biased precision: alpha-nDCG's gain, for a reader who goes on by chance."""
+
+    formula = "(1 - (1 - alpha) beta) / N sum_k beta**(k-1) sum_i J(d_k, i) (1 - alpha)**r_{i,k-1}"
+    reference = (
+        "Clarke, Kolla and Vechtomova 2009, An effectiveness measure for ambiguous and underspecified "
+        "queries, ICTIR"
+    )
+
+    alpha: float = parameter(0.5, number(0, 1), "how much a repeated intent loses")
+    beta: float = parameter(0.5, number(0, 1, open_high=True), "probability of going on to the next rank")
+
+    def contributions(self, evidence: RankedEvidence) -> Floats:
+        gain = novelty_gain(self.covers(evidence), self.alpha)  # (Q, K)
+        weights = (1 - (1 - self.alpha) * self.beta) * self.beta ** np.arange(gain.shape[1])  # (K,)
+        return divide(gain * weights, self.covered_intents(evidence))
+
+
+@declare
+class I_rec(CoverageMeasure):
+    """Intent recall: the share of the query's intents that the first k documents cover.
+
+    Divides by the known intents of the query; ndeval's strec divides by those with a relevant document.
+    """
+
+    formula = "#{i: some d_r, r <= k, is relevant to i} / #{intents of the query}"
+    reference = (
+        "Sakai and Song 2011, Evaluating diversified search results using per-intent graded relevance, SIGIR"
+    )
+
+    def contributions(self, evidence: RankedEvidence) -> Floats:
+        covers = self.covers(evidence)  # (Q, K, I)
+        fresh = covers * (np.cumsum(covers, axis=1) == 1)
+        intents = evidence.query["intents.exists"].sum(axis=1)[:, None].astype(float)  # (Q, 1)
+        return divide(fresh.sum(axis=2), intents)
+
+
+@declare
+class D_nDCG(DiversityMeasure):
+    """nDCG of the global gain: the gain of each intent, weighted by how likely the intent is."""
+
+    formula = "nDCG with gain(d) = sum_i Pr(i|q) (2**g_i(d) - 1)"
+    reference = "Sakai and Song 2011, SIGIR; gfr-2022"
+
+    def contributions(self, evidence: RankedEvidence) -> Floats:
+        chance = evidence.query["intents.probability"]  # (Q, I)
+        gain = _global_gain(evidence.ranked["intents"], chance)  # (Q, K)
+        ideal = -np.sort(
+            -_global_gain(evidence.reference["judged_by_intent"].padded("intents"), chance), axis=1
+        )  # (Q, J)
+        ideal = ideal if self.cutoff is None else ideal[:, : self.cutoff]
+        best = ideal @ attention.log2().weights(ideal.shape[1])  # (Q,)
+        return divide(gain * attention.log2().weights(gain.shape[1]), best[:, None])
+
+
+def _global_gain(grades: Floats, chance: Floats) -> Floats:
+    """(Q, D): the intents' gains at each document, weighted."""
+    gain: Floats = np.einsum("qdi,qi->qd", np.exp2(np.maximum(grades, 0)) - 1, chance)
+    return gain
+
+
+@declare
+class Dsharp_nDCG(DiversityMeasure):
+    """D#-nDCG: intent recall and D-nDCG together."""
+
+    formula = "gamma I_rec@k + (1 - gamma) D_nDCG@k"
+    reference = "Sakai and Song 2011, SIGIR; gfr-2022"
+
+    gamma: float = parameter(0.5, number(0, 1), "weight of intent recall")
+
+    def contributions(self, evidence: RankedEvidence) -> Floats:
+        recall = I_rec(cutoff=self.cutoff).contributions(evidence)
+        return self.gamma * recall + (1 - self.gamma) * D_nDCG(cutoff=self.cutoff).contributions(evidence)

@@ -1,0 +1,134 @@
+"""All measures by name, and reading them from text."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Iterable
+
+from evenrank.errors import InputTypeError, ParameterError, UnknownNameError
+from evenrank.grammar import ALIASES, REGISTRY, build, expression, literal, split_list
+from evenrank.measures.base import Measure
+from evenrank.measures.combined import WeightedSum
+from evenrank.measures.delegated import delegate, delegated_names
+
+MeasureLike = str | Measure
+
+
+def all_measures() -> dict[str, type[Measure]]:
+    """The registered measures by name, in alphabetical order; delegated ones are not listed."""
+    known = REGISTRY["measure"]
+    return {name: known[name] for name in sorted(known, key=str.lower) if issubclass(known[name], Measure)}  # type: ignore[misc]
+
+
+def parse_measure(source: MeasureLike, *, check: bool = True) -> Measure:
+    """A measure from its name; ``check=False`` lets one lack the cut-off that it will be given later.
+
+    >>> parse_measure("nDCG(dcg='exp-log2')@10")
+    nDCG(dcg='exp-log2')@10
+    >>> parse_measure("0.5*P@5 + 0.5*RR")
+    0.5*P@5 + 0.5*RR
+    """
+    if isinstance(source, Measure):
+        return source
+    if not isinstance(source, str):
+        raise InputTypeError(f"a measure is a string or a Measure, got {type(source).__name__}")
+    if not source.strip():
+        raise ParameterError("an empty string names no measure")
+    measure = _sum(expression(source), source)
+    if check:
+        measure.check()
+    return measure
+
+
+def parse_measures(source: MeasureLike | Iterable[MeasureLike], *, check: bool = True) -> list[Measure]:
+    """One or several measures; a string may hold several, separated by blanks or commas."""
+    items: Iterable[MeasureLike] = [source] if isinstance(source, (str, Measure)) else source
+    try:
+        iterator = iter(items)
+    except TypeError:
+        raise InputTypeError(
+            f"measures are a string, a Measure or a list of them, got {type(source).__name__}"
+        ) from None
+    measures: list[Measure] = []
+    for item in iterator:
+        measures += (
+            [parse_measure(part, check=check) for part in split_list(item)]
+            if isinstance(item, str)
+            else [parse_measure(item, check=check)]
+        )
+    if not measures:
+        raise ParameterError("no measure was given")
+    return list(dict.fromkeys(measures))
+
+
+def _sum(node: ast.expr, source: str) -> Measure:
+    terms = _addends(node, source)
+    if len(terms) == 1 and terms[0][0] is None:
+        return terms[0][1]
+    return WeightedSum(terms=tuple((1.0 if weight is None else weight, measure) for weight, measure in terms))
+
+
+def _addends(node: ast.expr, source: str) -> list[tuple[float | None, Measure]]:
+    """The measures of a sum with their weights, None where none is written."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _addends(left, source) + _addends(right, source)
+        case ast.BinOp(
+            left=ast.BinOp(left=weight, op=ast.Mult(), right=measure), op=ast.MatMult(), right=cutoff
+        ):
+            # * and @ bind alike, so Python reads 0.5*P@5 as (0.5*P)@5
+            return [
+                (
+                    _weight(weight, source),
+                    _one(ast.BinOp(left=measure, op=ast.MatMult(), right=cutoff), source),
+                )
+            ]
+        case ast.BinOp(left=weight, op=ast.Mult(), right=measure):
+            return [(_weight(weight, source), _one(measure, source))]
+    return [(None, _one(node, source))]
+
+
+def _weight(node: ast.expr, source: str) -> float:
+    weight = literal(node, "measure", source)
+    if isinstance(weight, bool) or not isinstance(weight, (int, float)):
+        raise ParameterError(f"{source!r}: a weight is a number and stands first, as in 0.5*nDCG@10")
+    return float(weight)
+
+
+def _one(node: ast.expr, source: str) -> Measure:
+    name, keywords = _head(node)
+    ours = REGISTRY["measure"].get(ALIASES["measure"].get(name, name))
+    if ours is None or keywords - {field.name for field in ours.parameters()}:
+        found = delegate(ast.unparse(node))  # ir_measures may know the name, or a parameter that ours has not
+        if found is not None:
+            return found
+    try:
+        measure = build(node, "measure", source)
+    except UnknownNameError as error:
+        raise _with_delegated_names(error, name) from None
+    if not isinstance(measure, Measure):
+        raise ParameterError(f"{source!r} is not a measure")
+    return measure
+
+
+def _head(node: ast.expr) -> tuple[str, set[str]]:
+    """The name and the parameter names of ``Name(param=value)@cutoff``."""
+    if isinstance(node, ast.BinOp):
+        node = node.left
+    if isinstance(node, ast.Call):
+        name, _ = _head(node.func)
+        return name, {keyword.arg for keyword in node.keywords if keyword.arg is not None}
+    return (node.id if isinstance(node, ast.Name) else ""), set()
+
+
+def _with_delegated_names(error: UnknownNameError, name: str) -> UnknownNameError:
+    if name in REGISTRY["measure"]:
+        return error
+    names = list(dict.fromkeys([*all_measures(), *delegated_names()]))
+    close = [n for n in names if n.lower() == name.lower()] or difflib.get_close_matches(name, names, 3, 0.5)
+    return (
+        UnknownNameError(f"no measure is called {name!r}; did you mean {', '.join(close)}?")
+        if close
+        else error
+    )

@@ -1,0 +1,274 @@
+"""Measures of relevance, equal to trec_eval's where it has them.
+
+Each is a sum over ranks, so each kernel gives the contributions (Q, K) and the value is their sum.
+Grades below 0 count as 0. A query without a relevant document is undefined; a list that finds none
+of those there are scores 0, and so does a judged query that the run lacks.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+
+from evenrank import attention
+from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.grammar import choice, declare, flag, integer, number, parameter
+from evenrank.measures.base import Floats, Measure, Result
+
+NOT_JUDGED = "not judged"
+NO_RELEVANT = "no relevant document"
+
+
+def divide(numerator: Floats, denominator: Floats) -> Floats:
+    """``numerator / denominator``, 0 where the denominator is 0 (those queries are marked undefined)."""
+    return np.divide(
+        numerator,
+        denominator,
+        out=np.zeros(np.broadcast(numerator, denominator).shape),
+        where=denominator != 0,
+    )
+
+
+class RelevanceMeasure(Measure):
+    """A sum over the ranks of something that depends on the grades down to there."""
+
+    family = "relevance"
+    undefined_when: ClassVar[dict[str, str]] = {
+        NOT_JUDGED: "the query has no judgements",
+        NO_RELEVANT: "no judged document of the query is relevant",
+    }
+
+    @property
+    def smallest_grade(self) -> int:
+        """The smallest grade that is relevant."""
+        return 1
+
+    @property
+    def drops_unjudged(self) -> bool:
+        return False
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"ranked.relevance", "judged.relevance"})
+
+    @property
+    def depth(self) -> int | None:
+        return None if self.drops_unjudged else self.cutoff
+
+    def contributions(self, evidence: RankedEvidence) -> Floats:
+        """(Q, K): what each rank adds."""
+        raise NotImplementedError(f"{type(self).__name__} has no kernel")
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        values = self.explain(evidence).sum(axis=1)  # (Q,)
+        best = evidence.reference["judged"].padded("relevance", 1)  # (Q, 1): judged come best first
+        relevant = (best >= self.smallest_grade).any(axis=1)
+        return Result(
+            values, {NOT_JUDGED: ~evidence.query["relevance.judged"], NO_RELEVANT: ~np.asarray(relevant)}
+        )
+
+    def explain(self, evidence: RankedEvidence) -> Floats:
+        if self.drops_unjudged:
+            evidence = evidence.compact(evidence.ranked.known("relevance")).cut(self.cutoff)
+        return self.contributions(evidence)
+
+    def relevant(self, evidence: RankedEvidence) -> Bools:
+        """(Q, K): True at ranks that hold a relevant document."""
+        relevant: Bools = (evidence.ranked["relevance"] >= self.smallest_grade) & evidence.ranked.mask
+        return relevant
+
+    def relevant_count(self, evidence: RankedEvidence) -> Floats:
+        """(Q, 1): how many judged documents are relevant."""
+        judged = evidence.reference["judged"]
+        count = ((judged.padded("relevance") >= self.smallest_grade) & judged.mask()).sum(
+            axis=1, keepdims=True
+        )
+        return np.asarray(count, dtype=np.float64)
+
+
+@dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
+class BinaryMeasure(RelevanceMeasure):
+    """A measure to which a document is relevant or not."""
+
+    rel: int = parameter(1, integer(1), "smallest grade that is relevant")
+    judged_only: bool = parameter(False, flag(), "leave out unjudged documents before ranks are counted")
+
+    @property
+    def smallest_grade(self) -> int:
+        return self.rel
+
+    @property
+    def drops_unjudged(self) -> bool:
+        return self.judged_only
+
+
+def ranks(evidence: RankedEvidence) -> Floats:
+    """(K,): 1, 2, .."""
+    return np.arange(1, evidence.ranked.depth + 1, dtype=float)
+
+
+def stop_probability(grades: Floats, max_grade: Floats | int) -> Floats:
+    """``(2**g - 1) / 2**g_max``, the chance that a document of grade g satisfies the reader."""
+    stop: Floats = (np.exp2(np.clip(grades, 0, max_grade)) - 1) / np.exp2(
+        np.asarray(max_grade, dtype=np.float64)
+    )
+    return stop
+
+
+def stops(evidence: RankedEvidence, max_grade: int | None) -> Floats:
+    """(Q, K): the chance that the reader stops at a rank, coming from the top."""
+    top = evidence.query["relevance.max_grade"][:, None] if max_grade is None else max_grade  # (Q, 1)
+    return attention.cascade(stop_probability(evidence.ranked["relevance"], top))
+
+
+@declare
+class nDCG(RelevanceMeasure):
+    """Normalised discounted cumulative gain.
+
+    The ideal list holds the judged documents, best grade first, to the same cut-off. ``dcg='log2'``
+    takes the grade as gain (trec_eval), ``'exp-log2'`` takes ``2**g - 1``.
+    """
+
+    formula = "sum_{i<=k} gain(g_i) / log2(1 + i), divided by the same sum over the ideal list"
+    reference = "Järvelin and Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques, TOIS 20(4)"
+
+    dcg: str = parameter("log2", choice("log2", "exp-log2"), "gain of a grade: the grade itself, or 2**g - 1")
+    judged_only: bool = parameter(False, flag(), "leave out unjudged documents before ranks are counted")
+
+    @property
+    def drops_unjudged(self) -> bool:
+        return self.judged_only
+
+    def gain(self, grades: Floats) -> Floats:
+        grades = np.maximum(grades, 0)
+        return grades if self.dcg == "log2" else np.exp2(grades) - 1
+
+    def contributions(self, evidence: RankedEvidence) -> Floats:
+        discounted = self.gain(evidence.ranked["relevance"]) * attention.log2().weights(
+            evidence.ranked.depth
+        )  # (Q, K)
+        ideal = self.gain(evidence.reference["judged"].padded("relevance", self.cutoff))  # (Q, I), best first
+        best = ideal @ attention.log2().weights(ideal.shape[1])  # (Q,)
+        return divide(discounted, best[:, None])
+
+
+@declare
+class P(BinaryMeasure):
+    """Precision: the share of relevant documents among the first k; a short list counts as k long."""
+
+    formula = "#{i <= k: g_i >= rel} / k"
+    reference = "van Rijsbergen 1979, Information Retrieval"
+    needs_cutoff = True
+
+    def contributions(self, evidence: RankedEvidence) -> Floats:
+        return self.relevant(evidence) / float(self.cutoff or 1)
+
+
+@declare
+class R(BinaryMeasure):
+    """Recall: the share of the relevant documents that stand among the first k."""
+
+    formula = "#{i <= k: g_i >= rel} / #{judged d: g(d) >= rel}"
+    reference = "van Rijsbergen 1979, Information Retrieval"
+    needs_cutoff = True
+
+    def contributions(self, evidence: RankedEvidence) -> Floats:
+        return divide(self.relevant(evidence).astype(float), self.relevant_count(evidence))
+
+
+@declare
+class RR(BinaryMeasure):
+    """Reciprocal rank of the first relevant document, 0 if there is none above the cut-off."""
+
+    formula = "1 / min{i <= k: g_i >= rel}"
+    reference = "Kantor and Voorhees 2000, The TREC-5 confusion track, Information Retrieval 2"
+
+    def contributions(self, evidence: RankedEvidence) -> Floats:
+        relevant = self.relevant(evidence)  # (Q, K)
+        first = relevant & (np.cumsum(relevant, axis=1) == 1)
+        return np.asarray(first / ranks(evidence))
+
+
+@declare
+class AP(BinaryMeasure):
+    """Average precision: precision at each relevant document, summed and divided by how many there are."""
+
+    formula = "sum_{i<=k} [g_i >= rel] P@i / #{judged d: g(d) >= rel}"
+    reference = "Harman 1992, Evaluation issues in information retrieval, IPM 28(4)"
+
+    def contributions(self, evidence: RankedEvidence) -> Floats:
+        relevant = self.relevant(evidence)  # (Q, K)
+        precision = np.cumsum(relevant, axis=1) / ranks(evidence)
+        return divide(relevant * precision, self.relevant_count(evidence))
+
+
+@declare
+class RBP(RelevanceMeasure):
+    """Rank-biased precision: the rate of gain for a reader who goes on with probability p.
+
+    Without ``rel`` the gain is the grade over the largest grade of the judgements; with it, 0 or 1.
+    ``normalized=True`` divides by the most a list of k documents can have, short lists included.
+    """
+
+    formula = "(1 - p) sum_{i<=k} gain_i p**(i - 1)"
+    reference = (
+        "Moffat and Zobel 2008, Rank-biased precision for measurement of retrieval effectiveness, TOIS 27(1)"
+    )
+
+    p: float = parameter(0.8, number(0, 1, open_high=True), "probability of going on to the next rank")
+    rel: int | None = parameter(
+        None, integer(1, optional=True), "smallest grade that is relevant; None for graded gain"
+    )
+    normalized: bool = parameter(False, flag(), "divide by 1 - p**k, so that a perfect list has 1")
+
+    @property
+    def smallest_grade(self) -> int:
+        return 1 if self.rel is None else self.rel
+
+    def contributions(self, evidence: RankedEvidence) -> Floats:
+        if self.rel is None:
+            top = np.maximum(evidence.query["relevance.max_grade"], 1)[:, None]  # (Q, 1)
+            gain = np.maximum(evidence.ranked["relevance"], 0) / top
+        else:
+            gain = self.relevant(evidence).astype(float)
+        weights = attention.rbp(p=self.p).weights(evidence.ranked.depth)  # (K,)
+        most = 1 - self.p**self.cutoff if self.normalized and self.cutoff else 1.0
+        return gain * weights / most
+
+
+@declare
+class ERR(RelevanceMeasure):
+    """Expected reciprocal rank: a reader goes down the list and stops where satisfied.
+
+    ``max_grade`` is the largest grade of the whole judgements unless given; gdeval uses 4.
+    """
+
+    formula = "sum_{i<=k} P_i prod_{j<i}(1 - P_j) / i, with P_i = (2**g_i - 1) / 2**g_max"
+    reference = (
+        "Chapelle, Metlzer, Zhang and Grinspan 2009, Expected reciprocal rank for graded relevance, CIKM"
+    )
+
+    max_grade: int | None = parameter(
+        None, integer(1, optional=True), "largest grade there is; None takes the judgements'"
+    )
+
+    def contributions(self, evidence: RankedEvidence) -> Floats:
+        return stops(evidence, self.max_grade) / ranks(evidence)
+
+
+@declare
+class iRBU(RelevanceMeasure):
+    """Intentwise rank-biased utility: the utility phi**i of stopping at rank i, for the reader of ERR."""
+
+    formula = "sum_{i<=k} P_i prod_{j<i}(1 - P_j) phi**i, with P_i = (2**g_i - 1) / 2**g_max"
+    reference = "Sakai and Zeng 2019, Which diversity evaluation measures are 'good'?, SIGIR; gfr-2022, Eq. 3"
+
+    phi: float = parameter(0.99, number(0, 1, open_low=True), "how slowly utility falls with rank")
+    max_grade: int | None = parameter(
+        None, integer(1, optional=True), "largest grade there is; None takes the judgements'"
+    )
+
+    def contributions(self, evidence: RankedEvidence) -> Floats:
+        return stops(evidence, self.max_grade) * self.phi ** ranks(evidence)

@@ -1,0 +1,265 @@
+"""Per-query values of measures, with the reason where there is none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from evenrank.errors import DataError, ParameterError, UnknownNameError
+from evenrank.measures import Measure, parse_measure
+from evenrank.stats.bootstrap import bootstrap_interval
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+OK = "ok"
+INFINITE = "infinite"
+
+RESAMPLES = 2000
+SEED = 0
+
+
+@dataclass(frozen=True, eq=False)
+class ScoresBlock:
+    """One measure on one run. ``status`` indexes ``reasons``: 0 is ok, 1 infinite, then why undefined."""
+
+    run: str
+    measure: Measure
+    query_ids: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: npt.NDArray[np.float64]  # (Q, C), NaN where undefined
+    status: npt.NDArray[np.int16]  # (Q, C)
+    reasons: tuple[str, ...] = (OK, INFINITE)
+
+    def defined(self, column: int = 0) -> npt.NDArray[np.float64]:
+        """The values that count: neither undefined nor infinite."""
+        values: npt.NDArray[np.float64] = self.values[self.status[:, column] == 0, column]
+        return values
+
+    def aggregate(self, column: int = 0) -> float:
+        values = self.defined(column)
+        return float(self.measure.aggregate(values)) if len(values) else math.nan
+
+
+class SummaryRow(NamedTuple):
+    """One line of the table: a measure on a run over its queries."""
+
+    run: str
+    measure: str
+    column: str
+    value: float
+    low: float
+    high: float
+    queries: int
+    defined: int
+    infinite: int
+    undefined: dict[str, int]
+    aggregation: str
+    direction: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scores:
+    """The outcome of ``evaluate``: a table that prints, converts, and is written and read back.
+
+    ``mean`` and ``summary`` leave out queries where a measure is undefined or infinite, and say how
+    many those are.
+    """
+
+    blocks: tuple[ScoresBlock, ...]
+    notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by run
+    describe_inputs: Callable[[], Mapping[str, Any]] = field(default=dict, repr=False)
+
+    @cached_property
+    def provenance(self) -> Mapping[str, Any]:
+        """What these numbers came from: inputs with their hashes, tie rules, versions."""
+        return self.describe_inputs()
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(block.run for block in self.blocks))
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        return tuple(dict.fromkeys(block.measure for block in self.blocks))
+
+    def block(self, measure: str | Measure, run: str | None = None) -> ScoresBlock:
+        """The values of one measure on one run; ``run`` may be left out where there is one."""
+        if run is None:
+            if len(self.runs) != 1:
+                raise ParameterError(f"there are several runs, say which: {', '.join(self.runs)}")
+            run = self.runs[0]
+        wanted = parse_measure(measure)
+        for block in self.blocks:
+            if block.run == run and block.measure == wanted:
+                return block
+        if run not in self.runs:
+            raise UnknownNameError(f"no run {run!r} here; there are {', '.join(self.runs)}")
+        raise UnknownNameError(
+            f"{wanted!r} was not evaluated; there are {', '.join(map(str, self.measures))}"
+        )
+
+    def mean(self, measure: str | Measure, run: str | None = None, column: str | None = None) -> float:
+        """The aggregate over queries, which is the mean unless the measure says otherwise."""
+        block = self.block(measure, run)
+        return block.aggregate(_column_index(block, column))
+
+    def interval(
+        self,
+        measure: str | Measure,
+        run: str | None = None,
+        column: str | None = None,
+        *,
+        level: float = 0.95,
+        resamples: int = RESAMPLES,
+        seed: int = SEED,
+    ) -> tuple[float, float]:
+        """The bootstrap interval of ``mean`` over the queries where it is defined."""
+        block = self.block(measure, run)
+        values = block.defined(_column_index(block, column))
+        return bootstrap_interval(
+            values, block.measure.aggregate, level=level, resamples=resamples, seed=seed
+        )
+
+    @cached_property
+    def _summary(self) -> tuple[SummaryRow, ...]:
+        rows = []
+        for block in self.blocks:
+            for index, column in enumerate(block.columns):
+                counts = np.bincount(block.status[:, index], minlength=len(block.reasons))
+                values = block.defined(index)
+                low, high = bootstrap_interval(
+                    values, block.measure.aggregate, resamples=RESAMPLES, seed=SEED
+                )
+                rows.append(
+                    SummaryRow(
+                        run=block.run,
+                        measure=repr(block.measure),
+                        column=column,
+                        value=block.aggregate(index),
+                        low=low,
+                        high=high,
+                        queries=len(block.query_ids),
+                        defined=int(counts[0]),
+                        infinite=int(counts[1]),
+                        undefined={
+                            reason: int(count)
+                            for reason, count in zip(block.reasons[2:], counts[2:], strict=True)
+                            if count
+                        },
+                        aggregation=block.measure.aggregation,
+                        direction=block.measure.direction.value,
+                    )
+                )
+        return tuple(rows)
+
+    def summary(self) -> tuple[SummaryRow, ...]:
+        """A row for each run, measure and column: aggregate, 95% interval, how many queries count."""
+        return self._summary
+
+    def per_query(self) -> polars.DataFrame:
+        """All values, long: ``run, query, measure, column, value, status``."""
+        import polars
+
+        parts = []
+        for block in self.blocks:
+            queries, columns = len(block.query_ids), len(block.columns)
+            parts.append(
+                polars.DataFrame(
+                    {
+                        "run": [block.run] * (queries * columns),
+                        "query": [query for query in block.query_ids for _ in range(columns)],
+                        "measure": [repr(block.measure)] * (queries * columns),
+                        "column": list(block.columns) * queries,
+                        "value": block.values.ravel(),
+                        "status": [block.reasons[code] for code in block.status.ravel().tolist()],
+                    }
+                )
+            )
+        if not parts:
+            raise DataError("there are no scores")
+        return polars.concat(parts)
+
+    to_polars = per_query
+
+    def to_pandas(self) -> pandas.DataFrame:
+        try:
+            import pandas
+        except ImportError:
+            from evenrank.errors import MissingExtraError
+
+            raise MissingExtraError.for_job("to_pandas", "pandas", "pandas") from None
+        return pandas.DataFrame(self.per_query().to_dict(as_series=False))
+
+    def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
+        """``{run: {measure: {query: value}}}``; a measure with columns has ``measure[column]``."""
+        out: dict[str, dict[str, dict[str, float]]] = {}
+        for block in self.blocks:
+            for index, column in enumerate(block.columns):
+                name = repr(block.measure) + (f"[{column}]" if column else "")
+                values = dict(zip(block.query_ids, block.values[:, index].tolist(), strict=True))
+                out.setdefault(block.run, {})[name] = values
+        return out
+
+    def __repr__(self) -> str:
+        from evenrank.scores.render import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from evenrank.scores.render import as_html
+
+        return as_html(self)
+
+    def write(self, path: str | PathLike[str], format: str | None = None) -> None:
+        """Write as JSONL, CSV, TSV, Parquet, LaTeX or Markdown, by the extension unless ``format`` says."""
+        from evenrank.scores.files import write_scores
+
+        write_scores(self, path, format)
+
+    @classmethod
+    def read(cls, path: str | PathLike[str], format: str | None = None) -> Scores:
+        """Read back what ``write`` wrote as JSONL, CSV, TSV or Parquet."""
+        from evenrank.scores.files import read_scores
+
+        return read_scores(path, format)
+
+    def __eq__(self, other: object) -> bool:
+        """Same values and reasons for the same runs, measures and queries."""
+        if not isinstance(other, Scores):
+            return NotImplemented
+        return len(self.blocks) == len(other.blocks) and all(map(_same_block, self.blocks, other.blocks))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _same_block(one: ScoresBlock, two: ScoresBlock) -> bool:
+    return (
+        (one.run, one.measure, one.query_ids, one.columns)
+        == (two.run, two.measure, two.query_ids, two.columns)
+        and np.array_equal(one.values, two.values, equal_nan=True)
+        and _words(one) == _words(two)
+    )
+
+
+def _words(block: ScoresBlock) -> list[str]:
+    return [block.reasons[code] for code in block.status.ravel().tolist()]
+
+
+def _column_index(block: ScoresBlock, column: str | None) -> int:
+    names: Sequence[str] = block.columns
+    if column is None:
+        if len(names) > 1:
+            raise ParameterError(f"{block.measure!r} has several columns, say which: {', '.join(names)}")
+        return 0
+    if column not in names:
+        raise UnknownNameError(f"{block.measure!r} has no column {column!r}; it has {', '.join(names)}")
+    return list(names).index(column)

@@ -1,0 +1,42 @@
+"""Bootstrap intervals: queries are drawn again with replacement."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+_NUMBERS_AT_ONCE = 1 << 21
+
+
+def bootstrap_interval(
+    values: Floats,
+    aggregate: Callable[[Floats], Floats],
+    *,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """The percentile interval of ``aggregate`` over resampled queries; NaN for fewer than two values.
+
+    >>> low, high = bootstrap_interval(np.array([0.0, 1.0, 1.0, 0.0]), lambda v: v.mean(axis=-1))
+    >>> bool(0 <= low < 0.5 < high <= 1)
+    True
+    """
+    count = len(values)
+    if count < 2:
+        return math.nan, math.nan
+    generator = np.random.default_rng(seed)
+    drawn = np.empty(resamples)
+    step = max(1, _NUMBERS_AT_ONCE // count)
+    for begin in range(0, resamples, step):
+        rows = min(step, resamples - begin)
+        picks = generator.integers(0, count, size=(rows, count))  # (B, n)
+        drawn[begin : begin + rows] = aggregate(values[picks])
+    tail = (1 - level) / 2
+    low, high = np.quantile(drawn, [tail, 1 - tail])
+    return float(low), float(high)

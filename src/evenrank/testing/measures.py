@@ -1,0 +1,173 @@
+"""The properties that every measure must have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from evenrank.data.run import Run
+from evenrank.measures import Measure, parse_measure
+from evenrank.scores import INFINITE, OK, ScoresBlock
+from evenrank.testing.cases import Case, EvidenceFactory, random_case
+
+TOLERANCE = 1e-12
+
+Oracle = Callable[[Measure, list[str], Case, str], "float | None"]
+
+
+def check_measure(
+    measure: Measure | str,
+    *,
+    evidence: EvidenceFactory | None = None,
+    oracle: Oracle | None = None,
+    cases: int = 25,
+) -> None:
+    """Raise an ``AssertionError`` that names the property which a measure lacks.
+
+    ``evidence`` makes the sources that the measure needs beyond judgements, from document ids and a
+    generator. ``oracle`` computes one query slowly from its paper: ``oracle(measure, documents, case,
+    query)`` is the value, or None where it is undefined.
+
+    >>> check_measure("nDCG@10", cases=2)
+    """
+    measure = parse_measure(measure)
+    _check_declaration(measure)
+    for seed in range(cases):
+        case = random_case(seed, evidence)
+        block = case.evaluate(measure)
+        _check_values(measure, block)
+        _check_repeatable(measure, case, block)
+        _check_one_query_at_a_time(measure, case, block)
+        _check_below_cutoff(measure, case, block)
+        _check_scores_do_not_matter(measure, case, block)
+        _check_explanation(measure, case, block)
+        if oracle is not None:
+            _check_oracle(measure, case, block, oracle)
+
+
+def _require(condition: bool, measure: Measure, what: str) -> None:
+    if not condition:
+        raise AssertionError(f"{measure!r}: {what}")
+
+
+def _same(one: ScoresBlock, two: ScoresBlock) -> bool:
+    return (
+        one.query_ids == two.query_ids
+        and np.allclose(one.values, two.values, rtol=0, atol=TOLERANCE, equal_nan=True)
+        and _words(one) == _words(two)
+    )
+
+
+def _words(block: ScoresBlock) -> list[str]:
+    return [block.reasons[code] for code in block.status.ravel().tolist()]
+
+
+def _check_declaration(measure: Measure) -> None:
+    kind = type(measure)
+    _require(parse_measure(repr(measure)) == measure, measure, "its name does not parse back to it")
+    _require(hash(parse_measure(repr(measure))) == hash(measure), measure, "equal values hash differently")
+    for attribute in ("family", "formula", "reference"):
+        _require(bool(getattr(kind, attribute)), measure, f"declares no {attribute}")
+    _require(bool(kind.summary()), measure, "has no docstring")
+    _require(kind.name in repr(measure), measure, "is not printed by its name")
+    low, high = measure.range()
+    _require(low < high, measure, f"has an empty range {low} to {high}")
+    for field in kind.parameters():
+        _require(bool(field.metadata["meaning"]), measure, f"does not say what {field.name} means")
+
+
+def _check_values(measure: Measure, block: ScoresBlock) -> None:
+    low, high = measure.range()
+    values = block.values[block.status == 0]
+    _require(
+        bool((values >= low - TOLERANCE).all() and (values <= high + TOLERANCE).all()),
+        measure,
+        f"has values outside its range {low} to {high}: {values.min(initial=np.inf)} to {values.max(initial=-np.inf)}",
+    )
+    undeclared = set(_words(block)) - {OK, INFINITE, *measure.undefined_when}
+    _require(
+        not undeclared, measure, f"is undefined for reasons that it does not declare: {sorted(undeclared)}"
+    )
+    undefined = block.status > 1
+    _require(bool(np.isnan(block.values[undefined]).all()), measure, "has a value where it is undefined")
+
+
+def _check_repeatable(measure: Measure, case: Case, block: ScoresBlock) -> None:
+    before = case.run.fingerprint, case.qrels.fingerprint, case.intents.fingerprint
+    _require(_same(case.evaluate(measure), block), measure, "gives another value when called again")
+    after = _fresh_fingerprint(case.run), case.qrels.fingerprint, case.intents.fingerprint
+    _require(before == after, measure, "changes its input")
+
+
+def _fresh_fingerprint(run: Run) -> str:
+    return run.renamed(run.name).fingerprint
+
+
+def _check_one_query_at_a_time(measure: Measure, case: Case, block: ScoresBlock) -> None:
+    for place, query in enumerate(block.query_ids):
+        alone = case.evaluate(measure, case.run.select([query]))
+        _require(
+            np.allclose(alone.values[0], block.values[place], rtol=0, atol=TOLERANCE, equal_nan=True),
+            measure,
+            f"depends on the other queries: {alone.values[0]} alone, {block.values[place]} among others",
+        )
+
+
+def _check_below_cutoff(measure: Measure, case: Case, block: ScoresBlock) -> None:
+    if measure.depth is None or measure.depth != measure.cutoff:
+        return
+    cut = case.evaluate(measure, case.run.head(measure.depth))
+    _require(_same(cut, block), measure, "looks below its cut-off")
+
+
+def _check_scores_do_not_matter(measure: Measure, case: Case, block: ScoresBlock) -> None:
+    """Only the order counts: other scores in the same order give the same value."""
+    run = case.run
+    ranks = np.arange(len(run.doc_ids)) - np.repeat(run.offsets[:-1], run.lengths)
+    queries = np.repeat(np.array(run.query_ids, dtype=object), run.lengths).tolist()
+    other = Run.build(queries, run.doc_ids, -1.0 - ranks, name=run.name)
+    _require(
+        _same(case.evaluate(measure, other), block), measure, "depends on scores, not on the order alone"
+    )
+
+
+def _check_explanation(measure: Measure, case: Case, block: ScoresBlock) -> None:
+    """Where a measure explains itself by rank, the ranks add up to the value."""
+    from evenrank.evaluation.engine import resolve_missing
+    from evenrank.evidence.align import Sources, align
+
+    by_name: dict[str, Any] = {"relevance": case.qrels, "intents": case.intents}
+    by_name |= {source.name: source for source in case.evidence}
+    sources = Sources(by_name, case.background, case.against)
+    aligned = align(case.run, case.run.query_ids, measure.needs, sources, measure.depth)
+    aligned = resolve_missing(measure, aligned, case.run.query_ids, case.run)
+    parts = measure.explain(aligned)
+    if parts is None:
+        return
+    total = parts.sum(axis=1)
+    defined = block.status[:, 0] == 0
+    _require(
+        np.allclose(total[defined], block.values[defined, 0], rtol=0, atol=1e-9),
+        measure,
+        "explains its value by parts that do not add up to it",
+    )
+
+
+def _check_oracle(measure: Measure, case: Case, block: ScoresBlock, oracle: Oracle) -> None:
+    for place, query in enumerate(block.query_ids):
+        expected = oracle(measure, case.run.documents(query), case, query)
+        status = block.reasons[block.status[place, 0]]
+        value = block.values[place, 0]
+        if expected is None:
+            _require(
+                status not in (OK, INFINITE), measure, f"is defined ({value}) where it should not be: {query}"
+            )
+        else:
+            _require(status == OK, measure, f"is undefined ({status}) where it should be {expected}: {query}")
+            _require(
+                bool(abs(value - expected) <= 1e-9),
+                measure,
+                f"gives {value} where the slow computation gives {expected}",
+            )

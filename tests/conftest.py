@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Published values and real data that are kept beside the project, not in it."""
+    if not SHARED.is_dir():
+        pytest.skip("the folder 'shared' with real data is not beside the project")
+    return SHARED
