@@ -1,0 +1,63 @@
+"""A small collection to try things on; README.md beside this file describes it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+
+from evenrank.data.diversity import DiversityQrels
+from evenrank.data.qrels import Qrels
+
+SIDES = ("for", "against")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Documents, queries, judgements and what is known of the documents, by id."""
+
+    documents: dict[str, str]
+    queries: dict[str, str]
+    families: dict[str, str]  # query -> "need" or "debate"
+    qrels: Qrels
+    sides: DiversityQrels  # debates only: the two sides as intents
+    popularity: dict[str, int]  # 1 to 4, ordinal
+    publisher: dict[str, str]
+    leaning: dict[str, str]  # of the information needs' documents
+
+
+def load() -> Sample:
+    """Read the sample.
+
+    >>> sample = load()
+    >>> len(sample.documents), len(sample.queries)
+    (412, 44)
+    """
+    documents = {row["id"]: row["text"] for row in map(json.loads, _lines("documents.jsonl"))}
+    queries = list(csv.DictReader(_lines("queries.csv")))
+    groups = list(csv.DictReader(_lines("groups.csv")))
+    sides = list(csv.DictReader(_lines("sides.csv")))
+    judged = [line.split() for line in _lines("qrels.txt")]
+    grades = {(query, document): int(grade) for query, _, document, grade in judged}
+    return Sample(
+        documents=documents,
+        queries={row["query"]: row["text"] for row in queries},
+        families={row["query"]: row["family"] for row in queries},
+        qrels=Qrels.build([row[0] for row in judged], [row[2] for row in judged], list(grades.values())),
+        sides=DiversityQrels.build(
+            [row["query"] for row in sides],
+            [row["side"] for row in sides],
+            [row["document"] for row in sides],
+            [grades[row["query"], row["document"]] for row in sides],
+        ),
+        popularity={row["document"]: int(row["popularity"]) for row in groups},
+        publisher={row["document"]: row["publisher"] for row in groups},
+        leaning={row["document"]: row["leaning"] for row in groups if row["leaning"]},
+    )
+
+
+def _lines(name: str) -> Iterator[str]:
+    text = files(__name__).joinpath(name).read_text(encoding="utf-8")
+    return iter(text.splitlines())
