@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 
 from evenrank.data.gathered import Array, Documents, Gathered, Pairs, Sparse
 from evenrank.data.lookup import PairIndex
-from evenrank.data.qrels import Qrels, fingerprint_columns, rows_of_queries
+from evenrank.data.qrels import Qrels, fingerprint_columns, rows_of_queries, whole_grades
 from evenrank.data.run import encode_queries, ragged_rows
-from evenrank.data.strings import Int64s, Selection, as_strings, encode_first_seen, positions, take
+from evenrank.data.strings import Int64s, Selection, as_strings, encode_first_seen, integers, positions, take
 from evenrank.errors import DataError, Problem
 
 
@@ -52,7 +52,7 @@ class DiversityQrels:
     ) -> DiversityQrels:
         codes, query_ids = encode_queries(queries)
         doc_ids = as_strings(documents)
-        values = np.asarray(grades, dtype=np.float64)
+        values = whole_grades(grades, source).astype(np.float64)
         intent_codes, intent_names = encode_first_seen(intents)
         # the place of an intent among the intents of its own query, by first appearance
         pair = codes.astype(np.int64) * max(1, len(intent_names)) + intent_codes
@@ -62,7 +62,7 @@ class DiversityQrels:
         place = np.empty(len(distinct), dtype=np.int64)
         place[by_query] = np.arange(len(distinct)) - np.searchsorted(owner[by_query], owner[by_query])
         places = place[back]
-        table = pa.table({"query": codes, "document": doc_ids, "place": places})
+        table = pa.table({"query": integers(codes), "document": doc_ids, "place": integers(places)})
         order = pc.sort_indices(
             table, sort_keys=[("query", "ascending"), ("document", "descending"), ("place", "ascending")]
         ).to_numpy()

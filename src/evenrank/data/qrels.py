@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from evenrank.data.gathered import Array, Documents, Gathered, Pairs
 from evenrank.data.lookup import PairIndex
 from evenrank.data.run import encode_queries, ragged_rows
-from evenrank.data.strings import Int64s, Selection, as_strings, positions, take
+from evenrank.data.strings import Int64s, Selection, as_strings, integers, positions, take
 from evenrank.errors import DataError, Problem
 
 
@@ -42,12 +42,9 @@ class Qrels:
         """From three columns of equal length, in any order."""
         codes, query_ids = encode_queries(queries)
         doc_ids = as_strings(documents)
-        given = np.asarray(grades)
-        if given.dtype.kind == "f" and (given != np.floor(given)).any():
-            raise DataError(f"{source or 'qrels'}: grades are whole numbers, got a fraction or NaN")
-        values = given.astype(np.int64)
+        values = whole_grades(grades, source)
         order = pc.sort_indices(
-            pa.table({"query": codes, "grade": values, "document": doc_ids}),
+            pa.table({"query": integers(codes), "grade": integers(values), "document": doc_ids}),
             sort_keys=[("query", "ascending"), ("grade", "descending"), ("document", "descending")],
         ).to_numpy()
         twice = repeated_pairs(codes, doc_ids)
@@ -133,6 +130,17 @@ class Qrels:
         return Documents(Selection(self.doc_ids, rows), offsets, columns={"relevance": grades})
 
 
+def whole_grades(grades: Any, source: str | None) -> npt.NDArray[np.int64]:
+    """Grades as whole numbers; a fraction is an error, not something to cut off."""
+    given = np.asarray(grades)
+    with np.errstate(invalid="ignore"):
+        values: npt.NDArray[np.int64] = given.astype(np.int64)
+    if given.dtype.kind == "f" and (values != given).any():
+        broken = given[values != given][0]
+        raise DataError(f"{source or 'qrels'}: grades are whole numbers, got {broken!r}")
+    return values
+
+
 def rows_of_queries(offsets: Int64s, codes: Int64s) -> tuple[Int64s, Int64s]:
     """The rows of these queries one after another, and where each begins; -1 is a query without rows."""
     if len(offsets) < 2:
@@ -145,7 +153,7 @@ def rows_of_queries(offsets: Int64s, codes: Int64s) -> tuple[Int64s, Int64s]:
 def repeated_pairs(codes: npt.NDArray[Any], doc_ids: pa.LargeStringArray) -> Int64s:
     """Rows whose (query, document) stands earlier."""
     order = pc.sort_indices(
-        pa.table({"query": codes, "document": doc_ids}),
+        pa.table({"query": integers(codes), "document": doc_ids}),
         sort_keys=[("query", "ascending"), ("document", "ascending")],
     ).to_numpy()
     sorted_codes, sorted_ids = codes[order], take(doc_ids, order)

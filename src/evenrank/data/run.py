@@ -13,7 +13,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.data.strings import Int64s, UInt64s, as_strings, hash_strings, offsets_of, positions, take
+from evenrank.data.strings import (
+    Int64s,
+    UInt64s,
+    as_strings,
+    hash_strings,
+    integers,
+    offsets_of,
+    positions,
+    take,
+)
 from evenrank.errors import PROBLEMS_SHOWN, DataError, ParameterError, Problem
 
 if TYPE_CHECKING:
@@ -92,17 +101,13 @@ class Run:
             doc_ids = take(doc_ids, order)
         bounds = np.arange(len(query_ids) + 1, dtype=codes.dtype)  # another type would copy the codes
         offsets = np.searchsorted(codes, bounds).astype(np.int64)
-        repeated = _repeated_rows(offsets, doc_ids, hashes)
+        repeated = _repeated_rows(offsets, doc_ids, hashes, order)
         if repeated:
-            rows = [(row if order is None else int(order[row]), row) for row in repeated]
             raise DataError.listing(
                 source or name,
                 [
-                    Problem(
-                        line + 1,
-                        f"document {doc_ids[row].as_py()!r} is twice in query {query_ids[codes[row]]!r}",
-                    )
-                    for line, row in sorted(rows)[:21]
+                    Problem(row + 1, f"document {document!r} is twice in query {query_ids[query]!r}")
+                    for row, query, document in sorted(repeated)
                 ],
             )
         return cls(query_ids, offsets, doc_ids, values, name, ties, source, hashes)
@@ -218,8 +223,15 @@ class Run:
     def to_arrow(self) -> pa.Table:
         """Columns ``query``, ``document``, ``rank``, ``score``."""
         ranks = np.arange(len(self.doc_ids)) - np.repeat(self.offsets[:-1], self.lengths) + 1
-        queries = as_strings(self.query_ids).take(pa.array(np.repeat(np.arange(len(self)), self.lengths)))
-        return pa.table({"query": queries, "document": self.doc_ids, "rank": ranks, "score": self.scores})
+        queries = take(as_strings(self.query_ids), np.repeat(np.arange(len(self)), self.lengths))
+        return pa.table(
+            {
+                "query": queries,
+                "document": self.doc_ids,
+                "rank": integers(ranks),
+                "score": pa.array(self.scores),
+            }
+        )
 
     def to_polars(self) -> polars.DataFrame:
         import polars
@@ -291,14 +303,19 @@ def _rank_order(
     begins = np.ones(len(places), dtype=bool)
     begins[1:] = ~tied[places[1:] - 1]
     group = np.cumsum(begins)  # one number for each block of equal scores
-    table = pa.table({"group": group, "document": take(doc_ids, order[places])})
+    table = pa.table({"group": integers(group), "document": take(doc_ids, order[places])})
     by_id = pc.sort_indices(table, sort_keys=[("group", "ascending"), ("document", "descending")]).to_numpy()
     order[places] = order[places[by_id]]
     return order
 
 
-def _repeated_rows(offsets: Int64s, doc_ids: pa.LargeStringArray, hashes: UInt64s) -> list[int]:
-    """Rows whose document stands earlier in the same list. Hashes find them, ids confirm them."""
+def _repeated_rows(
+    offsets: Int64s, doc_ids: pa.LargeStringArray, hashes: UInt64s, order: Int64s | None
+) -> list[tuple[int, int, str]]:
+    """Rows of the input whose document stands earlier in the same list, with query and document.
+
+    Hashes find the lists, ids confirm them.
+    """
     suspects: list[int] = []
     queries = len(offsets) - 1
     first = 0
@@ -318,14 +335,15 @@ def _repeated_rows(offsets: Int64s, doc_ids: pa.LargeStringArray, hashes: UInt64
         twice = (block[:, 1:] == block[:, :-1]) & inside[:, 1:]
         suspects += [first + query for query in np.flatnonzero(twice.any(axis=1)).tolist()]
         first = last
-    rows: list[int] = []
+    found: list[tuple[int, int, str]] = []
     for query in suspects:
         begin, end = int(offsets[query]), int(offsets[query + 1])
+        lines = range(begin, end) if order is None else order[begin:end].tolist()
         seen: set[str] = set()
-        for row, document in enumerate(doc_ids.slice(begin, end - begin).to_pylist(), begin):
+        for row, document in sorted(zip(lines, doc_ids.slice(begin, end - begin).to_pylist(), strict=True)):
             if document in seen:
-                rows.append(row)
+                found.append((row, query, document))
             seen.add(document)
-        if len(rows) > PROBLEMS_SHOWN:
+        if len(found) > PROBLEMS_SHOWN:
             break
-    return rows
+    return found

@@ -92,7 +92,13 @@ def mix_codes(codes: npt.NDArray[Any]) -> UInt64s:
 
 
 def take(strings: pa.LargeStringArray, rows: npt.NDArray[Any]) -> pa.LargeStringArray:
-    return strings.take(pa.array(rows))
+    return strings.take(integers(rows))
+
+
+def integers(values: npt.NDArray[Any]) -> pa.Int64Array:
+    """An Arrow view of whole numbers. (``pa.array`` would import pandas wherever it is installed.)"""
+    numbers = np.ascontiguousarray(values, dtype=np.int64)
+    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,68 @@
+"""What ir_measures hands to a measure (two pandas frames), as a run and judgements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from evenrank.data.diversity import DiversityQrels
+from evenrank.data.qrels import Qrels
+from evenrank.data.run import Run
+from evenrank.data.strings import as_strings
+from evenrank.errors import DataError, InputTypeError
+
+
+def run_of(frame: Any) -> Run:
+    """The lists in ``query_id, doc_id, score``; equal scores stand by document id, as in trec_eval.
+
+    ir_measures has sorted the frame by score, but leaves the order of equal scores to chance.
+    """
+    return Run.build(_ids(frame, "query_id"), _ids(frame, "doc_id"), _numbers(frame, "score"))
+
+
+def qrels_of(frame: Any, *, by_intent: bool) -> Qrels | DiversityQrels:
+    """The judgements in ``query_id, doc_id, relevance``, with the intent in ``iteration``.
+
+    Judgements with several iterations are read by intent for every measure: there a document may be
+    judged more than once, and a measure without intents takes its best grade.
+    """
+    queries, documents = _ids(frame, "query_id"), _ids(frame, "doc_id")
+    grades = _numbers(frame, "relevance")
+    if (grades != np.floor(grades)).any():
+        raise DataError("relevance: grades are whole numbers; scale fractions before they are passed")
+    if by_intent or ("iteration" in frame and frame["iteration"].nunique() > 1):
+        intents = (
+            [str(intent) for intent in frame["iteration"]] if "iteration" in frame else ["0"] * len(frame)
+        )
+        return DiversityQrels.build(queries, intents, documents, grades)
+    return Qrels.build(queries, documents, grades)
+
+
+def empty_lists(queries: tuple[str, ...]) -> Run:
+    """A run that found nothing for any of these queries."""
+    return Run(queries, np.zeros(len(queries) + 1, np.int64), as_strings([]), np.empty(0))
+
+
+def _column(frame: Any, name: str) -> Any:
+    if name not in frame:
+        raise DataError(f"column {name!r} is missing; there are {', '.join(map(str, frame.columns))}")
+    return frame[name]
+
+
+def _ids(frame: Any, name: str) -> list[str]:
+    ids: list[str] = _column(frame, name).tolist()
+    for identifier in ids:
+        if not isinstance(identifier, str):
+            # a number would be a different id in the run ('007') and in the judgements (7)
+            raise InputTypeError(
+                f"{name}: ids are strings, got {identifier!r}; frame[{name!r}].astype(str) makes them so"
+            )
+    return ids
+
+
+def _numbers(frame: Any, name: str) -> Any:
+    numbers = _column(frame, name).to_numpy(dtype=np.float64)
+    if np.isnan(numbers).any():
+        raise DataError(f"column {name!r} has empty cells")
+    return numbers

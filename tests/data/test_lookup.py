@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenrank import DataError, DiversityQrels, Qrels
+from evenrank.data import lookup
+from evenrank.data.lookup import PairIndex
+from evenrank.data.strings import Selection, as_strings, hash_strings
+
+PAIRS = st.lists(st.tuples(st.integers(0, 3), st.text(max_size=20)), unique=True)
+
+
+def check(known: list[tuple[int, str]], asked: list[tuple[int, str]]) -> None:
+    index = PairIndex(np.array([q for q, _ in known], dtype=np.int64), as_strings([d for _, d in known]))
+    ids = as_strings([d for _, d in asked])
+    rows = index.locate(
+        np.array([q for q, _ in asked], dtype=np.int64), Selection(ids), lookup.hash_strings(ids)
+    )
+    place = {pair: row for row, pair in enumerate(known)}
+    assert rows.tolist() == [place.get(pair, -1) for pair in asked]
+
+
+@given(PAIRS, st.lists(st.tuples(st.integers(-1, 4), st.text(max_size=20))))
+def test_every_pair_is_found_and_no_other(known, asked) -> None:
+    check(known, asked + known)
+
+
+@given(PAIRS, PAIRS)
+def test_even_if_all_hashes_collide(known, asked) -> None:
+    original = lookup.hash_strings
+    lookup.hash_strings = lambda strings: np.zeros(len(strings), np.uint64)
+    try:
+        check(known, asked + known)
+    finally:
+        lookup.hash_strings = original
+
+
+@given(st.lists(st.text(max_size=40)), st.integers(0, 5))
+def test_a_hash_depends_on_the_string_alone(strings, start) -> None:
+    hashes = hash_strings(as_strings(strings))
+    assert hashes[start:].tolist() == hash_strings(as_strings(strings).slice(start)).tolist()
+    for text, value in zip(strings, hashes.tolist(), strict=True):
+        assert hash_strings(as_strings([text])).tolist() == [value]
+
+
+def test_hashes_of_similar_ids_differ() -> None:
+    ids = [str(i) for i in range(100_000)] + [
+        f"clueweb12-0000tw-05-{i:05d}_{j}" for i in range(2000) for j in range(9)
+    ]
+    assert len(set(hash_strings(as_strings(ids)).tolist())) == len(ids)
+    assert len(set(hash_strings(as_strings(["a", "a\0", "a\0\0", "", "\0"])).tolist())) == 5
+
+
+def test_judgements_by_intent_keep_their_intents() -> None:
+    table = {"q1": {"x": {"a": 1, "b": 0}, "y": {"a": 2}}, "q2": {"z": {"a": 3}}}
+    rows = [(q, i, d, g) for q, inner in table.items() for i, docs in inner.items() for d, g in docs.items()]
+    qrels = DiversityQrels.build(*map(list, zip(*rows, strict=True)))
+    assert qrels.to_dict() == table
+    assert qrels.graded().to_dict() == {"q1": {"a": 2, "b": 0}, "q2": {"a": 3}}
+    assert qrels.probabilities.tolist() == [[0.5, 0.5], [1.0, 0.0]]
+
+
+def test_qrels_stand_best_grade_first() -> None:
+    qrels = Qrels.build(["q", "q", "q"], ["a", "c", "b"], [1, 1, 3])
+    assert qrels.doc_ids.to_pylist() == ["b", "c", "a"]
+    assert qrels.to_dict() == {"q": {"b": 3, "c": 1, "a": 1}}
+    assert qrels.max_grade == 3
+
+
+@pytest.mark.parametrize("grade", [0.5, float("nan")])
+def test_a_grade_that_is_not_whole_is_refused(grade: float) -> None:
+    with pytest.raises(DataError, match="grades are whole numbers, got"):
+        Qrels.build(["q", "q"], ["a", "b"], [1.0, grade])
+    with pytest.raises(DataError, match="grades are whole numbers, got"):
+        DiversityQrels.build(["q", "q"], ["1", "1"], ["a", "b"], [1.0, grade])
+
+
+def test_a_pair_judged_twice_is_refused() -> None:
+    with pytest.raises(DataError, match="qrels:3: document 'a' is judged twice for query 'q'"):
+        Qrels.build(["q", "q", "q"], ["a", "b", "a"], [1, 1, 1])
+    with pytest.raises(DataError, match="qrels:3: document 'a' is judged twice for an intent of 'q'"):
+        DiversityQrels.build(["q", "q", "q"], ["1", "2", "1"], ["a", "a", "a"], [1, 1, 0])
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "complaint"),
+    [
+        ({"q": {"x": 0.5, "y": 0.6}}, "sum to 1"),
+        ({"q": {"x": 1.5, "y": -0.5}}, ">= 0"),
+        ({"q": {"x": 0.5, "w": 0.5}}, r"intents \['w'\] are not judged"),
+    ],
+)
+def test_intent_probabilities_are_checked(probabilities, complaint) -> None:
+    columns = ["q", "q"], ["x", "y"], ["a", "a"], [1, 1]
+    with pytest.raises(DataError, match=complaint):
+        DiversityQrels.build(*columns, probabilities=probabilities)
+    given = DiversityQrels.build(*columns, probabilities={"q": {"x": 0.25, "y": 0.75}})
+    assert given.probabilities.tolist() == [[0.25, 0.75]]

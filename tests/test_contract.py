@@ -1,0 +1,131 @@
+"""The architecture: who may import whom, how light the package is, what is public."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import evenrank
+
+PACKAGE = Path(evenrank.__file__).parent
+
+# the layer of each top-level module; a module may import its own layer's neighbours only where listed
+LAYERS = {
+    "errors": 0,
+    "grammar": 1,
+    "attention": 1,
+    "data": 1,
+    "io": 2,
+    "evidence": 2,
+    "measures": 3,
+    "stats": 3,
+    "scores": 4,
+    "evaluation": 4,
+    "plugins": 5,
+    "sample": 5,
+    "testing": 5,
+    "cli": 6,
+}
+SAME_LAYER = {("attention", "grammar"), ("evaluation", "scores"), ("evidence", "io")}
+# a summary has to be aggregated by its measure; nothing else may look upwards
+UPWARDS: set[tuple[str, str]] = set()
+
+
+def imports(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            names.add(node.module)
+            if node.module == "evenrank":
+                names |= {f"evenrank.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return {name.split(".")[1] for name in names if name.startswith("evenrank.")}
+
+
+def test_every_module_has_a_layer() -> None:
+    tops = {
+        path.stem if path.suffix else path.name for path in PACKAGE.iterdir() if path.suffix in ("", ".py")
+    }
+    assert tops - {"__init__", "__main__", "__pycache__"} == set(LAYERS)
+
+
+def test_imports_point_downwards() -> None:
+    broken = []
+    for path in PACKAGE.rglob("*.py"):
+        own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        if own in ("__init__", "__main__"):
+            continue
+        for other in imports(path) & set(LAYERS):
+            allowed = LAYERS[other] < LAYERS[own] or other == own or (own, other) in SAME_LAYER
+            if not allowed and (own, other) not in UPWARDS:
+                broken.append(f"{path.relative_to(PACKAGE)} imports {other}")
+    assert broken == []
+
+
+def modules_after(statement: str) -> set[str]:
+    code = f"{statement}; import sys; sys.stdout.write(' '.join(sys.modules))"
+    return set(
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.split()
+    )
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    loaded = modules_after("import evenrank")
+    heavy = {"numpy", "polars", "pyarrow", "scipy", "pandas", "ir_measures", "pytrec_eval", "argparse"}
+    assert loaded & heavy == set()
+
+
+def test_evaluating_does_not_load_what_it_does_not_use() -> None:
+    loaded = modules_after(
+        "import evenrank; run = evenrank.Run.build(['q'], ['a'], [1.0]);"
+        "evenrank.evaluate(run, 'RR', qrels=evenrank.Qrels.build(['q'], ['a'], [1]))"
+    )  # pandas is not in this list: Arrow imports it, where it is installed, to convert Python lists
+    assert loaded & {"scipy", "ir_measures", "pytrec_eval", "polars", "numba", "ir_datasets"} == set()
+
+
+def test_importing_has_no_side_effects() -> None:
+    code = """
+import logging, os, sys, warnings
+def state():
+    loggers = sorted(logging.root.manager.loggerDict)
+    return dict(os.environ), list(warnings.filters), list(logging.root.handlers), loggers
+before = state()
+import evenrank
+after = state()
+sys.exit(before != after)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_public_names() -> None:
+    assert len(evenrank.__all__) < 40
+    for name in evenrank.__all__:
+        assert getattr(evenrank, name) is not None
+    assert set(evenrank.__all__) <= set(dir(evenrank))
+
+
+def test_typed_names_are_the_lazy_ones() -> None:
+    """The names that a type checker sees are those that are loaded on first use."""
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    seen = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert seen - {"annotations", "import_module", "TYPE_CHECKING", "Any"} == set(evenrank.__all__) - {
+        "__version__"
+    }
+
+
+def test_no_pickle_eval_or_shell() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                names = {a.name for a in node.names} | {getattr(node, "module", None)}
+                assert not names & {"pickle", "marshal", "shelve", "subprocess"}, path
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                assert node.func.id not in {"eval", "exec", "print"}, path
+            assert not isinstance(node, ast.Assert), f"{path}: validation by assert is gone under python -O"

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenrank import ParameterError, parse_measure, parse_measures
+from evenrank.errors import UnknownNameError
+from evenrank.grammar import split_list
+from evenrank.measures import AP, ERR, RBP, RR, Delegated, P, WeightedSum, alpha_nDCG, nDCG
+
+
+@pytest.mark.parametrize(
+    ("text", "measure"),
+    [
+        ("nDCG", nDCG()),
+        ("nDCG@10", nDCG(cutoff=10)),
+        ("nDCG(dcg='exp-log2')@10", nDCG(dcg="exp-log2") @ 10),
+        (" P( rel = 2 ) @ 5 ", P(rel=2) @ 5),
+        ("RBP(p=0.5)", RBP(p=0.5)),
+        ("alpha_nDCG(alpha=1)@5", alpha_nDCG(alpha=1.0) @ 5),
+        ("ERR(max_grade=None)", ERR()),
+        ("AP(judged_only=True)", AP(judged_only=True)),
+        ("0.5*P@5 + 0.5*RR", WeightedSum(terms=((0.5, P() @ 5), (0.5, RR())))),
+        ("2*RR", 2 * RR()),
+        ("RR + P@5", RR() + P() @ 5),
+        ("0.2*RR@3+0.8*AP", 0.2 * (RR() @ 3) + 0.8 * AP()),
+    ],
+)
+def test_text_and_value_are_the_same_thing(text: str, measure) -> None:
+    parsed = parse_measure(text)
+    assert parsed == measure
+    assert hash(parsed) == hash(measure)
+    assert parse_measure(repr(measure)) == measure
+
+
+@given(
+    p=st.floats(0, 0.999, allow_nan=False),
+    rel=st.none() | st.integers(1, 9),
+    normalized=st.booleans(),
+    cutoff=st.none() | st.integers(1, 10**6),
+)
+def test_round_trip(p: float, rel: int | None, normalized: bool, cutoff: int | None) -> None:
+    measure = RBP(p=p, rel=rel, normalized=normalized, cutoff=cutoff)
+    assert parse_measure(repr(measure)) == measure
+    both = 0.25 * measure + 0.75 * RR()
+    assert parse_measure(repr(both)) == both
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_a_measure_or_a_clear_error(text: str) -> None:
+    try:
+        measure = parse_measure(text)
+    except ParameterError:
+        return
+    assert parse_measure(repr(measure)) == measure
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nDGC@10", r"no measure is called 'nDGC'; did you mean nDCG"),
+        ("ndcg@10", r"no measure is called 'ndcg'; did you mean nDCG"),
+        ("Qwertz", r"no measure is called 'Qwertz'; known: AP, "),
+        ("nDCG(depth=3)@10", r"nDCG has no parameter 'depth'; it takes dcg, judged_only"),
+        ("P(rel=0)@5", r"P: rel must be an integer >= 1, got 0"),
+        ("P(rel=1.0)@5", r"P: rel must be an integer >= 1, got 1.0"),
+        ("P(rel=True)@5", r"P: rel must be an integer >= 1, got True"),
+        ("RBP(p=1)", r"RBP: p must be a number >= 0 and < 1, got 1"),
+        ("RBP(p=1e400)", r"RBP: p must be a number >= 0 and < 1, got inf"),
+        ("nDCG(dcg='ln')", r"nDCG: dcg must be one of 'log2', 'exp-log2', got 'ln'"),
+        ("nDCG(judged_only=1)", r"nDCG: judged_only must be True or False, got 1"),
+        ("RR@0", r"RR: cutoff must be an integer >= 1 or None, got 0"),
+        ("RR@2.5", r"RR: cutoff must be an integer >= 1 or None, got 2.5"),
+        ("P", r"P needs a cut-off, as in P@10"),
+        ("P(2)@5", r"parameters are given by name"),
+        ("P(rel=[1])@5", r"a value is a number, a quoted string, True, False, None or another term"),
+        ("P(rel=1)(rel=2)@5", r"is not of the form Name\(param=value, ...\)@cutoff"),
+        ("RR@", r"is not of the form Name\(param=value, ...\)@cutoff: invalid syntax"),
+        ("", r"an empty string names no measure"),
+        ("__import__('os')", r"parameters are given by name|no measure is called"),
+        ("RR.name", r"is not of the form"),
+        ("RR*0.5", r"a weight is a number and stands first"),
+        ("0*RR", r"weights must be numbers > 0"),
+        ("RR - AP", r"is not of the form"),
+    ],
+)
+def test_what_is_wrong_is_said(text: str, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        parse_measure(text)
+
+
+def test_an_unknown_name_is_its_own_error() -> None:
+    with pytest.raises(UnknownNameError):
+        parse_measure("nope")
+
+
+@pytest.mark.parametrize(
+    "text", ["Bpref", "SetP", "Judged@10", "StRecall@5", "nDCG(gains={1: 5})@10", "infAP(rel=2)"]
+)
+def test_other_measures_of_ir_measures_are_accepted(text: str) -> None:
+    measure = parse_measure(text)
+    assert isinstance(measure, Delegated)
+    assert parse_measure(repr(measure)) == measure
+
+
+def test_a_wrong_parameter_of_a_delegated_measure_is_said() -> None:
+    with pytest.raises(ParameterError, match="Judged"):
+        parse_measure("Judged(depth=3)@10")
+
+
+def test_lists_of_measures() -> None:
+    names = [str(measure) for measure in parse_measures("nDCG@10, RR\n0.5*P@5 + 0.5*RR  AP(rel=2)")]
+    assert names == ["nDCG@10", "RR", "0.5*P@5 + 0.5*RR", "AP(rel=2)"]
+    assert parse_measures(["RR", "RR AP", RR()]) == [RR(), AP()]
+    with pytest.raises(ParameterError, match="no measure was given"):
+        parse_measures([])
+    with pytest.raises(TypeError, match="a string, a Measure or a list of them, got int"):
+        parse_measures(3)
+
+
+def test_splitting_keeps_brackets_and_quotes_together() -> None:
+    assert split_list("A(x='a b, c') B(y=C(z=1, w=2))@3") == ["A(x='a b, c')", "B(y=C(z=1, w=2))@3"]
