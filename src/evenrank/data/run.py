@@ -82,7 +82,7 @@ class Run:
         check_ties(ties)
         codes, query_ids = encode_queries(queries)
         doc_ids = as_strings(documents)
-        values = np.asarray(scores, dtype=np.float64)
+        values = np.array(scores, dtype=np.float64)  # a copy: the run's own columns are locked
         if not len(codes) == len(doc_ids) == len(values):
             raise DataError(
                 "columns of different length: "
@@ -97,7 +97,11 @@ class Run:
         hashes = hash_strings(doc_ids)
         order = _rank_order(codes, values, doc_ids, ties)
         if order is not None:
-            codes, values, hashes = codes[order], values[order], hashes[order]
+            moved = np.flatnonzero(order != np.arange(len(order)))  # in most files a few ties
+            origin = order[moved]
+            values[moved], hashes[moved] = values[origin], hashes[origin]
+            if (codes[moved] != codes[origin]).any():
+                codes = codes[order]
             doc_ids = take(doc_ids, order)
         bounds = np.arange(len(query_ids) + 1, dtype=codes.dtype)  # another type would copy the codes
         offsets = np.searchsorted(codes, bounds).astype(np.int64)

@@ -7,12 +7,18 @@ import difflib
 from collections.abc import Iterable
 
 from evenrank.errors import InputTypeError, ParameterError, UnknownNameError
-from evenrank.grammar import ALIASES, REGISTRY, build, expression, literal, split_list
+from evenrank.grammar import ALIASES, REGISTRY, alias, build, expression, literal, split_list
 from evenrank.measures.base import Measure
 from evenrank.measures.combined import WeightedSum
 from evenrank.measures.delegated import delegate, delegated_names
 
 MeasureLike = str | Measure
+
+# the other names that ir_measures has for these
+for other, name in {
+    "NDCG": "nDCG", "MAP": "AP", "MRR": "RR", "Precision": "P", "Recall": "R", "α_nDCG": "alpha_nDCG"
+}.items():  # fmt: skip
+    alias("measure", other, name)
 
 
 def all_measures() -> dict[str, type[Measure]]:

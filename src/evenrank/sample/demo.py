@@ -57,8 +57,11 @@ def main(folder: str = "demo") -> None:
     target.mkdir(parents=True, exist_ok=True)
     write_run(run, target / "bm25.trec")
     scores.write(target / "scores.jsonl")
-    sys.stdout.write(f"{len(sample.queries)} queries over {len(sample.documents)} short texts, ranked by BM25\n\n")
-    sys.stdout.write(f"{scores!r}\n\nwritten: {target / 'bm25.trec'}, {target / 'scores.jsonl'}\n")
+    sys.stdout.write(
+        f"{len(sample.queries)} queries over {len(sample.documents)} short texts, ranked by BM25\n\n"
+        f"{scores!r}\n\n"
+        f"written: {target / 'bm25.trec'}, {target / 'scores.jsonl'}\n"
+    )
 
 
 if __name__ == "__main__":

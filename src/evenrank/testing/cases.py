@@ -49,10 +49,13 @@ class Case:
         return replace(self, run=run)
 
 
-def random_case(seed: int, evidence: EvidenceFactory | None = None) -> Case:
-    """Lists of length 1 to 12 over 20 documents; some queries unjudged or without a relevant document."""
+def random_case(seed: int, evidence: EvidenceFactory | None = None, prefix: str = "d") -> Case:
+    """Lists of length 1 to 12 over 20 documents; some queries unjudged or without a relevant document.
+
+    ``prefix`` begins every document id: with another one the case is the same but for the names.
+    """
     generator = np.random.default_rng(seed)
-    documents = [f"d{i}" for i in range(20)]
+    documents = [f"{prefix}{i}" for i in range(20)]
     queries = [f"q{i}" for i in range(8)]
     # q0 is never judged, q1 has no relevant document, the others have both kinds
     judged: list[tuple[str, str, int]] = []

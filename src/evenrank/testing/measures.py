@@ -40,6 +40,7 @@ def check_measure(
         _check_values(measure, block)
         _check_repeatable(measure, case, block)
         _check_one_query_at_a_time(measure, case, block)
+        _check_names_do_not_matter(measure, random_case(seed, evidence, prefix="other-"), block)
         _check_below_cutoff(measure, case, block)
         _check_scores_do_not_matter(measure, case, block)
         _check_explanation(measure, case, block)
@@ -84,7 +85,7 @@ def _check_values(measure: Measure, block: ScoresBlock) -> None:
     _require(
         bool((values >= low - TOLERANCE).all() and (values <= high + TOLERANCE).all()),
         measure,
-        f"has values outside its range {low} to {high}: {values.min(initial=np.inf)} to {values.max(initial=-np.inf)}",
+        f"has values outside its range {low} to {high}: {np.sort(values)[[0, -1]] if len(values) else ()}",
     )
     undeclared = set(_words(block)) - {OK, INFINITE, *measure.undefined_when}
     _require(
@@ -113,6 +114,10 @@ def _check_one_query_at_a_time(measure: Measure, case: Case, block: ScoresBlock)
             measure,
             f"depends on the other queries: {alone.values[0]} alone, {block.values[place]} among others",
         )
+
+
+def _check_names_do_not_matter(measure: Measure, renamed: Case, block: ScoresBlock) -> None:
+    _require(_same(renamed.evaluate(measure), block), measure, "depends on what documents are called")
 
 
 def _check_below_cutoff(measure: Measure, case: Case, block: ScoresBlock) -> None:

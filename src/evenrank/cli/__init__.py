@@ -1,0 +1,80 @@
+"""The command ``evenrank``: data on stdout, messages on stderr, and an exit code that scripts can use.
+
+0 all is well; 1 the data cannot be used, or a check failed; 2 the command line is wrong; 3 a gate failed
+(reserved); 130 interrupted. One module a command; each imports what it needs when it runs, so that help
+is quick.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+
+from evenrank.cli.doctor import add as add_doctor
+from evenrank.cli.evaluate import add as add_evaluate
+from evenrank.cli.measures import add as add_measures
+from evenrank.cli.parser import Parser, make_parser
+from evenrank.cli.streams import discard_output, flush_output, say, say_warnings
+from evenrank.errors import EvenrankError, EvenrankWarning, InputTypeError, ParameterError
+
+__all__ = ["build_parser", "main"]
+
+BAD_DATA = 1
+USAGE = 2
+INTERRUPTED = 130
+
+COMMANDS = (add_evaluate, add_measures, add_doctor)  # in the order of the help
+DEBUG = "EVENRANK_DEBUG"
+
+
+def build_parser() -> Parser:
+    parser, commands = make_parser()
+    for add in COMMANDS:
+        add(commands)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; no error leaves as an exception."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", EvenrankWarning)
+            say_warnings()
+            code = _run(argv)
+            flush_output()
+            return code
+    except KeyboardInterrupt:
+        say("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        discard_output()  # who reads has read enough, as head does: no error, and none on the way out
+        return 0
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    try:
+        arguments = build_parser().parse_args(argv)
+        code: int = arguments.run(arguments)
+        return code
+    except SystemExit as leaving:  # argparse: 0 after --help and --version, 2 for wrong usage
+        return leaving.code if isinstance(leaving.code, int) else USAGE
+    except (ParameterError, InputTypeError) as error:
+        say(str(error))
+        return USAGE
+    except EvenrankError as error:
+        say(str(error))
+        return BAD_DATA
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return BAD_DATA
+    except MemoryError:
+        say("there is not enough memory for this")
+        return BAD_DATA
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        say(f"unexpected {type(error).__name__}: {error} (a bug; {DEBUG}=1 shows where)".replace("\n", " "))
+        return BAD_DATA

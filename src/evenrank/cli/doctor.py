@@ -1,0 +1,139 @@
+"""``evenrank doctor``: what is installed, and whether it computes what it should."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import re
+import sys
+from collections.abc import Iterator
+from math import log2
+from typing import TYPE_CHECKING, NamedTuple
+
+from evenrank.cli.parser import add_command
+from evenrank.cli.streams import put
+
+if TYPE_CHECKING:
+    from evenrank.cli.parser import Commands
+
+TOLERANCE = 1e-12
+
+# worked out by hand: q1 is ranked b, a, c with grades b 0, a 2, c 1; q2 is judged but has no list
+KNOWN_VALUES = {
+    "RR": {"q1": 1 / 2, "q2": 0.0},
+    "P@2": {"q1": 1 / 2, "q2": 0.0},
+    "AP": {"q1": (1 / 2 + 2 / 3) / 2, "q2": 0.0},
+    "nDCG@3": {"q1": (2 / log2(3) + 1 / 2) / (2 + 1 / log2(3)), "q2": 0.0},
+    "Judged@3": {"q1": 1.0, "q2": 0.0},  # computed by ir_measures
+}
+
+
+class Requirement(NamedTuple):
+    package: str
+    minimum: str
+    extra: str
+
+
+def add(commands: Commands) -> None:
+    parser = add_command(
+        commands,
+        "doctor",
+        "check this installation",
+        """Show the versions of Python, evenrank and its dependencies and which extras are installed, then
+        evaluate a tiny run and compare with known values. The exit code is 1 if anything needed is missing,
+        too old, or computes something else.""",
+        "evenrank doctor",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from evenrank import __version__
+
+    requirements = list(_requirements())
+    problems: list[str] = []
+    lines = [f"Python {platform.python_version()} ({sys.executable})", f"evenrank {__version__}"]
+    lines += ["", "dependencies:"]
+    for requirement in requirements:
+        if not requirement.extra:
+            state, fine = _state(requirement)
+            lines.append(f"  {requirement.package} {state}")
+            if not fine:
+                problems.append(f"{requirement.package} {state}: pip install --upgrade evenrank")
+    lines += ["", "extras:", *_extras(requirements), "", "self-check:"]
+    wrong = [] if problems else _self_check()
+    problems += wrong
+    skipped = "not run, since a dependency is missing or too old"
+    lines.append(f"  {skipped if problems and not wrong else _verdict(wrong)}")
+    lines += ["", *(f"problem: {problem}" for problem in problems)] if problems else ["", "all is well"]
+    put("\n".join(lines) + "\n")
+    return 1 if problems else 0
+
+
+def _verdict(wrong: list[str]) -> str:
+    what = f"{len(KNOWN_VALUES)} measures on a tiny run"
+    return f"{what}: {len(wrong)} values are wrong" if wrong else f"{what} have the known values"
+
+
+def _requirements() -> Iterator[Requirement]:
+    """What the installed package says it needs, such as ``pandas>=2.2; extra == 'pandas'``."""
+    from importlib import metadata
+
+    try:
+        declared = metadata.requires("evenrank") or []
+    except metadata.PackageNotFoundError:
+        return
+    for text in declared:
+        package = re.match(r"[\w.-]+", text)
+        minimum = re.search(r">=\s*([\d.]+)", text.partition(";")[0])
+        extra = re.search(r"extra\s*==\s*['\"](.+?)['\"]", text)
+        if package is not None and package[0] != "evenrank":
+            yield Requirement(package[0], minimum[1] if minimum else "0", extra[1] if extra else "")
+
+
+def _state(requirement: Requirement) -> tuple[str, bool]:
+    """The version in words, and whether it will do."""
+    from importlib import metadata
+
+    try:
+        version = metadata.version(requirement.package)
+    except metadata.PackageNotFoundError:
+        return "is not installed", False
+    if _numbers(version) < _numbers(requirement.minimum):
+        return f"{version} is too old, {requirement.minimum} or later is needed", False
+    return version, True
+
+
+def _numbers(version: str) -> list[int]:
+    """The leading numbers, so that 2.10 is later than 2.9 and 2.0rc1 counts as 2.0."""
+    return [int(part) for part in re.findall(r"\d+", re.split(r"[^\d.]", version)[0])]
+
+
+def _extras(requirements: list[Requirement]) -> Iterator[str]:
+    for extra in dict.fromkeys(requirement.extra for requirement in requirements if requirement.extra):
+        members = [requirement for requirement in requirements if requirement.extra == extra]
+        states = [(member.package, *_state(member)) for member in members]
+        lacking = [f"{package} {state}" for package, state, fine in states if not fine]
+        if lacking:
+            yield f"  {extra}: {', '.join(lacking)}: pip install 'evenrank[{extra}]'"
+        else:
+            yield f"  {extra}: installed"
+
+
+def _self_check() -> list[str]:
+    from evenrank.data.qrels import Qrels
+    from evenrank.data.run import Run
+    from evenrank.evaluation import evaluate
+
+    ranking = Run.build(["q1"] * 3, ["a", "b", "c"], [2.0, 3.0, 1.0], name="tiny")
+    qrels = Qrels.build(["q1", "q1", "q1", "q2"], ["a", "b", "c", "d"], [2, 0, 1, 1])
+    try:
+        found = evaluate(ranking, list(KNOWN_VALUES), qrels=qrels).to_dict()["tiny"]
+    except Exception as error:  # whatever it is, it is what the check is for
+        return [f"the self-check failed: {type(error).__name__}: {error}"]
+    return [
+        f"{measure} of query {query} is {found[measure][query]!r}, and should be {value!r}"
+        for measure, values in KNOWN_VALUES.items()
+        for query, value in values.items()
+        if not abs(found[measure][query] - value) <= TOLERANCE
+    ]

@@ -1,0 +1,100 @@
+"""The files that a command names: run names from paths, and lists of query ids."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from evenrank.errors import DataError, ParameterError
+
+STDIN = "-"
+
+
+def check_stdin(paths: Sequence[str | None]) -> None:
+    """Standard input can be read once."""
+    if sum(path == STDIN for path in paths) > 1:
+        raise ParameterError("standard input (-) can stand for one file only")
+
+
+def run_names(paths: Sequence[str], given: Sequence[str]) -> list[str]:
+    """A name for each run: those given, else file stems, with as much of the folder as tells them apart.
+
+    >>> run_names(["a/bm25.trec", "b/bm25.trec", "dense.trec"], [])
+    ['a/bm25', 'b/bm25', 'dense']
+    """
+    if given:
+        if len(given) != len(paths):
+            raise ParameterError(
+                f"--name must be given once for each run: {len(given)} names, {len(paths)} runs"
+            )
+        names = [_as_text(name) for name in given]
+        if not all(name.strip() for name in names):
+            raise ParameterError("--name must not be empty")
+        repeated = [name for name, count in Counter(names).items() if count > 1]
+        if repeated:
+            raise ParameterError(f"two runs cannot both be named {repeated[0]!r}")
+        return names
+    twice = [path for path, count in Counter(_absolute(path) for path in paths).items() if count > 1]
+    if twice:
+        raise ParameterError(f"run {twice[0]} is given twice: leave it out once, or name both with --name")
+    names = [_stem(path) for path in paths]
+    deepest = max((len(Path(path).absolute().parts) for path in paths), default=0)
+    for up in range(1, deepest + 1):  # one folder, then more of them, then the path with its suffix
+        counts = Counter(names)
+        names = [
+            name if counts[name] == 1 else path if up == deepest else _with_folders(path, up)
+            for path, name in zip(paths, names, strict=True)
+        ]
+    return [_as_text(name) for name in names]
+
+
+def _absolute(path: str) -> str:
+    return path if path == STDIN else str(Path(path).absolute())
+
+
+def _stem(path: str) -> str:
+    from evenrank.io.source import as_source
+
+    source = as_source(path)
+    return "stdin" if source is None or source.stem is None else source.stem
+
+
+def _with_folders(path: str, up: int) -> str:
+    folders = Path(path).absolute().parent.parts[1:]
+    return _stem(path) if path == STDIN else "/".join([*folders[-up:], _stem(path)])
+
+
+def _as_text(name: str) -> str:
+    """File names are bytes to the system; what is not UTF-8 in them is replaced."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def read_query_ids(path: str) -> list[str]:
+    """One id a line: what stands before the first tab. Blank lines and # comments are skipped."""
+    from evenrank.errors import Problem
+    from evenrank.io.source import as_source
+
+    source = as_source(path)
+    content = b"" if source is None else b"".join(source.blocks())
+    name = path if source is None else source.name
+    ids: list[str] = []
+    problems: list[Problem] = []
+    for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        try:
+            text = line.decode()
+        except UnicodeDecodeError:
+            problems.append(Problem(number, "is not UTF-8"))
+            continue
+        if not text.strip() or text.startswith("#"):
+            continue
+        query = text.partition("\t")[0].strip()
+        if query:
+            ids.append(query)
+        else:
+            problems.append(Problem(number, "there is no query id before the tab"))
+    if problems:
+        raise DataError.listing(name, problems)
+    if not ids:
+        raise DataError(f"{name}: holds no query id")
+    return ids

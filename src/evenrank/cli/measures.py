@@ -1,0 +1,189 @@
+"""``evenrank measures``: which measures there are, and the page of each."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from evenrank.cli.parser import add_command
+from evenrank.cli.streams import put, terminal_width
+
+if TYPE_CHECKING:
+    from evenrank.cli.parser import Commands
+    from evenrank.grammar import Term
+    from evenrank.measures import Measure
+
+
+def add(commands: Commands) -> None:
+    parser = add_command(
+        commands,
+        "measures",
+        "list the measures, or describe one",
+        """List all measures, or print the page of one: its formula, parameters with defaults and ranges,
+        what it needs, its direction and range, when it is undefined, and its reference.""",
+        """
+        evenrank measures
+        evenrank measures nDCG
+        evenrank measures --format jsonl
+        """,
+    )
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="a measure, such as nDCG, or a position bias (rbp)"
+    )
+    parser.add_argument("--format", choices=("table", "jsonl"), default="table", help="default: table")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from evenrank.measures import all_measures
+
+    as_json = arguments.format == "jsonl"
+    if arguments.name is not None:
+        record = _record(arguments.name)
+        put(_json(record) if as_json else _page(record))
+    elif as_json:
+        put("".join(_json(_of_measure(measure)) for measure in all_measures().values()))
+    else:
+        put(_list())
+    return 0
+
+
+def _json(record: dict[str, Any]) -> str:
+    # a range may be infinite and a default may be a term: JSON has neither
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: plain(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [plain(inner) for inner in value]
+        return value if value is None or isinstance(value, (bool, int, str)) else _plain_number(value)
+
+    return json.dumps(plain(record), ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _plain_number(value: Any) -> Any:
+    from evenrank.scores.rows import json_number
+
+    return json_number(value) if isinstance(value, float) else repr(value)
+
+
+def _list() -> str:
+    from evenrank.measures import all_measures
+    from evenrank.measures.delegated import delegated_names
+    from evenrank.scores.render import arrow
+
+    known = all_measures()
+    width = terminal_width() or 100
+    cells = [(name, m.family, arrow(m.direction.value), m.summary()) for name, m in known.items()]
+    names, families = (max(len(row[column]) for row in cells) for column in (0, 1))
+    indent = " " * (names + families + 7)
+    lines = []
+    for name, family, sign, summary in cells:
+        line = f"{name:{names}}  {family:{families}}  {sign}  {summary}"
+        lines.append(textwrap.fill(line, max(width, 60), subsequent_indent=indent))
+    signs = dict.fromkeys(f"{arrow(m.direction.value)} {m.direction.value}" for m in known.values())
+    others = ", ".join(name for name in delegated_names() if name not in known)
+    after = textwrap.fill(
+        f"Every other measure of ir_measures is accepted by name and computed there: {others}.",
+        max(width, 60), break_on_hyphens=False,
+    )  # fmt: skip
+    return "\n".join([*lines, "", *signs, "", after, "", "The page of one: evenrank measures NAME"]) + "\n"
+
+
+def _record(given: str) -> dict[str, Any]:
+    """The declaration of what is called so; a name may come with parameters and a cut-off."""
+    from evenrank.errors import UnknownNameError
+    from evenrank.grammar import ALIASES, REGISTRY
+    from evenrank.measures import all_measures, parse_measure
+    from evenrank.measures.delegated import delegated_names
+
+    name = given.partition("(")[0].partition("@")[0].strip()
+    known = all_measures()
+    ours = ALIASES["measure"].get(name, name)
+    if ours in known:
+        return _of_measure(known[ours])
+    if name in REGISTRY["attention"]:
+        return _of_attention(REGISTRY["attention"][name])
+    if name in delegated_names():
+        return _of_delegated(name)
+    parse_measure(name or given, check=False)
+    raise UnknownNameError(f"{given!r} is not the name of one measure")  # a sum of measures has no page
+
+
+def _of_measure(measure: type[Measure]) -> dict[str, Any]:
+    record = measure.describe()
+    default = measure()
+    low, high = default.range()
+    cutoff = "needed" if measure.needs_cutoff else "optional" if measure.takes_cutoff else "none"
+    extra = {"kind": "measure", "needs": sorted(default.needs), "range": [low, high], "cut-off": cutoff}
+    text = record.pop("text")
+    return record | extra | {"text": text}
+
+
+def _of_attention(term: type[Term]) -> dict[str, Any]:
+    import inspect
+
+    summary, _, text = (inspect.getdoc(term) or "").partition("\n\n")
+    return {
+        "name": term.name,
+        "kind": "position bias",
+        "summary": " ".join(summary.split()),
+        "parameters": {
+            field.name: {
+                "default": field.default,
+                "must be": field.metadata["rule"].wording,
+                "meaning": field.metadata["meaning"],
+            }
+            for field in term.parameters()
+        },
+        "text": text.partition(">>>")[0].strip(),
+    }
+
+
+def _of_delegated(name: str) -> dict[str, Any]:
+    import inspect
+
+    from ir_measures import measures
+
+    found = measures.registry[name]
+    return {
+        "name": name,
+        "kind": "measure of ir_measures",
+        "summary": "Computed by ir_measures, on the same lists as all other measures.",
+        "parameters": {
+            parameter: {
+                "default": info.default if isinstance(info.default, (bool, int, float, str)) else None,
+                "must be": "given" if info.required else "",
+                "meaning": info.desc or "",
+            }
+            for parameter, info in found.SUPPORTED_PARAMS.items()
+        },
+        "text": (inspect.getdoc(found) or "").partition("\n.. ")[0].strip(),  # before its citations
+    }
+
+
+def _page(record: dict[str, Any]) -> str:
+    lines = [f"{record['name']}: {record['summary']}"]
+    for key in ("family", "formula", "direction", "range", "aggregation", "cut-off", "needs"):
+        if record.get(key):
+            lines.append(f"  {key:<11}  {_shown(key, record[key])}")
+    for heading in ("parameters", "undefined when"):
+        entries = record.get(heading)
+        if entries:
+            lines += ["", f"{heading}:"]
+            for name, entry in entries.items():
+                lines.append(f"  {name}: {entry if isinstance(entry, str) else _parameter(entry)}")
+    lines += [part for key in ("text", "reference") if record.get(key) for part in ("", record[key])]
+    return "\n".join(lines) + "\n"
+
+
+def _parameter(entry: dict[str, Any]) -> str:
+    default = "" if entry["must be"] == "given" else f"default {entry['default']!r}"
+    return "; ".join(filter(None, (entry["meaning"], entry["must be"], default)))
+
+
+def _shown(key: str, value: Any) -> str:
+    if key == "range":
+        return f"{value[0]:g} to {value[1]:g}".replace("-inf", "minus infinity").replace("inf", "infinity")
+    return ", ".join(value) if isinstance(value, list) else str(value)

@@ -1,0 +1,10 @@
+"""Reading and writing: runs, judgements, documents. Bad input is listed, never half loaded."""
+
+from __future__ import annotations
+
+from evenrank.io.atomic import atomic_write
+from evenrank.io.documents import read_documents
+from evenrank.io.qrels import read_qrels, write_qrels
+from evenrank.io.runs import read_run, write_run
+
+__all__ = ["atomic_write", "read_documents", "read_qrels", "read_run", "write_qrels", "write_run"]

@@ -1,0 +1,220 @@
+"""Cells of a table as ids, scores and grades, whatever types the table has."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenrank.io.report import Report
+from evenrank.io.values import GRADE_LIMIT, BadValue, parse_grade, parse_score, quoted
+
+
+def id_cells(values: Any, role: str, report: Report) -> pa.LargeStringArray:
+    """Ids as text. Whole numbers become their digits; nothing else is guessed at."""
+    values = _one_array(values)
+    if isinstance(values, pa.Array) and not values.null_count:
+        if _is_text(values.type):
+            return _without_empty(values.cast(pa.large_string()), role, report)
+        if pa.types.is_integer(values.type):
+            return values.cast(pa.large_string())
+    cells = values.to_pylist() if isinstance(values, pa.Array) else list(values)
+    texts = [_id_text(cell, row, role, report) for row, cell in enumerate(cells)]
+    try:
+        return _without_empty(pa.array(texts, pa.large_string()), role, report)
+    except UnicodeEncodeError:
+        for row, text in enumerate(texts):
+            if not _is_unicode(text):
+                report.add(
+                    row, f"{role} {quoted(text)} holds half of a surrogate pair, which no file can hold"
+                )
+        return pa.array([text if _is_unicode(text) else "?" for text in texts], pa.large_string())
+
+
+def text_cells(
+    values: Any, role: str, report: Report, *, titles: pa.LargeStringArray | None = None
+) -> pa.LargeStringArray:
+    """Text, which may be empty but not missing; after its title, with a blank, where there is one."""
+    values = _one_array(values)
+    if isinstance(values, pa.Array) and not values.null_count and _is_text(values.type):
+        texts = values.cast(pa.large_string())
+    else:
+        cells = values.to_pylist() if isinstance(values, pa.Array) else list(values)
+        for row, cell in enumerate(cells):
+            if not isinstance(cell, str):
+                what = "is missing" if _is_missing(cell) else f"{_described(cell)} is not text"
+                report.add(row, f"{role} {what}")
+            elif not _is_unicode(cell):
+                report.add(row, f"{role} holds half of a surrogate pair, which no file can hold")
+        texts = pa.array(
+            [cell if isinstance(cell, str) and _is_unicode(cell) else "" for cell in cells], pa.large_string()
+        )
+    if titles is None:
+        return texts
+    empty = pc.equal(pc.binary_length(titles), 0)
+    return pc.if_else(
+        empty, texts, pc.binary_join_element_wise(titles, texts, pa.scalar(" ", pa.large_string()))
+    )
+
+
+def score_cells(
+    values: Any, report: Report, role: str = "score", *, text: bool = False
+) -> npt.NDArray[np.float64]:
+    """Numbers as 64-bit floats, all finite. ``text`` cells are numbers to be parsed."""
+    if text:
+        return _parsed(values, report, role, lambda cell: parse_score(cell, role))
+    return _numbers(values, report, role, _score_flaw)
+
+
+def grade_cells(values: Any, report: Report, *, text: bool = False) -> npt.NDArray[np.int64]:
+    """Whole numbers of 32 bits. A float that is whole is one: frames with a gap have no integers."""
+    if text:
+        return _parsed(values, report, "grade", parse_grade).astype(np.int64)
+    return _numbers(values, report, "grade", _grade_flaw).astype(np.int64)
+
+
+def _parsed(
+    cells: Sequence[str], report: Report, role: str, parse: Callable[[bytes], float]
+) -> npt.NDArray[np.float64]:
+    out = np.zeros(len(cells))
+    for row, cell in enumerate(cells):
+        try:
+            if cell.strip():
+                out[row] = parse(cell.strip().encode())
+            else:
+                report.add(row, f"{role} is missing")
+        except BadValue as error:
+            report.add(row, str(error))
+    return out
+
+
+def _numbers(
+    values: Any, report: Report, role: str, flaw: Callable[[Any, str], str | None]
+) -> npt.NDArray[np.float64]:
+    values = _one_array(values)
+    if isinstance(values, pa.Array) and not values.null_count:
+        kind = values.type
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+            numeric: npt.NDArray[np.float64] = values.cast(pa.float64(), safe=False).to_numpy(
+                zero_copy_only=False
+            )
+            for row in np.flatnonzero(~_sound(numeric, role))[:21].tolist():
+                report.add(row, str(flaw(values[row].as_py(), role)))
+            return np.where(_sound(numeric, role), numeric, 0.0)
+    cells: Sequence[Any] = values.to_pylist() if isinstance(values, pa.Array) else list(values)
+    out = np.zeros(len(cells))
+    for row, cell in enumerate(cells):
+        what = flaw(cell, role)
+        if what is None:
+            out[row] = float(cell)
+        else:
+            report.add(row, what)
+    return out
+
+
+def _sound(numeric: npt.NDArray[np.float64], role: str) -> npt.NDArray[np.bool_]:
+    finite: npt.NDArray[np.bool_] = np.isfinite(numeric)
+    if role != "grade":
+        return finite
+    whole = np.where(finite, numeric, 0.5)
+    sound: npt.NDArray[np.bool_] = (
+        (whole == np.floor(whole)) & (whole >= -GRADE_LIMIT) & (whole < GRADE_LIMIT)
+    )
+    return sound
+
+
+def _score_flaw(cell: Any, role: str) -> str | None:
+    if _is_missing(cell) and not isinstance(cell, float):
+        return f"{role} is missing"
+    if isinstance(cell, str):
+        return f"{role} {quoted(cell)} is text, not a number"
+    if isinstance(cell, (bool, np.bool_)) or not _is_number(cell):
+        return f"{role} {_described(cell)} is not a number"
+    try:
+        value = float(cell)
+    except OverflowError:
+        return f"{role} is too large for a 64-bit float"
+    if math.isnan(value):
+        return f"{role} nan is not finite"
+    return None if math.isfinite(value) else f"{role} {value} is not finite"
+
+
+def _grade_flaw(cell: Any, role: str) -> str | None:
+    if isinstance(cell, (bool, np.bool_)):
+        return f"grade {cell} is a truth value: use 0 and 1"
+    what = _score_flaw(cell, role)
+    if what is not None:
+        return what
+    if float(cell) != math.floor(float(cell)):
+        return f"grade {cell} is not a whole number"
+    return None if -GRADE_LIMIT <= float(cell) < GRADE_LIMIT else f"grade {cell} does not fit 32 bits"
+
+
+def _id_text(cell: Any, row: int, role: str, report: Report) -> str:
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, (int, np.integer)) and not isinstance(cell, bool):
+        return str(int(cell))
+    if _is_missing(cell):
+        report.add(row, f"{role} is missing")
+    else:
+        report.add(row, f"{role} {_described(cell)} is not an id: ids are text or whole numbers")
+    return "?"
+
+
+def _described(cell: Any) -> str:
+    return f"{quoted(repr(cell))[1:-1]} ({type(cell).__name__})"
+
+
+def _is_number(cell: Any) -> bool:
+    return isinstance(cell, numbers.Real) or type(cell).__name__ == "Decimal"
+
+
+def _is_missing(cell: Any) -> bool:
+    # pandas has values of its own for a gap: NA and NaT
+    return (
+        cell is None
+        or (isinstance(cell, float) and math.isnan(cell))
+        or type(cell).__name__ in ("NAType", "NaTType")
+    )
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _without_empty(strings: pa.LargeStringArray, role: str, report: Report) -> pa.LargeStringArray:
+    empty = pc.equal(pc.binary_length(strings), 0)
+    if pc.any(empty).as_py():
+        for row in np.flatnonzero(empty.to_numpy(zero_copy_only=False))[:21].tolist():
+            report.add(row, f"{role} is empty")
+    return strings
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _one_array(values: Any) -> Any:
+    """Arrow columns as one plain array: chunks joined, dictionaries and views spelled out."""
+    if isinstance(values, pa.ChunkedArray):
+        if pa.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
+        values = values.combine_chunks() if values.num_chunks else pa.array([], values.type)
+        if isinstance(values, pa.ChunkedArray):  # older Arrow gives a chunked array back
+            values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
+    if isinstance(values, pa.DictionaryArray):
+        values = values.cast(values.type.value_type)
+    if isinstance(values, pa.Array) and pa.types.is_string_view(values.type):
+        values = values.cast(pa.large_string())
+    return values

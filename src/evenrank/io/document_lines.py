@@ -1,0 +1,241 @@
+"""Documents out of text files, a block of lines at a time."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
+from evenrank.io.cells import id_cells, text_cells
+from evenrank.io.names import resolve_documents
+from evenrank.io.report import Report
+from evenrank.io.source import Source, warn_of_bom
+from evenrank.io.values import quoted
+
+_BLOCK = 1 << 22
+_TAB, _NEWLINE, _RETURN = 9, 10, 13
+
+
+class LineBlock(NamedTuple):
+    """Whole lines, each ended by a newline, and where the first of them stands."""
+
+    data: bytes
+    line: int
+    offset: int
+
+
+def line_blocks(source: Source, size: int = _BLOCK) -> Iterator[LineBlock]:
+    """The lines of a source in blocks that are valid UTF-8. A line longer than a block makes it grow."""
+    pieces: list[bytes] = []
+    line, offset, at_start = 1, 0, True
+    for piece in _with_end(source.blocks(size)):
+        end = piece.rfind(b"\n") + 1
+        pieces.append(piece[:end] if end else piece)
+        if not end:
+            continue
+        data = b"".join(pieces)
+        pieces = [piece[end:]]
+        if at_start and data.startswith(codecs.BOM_UTF8):
+            warn_of_bom(source.name)
+            data, offset = data[3:], 3
+        at_start = False
+        _check_unicode(data, line, offset, source.name)
+        yield LineBlock(data, line, offset)
+        line += data.count(b"\n")
+        offset += len(data)
+
+
+def _with_end(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The pieces, with a newline after the last line if it has none."""
+    last = b"\n"
+    for piece in pieces:
+        last = piece[-1:]
+        yield piece
+    if last != b"\n":
+        yield b"\n"
+
+
+def _check_unicode(data: bytes, line: int, offset: int, name: str) -> None:
+    if data.isascii():
+        return
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        at = line + data.count(b"\n", 0, error.start)
+        what = f"invalid UTF-8 at byte {offset + error.start} of the file"
+        raise DataError.listing(name, [Problem(at, what)]) from error
+
+
+def tsv_tables(source: Source, columns: Mapping[str, str] | None) -> Iterator[pa.Table]:
+    """``id``, a tab, the text, which is the rest of the line. With ``columns``, fields under a header."""
+    if columns is not None:
+        yield from _delimited_tables(source, columns, "\t")
+        return
+    for block in line_blocks(source):
+        table = _split_lines(block, source.name)
+        if len(table):
+            yield table
+
+
+def _split_lines(block: LineBlock, name: str) -> pa.Table:
+    """Ids and texts of all lines at once.
+
+    The block is seen as strings that alternate: id, tab, text, end of line. Arrow needs only where each
+    begins, so nothing is copied until the ids and the texts are taken apart.
+    """
+    data = np.frombuffer(block.data, np.uint8)
+    newlines = np.flatnonzero(data == _NEWLINE)
+    starts = np.concatenate([[0], newlines[:-1] + 1])
+    returns = (newlines > starts) & (data[newlines - 1] == _RETURN)
+    ends = newlines - returns
+    tabs = np.append(np.flatnonzero(data == _TAB), len(data))
+    first_tabs = tabs[np.searchsorted(tabs, starts)]
+    filled = ends > starts
+    wrong = np.flatnonzero(filled & ((first_tabs >= ends) | (first_tabs == starts)))
+    if len(wrong):
+        problems = [
+            Problem(
+                block.line + row,
+                "the id is empty"
+                if first_tabs[row] == starts[row]
+                else "no tab: a line is an id, a tab and the text",
+            )
+            for row in wrong[: PROBLEMS_SHOWN + 1].tolist()
+        ]
+        raise DataError.listing(name, problems)
+    kept = np.flatnonzero(filled)
+    edges = np.empty((len(kept), 4), dtype=np.int64)  # (lines, id | tab | text | end of line)
+    edges[:, 0], edges[:, 1], edges[:, 2], edges[:, 3] = (
+        starts[kept],
+        first_tabs[kept],
+        first_tabs[kept] + 1,
+        ends[kept],
+    )
+    offsets = np.append(edges.ravel(), len(data))
+    strings = pa.LargeStringArray.from_buffers(4 * len(kept), pa.py_buffer(offsets), pa.py_buffer(block.data))
+    rows = np.arange(len(kept)) * 4
+    return pa.table({"id": strings.take(pa.array(rows)), "text": strings.take(pa.array(rows + 2))})
+
+
+def json_tables(source: Source, columns: Mapping[str, str] | None) -> Iterator[pa.Table]:
+    """One object a line. Which keys are id and text is decided by the first object."""
+    chosen: dict[str, str] | None = None
+    for block in line_blocks(source):
+        rows, lines, problems = _json_rows(block)
+        if problems:
+            raise DataError.listing(source.name, problems)
+        if not rows:
+            continue
+        if chosen is None:
+            chosen = resolve_documents(list(rows[0]), columns, source.name)
+            if "text" not in (columns or {}):
+                chosen.setdefault("title", "title")  # it may be left out where it is empty
+        report = Report(source.name, lines=lines)
+        ids = id_cells([row.get(chosen["id"]) for row in rows], "id", report)
+        titles = None
+        if "title" in chosen:
+            titles = text_cells([row.get(chosen["title"]) or "" for row in rows], "title", report)
+        texts = text_cells([row.get(chosen["text"]) for row in rows], "text", report, titles=titles)
+        report.check()
+        yield pa.table({"id": ids, "text": texts})
+
+
+def _json_rows(block: LineBlock) -> tuple[list[dict[str, Any]], list[int], list[Problem]]:
+    rows: list[dict[str, Any]] = []
+    lines: list[int] = []
+    problems: list[Problem] = []
+    for number, line in enumerate(block.data.split(b"\n"), block.line):
+        if not line.strip(b" \t\r"):
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            problems.append(Problem(number, f"not JSON: {error}"))
+            continue
+        if isinstance(row, dict):
+            rows.append(row)
+            lines.append(number)
+        else:
+            problems.append(Problem(number, f"expected an object {{...}}, got {quoted(line.strip())}"))
+    return rows, lines, problems
+
+
+def csv_tables(source: Source, columns: Mapping[str, str] | None) -> Iterator[pa.Table]:
+    yield from _delimited_tables(source, columns, ",")
+
+
+def _delimited_tables(
+    source: Source, columns: Mapping[str, str] | None, delimiter: str
+) -> Iterator[pa.Table]:
+    """Fields under a header line. Only commas come with quotes, and quoted text may span lines."""
+    quoting = delimiter == ","
+    blocks = (block.data for block in line_blocks(source))
+    first = next(blocks, None)
+    if first is None:
+        return
+    header = next(iter(_rows_of(first, delimiter)), [])
+    chosen = resolve_documents(header, columns, source.name)
+    row = 0
+    try:
+        reader = pa.csv.open_csv(
+            pa.PythonFile(_Stream(first, blocks), mode="r"),
+            read_options=pa.csv.ReadOptions(block_size=4 * _BLOCK),
+            parse_options=pa.csv.ParseOptions(
+                delimiter=delimiter, quote_char='"' if quoting else False, newlines_in_values=quoting
+            ),
+            convert_options=pa.csv.ConvertOptions(
+                include_columns=list(dict.fromkeys(chosen.values())),
+                column_types={name: pa.large_string() for name in chosen.values()},
+                null_values=[],
+                strings_can_be_null=False,
+            ),
+        )
+        for batch in reader:
+            report = Report(source.name, place=lambda at, first=row: f"document {first + at + 1}")  # type: ignore[misc]
+            ids = id_cells(batch.column(chosen["id"]), "id", report)
+            titles = text_cells(batch.column(chosen["title"]), "title", report) if "title" in chosen else None
+            texts = text_cells(batch.column(chosen["text"]), "text", report, titles=titles)
+            report.check()
+            row += len(batch)
+            yield pa.table({"id": ids, "text": texts})
+    except pa.ArrowInvalid as error:
+        raise DataError(f"{source.name}: after document {row}: {error}") from error
+
+
+def _rows_of(data: bytes, delimiter: str) -> Iterator[list[str]]:
+    text = io.StringIO(data.decode(), newline="")
+    if delimiter == ",":
+        yield from csv.reader(text)
+    else:
+        yield from csv.reader(text, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+
+
+class _Stream:
+    """Blocks as the file that Arrow wants to read from."""
+
+    closed = False
+
+    def __init__(self, first: bytes, rest: Iterator[bytes]) -> None:
+        self._held = first
+        self._rest = rest
+
+    def read(self, size: int = -1) -> bytes:
+        while len(self._held) < size or size < 0:
+            more = next(self._rest, None)
+            if more is None:
+                break
+            self._held += more
+        size = len(self._held) if size < 0 else size
+        taken, self._held = self._held[:size], self._held[size:]
+        return taken
+
+    def close(self) -> None:
+        self.closed = True

@@ -1,0 +1,178 @@
+"""Documents as a stream of Arrow batches, with constant memory whatever the collection's size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from evenrank.errors import DataError, InputTypeError, MissingExtraError, ParameterError
+from evenrank.io.cells import id_cells, text_cells
+from evenrank.io.document_lines import csv_tables, json_tables, tsv_tables
+from evenrank.io.frames import Frame, as_frame
+from evenrank.io.names import resolve_documents
+from evenrank.io.report import Report
+from evenrank.io.source import Source, as_source, check_format
+
+FORMATS = ("tsv", "csv", "jsonl", "parquet")
+SCHEMA = pa.schema([("id", pa.large_string()), ("text", pa.large_string())])
+BATCH_ROWS = 1 << 15
+
+_BATCH_BYTES = 1 << 24
+_DATASET = "ir_datasets:"
+_ACCEPTED = (
+    "a path (str or Path, '-' is standard input), 'ir_datasets:NAME', an open file, "
+    "a pandas, polars or Arrow table, a dict {id: text}, or an iterable of (id, text)"
+)
+
+
+def read_documents(
+    source: object,
+    *,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    batch_rows: int = BATCH_ROWS,
+) -> Iterator[pa.RecordBatch]:
+    """Documents in their order, as batches with the columns ``id`` and ``text``.
+
+    ``source`` is a file (``.gz`` and ``.zst`` too), ``-``, ``ir_datasets:NAME``, a table, a dict
+    ``{id: text}`` or an iterable of pairs. ``format`` is told by the file's name:
+
+    - ``tsv``: ``id``, a tab, the text; no header, no quoting. With ``columns`` the first line is a header.
+    - ``csv``: with a header and quoting.
+    - ``jsonl``: one object a line, as BEIR has it: ``_id``, ``title``, ``text``.
+    - ``parquet``: by column.
+
+    A title that is not empty stands before the text, with a blank between. ``columns`` says how a
+    source calls its columns: ``{"id": "docno", "text": "body"}``. A batch has at most ``batch_rows``
+    rows and about 16 MB. Ids that occur twice are not looked for here.
+
+    >>> [batch.to_pylist() for batch in read_documents([("d1", "some words")])]
+    [[{'id': 'd1', 'text': 'some words'}]]
+    """
+    check_format(format, FORMATS)
+    if batch_rows < 1:
+        raise ParameterError(f"batch_rows must be at least 1, got {batch_rows}")
+    if isinstance(source, str) and source.startswith(_DATASET):
+        return _checked(_dataset(source, columns), source, batch_rows)
+    file = as_source(source)
+    if file is not None:
+        file.check()
+        return _checked(_file_tables(file, format, columns), file.name, batch_rows)
+    if format is not None:
+        raise ParameterError(f"format is for files, got {type(source).__name__}")
+    frame = as_frame(source)
+    if frame is not None:
+        return _checked(iter([_frame_table(frame, columns, "documents")]), "documents", batch_rows)
+    if columns is not None:
+        raise ParameterError(f"columns is for tables and files, got {type(source).__name__}")
+    if isinstance(source, Mapping):
+        return _checked(_pair_tables(source.items(), batch_rows), "documents", batch_rows)
+    if isinstance(source, Iterable) and not isinstance(source, (bytes, bytearray)):
+        return _checked(_pair_tables(source, batch_rows), "documents", batch_rows)
+    raise InputTypeError(f"documents are read from {_ACCEPTED}; got {type(source).__name__}")
+
+
+def _checked(tables: Iterator[pa.Table], name: str, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    """Batches of bounded size; a source without a document is an error, found when it ends."""
+    some = False
+    for table in tables:
+        for batch in table.cast(SCHEMA).combine_chunks().to_batches():
+            for piece in _pieces(batch, batch_rows):
+                some = True
+                yield piece
+    if not some:
+        raise DataError(f"{name}: no documents")
+
+
+def _pieces(batch: pa.RecordBatch, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    rows = min(batch_rows, len(batch))
+    if len(batch) and batch.nbytes > _BATCH_BYTES:
+        rows = max(1, min(rows, len(batch) * _BATCH_BYTES // batch.nbytes))
+    for begin in range(0, len(batch), max(1, rows)):
+        yield batch.slice(begin, rows)
+
+
+def _file_tables(source: Source, format: str | None, columns: Mapping[str, str] | None) -> Iterator[pa.Table]:
+    format = format or source.guessed_format
+    if format not in FORMATS:
+        raise ParameterError(
+            f"{source.name}: the name does not tell the format: pass format= ({', '.join(FORMATS)})"
+        )
+    if format == "parquet":
+        return _parquet_tables(source, columns)
+    if format == "jsonl":
+        return json_tables(source, columns)
+    if format == "csv":
+        return csv_tables(source, columns)
+    return tsv_tables(source, columns)
+
+
+def _parquet_tables(source: Source, columns: Mapping[str, str] | None) -> Iterator[pa.Table]:
+    try:
+        file = pa.parquet.ParquetFile(source.path or pa.BufferReader(source.content().buffer))
+        chosen = resolve_documents(file.schema_arrow.names, columns, source.name)
+        row = 0
+        for batch in file.iter_batches(batch_size=1 << 13, columns=list(chosen.values())):
+            yield _frame_table(Frame(batch.schema.names, batch.column), columns, source.name, first_row=row)
+            row += len(batch)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{source.name}: is not a sound Parquet file: {error}") from error
+
+
+def _frame_table(
+    frame: Frame, columns: Mapping[str, str] | None, name: str, *, first_row: int = 0
+) -> pa.Table:
+    chosen = resolve_documents(frame.names, columns, name)
+    report = Report(name, place=lambda row: f"row {first_row + row + 1}")
+    ids = id_cells(frame.column(chosen["id"]), "id", report)
+    titles = text_cells(frame.column(chosen["title"]), "title", report) if "title" in chosen else None
+    texts = text_cells(frame.column(chosen["text"]), "text", report, titles=titles)
+    report.check()
+    return pa.table([ids, texts], schema=SCHEMA)
+
+
+def _pair_tables(pairs: Iterable[Any], batch_rows: int) -> Iterator[pa.Table]:
+    iterator, row = iter(pairs), 0
+    while chunk := list(islice(iterator, min(batch_rows, 1 << 12))):
+        report = Report("documents", place=lambda at, first=row: f"document {first + at + 1}")  # type: ignore[misc]
+        for at, pair in enumerate(chunk):
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                report.add(at, f"expected a pair (id, text), got {type(pair).__name__}")
+        report.check()
+        ids = id_cells([pair[0] for pair in chunk], "id", report)
+        texts = text_cells([pair[1] for pair in chunk], "text", report)
+        report.check()
+        yield pa.table([ids, texts], schema=SCHEMA)
+        row += len(chunk)
+
+
+def _dataset(source: str, columns: Mapping[str, str] | None) -> Iterator[pa.Table]:
+    name = source.removeprefix(_DATASET)
+    try:
+        import ir_datasets
+    except ImportError as error:
+        raise MissingExtraError.for_job(f"reading {source}", "ir_datasets", "datasets") from error
+    try:
+        dataset = ir_datasets.load(name)
+    except KeyError as error:
+        raise DataError(f"{source}: ir_datasets knows no dataset {name!r}") from error
+    if not dataset.has_docs():
+        raise DataError(f"{source}: the dataset has no documents")
+    fields = dataset.docs_cls()._fields
+    for role, field in (columns or {}).items():
+        if role not in ("id", "text") or field not in fields:
+            raise DataError(
+                f"{source}: no field {field!r} for the {role}; the fields are {', '.join(fields)}"
+            )
+    id_field, text_field = (columns or {}).get("id", "doc_id"), (columns or {}).get("text")
+
+    def pairs() -> Iterator[tuple[str, str]]:
+        for document in dataset.docs_iter():
+            text = document.default_text() if text_field is None else getattr(document, text_field)
+            yield getattr(document, id_field), text
+
+    return _pair_tables(pairs(), BATCH_ROWS)

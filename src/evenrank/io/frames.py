@@ -1,0 +1,154 @@
+"""Tables in memory: pandas, polars, Arrow. And mappings ``{query: {document: value}}``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from evenrank.io.cells import grade_cells, id_cells, score_cells
+from evenrank.io.layout import Columns, Layout
+from evenrank.io.names import resolve, score_role
+from evenrank.io.report import Report
+from evenrank.io.source import shortened
+
+
+class Frame(NamedTuple):
+    """A table: the names of its columns, and a way to get one of them."""
+
+    names: list[str]
+    column: Callable[[str], Any]
+    text: bool = False  # all cells are text, numbers too
+
+
+def as_frame(value: object) -> Frame | None:
+    """A view on a pandas, polars or Arrow table, or None for anything else."""
+    if isinstance(value, pa.RecordBatch):
+        value = pa.Table.from_batches([value])
+    if isinstance(value, pa.RecordBatchReader):
+        value = value.read_all()
+    if isinstance(value, pa.Table):
+        return Frame(list(value.column_names), value.column)
+    # by name: neither library is imported for someone who does not use it
+    library, kind = type(value).__module__.partition(".")[0], type(value).__name__
+    table: Any = value
+    if library == "polars" and kind == "LazyFrame":
+        table, kind = table.collect(), "DataFrame"
+    if library == "polars" and kind == "DataFrame":
+        return Frame(list(table.columns), lambda name: _polars_column(table, name))
+    if library == "pandas" and kind == "DataFrame":
+        return Frame([str(name) for name in table.columns], lambda name: _pandas_column(table, name))
+    return None
+
+
+def _pandas_column(table: Any, name: str) -> Any:
+    series = table.iloc[:, [str(column) for column in table.columns].index(name)]
+    try:
+        return pa.array(series, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError):  # a column of mixed objects
+        return series.tolist()
+
+
+def _polars_column(table: Any, name: str) -> Any:
+    series = table.get_column(name)
+    # Arrow would get the addresses of Python objects, not the objects
+    return series.to_list() if str(series.dtype) == "Object" else series.to_arrow()
+
+
+def frame_columns(
+    frame: Frame,
+    layout: Layout,
+    columns: Mapping[str, str] | None,
+    source: str,
+    *,
+    report: Report | None = None,
+    advice: str = "",
+) -> Columns:
+    """The columns of a table, every cell checked.
+
+    With both a score and a rank, the score orders and the rank only breaks ties; with a rank alone,
+    the score is ``-rank``.
+    """
+    order = score_role(frame.names, columns) if layout.value_name == "score" else ["grade"]
+    roles = ["query", *(["intent"] if layout.intent else []), "document", *order]
+    chosen = resolve(frame.names, roles, columns, source, advice=advice)
+    report = Report(source) if report is None else report
+    queries = id_cells(frame.column(chosen["query"]), "query", report)
+    documents = id_cells(frame.column(chosen["document"]), "document", report)
+    intents = id_cells(frame.column(chosen["intent"]), "intent", report) if layout.intent else None
+    ranks = None
+    values: Any
+    if "rank" in chosen:
+        ranks = score_cells(frame.column(chosen["rank"]), report, "rank", text=frame.text)
+        values = -ranks
+    if "score" in chosen:
+        values = score_cells(frame.column(chosen["score"]), report, text=frame.text)
+    if "grade" in chosen:
+        values = grade_cells(frame.column(chosen["grade"]), report, text=frame.text)
+    report.check()
+    if len(documents) == 0:
+        raise layout.nothing(source, "the table has no rows")
+    return Columns(queries, documents, values, intents, ranks)
+
+
+def mapping_columns(mapping: Mapping[Any, Any], layout: Layout, source: str) -> tuple[Columns, Report]:
+    """The columns of ``{query: {document: value}}``, or of ``{query: {intent: {document: grade}}}``."""
+    queries, intents, documents, values = list[Any](), list[Any](), list[Any](), list[Any]()
+    whole_query: set[int] = set()  # rows that stand for a query which is no mapping, or empty
+
+    def place(row: int) -> str:
+        if row in whole_query:
+            return f"query {queries[row]!r}"
+        intent = f", intent {intents[row]!r}" if layout.intent else ""
+        return f"query {queries[row]!r}{intent}, document {documents[row]!r}"
+
+    report = Report(source, place=place)
+
+    def wrong(query: Any, what: str) -> None:
+        whole_query.add(len(queries))
+        report.add(len(queries), what)
+        for column, stand_in in ((queries, query), (intents, "?"), (documents, "?"), (values, 0)):
+            column.append(stand_in)
+
+    shape = "{intent: {document: grade}}" if layout.intent else f"{{document: {layout.value_name}}}"
+    for query, inner in mapping.items():
+        groups = inner if layout.intent else {"": inner}
+        if not isinstance(groups, Mapping) or not all(
+            isinstance(group, Mapping) for group in groups.values()
+        ):
+            wrong(
+                query, f"expected a mapping {shape}, got {type(inner).__name__} {shortened(repr(inner), 60)}"
+            )
+            continue
+        if not groups or not all(groups.values()):
+            wrong(query, f"no {layout.what}: leave the query out")
+            continue
+        for intent, group in groups.items():
+            queries.extend([query] * len(group))
+            intents.extend([intent] * len(group))
+            documents.extend(group)
+            values.extend(group.values())
+    if not mapping:
+        raise layout.nothing(source, "the mapping is empty")
+    query_ids, doc_ids = id_cells(queries, "query", report), id_cells(documents, "document", report)
+    intent_ids = id_cells(intents, "intent", report) if layout.intent else None
+    numeric = score_cells(values, report) if layout.value_name == "score" else grade_cells(values, report)
+    report.check()
+    return Columns(query_ids, doc_ids, numeric, intent_ids), report
+
+
+def order_by_rank(columns: Columns) -> Columns | None:
+    """The rows by rank within each query, if the ranks agree with the scores and never repeat; else None."""
+    if columns.ranks is None:
+        return None
+    codes = columns.queries.dictionary_encode().indices.to_numpy(zero_copy_only=False)
+    order = np.lexsort((columns.ranks, codes))
+    inside = np.diff(codes[order]) == 0
+    falling = columns.values[order][1:] <= columns.values[order][:-1]
+    distinct = np.diff(columns.ranks[order]) > 0
+    if not (falling & distinct)[inside].all():
+        return None
+    rows = pa.array(order)
+    return Columns(columns.queries.take(rows), columns.documents.take(rows), columns.values[order])

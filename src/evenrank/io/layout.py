@@ -1,0 +1,73 @@
+"""The three kinds of TREC file, and the columns that come out of any source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from evenrank.errors import DataError
+from evenrank.io.values import parse_grade, parse_score
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which field is what. The query is the first field of every kind, the document the third."""
+
+    what: str  # what a file of this kind is full of
+    fields: tuple[str, ...]
+    value: int  # the place of the score or grade
+    value_name: str
+    parse: Callable[[bytes], Any]  # float for scores, int for grades
+    rest_of_line: bool = False  # the last field takes whatever is left
+    intent: bool = False  # the second field is an intent, not ballast
+
+    def misfit(self, count: int) -> str:
+        """What to say of a line with a wrong number of fields."""
+        needed = f"{len(self.fields)}{' or more' if self.rest_of_line else ''}"
+        return f"{count} {'field' if count == 1 else 'fields'}, needed are {needed}: {' '.join(self.fields)}"
+
+    def repeated(self, document: str, query: str, intent: str | None, first: int) -> str:
+        if self.rest_of_line:
+            return f"document {document} is twice in query {query} (first on line {first})"
+        of_intent = f"intent {intent} of " if self.intent else ""
+        return f"document {document} is judged twice for {of_intent}query {query} (first on line {first})"
+
+    def nothing(self, name: str, why: str) -> DataError:
+        return DataError(f"{name}: no {self.what} ({why})")
+
+
+RUN = Layout(
+    "ranked documents",
+    ("query", "Q0", "document", "rank", "score", "tag"),
+    value=4,
+    value_name="score",
+    parse=parse_score,
+    rest_of_line=True,
+)
+QRELS = Layout(
+    "judgements", ("query", "iteration", "document", "grade"), value=3, value_name="grade", parse=parse_grade
+)
+DIVERSITY = Layout(
+    "judgements",
+    ("query", "intent", "document", "grade"),
+    value=3,
+    value_name="grade",
+    parse=parse_grade,
+    intent=True,
+)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Rows of any source, checked one by one; what needs several rows (duplicates) is not."""
+
+    queries: Any  # strings, or an Arrow dictionary array
+    documents: pa.LargeStringArray
+    values: npt.NDArray[Any]
+    intents: Any = None
+    ranks: npt.NDArray[np.float64] | None = None

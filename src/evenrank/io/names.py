@@ -1,0 +1,112 @@
+"""Which column of a table is what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from evenrank.errors import DataError, ParameterError
+
+ACCEPTED: dict[str, tuple[str, ...]] = {
+    "query": ("query", "query_id", "qid", "topic", "query-id"),
+    "document": ("document", "doc", "doc_id", "docid", "docno", "did", "corpus-id"),
+    "score": ("score", "sim"),
+    "rank": ("rank",),
+    "grade": ("grade", "relevance", "label", "rel"),
+    "intent": ("intent", "iteration", "subtopic", "subtopic_id"),
+}
+DOCUMENT_COLUMNS: dict[str, tuple[str, ...]] = {
+    "id": ("_id", "id", "doc_id", "docid", "docno", "document"),
+    "text": ("text", "contents", "body"),
+    "title": ("title",),
+}
+
+
+def resolve(
+    found: Sequence[str],
+    wanted: Sequence[str],
+    columns: Mapping[str, str] | None,
+    source: str,
+    *,
+    advice: str = "",
+) -> dict[str, str]:
+    """The column of each role in ``wanted``; ``columns`` names those that are called otherwise.
+
+    >>> resolve(["qid", "docno", "sim"], ["query", "document", "score"], None, "run")
+    {'query': 'qid', 'document': 'docno', 'score': 'sim'}
+
+    A frame of PyTerrier has both ``qid`` and ``query`` (the text of it), ``docno`` and ``docid`` (a
+    number inside its index); the pair ``qid``, ``docno`` decides. Judgements of BEIR call the grade
+    ``score``.
+    """
+    given = dict(columns or {})
+    _check_given(given, found, wanted, source)
+    if {"qid", "docno"} <= set(found):
+        given = {"query": "qid", "document": "docno"} | given
+    chosen: dict[str, str] = {}
+    for role in wanted:
+        if role in given:
+            chosen[role] = given[role]
+            continue
+        candidates = [name for name in found if name in ACCEPTED[role]]
+        if not candidates and role == "grade" and "score" in found:
+            candidates = ["score"]
+        if len(candidates) > 1:
+            raise DataError(
+                f"{source}: the {role} could be any of the columns {_listed(candidates)}: "
+                f"say which, columns={{{role!r}: {candidates[0]!r}}}"
+            )
+        if not candidates:
+            raise DataError(
+                f"{source}: no column for the {role} (accepted: {', '.join(ACCEPTED[role])}); "
+                f"the columns found are {_listed(found)}: name it with columns={{{role!r}: ...}}{advice}"
+            )
+        chosen[role] = candidates[0]
+    for role, name in chosen.items():
+        if list(found).count(name) > 1:
+            raise DataError(f"{source}: there are several columns {name!r} (the {role})")
+    return chosen
+
+
+def resolve_documents(found: Sequence[str], columns: Mapping[str, str] | None, source: str) -> dict[str, str]:
+    """The columns ``id``, ``text`` and, if there is one, ``title``. The first accepted name wins.
+
+    >>> resolve_documents(["_id", "title", "text"], None, "corpus.jsonl")
+    {'id': '_id', 'text': 'text', 'title': 'title'}
+    """
+    given = dict(columns or {})
+    _check_given(given, found, list(DOCUMENT_COLUMNS), source)
+    chosen = dict(given)
+    for role, accepted in DOCUMENT_COLUMNS.items():
+        name = next((name for name in accepted if name in found), None)
+        if role == "title" and (name is None or "text" in given):
+            continue  # who names the text gets the text and nothing else
+        if role not in chosen and name is None:
+            raise DataError(
+                f"{source}: no column for the {role} (accepted: {', '.join(accepted)}); "
+                f"the columns found are {_listed(found)}: name it with columns={{{role!r}: ...}}"
+            )
+        chosen.setdefault(role, str(name))
+    return chosen
+
+
+def score_role(found: Sequence[str], columns: Mapping[str, str] | None) -> list[str]:
+    """The roles that order a run here: a score, a rank, or both."""
+    given = columns or {}
+    has_score = "score" in given or any(name in ACCEPTED["score"] for name in found)
+    has_rank = "rank" in given or "rank" in found
+    return ["score", "rank"] if has_score and has_rank else ["rank"] if has_rank else ["score"]
+
+
+def _check_given(given: Mapping[str, str], found: Sequence[str], wanted: Sequence[str], source: str) -> None:
+    for role, name in given.items():
+        if role not in wanted:
+            raise ParameterError(f"columns: {role!r} is not one of {', '.join(wanted)}")
+        if name not in found:
+            raise DataError(
+                f"{source}: no column {name!r} for the {role}; the columns found are {_listed(found)}"
+            )
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:20])
+    return (shown or "none") + (", ..." if len(names) > 20 else "")

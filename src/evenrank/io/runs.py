@@ -1,0 +1,141 @@
+"""Runs in and out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+from evenrank.data.run import Run, Ties, check_ties
+from evenrank.errors import DataError, InputTypeError, ParameterError
+from evenrank.io.atomic import atomic_write
+from evenrank.io.frames import order_by_rank
+from evenrank.io.layout import RUN, Columns
+from evenrank.io.load import Origin, load
+from evenrank.io.written import check_ids, checked_format, one_word
+
+_TIES_KEY = "evenrank.ties"
+
+
+def read_run(
+    source: object,
+    *,
+    name: str | None = None,
+    ties: Ties = "trec",
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Run:
+    """A run from a file, a mapping or a table.
+
+    ``source`` is a path (``-`` is standard input), an open file, a dict ``{query: {document: score}}``,
+    a pandas, polars or Arrow table, or an object of another library whose ``to_dict()`` gives such a
+    dict. ``format`` is ``trec``, ``csv``, ``tsv``, ``jsonl`` or ``parquet``; without it the file's name
+    tells, and TREC is assumed. ``.gz`` and ``.zst`` are recognised by their content. ``columns`` says
+    how a table calls its columns: ``{"query": "qid", "document": "docno", "score": "sim"}``.
+
+    Order is by score; ``ties`` says how equal scores stand. A table with a ``rank`` beside the score
+    keeps the order of its ranks where scores are equal, provided that the ranks agree with the scores;
+    with a ``rank`` alone, the score is ``-rank``. The rank of a TREC file is ignored, as everywhere.
+
+    >>> run = read_run({"q1": {"d1": 0.5, "d2": 0.9}})
+    >>> run.documents("q1")
+    ['d2', 'd1']
+    """
+    check_ties(ties)
+    if isinstance(source, Run):
+        return source if name is None else source.renamed(name)
+
+    def build(found: Columns, origin: Origin) -> Run:
+        called = name or origin.name or "run"
+        by_rank = order_by_rank(found)
+        if by_rank is not None:
+            try:
+                run = Run.build(
+                    by_rank.queries,
+                    by_rank.documents,
+                    by_rank.values,
+                    name=called,
+                    ties="file",
+                    source=origin.source,
+                )
+            except DataError:
+                pass  # said below, with the rows as they stand in the table
+            else:
+                rule = (origin.metadata or {}).get(_TIES_KEY, ties)
+                return replace(run, ties="file" if rule == "file" else "trec")
+        return Run.build(
+            found.queries, found.documents, found.values, name=called, ties=ties, source=origin.source
+        )
+
+    return load(source, RUN, build, kind="run", format=format, columns=columns)
+
+
+def write_run(
+    run: Run, path: str | os.PathLike[str], *, tag: str | None = None, format: str | None = None
+) -> None:
+    """Write a run as TREC or, where ``path`` ends in ``.parquet``, as Parquet.
+
+    The file is whole or not there. Names that end in ``.gz`` or ``.zst`` are compressed.
+
+    In a TREC file the scores of a query fall strictly, also as 32-bit floats, so that every tool reads
+    the same order. A query whose scores do so keeps them; in any other, all scores are replaced by
+    ``n - rank + 1`` (n documents). Parquet keeps the scores as they are, and the ranks beside them.
+    ``tag`` is the last field, by default the run's name with blanks replaced.
+    """
+    if not isinstance(run, Run):
+        raise InputTypeError(f"write_run takes a Run, got {type(run).__name__}: read_run makes one")
+    format = checked_format(path, format)
+    if len(run.doc_ids) == 0:
+        raise DataError(f"run {run.name!r} has no ranked documents: there is nothing to write")
+    if format == "parquet":
+        if tag is not None:
+            raise ParameterError("tag is for TREC files: a Parquet file has none")
+        table = run.to_arrow().replace_schema_metadata({_TIES_KEY: run.ties})
+        with atomic_write(path) as file:
+            pa.parquet.write_table(table, file)
+        return
+    last_field = one_word(run.name, "run") if tag is None else _checked_tag(tag)
+    check_ids(run.name, {"query": run.query_ids, "document": run.doc_ids})
+    with atomic_write(path) as file:
+        for piece in run_lines(run, last_field):
+            file.write(piece)
+
+
+def run_lines(run: Run, tag: str) -> Iterator[bytes]:
+    """The lines of a TREC file, those of one query at a time."""
+    ids = run.doc_ids
+    for position, query in enumerate(run.query_ids):
+        begin, end = int(run.offsets[position]), int(run.offsets[position + 1])
+        scores = writable_scores(run.scores[begin:end])
+        documents = ids.slice(begin, end - begin).to_pylist()
+        lines = [
+            f"{query} Q0 {document} {rank} {score!r} {tag}\n"
+            for rank, (document, score) in enumerate(zip(documents, scores, strict=True), 1)
+        ]
+        yield "".join(lines).encode()
+
+
+def writable_scores(scores: np.typing.NDArray[np.float64]) -> list[float] | list[int]:
+    """The scores of a list if they fall strictly as 32-bit floats too, else n, n - 1, ..., 1.
+
+    >>> writable_scores(np.array([2.5, 1.0]))
+    [2.5, 1.0]
+    >>> writable_scores(np.array([1.0, 1.0]))
+    [2, 1]
+    """
+    with np.errstate(over="ignore"):
+        narrow = scores.astype(np.float32)
+    if np.isfinite(narrow).all() and (narrow[1:] < narrow[:-1]).all():
+        kept: list[float] = scores.tolist()
+        return kept
+    return list(range(len(scores), 0, -1))
+
+
+def _checked_tag(tag: str) -> str:
+    if not isinstance(tag, str) or one_word(tag, "") != tag or not tag:
+        raise ParameterError(f"tag must be one word without blanks, got {tag!r}")
+    return tag

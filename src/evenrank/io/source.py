@@ -1,0 +1,194 @@
+"""Anything that holds a file's bytes: a path, ``-`` for standard input, an open file."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError
+from evenrank.io.compressed import MAGIC_LENGTH, is_compressed, plain_blocks
+
+Format = str
+FORMATS = ("trec", "csv", "tsv", "jsonl", "parquet")
+
+_BLOCK = 1 << 22
+_BOM = b"\xef\xbb\xbf"
+_PACKED = (".gz", ".zst")
+_FORMAT_OF_SUFFIX = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".trec": "trec",
+    ".run": "trec",
+    ".qrels": "trec",
+}
+# only these are cut from a run's name: ``input.bm25`` has no suffix, it is a name with a dot
+_KNOWN_SUFFIXES = {*_FORMAT_OF_SUFFIX, ".txt", ".res", ".out"}
+
+
+@dataclass(frozen=True)
+class Content:
+    """Bytes in memory, or mapped there from a file, after ``skipped`` bytes (a byte order mark)."""
+
+    buffer: pa.Buffer
+    mapping: mmap.mmap | None = None
+    skipped: int = 0
+
+    def without_bom(self, name: str) -> Content:
+        if self.buffer.size < len(_BOM) or self.buffer.slice(0, len(_BOM)).to_pybytes() != _BOM:
+            return self
+        warn_of_bom(name)
+        return replace(self, buffer=self.buffer.slice(len(_BOM)), skipped=len(_BOM))
+
+    def forget(self, end: int) -> None:
+        """Let go of the memory of the first ``end`` bytes; a mapped page comes back when needed."""
+        if self.mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
+            pages = (end + self.skipped) // mmap.PAGESIZE * mmap.PAGESIZE
+            if pages:
+                self.mapping.madvise(mmap.MADV_DONTNEED, 0, pages)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where bytes come from, and what to call it in a message."""
+
+    name: str
+    path: Path | None = None
+    stream: Any = None
+
+    @property
+    def stem(self) -> str | None:
+        """The file's name without folder and known suffixes; None for what is no file."""
+        if self.path is None:
+            return None
+        name = _without_packing(self.path.name)
+        suffix = Path(name).suffix
+        return (name[: -len(suffix)] if suffix.lower() in _KNOWN_SUFFIXES else name) or self.path.name
+
+    @property
+    def guessed_format(self) -> Format | None:
+        return guess_format(self.path or self.name)
+
+    def check(self) -> None:
+        """Raise now if there is no readable file. A pipe is left alone: it can be opened only once."""
+        if self.path is None:
+            return
+        try:
+            pipe = stat.S_ISFIFO(self.path.stat().st_mode)
+        except (OSError, ValueError):
+            pipe = False
+        if not pipe:
+            self._opened(self.path).close()
+
+    def content(self) -> Content:
+        """The whole content. A plain file is mapped, not copied."""
+        if self.path is None:
+            return Content(pa.py_buffer(b"".join(self.blocks())))
+        with self._opened(self.path) as file:
+            status = os.fstat(file.fileno())
+            if stat.S_ISREG(status.st_mode) and status.st_size:
+                compressed = is_compressed(file.read(MAGIC_LENGTH))
+                file.seek(0)
+                if not compressed:
+                    mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+                    return Content(pa.py_buffer(mapping), mapping)
+            return Content(pa.py_buffer(b"".join(plain_blocks(file.read, self.name, _BLOCK))))
+
+    def blocks(self, size: int = _BLOCK) -> Iterator[bytes]:
+        """The content in pieces, with no more than a few of them in memory."""
+        if self.path is not None:
+            with self._opened(self.path) as file:
+                yield from plain_blocks(file.read, self.name, size)
+        else:
+            yield from plain_blocks(_byte_reader(self.stream, self.name), self.name, size)
+
+    def _opened(self, path: Path) -> BinaryIO:
+        try:
+            return path.open("rb")
+        except IsADirectoryError as error:
+            raise DataError(f"{self.name}: is a directory, not a file") from error
+        except FileNotFoundError as error:
+            hint = " (to read text itself, pass io.StringIO(text))" if "\n" in self.name else ""
+            raise DataError(f"{shortened(self.name, 200)}: no such file{hint}") from error
+        except PermissionError as error:
+            raise DataError(f"{self.name}: permission denied") from error
+        except OSError as error:
+            raise DataError(f"{shortened(self.name, 200)}: cannot be read: {error.strerror}") from error
+        except ValueError as error:  # a NUL inside the name
+            raise DataError(f"{shortened(repr(self.name))}: is not a file name: {error}") from error
+
+
+def as_source(value: object) -> Source | None:
+    """The source that ``value`` stands for, or None if it is not a path or a file."""
+    if isinstance(value, str):
+        if value == "-":
+            return Source("<stdin>", stream=getattr(sys.stdin, "buffer", sys.stdin))
+        if not value:
+            raise DataError("the file name is empty")
+        return Source(value, path=Path(value))
+    if isinstance(value, os.PathLike):
+        name = os.fsdecode(os.fspath(value))
+        return Source(name, path=Path(name))
+    if callable(getattr(value, "read", None)):
+        label = getattr(value, "name", None)
+        return Source(label if isinstance(label, str) and label else "<file>", stream=value)
+    return None
+
+
+def guess_format(path: str | os.PathLike[str]) -> Format | None:
+    return _FORMAT_OF_SUFFIX.get(Path(_without_packing(os.fspath(path))).suffix.lower())
+
+
+def check_format(format: str | None, accepted: tuple[str, ...] = FORMATS) -> None:
+    if format is not None and format not in accepted:
+        raise ParameterError(f"format must be one of {', '.join(accepted)}, got {format!r}")
+
+
+def warn_of_bom(name: str) -> None:
+    warnings.warn(f"{name}: begins with a byte order mark, which was dropped", EvenrankWarning, stacklevel=2)
+
+
+def shortened(text: str, limit: int = 80) -> str:
+    """A message stays readable when somebody passes a whole file as its name, or a line as an id."""
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def _without_packing(name: str) -> str:
+    suffix = Path(name).suffix
+    return name[: -len(suffix)] if suffix.lower() in _PACKED else name
+
+
+def _byte_reader(stream: Any, name: str) -> Callable[[int], bytes]:
+    def read(size: int) -> bytes:
+        try:
+            piece = stream.read(size)
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{name}: is not text in the encoding of the open file ({error.encoding}): use mode='rb'"
+            ) from error
+        except (OSError, EOFError) as error:
+            raise DataError(f"{name}: cannot be read: {error}") from error
+        if isinstance(piece, str):
+            try:
+                return piece.encode("utf-8", "surrogateescape")
+            except UnicodeEncodeError:
+                return piece.encode("utf-8", "surrogatepass")  # the reader reports it with its line
+        if piece is None:
+            raise DataError(f"{name}: has no data yet: it is a stream that does not block")
+        if not isinstance(piece, (bytes, bytearray, memoryview)):
+            raise InputTypeError(f"{name}: read() must give bytes or str, got {type(piece).__name__}")
+        return bytes(piece)
+
+    return read

@@ -1,0 +1,25 @@
+"""TREC files: the fast way where the file is clean, the careful one where it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from evenrank.errors import DataError
+from evenrank.io import trec_fast, trec_slow
+from evenrank.io.layout import Columns, Layout
+from evenrank.io.source import Source
+
+Built = TypeVar("Built")
+
+
+def read(source: Source, layout: Layout, build: Callable[[Columns], Built]) -> Built:
+    """What ``build`` makes of the file. A file with any problem gives one error and nothing else."""
+    content = source.content().without_bom(source.name)
+    columns = trec_fast.parse(content, layout)
+    if columns is not None:
+        try:
+            return build(columns)
+        except DataError:
+            pass  # a duplicate: the careful way finds the line of its first occurrence
+    return build(trec_slow.parse(content.buffer, layout, source.name, content.skipped))

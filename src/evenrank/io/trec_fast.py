@@ -1,0 +1,176 @@
+"""The columnar way through a TREC file that is clean: one separator, no blank lines, no comments.
+
+It answers None for any file that it is not sure of; the line-by-line reader then decides. What it
+accepts, the other one accepts too, with the same values.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from evenrank.data.strings import as_strings
+from evenrank.io.layout import Columns, Layout
+from evenrank.io.source import Content
+from evenrank.io.values import GRADE_LIMIT, GRADE_PATTERN
+
+_SCAN_BLOCK = 1 << 20  # stays in the cache
+_SLICE = 1 << 26
+_PARSE_BLOCK = 1 << 23
+_NEWLINE, _HASH, _BLANK = 10, 35, 32
+_LOW = re.compile(rb"[\x00-\x20]")
+
+
+def parse(content: Content, layout: Layout) -> Columns | None:
+    """The columns of a clean file, or None.
+
+    The file goes by in slices of whole lines, each proven clean and then parsed, so that no more than
+    a slice of it stays in memory.
+    """
+    content = _unix_lines(content)
+    buffer = _trimmed(content.buffer)
+    tables: list[pa.Table] = []
+    begin = 0
+    while begin < buffer.size:
+        slice_ = buffer.slice(begin, min(_SLICE, buffer.size - begin))
+        if begin + slice_.size < buffer.size:
+            tail = slice_.slice(max(0, slice_.size - _SCAN_BLOCK)).to_pybytes()
+            if b"\n" not in tail:  # a line of a megabyte is nothing to hurry for
+                return None
+            slice_ = slice_.slice(0, slice_.size - len(tail) + tail.rfind(b"\n"))
+        table = _parse_slice(slice_, layout)
+        if table is None:
+            return None
+        tables.append(table)
+        begin += slice_.size + 1
+        content.forget(min(begin, buffer.size))
+    return _joined(tables, layout) if tables else None
+
+
+def _parse_slice(buffer: pa.Buffer, layout: Layout) -> pa.Table | None:
+    delimiter = clean_delimiter(buffer)
+    if delimiter is None:
+        return None
+    types = {"query": pa.dictionary(pa.int32(), pa.string()), "document": pa.large_string()}
+    types[layout.value_name] = pa.float64() if layout.value_name == "score" else pa.string()
+    if layout.intent:
+        types["intent"] = pa.large_string()
+    try:
+        return pyarrow.csv.read_csv(
+            pa.BufferReader(buffer),
+            read_options=pyarrow.csv.ReadOptions(column_names=list(layout.fields), block_size=_PARSE_BLOCK),
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter=delimiter,
+                quote_char=False,
+                double_quote=False,
+                escape_char=False,
+                newlines_in_values=False,
+                ignore_empty_lines=False,
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(
+                include_columns=list(types), column_types=types, null_values=[], strings_can_be_null=False
+            ),
+        )
+    except pa.ArrowInvalid:
+        return None
+
+
+def _joined(tables: list[pa.Table], layout: Layout) -> Columns | None:
+    """One column each; what has been joined is let go before the next is."""
+    table = pa.concat_tables(tables)
+    tables.clear()
+    value = table.column(layout.value_name)
+    values = _scores(value) if layout.value_name == "score" else _grades(value)
+    if values is None:
+        return None
+    queries, documents = table.column("query"), table.column("document")
+    intents = as_strings(table.column("intent")) if layout.intent else None
+    del table, value
+    return Columns(queries, as_strings(documents), values, intents)
+
+
+def clean_delimiter(buffer: pa.Buffer) -> str | None:
+    """The one separator of a file that is proven clean, else None.
+
+    Clean is: every byte up to 32 is the separator or a newline, no two of them stand together or at
+    either end, no line begins with ``#``, and the whole is valid UTF-8.
+    """
+    if buffer.size == 0:
+        return None
+    data = np.frombuffer(buffer, np.uint8)
+    first = _LOW.search(buffer.slice(0, min(buffer.size, _SCAN_BLOCK)))
+    if first is None or first.group() not in (b" ", b"\t") or first.start() == 0 or data[0] == _HASH:
+        return None
+    separator = first.group()[0]
+    if data[-1] <= _BLANK:
+        return None
+    any_high = False
+    for begin in range(0, len(data), _SCAN_BLOCK):
+        block = data[begin : begin + _SCAN_BLOCK + 1]  # one byte of the next, for pairs
+        low = block <= _BLANK
+        newline = block == _NEWLINE
+        if np.count_nonzero(low) != np.count_nonzero(newline) + np.count_nonzero(block == separator):
+            return None
+        if (low[1:] & low[:-1]).any():
+            return None
+        hashes = block == _HASH
+        if hashes.any() and (newline[:-1] & hashes[1:]).any():
+            return None
+        any_high = any_high or bool((block >= 0x80).any())
+    if any_high and not _is_utf8(data):
+        return None
+    return chr(separator)
+
+
+def _is_utf8(data: npt.NDArray[np.uint8]) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for begin in range(0, len(data), _SCAN_BLOCK):
+            decoder.decode(data[begin : begin + _SCAN_BLOCK].data)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _unix_lines(content: Content) -> Content:
+    """Lines that all end with CR LF, ended with LF instead; anything else as it is."""
+    head = content.buffer.slice(0, min(content.buffer.size, _SCAN_BLOCK)).to_pybytes()
+    newline = head.find(b"\n")
+    if newline < 1 or head[newline - 1 : newline] != b"\r":
+        return content
+    data = content.buffer.to_pybytes()
+    if not data.count(b"\r") == data.count(b"\n") == data.count(b"\r\n"):
+        return content
+    return Content(pa.py_buffer(data.replace(b"\r\n", b"\n")))
+
+
+def _trimmed(buffer: pa.Buffer) -> pa.Buffer:
+    """Without the newlines and blanks at the end of the file, which mean nothing."""
+    tail = buffer.slice(max(0, buffer.size - _SCAN_BLOCK)).to_pybytes()
+    return buffer.slice(0, buffer.size - (len(tail) - len(tail.rstrip(b" \t\n"))))
+
+
+def _scores(column: pa.ChunkedArray) -> npt.NDArray[np.float64] | None:
+    values: npt.NDArray[np.float64] = column.to_numpy()
+    return values if np.isfinite(values).all() else None
+
+
+def _grades(column: pa.ChunkedArray) -> npt.NDArray[np.int64] | None:
+    # as text first: Arrow reads 0x1F as a number
+    if not pc.all(pc.match_substring_regex(column, GRADE_PATTERN)).as_py():
+        return None
+    try:
+        values: npt.NDArray[np.int64] = (
+            pc.replace_substring_regex(column, r"^\+", "").cast(pa.int64()).to_numpy()
+        )
+    except pa.ArrowInvalid:  # too many digits for any integer
+        return None
+    inside = (values >= -GRADE_LIMIT) & (values < GRADE_LIMIT)
+    return values if inside.all() else None

@@ -1,0 +1,56 @@
+"""Scores and grades as text: one grammar for every format."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from evenrank.io.source import shortened
+
+GRADE_PATTERN = r"^[+-]?[0-9]+$"
+GRADE_LIMIT = 2**31
+
+_SCORE = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_GRADE = re.compile(rb"[+-]?[0-9]+")
+_NOT_FINITE = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+
+
+class BadValue(ValueError):
+    """Text that is no score or grade; the message says why."""
+
+
+def parse_score(text: bytes, role: str = "score") -> float:
+    """A decimal number that is finite as a 64-bit float.
+
+    >>> parse_score(b"-1.5e3")
+    -1500.0
+    """
+    if _SCORE.fullmatch(text):
+        value = float(text)
+        if math.isinf(value):
+            raise BadValue(f"{role} {quoted(text)} is too large for a 64-bit float")
+        return value
+    kind = "not finite" if _NOT_FINITE.fullmatch(text) else "not a number"
+    raise BadValue(f"{role} {quoted(text)} is {kind}")
+
+
+def parse_grade(text: bytes) -> int:
+    """A whole number that fits 32 bits.
+
+    >>> parse_grade(b"+2")
+    2
+    """
+    if not _GRADE.fullmatch(text):
+        raise BadValue(f"grade {quoted(text)} is not a whole number")
+    # leading zeros carry nothing, and int() refuses thousands of digits
+    digits = text.lstrip(b"+-").lstrip(b"0") or b"0"
+    value = int(digits) if len(digits) <= 10 else GRADE_LIMIT * 2
+    value = -value if text.startswith(b"-") else value
+    if not -GRADE_LIMIT <= value < GRADE_LIMIT:
+        raise BadValue(f"grade {quoted(text)} does not fit 32 bits")
+    return value
+
+
+def quoted(text: bytes | str) -> str:
+    """For a message: in quotes, with everything that does not print escaped, and not too long."""
+    return repr(shortened(text.decode("utf-8", "backslashreplace") if isinstance(text, bytes) else text))

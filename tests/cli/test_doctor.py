@@ -1,0 +1,73 @@
+"""``evenrank doctor``: it is well here, and it notices when something is not."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from importlib import metadata
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from evenrank import __version__
+from evenrank.cli import doctor
+from evenrank.measures import RR
+
+Evenrank = Callable[..., SimpleNamespace]
+
+
+def test_all_is_well_here(evenrank: Evenrank) -> None:
+    outcome = evenrank("doctor")
+    assert (outcome.code, outcome.err) == (0, "")
+    lines = outcome.out.splitlines()
+    assert lines[0].startswith(f"Python {platform.python_version()} (")
+    assert lines[1] == f"evenrank {__version__}"
+    assert f"  numpy {np.__version__}" in lines
+    assert "  5 measures on a tiny run have the known values" in lines
+    assert lines[-1] == "all is well"
+
+
+def test_a_wrong_value_is_noticed(evenrank: Evenrank, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = RR.contributions
+    monkeypatch.setattr(RR, "contributions", lambda self, evidence: usual(self, evidence) + 1e-9)
+    outcome = evenrank("doctor")
+    assert outcome.code == 1
+    assert "problem: RR of query q1 is 0.50000000" in outcome.out
+    assert "all is well" not in outcome.out
+
+
+def test_an_evaluation_that_fails_is_noticed(evenrank: Evenrank, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: object, evidence: object) -> None:
+        raise RuntimeError("no kernel")
+
+    monkeypatch.setattr(RR, "contributions", broken)
+    outcome = evenrank("doctor")
+    assert outcome.code == 1
+    assert "problem: the self-check failed: RuntimeError: no kernel" in outcome.out
+
+
+def test_what_is_missing_or_too_old(evenrank: Evenrank, monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = [
+        "numpy>=99.1",
+        "evenrank-needs-this>=1",
+        "nowhere>=2.0; extra == 'far'",
+        "pytest; extra == 'near'",
+    ]
+    monkeypatch.setattr(metadata, "requires", lambda name: declared)
+    outcome = evenrank("doctor")
+    assert outcome.code == 1
+    lines = outcome.out.splitlines()
+    assert f"  numpy {np.__version__} is too old, 99.1 or later is needed" in lines
+    assert "  evenrank-needs-this is not installed" in lines
+    assert "  far: nowhere is not installed: pip install 'evenrank[far]'" in lines
+    assert "  near: installed" in lines
+    assert "  not run, since a dependency is missing or too old" in lines
+    assert sum(line.startswith("problem: ") for line in lines) == 2  # extras are no problem
+
+
+@pytest.mark.parametrize(
+    ("version", "numbers"), [("2.10.1", [2, 10, 1]), ("2.0rc1", [2, 0]), ("26.0.1+x", [26, 0, 1])]
+)
+def test_versions(version: str, numbers: list[int]) -> None:
+    assert doctor._numbers(version) == numbers

@@ -1,0 +1,164 @@
+"""The command as a whole: help, exit codes, and what never reaches the user."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import evenrank as er
+from evenrank import cli
+from evenrank.cli import build_parser, main
+from evenrank.cli.parser import Parser
+
+Evenrank = Callable[..., SimpleNamespace]
+
+COMMANDS = ("evaluate", "measures", "doctor")
+
+
+def subcommands() -> dict[str, Parser]:
+    action = next(a for a in build_parser()._actions if a.dest == "command")
+    return dict(action.choices)  # type: ignore[call-overload, no-any-return]
+
+
+def test_these_are_the_commands() -> None:
+    assert tuple(subcommands()) == COMMANDS
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_has_examples_that_parse(evenrank: Evenrank, command: str) -> None:
+    outcome = evenrank(*filter(None, [command]), "--help")
+    assert (outcome.code, outcome.err) == (0, "")
+    head, _, examples = outcome.out.partition("\nexample")
+    assert head.startswith(f"usage: evenrank {command}".rstrip())
+    lines = [line for line in examples.splitlines() if line.startswith("  ")]
+    assert lines
+    for line in lines:
+        words = shlex.split(line.partition(" > ")[0].rpartition(" | ")[2])
+        assert words[0] == "evenrank"
+        build_parser().parse_args(words[1:])
+
+
+def test_version(evenrank: Evenrank) -> None:
+    assert evenrank("--version").out == f"evenrank {er.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["doctor", "extra"]])
+def test_wrong_usage(evenrank: Evenrank, arguments: list[str]) -> None:
+    outcome = evenrank(*arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("evenrank: ")
+    assert outcome.err.rstrip().endswith("--help)")
+    assert outcome.err.count("\n") == 1
+
+
+BUG = "evenrank: unexpected ZeroDivisionError: a b (a bug; EVENRANK_DEBUG=1 shows where)\n"
+
+
+def failing(error: BaseException) -> Callable[[], Parser]:
+    def parser() -> Parser:
+        made = Parser(prog="evenrank")
+
+        def run(_: object) -> int:
+            raise error
+
+        made.set_defaults(run=run)
+        return made
+
+    return parser
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (er.DataError("x:1: bad"), 1, "evenrank: x:1: bad\n"),
+        (er.MissingEvidenceError("none"), 1, "evenrank: none\n"),
+        (er.MissingExtraError("pip install it"), 1, "evenrank: pip install it\n"),
+        (er.ParameterError("bad"), 2, "evenrank: bad\n"),
+        (PermissionError(13, "Permission denied", "f.trec"), 1, "evenrank: f.trec: Permission denied\n"),
+        (MemoryError(), 1, "evenrank: there is not enough memory for this\n"),
+        (KeyboardInterrupt(), 130, "evenrank: interrupted\n"),
+        (BrokenPipeError(), 0, ""),
+        (ZeroDivisionError("a\nb"), 1, BUG),
+        (er.DataError("a\x1b[2Jb"), 1, "evenrank: a\\x1b[2Jb\n"),
+    ],
+)  # fmt: skip
+def test_exit_codes(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException,
+    code: int,
+    said: str,
+) -> None:
+    monkeypatch.setattr(cli, "build_parser", failing(error))
+    monkeypatch.setattr(cli, "discard_output", lambda: None)
+    assert main([]) == code
+    assert capsys.readouterr().err == said
+
+
+def test_a_bug_can_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "build_parser", failing(ZeroDivisionError("a")))
+    monkeypatch.setenv("EVENRANK_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        main([])
+
+
+def process(*arguments: str, **options: object) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "evenrank", *arguments]
+    return subprocess.run(command, capture_output=True, check=False, **options)  # type: ignore[call-overload, no-any-return]
+
+
+def test_as_a_process(files: Path) -> None:
+    arguments = ["evaluate", "-", "--qrels", "qrels.txt", "-m", "RR", "--format", "tsv"]
+    done = process(
+        *arguments, input=(files / "bm25.trec").read_bytes(), env={**os.environ, "PYTHONIOENCODING": "ascii"}
+    )
+    assert done.returncode == 0
+    assert done.stdout.decode().splitlines()[1].startswith("stdin\tRR\t\t0.5\t")
+    failed = process("evaluate", "none.trec", "--qrels", "qrels.txt", "-m", "RR")
+    assert (failed.returncode, failed.stdout) == (1, b"")
+    assert failed.stderr == b"evenrank: none.trec: no such file\n"
+
+
+def test_a_table_is_utf8_whatever_the_locale(files: Path) -> None:
+    done = process(
+        "evaluate",
+        "bm25.trec",
+        "--qrels",
+        "qrels.txt",
+        "-m",
+        "RR",
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert done.returncode == 0
+    assert "RR ↑" in done.stdout.decode()
+
+
+def test_a_closed_pipe_is_quiet(files: Path) -> None:
+    lines = "".join(f"q{place} Q0 a 1 1.0 x\n" for place in range(20000))
+    (files / "long.trec").write_text(lines)
+    (files / "long.qrels").write_text("".join(f"q{place} 0 a 1\n" for place in range(20000)))
+    command = f"{sys.executable} -m evenrank evaluate long.trec --qrels long.qrels -m RR --per-query"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command} | head -1"], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(b"query")
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from evenrank.cli import main; main(['--help']);"
+        "sys.stderr.write(','.join({'numpy', 'polars', 'pyarrow', 'ir_measures'} & set(sys.modules)))"
+    )
+    started = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stderr == b""
+    assert time.perf_counter() - started < 2  # far above what it takes, far below what numpy and polars do

@@ -1,0 +1,98 @@
+"""``evenrank measures``: every measure is listed and has a page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import pytest
+
+from evenrank import all_measures
+
+Evenrank = Callable[..., SimpleNamespace]
+
+
+def test_every_measure_is_listed_with_its_summary(evenrank: Evenrank) -> None:
+    outcome = evenrank("measures")
+    assert outcome.code == 0
+    lines = outcome.out.splitlines()
+    text = " ".join(outcome.out.split())
+    for name, measure in all_measures().items():
+        line = next(line for line in lines if line.split()[:1] == [name])
+        assert line.split()[1] == measure.family
+        assert line.split()[2] in "↑↓±↔"
+        assert " ".join(measure.summary().split()) in text
+    assert "Every other measure of ir_measures is accepted by name" in text
+    assert "Bpref" in text
+    assert max(map(len, lines)) <= 100
+
+
+@pytest.mark.parametrize("name", sorted(all_measures()))
+def test_every_measure_has_a_page(evenrank: Evenrank, name: str) -> None:
+    measure = all_measures()[name]
+    page = evenrank("measures", name).out
+    assert page.startswith(f"{name}: {measure.summary()}\n")
+    for said in (
+        measure.formula,
+        measure.reference,
+        measure.direction.value,
+        measure.aggregation,
+        *measure().needs,
+    ):
+        assert said in page
+    for parameter in measure.parameters():
+        rule = parameter.metadata["rule"].wording
+        assert f"  {parameter.name}: {parameter.metadata['meaning']}; {rule}; default " in page
+    for reason, when in measure.undefined_when.items():
+        assert f"  {reason}: {when}" in page
+
+
+def test_the_page_of_ndcg(evenrank: Evenrank) -> None:
+    page = evenrank("measures", "nDCG(dcg='exp-log2')@10").out
+    lines = page.splitlines()
+    assert "  range        0 to 1" in lines
+    assert "  cut-off      optional" in lines
+    gain = "gain of a grade: the grade itself, or 2**g - 1"
+    assert f"  dcg: {gain}; one of 'log2', 'exp-log2'; default 'log2'" in lines
+
+
+def test_a_range_without_end_is_said_in_words(evenrank: Evenrank) -> None:
+    assert "  range        0 to infinity\n" in evenrank("measures", "alpha_nDCG").out
+
+
+def test_a_delegated_measure(evenrank: Evenrank) -> None:
+    page = evenrank("measures", "IPrec").out
+    assert page.startswith("IPrec: Computed by ir_measures")
+    assert "  recall: recall threshold; given\n" in page
+    assert "; default 1\n" in page
+    assert "Interpolated Precision" in page
+    assert "::" not in page
+
+
+def test_a_position_bias(evenrank: Evenrank) -> None:
+    page = evenrank("measures", "rbp").out
+    assert page.startswith("rbp: ``(1 - p) p**(i - 1)``")
+    assert "  p: probability of going on to the next rank; a number >= 0 and < 1; default 0.8\n" in page
+    assert ">>>" not in evenrank("measures", "log2").out
+
+
+def test_as_json_lines(evenrank: Evenrank) -> None:
+    records = [json.loads(line) for line in evenrank("measures", "--format", "jsonl").out.splitlines()]
+    assert [record["name"] for record in records] == list(all_measures())
+    one = json.loads(evenrank("measures", "alpha_nDCG", "--format", "jsonl").out)
+    assert one["range"] == [0.0, "Infinity"]
+    assert one["parameters"]["alpha"]["default"] == 0.5
+    assert (
+        json.loads(evenrank("measures", "Bpref", "--format", "jsonl").out)["kind"] == "measure of ir_measures"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("nDGC", "did you mean nDCG"), ("", "empty string"), ("0.5*RR", "0.5*RR")]
+)
+def test_no_such_measure(evenrank: Evenrank, name: str, said: str) -> None:
+    outcome = evenrank("measures", name)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert said in outcome.err
+    assert outcome.err.count("\n") == 1

@@ -1,0 +1,232 @@
+"""Documents stream in order, with bounded memory, and say where they are wrong."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenrank.errors import DataError, EvenrankWarning, InputTypeError, MissingExtraError, ParameterError
+from evenrank.io import read_documents
+
+DOCUMENTS = [("d1", "some words"), ("007", 'a "bare quote'), ("7", ""), ("é", "x\u2028y, z")]
+
+
+def pairs(source: Any, **options: Any) -> list[tuple[str, str]]:
+    found = []
+    for batch in read_documents(source, **options):
+        assert batch.schema == pa.schema([("id", pa.large_string()), ("text", pa.large_string())])
+        found += list(zip(batch.column("id").to_pylist(), batch.column("text").to_pylist(), strict=True))
+    return found
+
+
+def jsonl(rows: list[dict[str, Any]]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+FILES = {
+    "c.tsv": "".join(f"{i}\t{t}\n" for i, t in DOCUMENTS).encode(),
+    "crlf.tsv": "\r\n".join(f"{i}\t{t}" for i, t in DOCUMENTS).encode(),
+    "c.tsv.gz": gzip.compress("".join(f"{i}\t{t}\n\n" for i, t in DOCUMENTS).encode()),
+    "c.csv": 'id,text\nd1,some words\n007,"a ""bare quote"\n7,\né,"x\u2028y, z"\n'.encode(),
+    "c.jsonl": jsonl([{"_id": i, "text": t} for i, t in DOCUMENTS]),
+    "beir.jsonl": jsonl(
+        [
+            {"_id": "d1", "title": "some", "text": "words"},
+            *({"_id": i, "title": "", "text": t} for i, t in DOCUMENTS[1:]),
+        ]
+    ),
+    "contents.jsonl": jsonl([{"id": i, "contents": t, "x": [1]} for i, t in DOCUMENTS]),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(FILES[name])
+    assert pairs(path) == DOCUMENTS
+    assert pairs(str(path), batch_rows=1) == DOCUMENTS
+
+
+def test_parquet_and_tables(tmp_path: Path) -> None:
+    table = {"docno": [i for i, _ in DOCUMENTS], "text": [t for _, t in DOCUMENTS]}
+    pl.DataFrame(table).write_parquet(tmp_path / "c.parquet")
+    assert pairs(tmp_path / "c.parquet") == DOCUMENTS
+    assert pairs(pl.DataFrame(table)) == DOCUMENTS
+    assert pairs(pd.DataFrame(table)) == DOCUMENTS
+    assert pairs(pa.table(table)) == DOCUMENTS
+    assert pairs(pl.DataFrame({**table, "title": ["a", "", "b", ""]})) == [
+        ("d1", "a some words"),
+        DOCUMENTS[1],
+        ("7", "b "),
+        DOCUMENTS[3],
+    ]
+
+
+def test_pairs_and_mappings() -> None:
+    assert pairs(iter(DOCUMENTS)) == DOCUMENTS
+    assert pairs(dict(DOCUMENTS)) == DOCUMENTS
+    assert pairs([(7, "x")]) == [("7", "x")]
+
+
+def test_columns() -> None:
+    table = pl.DataFrame({"key": ["a"], "abstract": ["b"], "text": ["c"], "title": ["d"]})
+    assert pairs(table, columns={"id": "key", "text": "abstract"}) == [("a", "b")]
+    header = io.BytesIO(b'key\tabstract\na\t"b\nc\t\n')
+    assert pairs(header, format="tsv", columns={"id": "key", "text": "abstract"}) == [("a", '"b'), ("c", "")]
+    with pytest.raises(DataError, match=r"no column for the id .*; the columns found are 'key'"):
+        pairs(table)
+
+
+def test_the_rest_of_a_tsv_line_is_text() -> None:
+    assert pairs(io.BytesIO(b"a\tb\tc\n"), format="tsv") == [("a", "b\tc")]
+
+
+def test_quoted_newlines_in_csv() -> None:
+    assert pairs(io.BytesIO(b'id,text\na,"b\nc"\nd,e\n'), format="csv") == [("a", "b\nc"), ("d", "e")]
+
+
+BAD = {
+    "no tab": ("tsv", b"a\tb\n\nc d\n", "<file>:3: no tab: a line is an id, a tab and the text"),
+    "empty id": ("tsv", b"a\tb\n\tc\n", "<file>:2: the id is empty"),
+    "invalid UTF-8": ("tsv", b"a\tb\nc\t\xff\n", "<file>:2: invalid UTF-8 at byte 6 of the file"),
+    "empty": ("tsv", b"", "<file>: no documents"),
+    "blank": ("tsv", b"\n\r\n", "<file>: no documents"),
+    "empty csv": ("csv", b"", "<file>: no documents"),
+    "csv without rows": ("csv", b"id,text\n", "<file>: no documents"),
+    "csv column": (
+        "csv",
+        b"a,b\n1,2\n",
+        "<file>: no column for the id (accepted: _id, id, doc_id, docid, docno, document); "
+        "the columns found are 'a', 'b': name it with columns={'id': ...}",
+    ),
+    "not JSON": (
+        "jsonl",
+        b'{"_id": "a", "text": "b"}\nx\n',
+        "<file>:2: not JSON: Expecting value: line 1 column 1 (char 0)",
+    ),
+    "text missing": ("jsonl", b'{"_id": "a", "text": "b"}\n{"_id": "c"}\n', "<file>:2: text is missing"),
+    "text is a number": ("jsonl", b'{"_id": "a", "text": 1}\n', "<file>:1: text 1 (int) is not text"),
+    "id is a float": (
+        "jsonl",
+        b'{"_id": 1.5, "text": "b"}\n',
+        "<file>:1: id 1.5 (float) is not an id: ids are text or whole numbers",
+    ),
+    "a list": ("jsonl", b"[]\n", "<file>:1: expected an object {...}, got '[]'"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_files(case: str) -> None:
+    format, data, message = BAD[case]
+    with pytest.raises(DataError) as caught:
+        pairs(io.BytesIO(data), format=format)
+    assert str(caught.value) == message
+
+
+def test_other_bad_sources(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no such file"):  # before anything is iterated
+        read_documents(tmp_path / "no.tsv")
+    with pytest.raises(ParameterError, match="does not tell the format"):
+        pairs(io.BytesIO(b"a\tb\n"))
+    for value in (None, 3, b"x"):
+        with pytest.raises(InputTypeError, match="documents are read from a path"):
+            read_documents(value)
+    with pytest.raises(DataError, match=r"documents: document 2: expected a pair \(id, text\), got str"):
+        pairs([("a", "b"), "ab"])
+    with pytest.raises(DataError, match="documents: document 1: text is missing"):
+        pairs([("a", None)])
+    with pytest.raises(DataError, match="documents: no documents"):
+        pairs([])
+    with pytest.raises(DataError, match="documents: row 2: id is missing"):
+        pairs(pl.DataFrame({"id": ["a", None], "text": ["b", "c"]}))
+
+
+def test_a_byte_order_mark() -> None:
+    with pytest.warns(EvenrankWarning, match="byte order mark"):
+        assert pairs(io.BytesIO(b"\xef\xbb\xbfa\tb\n"), format="tsv") == [("a", "b")]
+
+
+LINES = st.lists(
+    st.tuples(st.text("ab7é", min_size=1, max_size=5), st.text('x "\u0085é\t,', max_size=20)),
+    min_size=1,
+    max_size=30,
+)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@given(LINES, st.integers(1, 60), st.sampled_from(["\n", "\r\n"]))
+def test_blocks_do_not_show(rows: list[tuple[str, str]], size: int, end: str) -> None:
+    data = end.join(f"{i}\t{t}" for i, t in rows).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("evenrank.io.document_lines.line_blocks.__defaults__", (size,))
+        assert pairs(io.BytesIO(data), format="tsv") == rows
+
+
+def test_batches_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    big = [(str(n), "x" * 1_000_000) for n in range(40)]
+    batches = list(read_documents(big))
+    assert max(batch.nbytes for batch in batches) <= 17 << 20
+    assert sum(map(len, batches)) == 40
+    assert all(len(batch) <= 7 for batch in read_documents(big, batch_rows=7))
+
+
+def test_memory_stays_constant(tmp_path: Path) -> None:
+    path = tmp_path / "big.tsv"
+    line = b"d123\t" + b"some words of a passage " * 40 + b"\n"
+    with path.open("wb") as file:
+        for _ in range(100):
+            file.write(line * 3000)  # 290 MB in all
+    code = (
+        "import resource, sys; from evenrank.io import read_documents;"
+        "next(read_documents([('a', 'b')])); before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
+        f"assert sum(map(len, read_documents({str(path)!r}))) == 300000;"
+        "after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
+        "assert after - before < 100_000, after - before"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Document(SimpleNamespace):
+        _fields = ("doc_id", "title", "body")
+
+        def default_text(self) -> str:
+            return f"{self.title} {self.body}"
+
+    class Dataset:
+        def has_docs(self) -> bool:
+            return True
+
+        def docs_cls(self) -> type[Document]:
+            return Document
+
+        def docs_iter(self) -> Iterator[Document]:
+            yield Document(doc_id="a", title="t", body="b")
+
+    def load(name: str) -> Dataset:
+        if name != "toy":
+            raise KeyError(name)
+        return Dataset()
+
+    monkeypatch.setitem(sys.modules, "ir_datasets", SimpleNamespace(load=load))
+    assert pairs("ir_datasets:toy") == [("a", "t b")]
+    assert pairs("ir_datasets:toy", columns={"text": "body"}) == [("a", "b")]
+    with pytest.raises(DataError, match="ir_datasets knows no dataset 'nope'"):
+        pairs("ir_datasets:nope")
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'evenrank\[datasets\]'"):
+        pairs("ir_datasets:toy")

@@ -1,0 +1,116 @@
+"""Files with named columns."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from evenrank.errors import DataError
+from evenrank.io import read_qrels, read_run
+
+EXPECTED = {"1": {"b": 2.0, "a": 1.0}, "02": {"a": 3.0}}
+
+FILES = {
+    "run.csv": b"query,document,score\n1,a,1\n1,b,2.0\n02,a,3e0\n",
+    "quoted.csv": b'query,document,score\r\n"1","a",1\r\n1,"b",2\r\n\r\n"02",a, 3 \r\n',
+    "run.tsv": b"qid\tdocno\tscore\n1\ta\t1\n1\tb\t2\n02\ta\t3\n",
+    "run.jsonl": b'{"query": "1", "document": "a", "score": 1}\n\n'
+    b'{"query": 1, "document": "b", "score": 2.0}\n'
+    b'{"query": "02", "document": "a", "score": 3}',
+    "run.csv.gz": gzip.compress(b"query,document,score\n1,a,1\n1,b,2.0\n02,a,3e0\n"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_formats_by_name(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(FILES[name])
+    run = read_run(path)
+    assert run.to_dict() == EXPECTED
+    assert run.name == name.split(".")[0]
+
+
+def test_format_given_for_an_open_file() -> None:
+    assert read_run(io.StringIO("query,doc,sim\n1,a,1\n"), format="csv").to_dict() == {"1": {"a": 1.0}}
+
+
+def test_parquet(tmp_path: Path) -> None:
+    path = tmp_path / "run.parquet"
+    pl.DataFrame({"qid": ["1"], "docno": ["a"], "score": [1.0], "other": [1]}).write_parquet(path)
+    assert read_run(path).to_dict() == {"1": {"a": 1.0}}
+    assert read_run(io.BytesIO(path.read_bytes()), format="parquet").to_dict() == {"1": {"a": 1.0}}
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(DataError, match=r"run\.parquet: is not a sound Parquet file"):
+        read_run(path)
+
+
+def test_qrels_of_beir() -> None:
+    data = io.StringIO("query-id\tcorpus-id\tscore\n1\ta\t2\n")
+    assert read_qrels(data, format="tsv").to_dict() == {"1": {"a": 2}}
+
+
+def test_quotes_in_tsv_are_characters() -> None:
+    assert read_run(io.StringIO('query\tdoc\tscore\n1\t"a\t1\n1\tb\t2\n'), format="tsv").documents("1") == [
+        "b",
+        '"a',
+    ]
+
+
+BAD = {
+    "empty": ("csv", b"", "no ranked documents (the file is empty)"),
+    "header only": ("csv", b"query,document,score\n", "no ranked documents (no line but the header)"),
+    "blank": ("jsonl", b"\n\n", "no ranked documents (only blank lines)"),
+    "nan": ("csv", b"query,document,score\n1,a,1\n1,b,nan\n", "3: score 'nan' is not finite"),
+    "missing": ("csv", b"query,document,score\n1,a,\n", "2: score is missing"),
+    "empty id": ("csv", b"query,document,score\n1,,1\n", "2: document is empty"),
+    "too many columns": ("csv", b"query,document,score\n1,a,1,2\n", "2: 4 columns, the header has 3"),
+    "after a quoted newline": (
+        "csv",
+        b'query,document,score\n1,"a\nb",1\n1,c,x\n',
+        "4: score 'x' is not a number",
+    ),
+    "open quote": ("csv", b'query,document,score\n1,"a,1\n', "2: not CSV: unexpected end of data"),
+    "duplicate": ("csv", b"query,document,score\n\n1,a,2\n1,a,1\n", "4: document 'a' is twice in query '1'"),
+    "invalid UTF-8": ("csv", b"query,document,score\n1,\xff,1\n", "2: invalid UTF-8 at byte 23 of the file"),
+    "not JSON": (
+        "jsonl",
+        b'{"query": 1}\n{"query":\n',
+        "2: not JSON: Expecting value: line 1 column 10 (char 9)",
+    ),
+    "not an object": ("jsonl", b"[1]\n", "1: expected an object {...}, got '[1]'"),
+    "NaN in JSON": (
+        "jsonl",
+        b'{"query": "1", "document": "a", "score": NaN}\n',
+        "1: not JSON: NaN is not a JSON number",
+    ),
+    "1e400 in JSON": (
+        "jsonl",
+        b'{"query": "1", "document": "a", "score": 1e400}\n',
+        "1: score inf is not finite",
+    ),
+    "a gap in JSON": (
+        "jsonl",
+        b'{"query": "1", "document": "a", "score": 1}\n\n{"query": "1", "score": 2}\n',
+        "3: document is missing",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_files(case: str) -> None:
+    format, data, message = BAD[case]
+    with pytest.raises(DataError) as caught:
+        read_run(io.BytesIO(data), format=format)
+    separator = ":" if message[0].isdigit() else ": "
+    assert str(caught.value) == f"<file>{separator}{message}"
+
+
+def test_a_file_without_header_gets_advice() -> None:
+    with pytest.raises(
+        DataError, match="if the file has no header line and TREC's fields, pass format='trec'"
+    ):
+        read_qrels(io.BytesIO(b"1\t0\ta\t1\n2\t0\ta\t1\n"), format="tsv")

@@ -1,0 +1,131 @@
+"""The fast and the careful way through a file agree, and the fast one knows its limits."""
+
+from __future__ import annotations
+
+import io
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenrank.io import read_run, trec_fast, trec_slow
+from evenrank.io.layout import DIVERSITY, QRELS, RUN, Columns, Layout
+from evenrank.io.source import Content, as_source
+
+
+def contents(columns: Columns) -> tuple[object, ...]:
+    queries = columns.queries.to_pylist()
+    intents = None if columns.intents is None else columns.intents.to_pylist()
+    return queries, columns.documents.to_pylist(), [repr(value) for value in columns.values.tolist()], intents
+
+
+def fast(data: bytes, layout: Layout = RUN) -> Columns | None:
+    return trec_fast.parse(Content(pa.py_buffer(data)), layout)
+
+
+CLEAN = {
+    "blanks": (b"1 Q0 a 1 2.5 t\n1 Q0 b 2 -0 t\n2 Q0 a 1 1e3 t\n", RUN),
+    "tabs": (b"1\tQ0\ta\t1\t2.5\tt\n1\tQ0\tb\t2\t+1\tt\n", RUN),
+    "CRLF": (b"1 Q0 a 1 2.5 t\r\n1 Q0 b 2 1. t\r\n", RUN),
+    "no last newline": (b"1 Q0 a 1 2.5 t\n1 Q0 b 2 .5 t", RUN),
+    "blank lines at the end": (b"1 Q0 a 1 2.5 t\n\n \n\n", RUN),
+    "not ASCII": ("é Q0 a\u00a0 1 2.5 t\n1 Q0 \u0085 2 1e-400 \u2028\n".encode(), RUN),
+    "quotes and hashes": (b'1 Q0 "a 1 2.5 t#\n1 Q0 #b 2 5e-324 "\n', RUN),
+    "qrels": (b"1 0 a 2\n1 0 b +1\n2 0 a -2147483648\n", QRELS),
+    "diversity": (b"1 x a 2\n1 y a 007\n2 x a 0\n", DIVERSITY),
+}
+
+
+@pytest.mark.parametrize("case", CLEAN)
+def test_both_ways_agree_on_clean_files(case: str) -> None:
+    data, layout = CLEAN[case]
+    columns = fast(data, layout)
+    assert columns is not None
+    assert contents(columns) == contents(trec_slow.parse(pa.py_buffer(data), layout, "x"))
+
+
+NOT_CLEAN = {
+    "two blanks": b"1  Q0 a 1 2 t\n",
+    "tab and blank": b"1\tQ0 a 1 2 t\n",
+    "leading blank": b" 1 Q0 a 1 2 t\n",
+    "trailing blank": b"1 Q0 a 1 2 t \n1 Q0 b 1 2 t\n",
+    "an empty tag": b"1 Q0 a 1 2 ",
+    "blank line": b"1 Q0 a 1 2 t\n\n1 Q0 b 1 2 t\n",
+    "comment first": b"#1 Q0 a 1 2 t\n",
+    "comment later": b"1 Q0 a 1 2 t\n#1 Q0 b 1 2 t\n",
+    "blanks in the tag": b"1 Q0 a 1 2 t u\n",
+    "five fields": b"1 Q0 a 1 2\n",
+    "nan": b"1 Q0 a 1 nan t\n",
+    "infinite": b"1 Q0 a 1 1e999 t\n",
+    "hexadecimal": b"1 Q0 a 1 0x1 t\n",
+    "NUL": b"1 Q0 a\0 1 2 t\n",
+    "control": b"1 Q0 a\x0c 1 2 t\n",
+    "invalid UTF-8 in a field nobody reads": b"1 \xff a 1 2 t\n",
+    "cut UTF-8 at the end": b"1 Q0 a 1 2 t\xc3",
+    "mixed ends": b"1 Q0 a 1 2 t\r\n1 Q0 b 1 2 t\n",
+    "nothing": b"",
+    "newlines": b"\n\n",
+}
+
+
+@pytest.mark.parametrize("case", NOT_CLEAN)
+def test_the_fast_way_declines_what_is_not_clean(case: str) -> None:
+    assert fast(NOT_CLEAN[case]) is None
+
+
+@pytest.mark.parametrize(
+    "grade", [b"0x1F", b"1.0", b"2147483648", b"-2147483649", b"9" * 30, b"1e1", b"+", b"++1"]
+)
+def test_the_fast_way_declines_odd_grades(grade: bytes) -> None:
+    assert fast(b"1 0 a " + grade + b"\n", QRELS) is None
+
+
+LINES = st.lists(
+    st.tuples(st.sampled_from(["1", "22", "é"]), st.floats(allow_nan=False, allow_infinity=False)),
+    min_size=1,
+    max_size=30,
+)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@given(LINES, st.integers(20, 200))
+def test_slices_and_blocks_do_not_show(lines: list[tuple[str, float]], size: int) -> None:
+    data = "".join(f"{query} Q0 d{n} 1 {score!r} t\n" for n, (query, score) in enumerate(lines)).encode()
+    whole = contents(trec_slow.parse(pa.py_buffer(data), RUN, "x"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("evenrank.io.trec_fast._SLICE", max(size, 64))
+        patch.setattr("evenrank.io.trec_fast._SCAN_BLOCK", 48)
+        patch.setattr("evenrank.io.trec_slow._BLOCK", size)
+        sliced = fast(data)
+        assert contents(trec_slow.parse(pa.py_buffer(data), RUN, "x")) == whole
+    assert sliced is not None
+    assert contents(sliced) == whole
+
+
+@pytest.mark.parametrize("dirty", [b"\n", b" ", b"#", b"\t", b"\0"])
+def test_dirt_at_the_edge_of_a_scanned_block_is_seen(dirty: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenrank.io.trec_fast._SCAN_BLOCK", 8)
+    clean = b"".join(b"%d Q0 d%d 1 2 t\n" % (n, n) for n in range(10, 30))
+    for at in range(0, len(clean)):
+        if clean[at - 1 : at] == b"\n" or at == 0:
+            assert fast(clean[:at] + dirty + clean[at:]) is None
+
+
+def test_a_mapped_file_is_read_twice_when_the_fast_way_gives_up(tmp_path: object) -> None:
+    from pathlib import Path
+
+    path = Path(str(tmp_path)) / "run.trec"
+    lines = [f"q{n // 100} Q0 d{n} 1 {n} t\n" for n in range(5000)]
+    path.write_text("".join(lines) + "q Q0 d 1 1 a tag\n")
+    run = read_run(path)
+    assert len(run.doc_ids) == 5001
+    source = as_source(path)
+    assert source is not None
+    content = source.content()
+    content.forget(content.buffer.size)
+    assert content.buffer.to_pybytes() == path.read_bytes()
+
+
+def test_runs_read_from_either_kind_of_open_file() -> None:
+    assert read_run(io.StringIO("1 Q0 é 1 2 t\n")) == read_run(io.BytesIO("1 Q0 é 1 2 t\n".encode()))

@@ -1,0 +1,115 @@
+"""Everything that the documents show is run."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+import runpy
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import evenrank
+from evenrank.io import write_run
+from evenrank.sample import load
+from evenrank.sample.demo import bm25_run
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")])
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [text for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")) if kind == language]
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A folder that looks like a checkout after ``make demo``."""
+    sample = tmp_path / "src/evenrank/sample"
+    sample.mkdir(parents=True)
+    for file in (Path(evenrank.__file__).parent / "sample").glob("*.*"):
+        shutil.copy(file, sample)
+    (tmp_path / "demo").mkdir()
+    write_run(bm25_run(load()), tmp_path / "demo/bm25.trec")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name)
+def test_python_blocks_run(page: Path, checkout: Path) -> None:
+    script = checkout / "page.py"
+    script.write_text("\n".join(blocks(page, "python")), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=checkout, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "sh")], ids=name)
+def test_shell_blocks_run(page: Path, checkout: Path) -> None:
+    lines = [line for block in blocks(page, "sh") for line in block.splitlines() if line.strip()]
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    for line in lines:
+        words = shlex.split(line, comments=True)
+        if words[0] == "make":
+            assert words[1] in targets, line
+            continue
+        assert words[0] == "evenrank", line
+        done = subprocess.run(
+            [sys.executable, "-m", "evenrank", *words[1:]],
+            cwd=checkout,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{line}: {done.stderr}"
+        assert done.stdout or "-o" in words, line
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+        if not target.startswith("https://"):
+            assert (page.parent / target).exists(), target
+
+
+def test_measure_pages_are_up_to_date() -> None:
+    built = runpy.run_path(str(ROOT / "docs/build_measures.py"))["pages"]()
+    there = {page.name: page.read_text(encoding="utf-8") for page in (ROOT / "docs/measures").glob("*.md")}
+    assert there == built, "run python docs/build_measures.py"
+
+
+def test_the_demo_table_in_the_readme_is_the_demos(checkout: Path) -> None:
+    (shown,) = blocks(ROOT / "README.md", "text")
+    done = subprocess.run(
+        [sys.executable, "-m", "evenrank.sample.demo", "demo"],
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    printed = done.stdout.splitlines()
+    assert all(line in printed for line in shown.splitlines())
+    assert (checkout / "demo/scores.jsonl").exists()
+
+
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(evenrank.__path__, "evenrank.")
+    if not module.name.startswith(("evenrank.plugins", "evenrank.__main__"))
+]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_docstring_examples(module: str) -> None:
+    assert doctest.testmod(importlib.import_module(module)).failed == 0
