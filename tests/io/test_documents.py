@@ -160,6 +160,22 @@ def test_a_byte_order_mark() -> None:
         assert pairs(io.BytesIO(b"\xef\xbb\xbfa\tb\n"), format="tsv") == [("a", "b")]
 
 
+@pytest.mark.parametrize(
+    ("format", "good", "bad", "what"),
+    [
+        ("tsv", b"a\tb\n", b"c\n", "no tab: a line is an id, a tab and the text"),
+        ("jsonl", b'{"id": "a", "text": "b"}\n', b"[]\n", "expected an object {...}, got '[]'"),
+    ],
+)
+def test_lines_are_counted_across_blocks(
+    format: str, good: bytes, bad: bytes, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evenrank.io.document_lines.line_blocks.__defaults__", (16,))
+    with pytest.raises(DataError) as caught:
+        pairs(io.BytesIO(good * 40 + bad), format=format)
+    assert str(caught.value) == f"<file>:41: {what}"
+
+
 LINES = st.lists(
     st.tuples(st.text("ab7é", min_size=1, max_size=5), st.text('x "\u0085é\t,', max_size=20)),
     min_size=1,

@@ -129,6 +129,10 @@ NUMBERS = st.one_of(
         ]
     ),
 )
+GRADES = st.one_of(
+    st.integers(-(2**31), 2**31 - 1).map(str),
+    st.sampled_from(["0", "-0", "+1", "007", "2147483647", "-2147483648"]),
+)
 ODD_NUMBERS = st.sampled_from(
     [
         "nan",
@@ -169,9 +173,9 @@ def files(draw: st.DrawFn, *, odd: bool) -> tuple[bytes, str]:
     for number in range(draw(st.integers(1, 8))):
         query = draw(st.sampled_from(["1", "2", "03", "q é"[:1]]))
         document = draw(IDS) if draw(st.booleans()) else f"d{number}"
-        value = draw(ODD_NUMBERS if odd and draw(st.integers(0, 6)) == 0 else NUMBERS)
-        if kind != "run" and not odd:
-            value = str(draw(st.integers(-(2**31), 2**31 - 1)))
+        value = draw(NUMBERS if kind == "run" else GRADES)
+        if odd and draw(st.integers(0, 6)) == 0:
+            value = draw(ODD_NUMBERS)
         fields = [query, draw(IDS), document, value]
         if kind == "run":
             fields = [

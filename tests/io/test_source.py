@@ -15,6 +15,7 @@ import zstandard
 from evenrank.data.run import Run
 from evenrank.errors import DataError, InputTypeError, MissingExtraError
 from evenrank.io import read_run
+from evenrank.io.source import as_source
 
 LINE = b"1 Q0 a 1 2 t\n"
 
@@ -51,6 +52,18 @@ def test_a_named_pipe(tmp_path: Path) -> None:
     reader.start()
     reader.join(20)
     assert [run.documents("1") for run in found] == [["a"]]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_checking_a_pipe_does_not_open_it(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    source = as_source(path)
+    assert source is not None
+    checker = threading.Thread(target=source.check, daemon=True)  # opening would wait for a writer
+    checker.start()
+    checker.join(5)
+    assert not checker.is_alive()
 
 
 def test_a_stream_that_gives_little_at_a_time() -> None:

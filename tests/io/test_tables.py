@@ -73,6 +73,11 @@ BAD = {
         b'query,document,score\n1,"a\nb",1\n1,c,x\n',
         "4: score 'x' is not a number",
     ),
+    "in a row that spans lines": (
+        "csv",
+        b'query,document,score\n1,"a\nb",x\n',
+        "2: score 'x' is not a number",
+    ),
     "open quote": ("csv", b'query,document,score\n1,"a,1\n', "2: not CSV: unexpected end of data"),
     "duplicate": ("csv", b"query,document,score\n\n1,a,2\n1,a,1\n", "4: document 'a' is twice in query '1'"),
     "invalid UTF-8": ("csv", b"query,document,score\n1,\xff,1\n", "2: invalid UTF-8 at byte 23 of the file"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -17,7 +18,12 @@ from evenrank.io.source import Content, as_source
 def contents(columns: Columns) -> tuple[object, ...]:
     queries = columns.queries.to_pylist()
     intents = None if columns.intents is None else columns.intents.to_pylist()
-    return queries, columns.documents.to_pylist(), [repr(value) for value in columns.values.tolist()], intents
+    return (
+        queries,
+        columns.documents.to_pylist(),
+        [repr(value) for value in np.asarray(columns.values).tolist()],
+        intents,
+    )
 
 
 def fast(data: bytes, layout: Layout = RUN) -> Columns | None:
@@ -47,6 +53,7 @@ def test_both_ways_agree_on_clean_files(case: str) -> None:
 
 NOT_CLEAN = {
     "two blanks": b"1  Q0 a 1 2 t\n",
+    "an empty field that makes six of five": b"1  0 a 1 2.0\n",
     "tab and blank": b"1\tQ0 a 1 2 t\n",
     "leading blank": b" 1 Q0 a 1 2 t\n",
     "trailing blank": b"1 Q0 a 1 2 t \n1 Q0 b 1 2 t\n",

@@ -82,7 +82,9 @@ class Run:
         check_ties(ties)
         codes, query_ids = encode_queries(queries)
         doc_ids = as_strings(documents)
-        values = np.array(scores, dtype=np.float64)  # a copy: the run's own columns are locked
+        values = np.asarray(scores, dtype=np.float64)
+        if values.flags.writeable and (values is scores or not values.flags.owndata):
+            values = values.copy()  # a run locks its columns, and the caller's are not ours to lock
         if not len(codes) == len(doc_ids) == len(values):
             raise DataError(
                 "columns of different length: "
@@ -95,13 +97,13 @@ class Run:
         if problems:
             raise DataError.listing(source or name, problems)
         hashes = hash_strings(doc_ids)
-        order = _rank_order(codes, values, doc_ids, ties)
-        if order is not None:
-            moved = np.flatnonzero(order != np.arange(len(order)))  # in most files a few ties
-            origin = order[moved]
-            values[moved], hashes[moved] = values[origin], hashes[origin]
-            if (codes[moved] != codes[origin]).any():
-                codes = codes[order]
+        order, moved = _rank_order(codes, values, doc_ids, ties)
+        if order is not None and moved is not None:
+            values = values if values.flags.writeable else values.copy()
+            values[moved], hashes[moved] = values[order[moved]], hashes[order[moved]]
+            doc_ids = take(doc_ids, order)
+        elif order is not None:
+            codes, values, hashes = codes[order], values[order], hashes[order]
             doc_ids = take(doc_ids, order)
         bounds = np.arange(len(query_ids) + 1, dtype=codes.dtype)  # another type would copy the codes
         offsets = np.searchsorted(codes, bounds).astype(np.int64)
@@ -285,21 +287,22 @@ def _falls(codes: npt.NDArray[np.int32], scores: npt.NDArray[np.float64]) -> boo
 
 def _rank_order(
     codes: npt.NDArray[np.int32], scores: npt.NDArray[np.float64], doc_ids: pa.LargeStringArray, ties: Ties
-) -> Int64s | None:
-    """The rows in final order, or None where they are in it already."""
-    if _falls(codes, scores):
-        order = None
-    else:
+) -> tuple[Int64s | None, Int64s | None]:
+    """The rows in final order, or None where they are in it already.
+
+    And, where nothing but documents of equal score change places within their query, which rows do:
+    in most files they are few, and the other columns need not be gathered anew.
+    """
+    order = None
+    if not _falls(codes, scores):
         order = np.lexsort((-scores, codes))  # stable, so equal scores keep the order of the file
         codes, scores = codes[order], scores[order]
-    inside = codes[1:] == codes[:-1]  # a row and the next one belong to the same query
     if ties == "file":
-        return order
-    tied = inside & (scores[1:] == scores[:-1])
+        return order, None
+    # a row and the next one belong to the same query and have the same score
+    tied = (codes[1:] == codes[:-1]) & (scores[1:] == scores[:-1])
     if not tied.any():
-        return order
-    if order is None:
-        order = np.arange(len(codes), dtype=np.int64)
+        return order, None
     member = np.zeros(len(codes), dtype=bool)
     member[1:] |= tied
     member[:-1] |= tied
@@ -307,10 +310,18 @@ def _rank_order(
     begins = np.ones(len(places), dtype=bool)
     begins[1:] = ~tied[places[1:] - 1]
     group = np.cumsum(begins)  # one number for each block of equal scores
-    table = pa.table({"group": integers(group), "document": take(doc_ids, order[places])})
+    rows = places if order is None else order[places]
+    table = pa.table({"group": group, "document": take(doc_ids, rows)})
     by_id = pc.sort_indices(table, sort_keys=[("group", "ascending"), ("document", "descending")]).to_numpy()
-    order[places] = order[places[by_id]]
-    return order
+    if order is not None:
+        order[places] = rows[by_id]
+        return order, None
+    moved = places[by_id] != places
+    if not moved.any():
+        return None, None
+    order = np.arange(len(codes), dtype=np.int64)
+    order[places] = places[by_id]
+    return order, places[moved]
 
 
 def _repeated_rows(

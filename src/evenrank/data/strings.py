@@ -61,11 +61,12 @@ def hash_strings(strings: pa.LargeStringArray) -> UInt64s:
     first, last = int(offsets[0]), int(offsets[-1])
     buffer = strings.buffers()[2]
     raw = np.frombuffer(buffer, dtype=np.uint8)[first:last] if buffer is not None else np.empty(0, np.uint8)
-    padded = np.concatenate([raw, np.zeros(8, dtype=np.uint8)])
-    words = np.ndarray((len(raw) + 1,), dtype="<u8", buffer=padded, strides=(1,))  # a word at every byte
+    padding = np.zeros(8, dtype=np.uint8)
     for begin in range(0, count, _ROWS_AT_ONCE):
         edges = offsets[begin : begin + _ROWS_AT_ONCE + 1] - first
-        starts, lengths = edges[:-1], np.diff(edges)
+        block = np.concatenate([raw[edges[0] : edges[-1]], padding])
+        words = np.ndarray((len(block) - 7,), dtype="<u8", buffer=block, strides=(1,))  # one at every byte
+        starts, lengths = edges[:-1] - edges[0], np.diff(edges)
         state = lengths.astype(np.uint64)
         state = _absorb(state, words[starts] & _LOW_BYTES[np.minimum(lengths, 8)])
         for done in range(8, int(lengths.max()), 8):

@@ -68,6 +68,6 @@ class Columns:
 
     queries: Any  # strings, or an Arrow dictionary array
     documents: pa.LargeStringArray
-    values: npt.NDArray[Any]
+    values: Any  # numbers, as numpy or Arrow has them
     intents: Any = None
     ranks: npt.NDArray[np.float64] | None = None

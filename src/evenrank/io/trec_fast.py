@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +22,8 @@ from evenrank.io.source import Content
 from evenrank.io.values import GRADE_LIMIT, GRADE_PATTERN
 
 _SCAN_BLOCK = 1 << 20  # stays in the cache
-_SLICE = 1 << 26
-_PARSE_BLOCK = 1 << 23
+_SLICE = 1 << 25
+_PARSE_BLOCK = 1 << 22
 _NEWLINE, _HASH, _BLANK = 10, 35, 32
 _LOW = re.compile(rb"[\x00-\x20]")
 
@@ -86,7 +87,7 @@ def _joined(tables: list[pa.Table], layout: Layout) -> Columns | None:
     table = pa.concat_tables(tables)
     tables.clear()
     value = table.column(layout.value_name)
-    values = _scores(value) if layout.value_name == "score" else _grades(value)
+    values: Any = _scores(value) if layout.value_name == "score" else _grades(value)
     if values is None:
         return None
     queries, documents = table.column("query"), table.column("document")
@@ -157,9 +158,9 @@ def _trimmed(buffer: pa.Buffer) -> pa.Buffer:
     return buffer.slice(0, buffer.size - (len(tail) - len(tail.rstrip(b" \t\n"))))
 
 
-def _scores(column: pa.ChunkedArray) -> npt.NDArray[np.float64] | None:
-    values: npt.NDArray[np.float64] = column.to_numpy()
-    return values if np.isfinite(values).all() else None
+def _scores(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """The column as it is, joined only by whoever keeps it, if all of it is finite."""
+    return column if all(np.isfinite(chunk.to_numpy()).all() for chunk in column.chunks) else None
 
 
 def _grades(column: pa.ChunkedArray) -> npt.NDArray[np.int64] | None:
