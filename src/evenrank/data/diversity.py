@@ -15,8 +15,17 @@ import pyarrow.compute as pc
 from evenrank.data.gathered import Array, Documents, Gathered, Pairs, Sparse
 from evenrank.data.lookup import PairIndex
 from evenrank.data.qrels import Qrels, fingerprint_columns, rows_of_queries, whole_grades
-from evenrank.data.run import encode_queries, ragged_rows
-from evenrank.data.strings import Int64s, Selection, as_strings, encode_first_seen, integers, positions, take
+from evenrank.data.run import encode_queries
+from evenrank.data.strings import (
+    Int64s,
+    Selection,
+    as_strings,
+    encode_first_seen,
+    integers,
+    positions,
+    ragged,
+    take,
+)
 from evenrank.errors import DataError, Problem
 
 
@@ -223,7 +232,7 @@ def _sparse_rows(sparse: Sparse, rows: Int64s) -> Sparse:
     if len(sparse) == 0:
         return Sparse(np.zeros(len(rows) + 1, np.int64), sparse.places[:0], sparse.values[:0], sparse.width)
     lengths = np.where(rows >= 0, sparse.offsets[safe + 1] - sparse.offsets[safe], 0)
-    entries = ragged_rows(sparse.offsets[safe], lengths)
+    entries = ragged(sparse.offsets[safe], lengths)
     return Sparse(
         np.concatenate([[0], np.cumsum(lengths)]),
         sparse.places[entries],

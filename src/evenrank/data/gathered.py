@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from evenrank.data.strings import Int64s, Selection, UInt64s
+from evenrank.data.strings import Int64s, Selection, UInt64s, ragged
 
 Array = npt.NDArray[Any]
 
@@ -36,8 +36,7 @@ class Sparse:
         there = np.flatnonzero(flat >= 0)
         starts = self.offsets[flat[there]]
         lengths = self.offsets[flat[there] + 1] - starts
-        ends = np.cumsum(lengths)
-        entries = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
+        entries = ragged(starts, lengths)
         out[np.repeat(there, lengths), self.places[entries]] = self.values[entries]
         return out.reshape(*rows.shape, self.width)
 

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from evenrank.data.gathered import Array, Documents, Gathered, Pairs
 from evenrank.data.lookup import PairIndex
-from evenrank.data.run import encode_queries, ragged_rows
-from evenrank.data.strings import Int64s, Selection, as_strings, integers, positions, take
+from evenrank.data.run import encode_queries
+from evenrank.data.strings import Int64s, Selection, as_strings, integers, positions, ragged, take
 from evenrank.errors import DataError, Problem
 
 
@@ -146,7 +146,7 @@ def rows_of_queries(offsets: Int64s, codes: Int64s) -> tuple[Int64s, Int64s]:
     if len(offsets) < 2:
         return np.empty(0, np.int64), np.zeros(len(codes) + 1, np.int64)
     lengths = np.where(codes >= 0, np.diff(offsets)[codes], 0)
-    rows = ragged_rows(offsets[:-1][codes], lengths)
+    rows = ragged(offsets[:-1][codes], lengths)
     return rows, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 

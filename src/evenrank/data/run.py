@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from evenrank.data.ranking import rank_order, repeated_rows
 from evenrank.data.strings import (
     Int64s,
     UInt64s,
@@ -21,9 +21,10 @@ from evenrank.data.strings import (
     integers,
     offsets_of,
     positions,
+    ragged,
     take,
 )
-from evenrank.errors import PROBLEMS_SHOWN, DataError, ParameterError, Problem
+from evenrank.errors import DataError, ParameterError, Problem
 
 if TYPE_CHECKING:
     import pandas
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 Ties = Literal["trec", "file"]
 TIE_RULES: tuple[Ties, ...] = ("trec", "file")
-
-_ROWS_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,17 +96,12 @@ class Run:
         if problems:
             raise DataError.listing(source or name, problems)
         hashes = hash_strings(doc_ids)
-        order, moved = _rank_order(codes, values, doc_ids, ties)
-        if order is not None and moved is not None:
-            values = values if values.flags.writeable else values.copy()
-            values[moved], hashes[moved] = values[order[moved]], hashes[order[moved]]
-            doc_ids = take(doc_ids, order)
-        elif order is not None:
-            codes, values, hashes = codes[order], values[order], hashes[order]
-            doc_ids = take(doc_ids, order)
+        order = rank_order(codes, values, doc_ids, by_id=ties == "trec")
+        codes, values, hashes = order.apply(codes), order.apply(values), order.apply(hashes, own=True)
+        doc_ids = order.apply_to_strings(doc_ids)
         bounds = np.arange(len(query_ids) + 1, dtype=codes.dtype)  # another type would copy the codes
         offsets = np.searchsorted(codes, bounds).astype(np.int64)
-        repeated = _repeated_rows(offsets, doc_ids, hashes, order)
+        repeated = repeated_rows(offsets, doc_ids, hashes, order)
         if repeated:
             raise DataError.listing(
                 source or name,
@@ -185,7 +179,7 @@ class Run:
         return self._rows(self.query_ids, np.arange(len(self)), np.minimum(self.lengths, depth))
 
     def _rows(self, query_ids: tuple[str, ...], spots: Int64s, lengths: Int64s) -> Run:
-        rows = ragged_rows(self.offsets[:-1][spots], lengths)
+        rows = ragged(self.offsets[:-1][spots], lengths)
         return replace(
             self,
             query_ids=query_ids,
@@ -267,98 +261,3 @@ def encode_queries(queries: Any) -> tuple[npt.NDArray[np.int32], tuple[str, ...]
         queries = as_strings(queries).dictionary_encode()
     codes = queries.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
     return codes, tuple(queries.dictionary.to_pylist())
-
-
-def ragged_rows(starts: Int64s, lengths: Int64s) -> Int64s:
-    """``starts[0] .. starts[0] + lengths[0] - 1, starts[1] ..`` as one array."""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    rows: Int64s = np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
-    return rows
-
-
-def _falls(codes: npt.NDArray[np.int32], scores: npt.NDArray[np.float64]) -> bool:
-    """Whether queries come one after another and no score rises within one."""
-    before, after = codes[:-1], codes[1:]
-    if (after < before).any():
-        return False
-    return not ((scores[1:] > scores[:-1]) & (after == before)).any()
-
-
-def _rank_order(
-    codes: npt.NDArray[np.int32], scores: npt.NDArray[np.float64], doc_ids: pa.LargeStringArray, ties: Ties
-) -> tuple[Int64s | None, Int64s | None]:
-    """The rows in final order, or None where they are in it already.
-
-    And, where nothing but documents of equal score change places within their query, which rows do:
-    in most files they are few, and the other columns need not be gathered anew.
-    """
-    order = None
-    if not _falls(codes, scores):
-        order = np.lexsort((-scores, codes))  # stable, so equal scores keep the order of the file
-        codes, scores = codes[order], scores[order]
-    if ties == "file":
-        return order, None
-    # a row and the next one belong to the same query and have the same score
-    tied = (codes[1:] == codes[:-1]) & (scores[1:] == scores[:-1])
-    if not tied.any():
-        return order, None
-    member = np.zeros(len(codes), dtype=bool)
-    member[1:] |= tied
-    member[:-1] |= tied
-    places = np.flatnonzero(member)
-    begins = np.ones(len(places), dtype=bool)
-    begins[1:] = ~tied[places[1:] - 1]
-    group = np.cumsum(begins)  # one number for each block of equal scores
-    rows = places if order is None else order[places]
-    table = pa.table({"group": group, "document": take(doc_ids, rows)})
-    by_id = pc.sort_indices(table, sort_keys=[("group", "ascending"), ("document", "descending")]).to_numpy()
-    if order is not None:
-        order[places] = rows[by_id]
-        return order, None
-    moved = places[by_id] != places
-    if not moved.any():
-        return None, None
-    order = np.arange(len(codes), dtype=np.int64)
-    order[places] = places[by_id]
-    return order, places[moved]
-
-
-def _repeated_rows(
-    offsets: Int64s, doc_ids: pa.LargeStringArray, hashes: UInt64s, order: Int64s | None
-) -> list[tuple[int, int, str]]:
-    """Rows of the input whose document stands earlier in the same list, with query and document.
-
-    Hashes find the lists, ids confirm them.
-    """
-    suspects: list[int] = []
-    queries = len(offsets) - 1
-    first = 0
-    while first < queries:
-        # as many lists as make a block that stays in the cache, side by side as rows of a matrix
-        last = int(np.searchsorted(offsets, offsets[first] + _ROWS_AT_ONCE, side="right")) - 1
-        last = min(max(last, first + 1), queries)
-        lengths = np.diff(offsets[first : last + 1])  # (q,)
-        width = int(lengths.max())
-        if len(lengths) * width > 4 * _ROWS_AT_ONCE and last - first > 1:
-            last = first + max(1, _ROWS_AT_ONCE // width)
-            lengths = np.diff(offsets[first : last + 1])
-        block = np.full((last - first, width), np.iinfo(np.uint64).max, dtype=np.uint64)  # (q, width)
-        inside = np.arange(width) < lengths[:, None]  # (q, width)
-        block[inside] = hashes[offsets[first] : offsets[last]]
-        block.sort(axis=1)
-        twice = (block[:, 1:] == block[:, :-1]) & inside[:, 1:]
-        suspects += [first + query for query in np.flatnonzero(twice.any(axis=1)).tolist()]
-        first = last
-    found: list[tuple[int, int, str]] = []
-    for query in suspects:
-        begin, end = int(offsets[query]), int(offsets[query + 1])
-        lines = range(begin, end) if order is None else order[begin:end].tolist()
-        seen: set[str] = set()
-        for row, document in sorted(zip(lines, doc_ids.slice(begin, end - begin).to_pylist(), strict=True)):
-            if document in seen:
-                found.append((row, query, document))
-            seen.add(document)
-        if len(found) > PROBLEMS_SHOWN:
-            break
-    return found

@@ -96,6 +96,35 @@ def take(strings: pa.LargeStringArray, rows: npt.NDArray[Any]) -> pa.LargeString
     return strings.take(integers(rows))
 
 
+def move(strings: pa.LargeStringArray, places: Int64s, origins: Int64s) -> pa.LargeStringArray:
+    """The array with ``strings[origins]`` at ``places``, where both name the same rows, and whole blocks
+    of neighbours: then nothing outside of them moves, and only their bytes are written anew."""
+    buffer = strings.buffers()[2]
+    if buffer is None:  # empty strings only
+        return strings
+    offsets = offsets_of(strings)
+    first = int(offsets[0])
+    raw = np.frombuffer(buffer, dtype=np.uint8)[first : int(offsets[-1])].copy()
+    starts = offsets - first  # a copy
+    old, lengths = starts[origins], starts[origins + 1] - starts[origins]
+    breaks = np.flatnonzero(np.diff(places, prepend=places[0] - 2) != 1)  # where a block begins
+    before = np.cumsum(lengths) - lengths
+    sizes = np.diff(breaks, append=len(places))
+    new = before + (starts[places[breaks]] - before[breaks]).repeat(sizes)
+    picked = raw[ragged(old, lengths)]
+    raw[ragged(new, lengths)] = picked
+    starts[places] = new
+    return pa.LargeStringArray.from_buffers(len(strings), pa.py_buffer(starts), pa.py_buffer(raw))
+
+
+def ragged(starts: Int64s, lengths: Int64s) -> Int64s:
+    """``starts[0] .. starts[0] + lengths[0] - 1, starts[1] ..`` as one array."""
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if len(ends) else 0
+    rows: Int64s = np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
+    return rows
+
+
 def integers(values: npt.NDArray[Any]) -> pa.Int64Array:
     """An Arrow view of whole numbers. (``pa.array`` would import pandas wherever it is installed.)"""
     numbers = np.ascontiguousarray(values, dtype=np.int64)

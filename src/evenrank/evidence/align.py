@@ -18,9 +18,9 @@ import pyarrow as pa
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.gathered import Array, Documents, Evidence, Gathered, Pairs
 from evenrank.data.qrels import Qrels
-from evenrank.data.run import Run, ragged_rows
+from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
-from evenrank.data.strings import Int64s, Selection, as_strings, hash_strings
+from evenrank.data.strings import Int64s, Selection, as_strings, hash_strings, ragged
 from evenrank.errors import ParameterError
 from evenrank.evidence.blocks import Ranked, RankedEvidence, Reference
 
@@ -117,7 +117,7 @@ class _Aligner:
             )
             lengths = np.minimum(lengths, width)
             starts = run.offsets[:-1][spots] if len(run) else np.zeros(len(spots), np.int64)
-            rows = ragged_rows(starts, lengths)
+            rows = ragged(starts, lengths)
             ends = np.cumsum(lengths)
             places = np.arange(width)
             first = begin + ends - lengths
@@ -161,7 +161,7 @@ class _Aligner:
             )
         spots = self._spots(background)
         lengths = np.where(spots >= 0, background.lengths[spots], 0)
-        rows = ragged_rows(background.offsets[:-1][spots], lengths)
+        rows = ragged(background.offsets[:-1][spots], lengths)
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         return Documents(Selection(background.doc_ids, rows), offsets)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import codecs
 import re
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from evenrank.data.strings import as_strings
+from evenrank.io.growing import GrowingCodes, GrowingNumbers, GrowingStrings
 from evenrank.io.layout import Columns, Layout
 from evenrank.io.source import Content
 from evenrank.io.values import GRADE_LIMIT, GRADE_PATTERN
@@ -36,7 +35,7 @@ def parse(content: Content, layout: Layout) -> Columns | None:
     """
     content = _unix_lines(content)
     buffer = _trimmed(content.buffer)
-    tables: list[pa.Table] = []
+    table: _Table | None = None
     begin = 0
     while begin < buffer.size:
         slice_ = buffer.slice(begin, min(_SLICE, buffer.size - begin))
@@ -45,13 +44,48 @@ def parse(content: Content, layout: Layout) -> Columns | None:
             if b"\n" not in tail:  # a line of a megabyte is nothing to hurry for
                 return None
             slice_ = slice_.slice(0, slice_.size - len(tail) + tail.rfind(b"\n"))
-        table = _parse_slice(slice_, layout)
-        if table is None:
+        part = _parse_slice(slice_, layout)
+        if part is None:
             return None
-        tables.append(table)
+        if table is None:
+            table = _Table(layout, part, buffer.size / slice_.size)
+        if not table.extend(part):
+            return None
+        del part
         begin += slice_.size + 1
         content.forget(min(begin, buffer.size))
-    return _joined(tables, layout) if tables else None
+    return None if table is None else table.columns()
+
+
+class _Table:
+    """The columns of the file so far. ``share`` says how many times the first part the whole may be."""
+
+    def __init__(self, layout: Layout, first: pa.Table, share: float) -> None:
+        self._layout = layout
+        room = int(first.num_rows * share * 1.05) + 1
+        document_bytes = sum(chunk.nbytes for chunk in first.column("document").chunks)
+        self._queries = GrowingCodes(room)
+        self._documents = GrowingStrings(room, int(document_bytes * share))
+        self._intents = GrowingStrings(room, room) if layout.intent else None
+        self._values = GrowingNumbers(np.float64 if layout.value_name == "score" else np.int64, room)
+
+    def extend(self, part: pa.Table) -> bool:
+        """Add a part of the file; False if a value in it is not what it should be."""
+        column = part.column(self._layout.value_name)
+        values = _scores(column) if self._layout.value_name == "score" else _grades(column)
+        if values is None:
+            return False
+        for piece in values:
+            self._values.extend(piece)
+        self._queries.extend(part.column("query"))
+        self._documents.extend(part.column("document"))
+        if self._intents is not None:
+            self._intents.extend(part.column("intent"))
+        return True
+
+    def columns(self) -> Columns:
+        intents = None if self._intents is None else self._intents.array()
+        return Columns(self._queries.array(), self._documents.array(), self._values.array(), intents)
 
 
 def _parse_slice(buffer: pa.Buffer, layout: Layout) -> pa.Table | None:
@@ -80,20 +114,6 @@ def _parse_slice(buffer: pa.Buffer, layout: Layout) -> pa.Table | None:
         )
     except pa.ArrowInvalid:
         return None
-
-
-def _joined(tables: list[pa.Table], layout: Layout) -> Columns | None:
-    """One column each; what has been joined is let go before the next is."""
-    table = pa.concat_tables(tables)
-    tables.clear()
-    value = table.column(layout.value_name)
-    values: Any = _scores(value) if layout.value_name == "score" else _grades(value)
-    if values is None:
-        return None
-    queries, documents = table.column("query"), table.column("document")
-    intents = as_strings(table.column("intent")) if layout.intent else None
-    del table, value
-    return Columns(queries, as_strings(documents), values, intents)
 
 
 def clean_delimiter(buffer: pa.Buffer) -> str | None:
@@ -158,12 +178,13 @@ def _trimmed(buffer: pa.Buffer) -> pa.Buffer:
     return buffer.slice(0, buffer.size - (len(tail) - len(tail.rstrip(b" \t\n"))))
 
 
-def _scores(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """The column as it is, joined only by whoever keeps it, if all of it is finite."""
-    return column if all(np.isfinite(chunk.to_numpy()).all() for chunk in column.chunks) else None
+def _scores(column: pa.ChunkedArray) -> list[npt.NDArray[np.float64]] | None:
+    """The pieces of the column, if all of them are finite."""
+    pieces = [chunk.to_numpy() for chunk in column.chunks]
+    return pieces if all(np.isfinite(piece).all() for piece in pieces) else None
 
 
-def _grades(column: pa.ChunkedArray) -> npt.NDArray[np.int64] | None:
+def _grades(column: pa.ChunkedArray) -> list[npt.NDArray[np.int64]] | None:
     # as text first: Arrow reads 0x1F as a number
     if not pc.all(pc.match_substring_regex(column, GRADE_PATTERN)).as_py():
         return None
@@ -174,4 +195,4 @@ def _grades(column: pa.ChunkedArray) -> npt.NDArray[np.int64] | None:
     except pa.ArrowInvalid:  # too many digits for any integer
         return None
     inside = (values >= -GRADE_LIMIT) & (values < GRADE_LIMIT)
-    return values if inside.all() else None
+    return [values] if inside.all() else None

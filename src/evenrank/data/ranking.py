@@ -1,0 +1,148 @@
+"""Bringing rows into rank order, and finding documents that stand twice in a list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenrank.data.strings import Int64s, UInt64s, integers, move, take
+from evenrank.errors import PROBLEMS_SHOWN
+
+_ROWS_AT_ONCE = 1 << 18  # a block that stays in the cache
+
+
+@dataclass(frozen=True)
+class Order:
+    """Where the rows of the input go.
+
+    ``rows`` has the row of the input for every place. In most files nothing moves but a few documents
+    of equal score, next to each other: then only ``places`` and the rows that come there are kept, and
+    the columns are changed there alone.
+    """
+
+    rows: Int64s | None = None  # (N,)
+    places: Int64s | None = None  # (M,), ascending: whole blocks of neighbours
+    origins: Int64s | None = None  # (M,)
+
+    def apply(self, column: npt.NDArray[Any], *, own: bool = False) -> npt.NDArray[Any]:
+        """The column in this order; one that is the caller's ``own`` may be changed in place."""
+        if self.rows is not None:
+            return column[self.rows]
+        if self.places is None or self.origins is None:
+            return column
+        moved = column[self.origins]
+        if moved.tobytes() == column[self.places].tobytes():  # equal scores are, but for 0.0 and -0.0
+            return column
+        column = column if own else column.copy()
+        column[self.places] = moved
+        return column
+
+    def apply_to_strings(self, strings: pa.LargeStringArray) -> pa.LargeStringArray:
+        if self.rows is not None:
+            return take(strings, self.rows)
+        if self.places is None or self.origins is None:
+            return strings
+        return move(strings, self.places, self.origins)
+
+    def input_rows(self, begin: int, end: int) -> list[int]:
+        """The rows of the input that stand at these places."""
+        if self.rows is not None:
+            return list(self.rows[begin:end].tolist())
+        rows = np.arange(begin, end)
+        if self.places is not None and self.origins is not None:
+            first, last = np.searchsorted(self.places, [begin, end])
+            rows[self.places[first:last] - begin] = self.origins[first:last]
+        return list(rows.tolist())
+
+
+def rank_order(
+    codes: npt.NDArray[np.int32],
+    scores: npt.NDArray[np.float64],
+    doc_ids: pa.LargeStringArray,
+    *,
+    by_id: bool,
+) -> Order:
+    """By query, then score descending, then document id descending or, without ``by_id``, as they come."""
+    rows = None
+    if not _falls(codes, scores):
+        rows = np.lexsort((-scores, codes))  # stable, so equal scores keep the order of the file
+        codes, scores = codes[rows], scores[rows]
+    if not by_id:
+        return Order(rows)
+    # a row and the next one belong to the same query and have the same score
+    tied = (codes[1:] == codes[:-1]) & (scores[1:] == scores[:-1])
+    if not tied.any():
+        return Order(rows)
+    member = np.zeros(len(codes), dtype=bool)
+    member[1:] |= tied
+    member[:-1] |= tied
+    places = np.flatnonzero(member)
+    begins = np.ones(len(places), dtype=bool)
+    begins[1:] = ~tied[places[1:] - 1]
+    group = np.cumsum(begins)  # one number for each block of equal scores
+    origins = places if rows is None else rows[places]
+    table = pa.table({"group": integers(group), "document": take(doc_ids, origins)})
+    keys = [("group", "ascending"), ("document", "descending")]
+    moved = origins[pc.sort_indices(table, sort_keys=keys).to_numpy()]
+    if rows is None:
+        return Order(None, places, moved) if (moved != places).any() else Order()
+    rows[places] = moved
+    return Order(rows)
+
+
+def _falls(codes: npt.NDArray[np.int32], scores: npt.NDArray[np.float64]) -> bool:
+    """Whether queries come one after another and no score rises within one."""
+    before, after = codes[:-1], codes[1:]
+    if (after < before).any():
+        return False
+    return not ((scores[1:] > scores[:-1]) & (after == before)).any()
+
+
+def repeated_rows(
+    offsets: Int64s, doc_ids: pa.LargeStringArray, hashes: UInt64s, order: Order
+) -> list[tuple[int, int, str]]:
+    """Rows of the input whose document stands earlier in the same list, with query and document.
+
+    Hashes find the lists, ids confirm them.
+    """
+    found: list[tuple[int, int, str]] = []
+    for query in _lists_with_equal_hashes(offsets, hashes):
+        begin, end = int(offsets[query]), int(offsets[query + 1])
+        lines = order.input_rows(begin, end)
+        seen: set[str] = set()
+        for row, document in sorted(zip(lines, doc_ids.slice(begin, end - begin).to_pylist(), strict=True)):
+            if document in seen:
+                found.append((row, query, document))
+            seen.add(document)
+        if len(found) > PROBLEMS_SHOWN:
+            break
+    return found
+
+
+def _lists_with_equal_hashes(offsets: Int64s, hashes: UInt64s) -> list[int]:
+    suspects: list[int] = []
+    queries = len(offsets) - 1
+    first = 0
+    while first < queries:
+        # as many lists as fit, side by side as rows of a matrix; a long one takes few with it
+        last = int(np.searchsorted(offsets, offsets[first] + _ROWS_AT_ONCE, side="right")) - 1
+        last = min(max(last, first + 1), queries)
+        lengths = np.diff(offsets[first : last + 1])  # (q,)
+        width = int(lengths.max())
+        if len(lengths) * width > 4 * _ROWS_AT_ONCE:
+            last = first + max(1, _ROWS_AT_ONCE // width)
+            lengths = np.diff(offsets[first : last + 1])
+            width = int(lengths.max())
+        block = np.full((last - first, width), np.iinfo(np.uint64).max, dtype=np.uint64)  # (q, width)
+        inside = np.arange(width) < lengths[:, None]  # (q, width)
+        block[inside] = hashes[offsets[first] : offsets[last]]
+        block.sort(axis=1)
+        twice = (block[:, 1:] == block[:, :-1]) & inside[:, 1:]
+        suspects += [first + query for query in np.flatnonzero(twice.any(axis=1)).tolist()]
+        first = last
+    return suspects
