@@ -18,7 +18,8 @@ test-full: .venv/dev.stamp
 	$(BIN)/python -m pytest
 
 bench: .venv/bench.stamp
-	$(BIN)/python benchmarks/runs.py
+	$(BIN)/python benchmarks/runs.py --write
+	$(BIN)/python benchmarks/scan.py --write
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

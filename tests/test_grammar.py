@@ -60,7 +60,12 @@ def test_any_text_is_a_measure_or_a_clear_error(text: str) -> None:
     ("text", "message"),
     [
         ("nDGC@10", r"no measure is called 'nDGC'; did you mean nDCG"),
-        ("ndcg@10", r"no measure is called 'ndcg'; did you mean nDCG"),
+        ("NDcg@10", r"no measure is called 'NDcg'; did you mean nDCG"),
+        ("ndcg", r"'ndcg' is trec_eval's name; here it is nDCG"),
+        ("ndcg_cut_10", r"'ndcg_cut_10' is trec_eval's name; here it is nDCG@10"),
+        ("recip_rank", r"'recip_rank' is trec_eval's name; here it is RR"),
+        ("10", r"'10' is a number: several cut-offs are given by cutoffs=\[5, 10\]"),
+        ("RR(judged_only=true)", r"write True, not true"),
         ("Qwertz", r"no measure is called 'Qwertz'; known: AP, "),
         ("nDCG(depth=3)@10", r"nDCG has no parameter 'depth'; it takes dcg, judged_only"),
         ("P(rel=0)@5", r"P: rel must be an integer >= 1, got 0"),
@@ -110,7 +115,7 @@ def test_a_wrong_parameter_of_a_delegated_measure_is_said() -> None:
 
 
 def test_lists_of_measures() -> None:
-    names = [str(measure) for measure in parse_measures("nDCG@10, RR\n0.5*P@5 + 0.5*RR  AP(rel=2)")]
+    names = [str(measure) for measure in parse_measures("nDCG @10, RR\n0.5*P@5 + 0.5*RR  AP(rel=2)")]
     assert names == ["nDCG@10", "RR", "0.5*P@5 + 0.5*RR", "AP(rel=2)"]
     assert parse_measures(["RR", "RR AP", RR()]) == [RR(), AP()]
     with pytest.raises(ParameterError, match="no measure was given"):

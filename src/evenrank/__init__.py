@@ -16,6 +16,7 @@ _HOME = {
     "DocumentTable": "data.tables",
     "EvenrankError": "errors",
     "EvenrankWarning": "errors",
+    "Lexicon": "data.lexicon",
     "Measure": "measures",
     "MissingEvidenceError": "errors",
     "MissingExtraError": "errors",
@@ -25,13 +26,19 @@ _HOME = {
     "Run": "data.run",
     "RunSet": "data.runset",
     "Scores": "scores",
+    "WordCounts": "data.words",
     "all_measures": "measures",
     "evaluate": "evaluation",
     "parse_measure": "measures",
     "parse_measures": "measures",
+    "read_counts": "io.counts",
     "read_documents": "io",
+    "read_lexicon": "io.lexicons",
     "read_qrels": "io",
     "read_run": "io",
+    "rerank": "rerankers",
+    "scan": "evidence.scan",
+    "write_lexicon": "io.lexicons",
     "write_qrels": "io",
     "write_run": "io",
 }
@@ -40,11 +47,13 @@ __all__ = ["__version__", *sorted(_HOME)]
 
 if TYPE_CHECKING:
     from evenrank.data.diversity import DiversityQrels as DiversityQrels
+    from evenrank.data.lexicon import Lexicon as Lexicon
     from evenrank.data.qrels import Qrels as Qrels
     from evenrank.data.run import Run as Run
     from evenrank.data.runset import RunSet as RunSet
     from evenrank.data.tables import DocumentTable as DocumentTable
     from evenrank.data.tables import QueryTable as QueryTable
+    from evenrank.data.words import WordCounts as WordCounts
     from evenrank.errors import DataError as DataError
     from evenrank.errors import EvenrankError as EvenrankError
     from evenrank.errors import EvenrankWarning as EvenrankWarning
@@ -52,15 +61,20 @@ if TYPE_CHECKING:
     from evenrank.errors import MissingExtraError as MissingExtraError
     from evenrank.errors import ParameterError as ParameterError
     from evenrank.evaluation import evaluate as evaluate
+    from evenrank.evidence.scan import scan as scan
     from evenrank.io import read_documents as read_documents
     from evenrank.io import read_qrels as read_qrels
     from evenrank.io import read_run as read_run
     from evenrank.io import write_qrels as write_qrels
     from evenrank.io import write_run as write_run
+    from evenrank.io.counts import read_counts as read_counts
+    from evenrank.io.lexicons import read_lexicon as read_lexicon
+    from evenrank.io.lexicons import write_lexicon as write_lexicon
     from evenrank.measures import Measure as Measure
     from evenrank.measures import all_measures as all_measures
     from evenrank.measures import parse_measure as parse_measure
     from evenrank.measures import parse_measures as parse_measures
+    from evenrank.rerankers import rerank as rerank
     from evenrank.scores import Scores as Scores
 
 

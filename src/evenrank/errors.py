@@ -79,3 +79,8 @@ class MissingExtraError(EvenrankError, ImportError):
 
 class EvenrankWarning(UserWarning):
     """Something was accepted that the user should know of."""
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """``1 query``, ``2 queries``."""
+    return f"{number:,} {one if number == 1 else many}"

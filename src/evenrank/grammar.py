@@ -159,8 +159,10 @@ def declare(cls: type[T]) -> type[T]:
 
 def register(cls: type[Term]) -> None:
     known = REGISTRY[cls.kind]
-    if cls.name in known and known[cls.name].__qualname__ != cls.__qualname__:
-        raise ParameterError(f"a {cls.kind} named {cls.name!r} is registered already")
+    there = known.get(cls.name)
+    # the same class again is a cell that was run twice, or a module loaded anew
+    if there is not None and (there.__module__, there.__qualname__) != (cls.__module__, cls.__qualname__):
+        raise ParameterError(f"a {cls.kind} named {cls.name!r} is registered already: call yours differently")
     known[cls.name] = cls
 
 
@@ -249,6 +251,9 @@ def literal(node: ast.expr, kind: str, source: str) -> Any:
 
 def _nested(node: ast.expr, kind: str, source: str) -> Any:
     """A nested term may be of any kind; the parameter's own rule says which it wants."""
+    if isinstance(node, ast.Name) and node.id in ("true", "false", "none", "null"):
+        right = {"true": "True", "false": "False"}.get(node.id, "None")
+        raise ParameterError(f"{source!r}: write {right}, not {node.id}")
     first: UnknownNameError | None = None
     for candidate in (kind, *(other for other in REGISTRY if other != kind)):
         try:
@@ -280,7 +285,7 @@ def split_list(source: str) -> list[str]:
     pieces.append(piece)
     joined: list[str] = []
     for piece in filter(None, pieces):
-        if joined and (joined[-1][-1] in "+*" or piece[0] in "+*"):
+        if joined and (joined[-1][-1] in "+*@" or piece[0] in "+*@"):
             joined[-1] += f" {piece}" if "+" in (joined[-1][-1], piece[0]) else piece
         else:
             joined.append(piece)

@@ -20,9 +20,9 @@ def test_table_on_stdout_and_notes_on_stderr(evenrank: Evenrank, files: Path) ->
     outcome = evenrank("evaluate", "bm25.trec", "--qrels", "qrels.txt", "-m", "nDCG@10 RR@10")
     assert outcome.code == 0
     assert outcome.out.splitlines() == [
-        "measure     value      95% interval  n",
-        "nDCG@10 ↑  0.5436  [0.0000, 1.0000]  3",
-        "RR@10 ↑    0.5000  [0.0000, 1.0000]  3",
+        "measure     value  95% interval  n",
+        "nDCG@10 ↑  0.5436     undefined  3",
+        "RR@10 ↑    0.5000     undefined  3",
         "↑ higher is better",
     ]
     lines = outcome.err.splitlines()
@@ -101,6 +101,52 @@ def test_ties(evenrank: Evenrank, files: Path) -> None:
     assert "q1\tRR\t\t0.5\tok" in evenrank(*command, "--ties", "file").out
 
 
+def test_ties_of_a_table_with_ranks(evenrank: Evenrank, files: Path) -> None:
+    (files / "tied.csv").write_text("query,document,score,rank\nq1,a,1,1\nq1,b,1,2\n")
+    command = ["evaluate", "tied.csv", "--qrels", "qrels.txt", "-m", "RR", "--per-query", "--format", "tsv"]
+    assert "q1\tRR\t\t0.5\tok" in evenrank(*command).out
+    assert "q1\tRR\t\t1.0\tok" in evenrank(*command, "--ties", "trec").out
+
+
+def test_columns_and_formats(evenrank: Evenrank, files: Path) -> None:
+    (files / "run.dat").write_text("topic_id,page,sim,bm25\nq1,a,1,2\nq1,b,2,1\nq2,c,1,1\n")
+    (files / "judged.dat").write_text("topic_id\tpage\tgain\tside\nq1\tb\t1\tx\nq2\tc\t2\ty\n")
+    columns = "query=topic_id,document=page,score=bm25,grade=gain,intent=side"
+    command = ["evaluate", "run.dat", "--input-format", "csv", "--columns", columns, "--per-query"]
+    graded = evenrank(
+        *command, "--qrels", "judged.dat", "--qrels-format", "tsv", "-m", "RR", "--format", "tsv"
+    )
+    assert "q1\tRR\t\t0.5\tok" in graded.out
+    by_intent = [
+        "--diversity-qrels",
+        "judged.dat",
+        "--qrels-format",
+        "tsv",
+        "-m",
+        "I_rec@2",
+        "--format",
+        "tsv",
+    ]
+    assert "q1\tI_rec@2\t\t1.0\tok" in evenrank(*command, *by_intent).out
+    mixed = evenrank(*command, "--qrels", "qrels.txt", "-m", "RR", "--format", "tsv")
+    assert "q1\tRR\t\t0.5\tok" in mixed.out
+    unnamed = evenrank("evaluate", "run.dat", "--input-format", "csv", "--qrels", "qrels.txt", "-m", "RR")
+    assert (unnamed.code, unnamed.out) == (1, "")
+    assert "(in the shell: --columns ROLE=NAME)" in unnamed.err
+
+
+def test_a_note_of_several_runs_is_printed_once(evenrank: Evenrank, files: Path) -> None:
+    (files / "copy.trec").write_bytes((files / "bm25.trec").read_bytes())
+    command = ["evaluate", "bm25.trec", "copy.trec", "--qrels", "qrels.txt", "-m", "RR"]
+    lines = evenrank(*command).err.splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith("evenrank: all runs: 1 query ") for line in lines)
+    (files / "whole.trec").write_text("q1 Q0 b 1 2.0 x\nq2 Q0 c 2 1.0 x\nq4 Q0 x 1 1 x\n")
+    lines = evenrank(*command[:3], "whole.trec", *command[3:]).err.splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith("evenrank: bm25, copy: 1 query ") for line in lines)
+
+
 def test_judgements_by_intent_alone_and_beside_others(evenrank: Evenrank, files: Path) -> None:
     command = ["evaluate", "bm25.trec", "--diversity-qrels", "intents.txt", "--per-query", "--format", "tsv"]
     assert "q1\tI_rec@1\t\t0.5\tok" in evenrank(*command, "-m", "I_rec@1").out
@@ -171,7 +217,15 @@ USAGE = [
     ),
     (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--ties", "coin"], "invalid choice: 'coin'"),
     (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--per"], "unrecognized arguments: --per"),
-    (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "-o", "x.xlsx"], "x.xlsx: the name must end in"),
+    (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "-o", "x.xlsx"], "the name must end in .jsonl, "),
+    (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "-o", "x.xlsx"], ", .md, .markdown\n"),
+    (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "-o", "sub/../bm25.trec"], "would be written over"),
+    (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "-o", "link.csv"], "link.csv: is read here"),
+    (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--columns", "side=x"], "'side' is not a role"),
+    (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--columns", "query"], "must be ROLE=NAME,"),
+    (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--columns", "rank=a,rank=b"], "named twice"),
+    (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--columns", "query=x"], "--columns is for tables"),
+    (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--input-format", "xml"], "invalid choice: 'xml'"),
     (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--name", "a", "--name", "b"], "2 names, 1 runs"),
     (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--name", ""], "--name must not be empty"),
     (["bm25.trec", "./bm25.trec", "--qrels", "qrels.txt", "-m", "RR"], "is given twice"),
@@ -212,7 +266,11 @@ def test_errors_are_one_line(
     (files / "tab.txt").write_text("q1\n\tno id\n")
     (files / "latin.txt").write_bytes(b"caf\xe9\n")
     (files / "other.txt").write_text("q99\n")
+    (files / "sub").mkdir()
+    (files / "link.csv").symlink_to("qrels.txt")
+    before = (files / "bm25.trec").read_bytes()
     outcome = evenrank("evaluate", *arguments)
+    assert (files / "bm25.trec").read_bytes() == before
     assert outcome.code == code
     assert outcome.out == ""
     assert message in outcome.err

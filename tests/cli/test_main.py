@@ -20,7 +20,7 @@ from evenrank.cli.parser import Parser
 
 Evenrank = Callable[..., SimpleNamespace]
 
-COMMANDS = ("evaluate", "measures", "doctor")
+COMMANDS = ("evaluate", "explain", "scan", "measures", "doctor")
 
 
 def subcommands() -> dict[str, Parser]:

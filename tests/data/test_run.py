@@ -147,6 +147,4 @@ def test_a_set_of_runs() -> None:
 
 
 def test_repr() -> None:
-    assert (
-        repr(Run.build(["q", "q"], ["a", "b"], [1.0, 2.0])) == "<Run 'run': 1 queries, 2 documents, depth 2>"
-    )
+    assert repr(Run.build(["q", "q"], ["a", "b"], [1.0, 2.0])) == "<Run 'run': 1 query, 2 documents, depth 2>"

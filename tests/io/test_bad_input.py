@@ -100,8 +100,13 @@ BAD_QRELS = {
         "{}:1: grade '" + "9" * 77 + "...' does not fit 32 bits",
     ),
     "duplicate": (
-        b"1 0 a 1\n1 1 a 0\n",
+        b"1 0 a 1\n1 0 a 0\n",
         "{}:2: document 'a' is judged twice for query '1' (first on line 1)",
+    ),
+    "by intent": (
+        b"1 0 a 1\n1 1 a 0\n",
+        "{}:2: document 'a' is judged twice for query '1' (first on line 1)"
+        " (judgements by intent? read them with diversity=True, --diversity-qrels)",
     ),
 }
 

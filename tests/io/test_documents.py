@@ -243,6 +243,38 @@ def test_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pairs("ir_datasets:toy", columns={"text": "body"}) == [("a", "b")]
     with pytest.raises(DataError, match="ir_datasets knows no dataset 'nope'"):
         pairs("ir_datasets:nope")
+
+    def fail(self: Dataset) -> Iterator[Document]:
+        raise RuntimeError("all download sources failed")
+
+    monkeypatch.setattr(Dataset, "docs_iter", fail)
+    with pytest.raises(
+        DataError, match=r"^ir_datasets:toy: ir_datasets cannot give .* all download sources failed"
+    ):
+        pairs("ir_datasets:toy")
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'evenrank\[datasets\]'"):
         pairs("ir_datasets:toy")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"id,text\na,b\nc,d,e\n", "3: 3 columns, the header has 2"),
+        (b'\xef\xbb\xbfid,text\na,"b\nb"\n\nc,d,e\n', "5: 3 columns, the header has 2"),
+        (b"id,text\na," + b"x" * 200_000 + b"\nb\n", "3: 1 columns, the header has 2"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*byte order mark")
+def test_a_malformed_csv_file_is_told_by_its_line(data: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "documents.csv"
+    path.write_bytes(data)
+    with pytest.raises(DataError) as caught:
+        pairs(path)
+    assert str(caught.value) == f"{path}:{message}"
+
+
+def test_control_characters_in_ids() -> None:
+    with pytest.raises(DataError, match=r"<file>:3: id 'c\\x01' holds the control character 0x01"):
+        pairs(io.BytesIO(b"a\tb\n\nc\x01\td\x01\n"), format="tsv")
+    assert pairs(io.BytesIO(b"a\tb\x01\n"), format="tsv") == [("a", "b\x01")]

@@ -159,7 +159,8 @@ BAD_TABLES: dict[str, tuple[Any, str]] = {
     ),
     "ambiguous": (
         pd.DataFrame({**COLUMNS, "topic": ["1", "1", "2"]}),
-        "run: the query could be any of the columns 'query', 'topic': say which, columns={'query': 'query'}",
+        "run: the query could be any of the columns 'query', 'topic': "
+        "say which, columns={'query': 'query'} (--columns query=query)",
     ),
 }
 
@@ -205,12 +206,38 @@ def test_a_rank_alone_orders() -> None:
     assert run.to_dict() == {"1": {"b": -1.0, "a": -2.0}}
 
 
+@pytest.mark.parametrize(
+    ("ranks", "ties", "rule"),
+    [
+        ([2, 3, 1], None, "file"),
+        ([2, 3, 1], "file", "file"),
+        ([2, 3, 1], "trec", "trec"),
+        ([1, 2, 3], None, "trec"),
+        ([1, 2, 3], "file", "file"),
+    ],
+)
+def test_a_run_says_how_its_ties_stand(ranks: list[int], ties: Any, rule: str) -> None:
+    table = {"query": ["1"] * 3, "document": ["a", "b", "c"], "score": [1.0, 1.0, 2.0], "rank": ranks}
+    assert read_run(pl.DataFrame(table), ties=ties).ties == rule
+
+
+def test_control_characters_in_the_ids_of_a_mapping() -> None:
+    with pytest.raises(
+        DataError, match=r"run: query '1', document 'a\\tb': document 'a\\tb' holds the control"
+    ):
+        read_run({"1": {"a\tb": 1.0}})
+    flawed = {f"{number}\n": 1.0 for number in range(30)}
+    with pytest.raises(DataError, match="only the first 20 problems are listed"):
+        read_run({"1": {"sound": 0.5, **flawed}})
+
+
 def test_a_rank_breaks_ties_where_it_agrees_with_the_scores() -> None:
     table = {"query": ["1"] * 3, "document": ["a", "b", "c"], "score": [1.0, 1.0, 2.0]}
     assert read_run(pl.DataFrame({**table, "rank": [2, 3, 1]})).documents("1") == ["c", "a", "b"]
     assert read_run(pl.DataFrame({**table, "rank": [1, 2, 3]})).documents("1") == ["c", "b", "a"]
     assert read_run(pl.DataFrame({**table, "rank": [2, 2, 1]})).documents("1") == ["c", "b", "a"]
     assert read_run(pl.DataFrame(table)).documents("1") == ["c", "b", "a"]
+    assert read_run(pl.DataFrame({**table, "rank": [2, 3, 1]}), ties="trec").documents("1") == ["c", "b", "a"]
     assert read_run(pl.DataFrame(table), ties="file").documents("1") == ["c", "a", "b"]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from evenrank.errors import DataError
+from evenrank.errors import DataError, EvenrankWarning
 from evenrank.io import read_qrels, read_run
 
 EXPECTED = {"1": {"b": 2.0, "a": 1.0}, "02": {"a": 3.0}}
@@ -70,13 +70,28 @@ BAD = {
     "too many columns": ("csv", b"query,document,score\n1,a,1,2\n", "2: 4 columns, the header has 3"),
     "after a quoted newline": (
         "csv",
-        b'query,document,score\n1,"a\nb",1\n1,c,x\n',
+        b'query,note,document,score\n1,"a\nb",b,1\n1,,c,x\n',
         "4: score 'x' is not a number",
     ),
     "in a row that spans lines": (
         "csv",
-        b'query,document,score\n1,"a\nb",x\n',
+        b'query,note,document,score\n1,"a\nb",b,x\n',
         "2: score 'x' is not a number",
+    ),
+    "newline in an id": (
+        "csv",
+        b'query,document,score\n1,"a\nb",1\n',
+        "2: document 'a\\nb' holds the control character 0x0A, which an id in a TREC file cannot",
+    ),
+    "NUL in an id": (
+        "tsv",
+        b"query\tdocument\tscore\n1\ta\t1\n1\x00\tb\t1\n",
+        "3: query '1\\x00' holds the control character 0x00, which an id in a TREC file cannot",
+    ),
+    "DEL in an id": (
+        "jsonl",
+        b'{"query": "1", "document": "a\\u007f", "score": 1}\n',
+        "1: document 'a\\x7f' holds the control character 0x7F, which an id in a TREC file cannot",
     ),
     "open quote": ("csv", b'query,document,score\n1,"a,1\n', "2: not CSV: unexpected end of data"),
     "duplicate": ("csv", b"query,document,score\n\n1,a,2\n1,a,1\n", "4: document 'a' is twice in query '1'"),
@@ -119,3 +134,35 @@ def test_a_file_without_header_gets_advice() -> None:
         DataError, match="if the file has no header line and TREC's fields, pass format='trec'"
     ):
         read_qrels(io.BytesIO(b"1\t0\ta\t1\n2\t0\ta\t1\n"), format="tsv")
+
+
+@pytest.mark.parametrize("format", ["csv", "tsv", "jsonl"])
+def test_bytes_are_counted_with_the_byte_order_mark(format: str) -> None:
+    data = b"\xef\xbb\xbfquery\n\xff\n"
+    with pytest.warns(EvenrankWarning, match="byte order mark"), pytest.raises(DataError) as caught:
+        read_run(io.BytesIO(data), format=format)
+    assert str(caught.value) == f"<file>:2: invalid UTF-8 at byte {data.index(bytes([255]))} of the file"
+
+
+def test_control_characters_in_the_ids_of_parquet(tmp_path: Path) -> None:
+    table = {"query": ["1", "1"], "document": ["a", "b\tc"], "grade": [1, 1]}
+    pl.DataFrame(table).write_parquet(tmp_path / "qrels.parquet")
+    with pytest.raises(DataError, match=r"row 2: document 'b\\tc' holds the control character 0x09"):
+        read_qrels(tmp_path / "qrels.parquet")
+
+
+def test_advice_names_the_options_of_the_shell() -> None:
+    with pytest.raises(DataError, match=r"--columns ROLE=NAME.*pass format='trec' \(--input-format trec\)"):
+        read_run(io.BytesIO(b"a,b\n1,2\n"), format="csv")
+    with pytest.raises(DataError, match=r"pass format='trec' \(--qrels-format trec\)"):
+        read_qrels(io.BytesIO(b"a,b\n1,2\n"), format="csv")
+
+
+def test_judgements_by_intent_that_are_read_without() -> None:
+    hint = r" \(judgements by intent\? read them with diversity=True, --diversity-qrels\)$"
+    by_intent = b"query,intent,document,grade\n1,x,a,1\n1,y,a,1\n"
+    with pytest.raises(DataError, match=r"<file>:3: document 'a' is judged twice for query '1'" + hint):
+        read_qrels(io.BytesIO(by_intent), format="csv")
+    assert len(read_qrels(io.BytesIO(by_intent), format="csv", diversity=True)) == 1
+    with pytest.raises(DataError, match=r"is judged twice for query '1'$"):
+        read_qrels(io.BytesIO(by_intent.replace(b",y,", b",x,")), format="csv")

@@ -110,7 +110,8 @@ def test_bound_evidence_and_unjudged_topics(experiment, Toy, weights):
 def test_direction(Toy):
     assert direction(bind("Toy_weight@3")) is Direction.LOWER
     assert direction(bind("iRBU@3")) is Direction.HIGHER
-    assert direction(ir_measures.Judged @ 3) is Direction.HIGHER
+    assert direction(ir_measures.Bpref) is Direction.HIGHER
+    assert direction(ir_measures.Judged @ 3) is Direction.NONE
 
 
 def test_means_need_the_same_metrics(experiment):

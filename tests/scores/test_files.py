@@ -297,3 +297,11 @@ def test_a_measure_that_is_not_registered_when_reading(tmp_path: Path) -> None:
         unregister("measure", declared.name)
     with pytest.raises(DataError, match=r"x\.csv:2: measure 'Ones@3' is not known here, register it"):
         Scores.read(tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.tsv"])
+def test_a_header_alone_is_not_scores(name: str, tmp_path: Path) -> None:
+    columns = ["run", "query", "measure", "column", "value", "status"]
+    (tmp_path / name).write_text(("," if name == "s.csv" else "\t").join(columns) + "\n\n")
+    with pytest.raises(DataError, match=r"holds no scores, only the names of the columns"):
+        Scores.read(tmp_path / name)

@@ -51,18 +51,18 @@ def one_run() -> Scores:
 
 @pytest.fixture
 def two_runs() -> Scores:
-    blocks = (block("bm25", "RR", [0.5, 0.5]), block("bm25", "AP", [0.25, 0.25]))
-    others = (block("dense", "RR", [1.0, 1.0]), block("dense", "AP", [0.75, 0.75]))
+    blocks = (block("bm25", "RR", [0.5] * 5), block("bm25", "AP", [0.25] * 5))
+    others = (block("dense", "RR", [1.0] * 5), block("dense", "AP", [0.75] * 5))
     return Scores(blocks + others, {"bm25": ("one note",), "dense": ("one note", "another")})
 
 
 def test_text_of_one_run(one_run: Scores) -> None:
     table, _, beneath = repr(one_run).partition("\nnDCG@10, RR@10: ")
     assert table.splitlines() == [
-        "measure     value      95% interval    n",
-        "nDCG@10 ↑  0.5436  [0.0000, 1.0000]  3/4",
-        "RR@10 ↑    0.5000  [0.0000, 1.0000]  3/4",
-        "NumRet ↑   3.0000  [0.0000, 6.0000]    4",
+        "measure     value  95% interval    n",
+        "nDCG@10 ↑  0.5436     undefined  3/4",
+        "RR@10 ↑    0.5000     undefined  3/4",
+        "NumRet     3.0000     undefined    4",
     ]
     lines = beneath.splitlines()
     assert lines[0] == "undefined for 1 of 4 queries: no relevant document (1)"
@@ -75,19 +75,33 @@ def test_text_of_one_run(one_run: Scores) -> None:
 def test_text_of_several_runs_is_runs_against_measures(two_runs: Scores) -> None:
     assert repr(two_runs).splitlines() == [
         "run                       RR ↑                     AP ↑  n",
-        "bm25   0.5000 [0.5000, 0.5000]  0.2500 [0.2500, 0.2500]  2",
-        "dense  1.0000 [1.0000, 1.0000]  0.7500 [0.7500, 0.7500]  2",
+        "bm25   0.5000 [0.5000, 0.5000]  0.2500 [0.2500, 0.2500]  5",
+        "dense  1.0000 [1.0000, 1.0000]  0.7500 [0.7500, 0.7500]  5",
         "one note",
         "dense: another",
         "↑ higher is better",
     ]
 
 
+@pytest.mark.parametrize("width", [57, 24])
+def test_intervals_are_left_out_where_they_would_not_fit(two_runs: Scores, width: int) -> None:
+    assert render.as_text(two_runs, width, notes=False).splitlines()[:3] == [
+        "run      RR ↑    AP ↑  n",
+        "bm25   0.5000  0.2500  5",
+        "dense  1.0000  0.7500  5",
+    ]
+    said = "intervals: print one measure, or --format tsv"
+    assert said in " ".join(render.as_text(two_runs, width, notes=False).split())
+    assert said not in render.as_text(two_runs, 58, notes=False)
+    assert "[0.5000, 0.5000]" in render.as_text(two_runs, 58, notes=False)
+
+
 def test_text_is_long_where_it_would_not_fit(two_runs: Scores) -> None:
-    lines = render.as_text(two_runs, 50, notes=False).splitlines()
+    lines = render.as_text(two_runs, 20, notes=False).splitlines()
     assert lines[0] == "run    measure   value      95% interval  n"
-    assert lines[1] == "bm25   RR ↑     0.5000  [0.5000, 0.5000]  2"
-    assert lines[4] == "dense  AP ↑     0.7500  [0.7500, 0.7500]  2"
+    assert lines[1] == "bm25   RR ↑     0.5000  [0.5000, 0.5000]  5"
+    assert lines[4] == "dense  AP ↑     0.7500  [0.7500, 0.7500]  5"
+    assert "intervals:" not in "".join(lines)
     assert "note" not in "".join(lines)
 
 
@@ -102,8 +116,8 @@ def test_text_is_long_where_measures_count_different_queries() -> None:
     of_b = (block("b", "RR", [1.0, 1.0]), block("b", "AP", [1.0, 1.0]))
     scores = Scores(of_a + of_b)
     assert repr(scores).splitlines()[:2] == [
-        "run  measure   value      95% interval    n",
-        "a    RR ↑     1.0000         undefined  1/2",
+        "run  measure   value  95% interval    n",
+        "a    RR ↑     1.0000     undefined  1/2",
     ]
 
 
@@ -111,7 +125,7 @@ def test_undefined_is_a_word_and_infinite_values_are_counted() -> None:
     scores = Scores((block("a", "RR", [math.nan, math.nan]), block("a", "AP", [1.0, -math.inf, 1.0])))
     text = repr(scores)
     assert "nan" not in text.lower().replace("[", " ").split()
-    assert "RR ↑     undefined         undefined  0/2" in text
+    assert "RR ↑     undefined     undefined  0/2" in text
     assert "RR: undefined for 2 of 2 queries: nothing to count (2)" in text
     assert "AP: infinite for 1 of 3 queries, which are left out" in text
 
@@ -141,23 +155,23 @@ def test_markdown(two_runs: Scores) -> None:
     assert render.as_markdown(two_runs, notes=False) == (
         "| run | RR ↑ | AP ↑ | n |\n"
         "| :--- | ---: | ---: | ---: |\n"
-        "| bm25 | 0.5000 [0.5000, 0.5000] | 0.2500 [0.2500, 0.2500] | 2 |\n"
-        "| dense | 1.0000 [1.0000, 1.0000] | 0.7500 [0.7500, 0.7500] | 2 |\n"
+        "| bm25 | 0.5000 [0.5000, 0.5000] | 0.2500 [0.2500, 0.2500] | 5 |\n"
+        "| dense | 1.0000 [1.0000, 1.0000] | 0.7500 [0.7500, 0.7500] | 5 |\n"
         "\n- ↑ higher is better\n"
     )
 
 
 def test_latex() -> None:
-    scores = Scores((block("my_run 50%", "nDCG(dcg='exp-log2')@10", [math.nan, -0.5, -0.5]),))
+    scores = Scores((block("my_run 50%", "nDCG(dcg='exp-log2')@10", [math.nan] + [-0.5] * 5),))
     assert render.as_latex(scores) == (
         "% needs \\usepackage{booktabs}\n"
-        "% nDCG(dcg='exp-log2')@10: undefined for 1 of 3 queries: nothing to count (1)\n"
+        "% nDCG(dcg='exp-log2')@10: undefined for 1 of 6 queries: nothing to count (1)\n"
         "% ↑ higher is better\n"
         "\\begin{tabular}{lrrr}\n"
         "\\toprule\n"
         "measure & value & 95\\% interval & n \\\\\n"
         "\\midrule\n"
-        "nDCG(dcg='exp{-}log2')@10 $\\uparrow$ & $-$0.5000 & [$-$0.5000, $-$0.5000] & 2/3 \\\\\n"
+        "nDCG(dcg='exp{-}log2')@10 $\\uparrow$ & $-$0.5000 & [$-$0.5000, $-$0.5000] & 5/6 \\\\\n"
         "\\bottomrule\n"
         "\\end{tabular}\n"
     )
@@ -251,11 +265,11 @@ def test_names_for_programs_are_verbatim() -> None:
 
 def test_per_query_text(one_run: Scores) -> None:
     assert render.per_query_text(one_run).splitlines() == [
-        "query  nDCG@10 ↑    RR@10 ↑  NumRet ↑",
-        "q1        0.6309     0.5000    2.0000",
-        "q2        1.0000     1.0000    1.0000",
-        "q4        0.0000     0.0000    0.0000",
-        "q5     undefined  undefined    0.0000",
+        "query  nDCG@10 ↑    RR@10 ↑  NumRet",
+        "q1        0.6309     0.5000  2.0000",
+        "q2        1.0000     1.0000  1.0000",
+        "q4        0.0000     0.0000  0.0000",
+        "q5     undefined  undefined  0.0000",
     ]
 
 

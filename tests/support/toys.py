@@ -16,6 +16,8 @@ from evenrank.measures import RBP, Direction, Measure, Result
 class ToyIdeal(Measure):
     """Needs an ideal over the judged documents."""
 
+    direction = Direction.HIGHER
+
     @property
     def needs(self) -> frozenset[str]:
         return frozenset({"ranked.relevance", "judged.relevance"})

@@ -13,8 +13,10 @@ from collections.abc import Sequence
 
 from evenrank.cli.doctor import add as add_doctor
 from evenrank.cli.evaluate import add as add_evaluate
+from evenrank.cli.explain import add as add_explain
 from evenrank.cli.measures import add as add_measures
 from evenrank.cli.parser import Parser, make_parser
+from evenrank.cli.scan import add as add_scan
 from evenrank.cli.streams import discard_output, flush_output, say, say_warnings
 from evenrank.errors import EvenrankError, EvenrankWarning, InputTypeError, ParameterError
 
@@ -24,7 +26,7 @@ BAD_DATA = 1
 USAGE = 2
 INTERRUPTED = 130
 
-COMMANDS = (add_evaluate, add_measures, add_doctor)  # in the order of the help
+COMMANDS = (add_evaluate, add_explain, add_scan, add_measures, add_doctor)  # in the order of the help
 DEBUG = "EVENRANK_DEBUG"
 
 

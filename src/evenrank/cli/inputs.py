@@ -1,20 +1,76 @@
-"""The files that a command names: run names from paths, and lists of query ids."""
+"""The files that a command names: what runs and columns are called, and lists of query ids."""
 
 from __future__ import annotations
 
+import argparse
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evenrank.errors import DataError, ParameterError
 
 STDIN = "-"
+RUN_ROLES = ("query", "document", "score", "rank")
+QRELS_ROLES = ("query", "document", "grade")
+INTENT_ROLES = (*QRELS_ROLES, "intent")
+ROLES = tuple(dict.fromkeys((*RUN_ROLES, *INTENT_ROLES)))
 
 
 def check_stdin(paths: Sequence[str | None]) -> None:
     """Standard input can be read once."""
     if sum(path == STDIN for path in paths) > 1:
         raise ParameterError("standard input (-) can stand for one file only")
+
+
+def check_output(output: str | None, inputs: Sequence[str | None]) -> None:
+    """What is read must not be what is written over."""
+    if output is None:
+        return
+    for path in inputs:
+        if path is not None and path != STDIN and _same_file(output, path):
+            raise ParameterError(f"{output}: is read here, and would be written over: choose another name")
+
+
+def _same_file(one: str, other: str) -> bool:
+    try:
+        return Path(one).samefile(other) or Path(one).resolve() == Path(other).resolve()
+    except (OSError, ValueError):  # one of them is not there
+        return False
+
+
+def columns_of(text: str) -> dict[str, str]:
+    """``query=qid,score=sim`` as a mapping from role to column.
+
+    >>> columns_of("query=qid,score=sim")
+    {'query': 'qid', 'score': 'sim'}
+    """
+    named: dict[str, str] = {}
+    for part in text.split(","):
+        role, equals, column = part.partition("=")
+        role, column = role.strip(), column.strip()
+        if not (role and equals and column):
+            raise argparse.ArgumentTypeError(f"must be ROLE=NAME,ROLE=NAME,..., got {text!r}")
+        if role not in ROLES:
+            raise argparse.ArgumentTypeError(f"{role!r} is not a role: they are {', '.join(ROLES)}")
+        if role in named:
+            raise argparse.ArgumentTypeError(f"the {role} is named twice, in {text!r}")
+        named[role] = column
+    return named
+
+
+def is_table(path: str | None, format: str | None) -> bool:
+    from evenrank.io.source import guess_format
+
+    return path is not None and (format or guess_format(path) or "trec") != "trec"
+
+
+def table_columns(
+    given: Mapping[str, str] | None, path: str, format: str | None, roles: Sequence[str]
+) -> dict[str, str] | None:
+    """Those of the ``given`` columns that a file of these roles has, None where it has no named columns."""
+    if given is None or not is_table(path, format):
+        return None
+    return {role: column for role, column in given.items() if role in roles} or None
 
 
 def run_names(paths: Sequence[str], given: Sequence[str]) -> list[str]:

@@ -11,13 +11,15 @@ from evenrank.cli.streams import say
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction["Parser"]
 
-EXIT_CODES = "exit codes: 0 ok, 1 bad data, 2 wrong usage, 3 a gate failed, 130 interrupted"
+EXIT_CODES = "exit codes: 0 ok, 1 bad data, 2 wrong usage, 130 interrupted"
 
 
 class Parser(argparse.ArgumentParser):
     """Says what is wrong on one line, as every other error is said."""
 
     def error(self, message: str) -> NoReturn:
+        if message.startswith("unrecognized arguments") and "@" in message:
+            message += "; several measures are quoted, as -m 'nDCG@10 RR@10'"
         say(f"{message} (try: {self.prog} --help)")
         raise SystemExit(2)
 

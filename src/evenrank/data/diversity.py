@@ -15,18 +15,19 @@ import pyarrow.compute as pc
 from evenrank.data.gathered import Array, Documents, Gathered, Pairs, Sparse
 from evenrank.data.lookup import PairIndex
 from evenrank.data.qrels import Qrels, fingerprint_columns, rows_of_queries, whole_grades
-from evenrank.data.run import encode_queries
+from evenrank.data.run import as_numbers, encode_queries
 from evenrank.data.strings import (
     Int64s,
     Selection,
-    as_strings,
+    as_ids,
+    check_lengths,
     encode_first_seen,
     integers,
+    lock,
     positions,
-    ragged,
     take,
 )
-from evenrank.errors import DataError, Problem
+from evenrank.errors import DataError, InputTypeError, Problem
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,21 +49,27 @@ class DiversityQrels:
 
     name = "intents"
 
+    def __post_init__(self) -> None:
+        lock(self.offsets, self.probabilities)
+        lock(self.grades.offsets, self.grades.places, self.grades.values)
+
     @classmethod
     def build(
         cls,
         queries: Any,
-        intents: Sequence[str],
+        intents: Any,
         documents: Any,
         grades: Any,
         *,
         probabilities: Mapping[str, Mapping[str, float]] | None = None,
         source: str | None = None,
     ) -> DiversityQrels:
-        codes, query_ids = encode_queries(queries)
-        doc_ids = as_strings(documents)
-        values = whole_grades(grades, source).astype(np.float64)
-        intent_codes, intent_names = encode_first_seen(intents)
+        """From four columns of equal length, in any order. ``probabilities`` is ``{query: {intent: p}}``."""
+        codes, query_ids = encode_queries(queries, source or "qrels")
+        doc_ids = as_ids(documents, "document", source or "qrels")
+        values = whole_grades(grades, source or "qrels").astype(np.float64)
+        intent_codes, intent_names = encode_first_seen(as_ids(intents, "intent", source or "qrels"))
+        check_lengths(queries=codes, intents=intent_codes, documents=doc_ids, grades=values)
         # the place of an intent among the intents of its own query, by first appearance
         pair = codes.astype(np.int64) * max(1, len(intent_names)) + intent_codes
         distinct, first_row, back = np.unique(pair, return_index=True, return_inverse=True)
@@ -125,10 +132,10 @@ class DiversityQrels:
             self.query_ids,
             self.offsets,
             self.doc_ids,
-            self.grades.offsets,
-            self.grades.places,
-            self.grades.values,
-            self.probabilities,
+            intent_offsets=self.grades.offsets,
+            places=self.grades.places,
+            grades=self.grades.values,
+            probabilities=self.probabilities,
         )
 
     @property
@@ -180,7 +187,7 @@ class DiversityQrels:
             self.codes_of(pairs.query_ids)[pairs.query_codes], pairs.doc_ids, pairs.doc_hashes
         )
         known = rows >= 0
-        return Gathered({"": _sparse_rows(self.grades, rows)}, known)
+        return Gathered({"": self.grades.rows(rows)}, known)
 
     def gather_queries(self, query_ids: Sequence[str]) -> Mapping[str, Array]:
         codes = self.codes_of(query_ids)
@@ -197,7 +204,9 @@ class DiversityQrels:
     def judged(self, query_ids: Sequence[str]) -> Documents:
         rows, offsets = rows_of_queries(self.offsets, self.codes_of(query_ids))
         return Documents(
-            Selection(self.doc_ids, rows), offsets, columns={"intents": _sparse_rows(self.grades, rows)}
+            Selection(self.doc_ids, rows),
+            offsets,
+            gathered={"intents": Gathered.complete(self.grades.rows(rows))},
         )
 
 
@@ -207,35 +216,27 @@ def _intent_probabilities(
     given: Mapping[str, Mapping[str, float]] | None,
     width: int,
 ) -> npt.NDArray[np.float64]:
+    given = {} if given is None else given
+    if not isinstance(given, Mapping) or not all(isinstance(inner, Mapping) for inner in given.values()):
+        raise InputTypeError("intent probabilities are a mapping {query: {intent: probability}}")
+    judged = set(query_ids)
+    others = [query for query in given if query not in judged]
+    if others:
+        raise DataError(f"intent probabilities of query {others[0]!r}: the query is not judged")
     chances = np.zeros((len(query_ids), width))
     for row, (query, names) in enumerate(zip(query_ids, intents, strict=True)):
-        if given is None or query not in given:
+        if query not in given:
             chances[row, : len(names)] = 1 / len(names)
             continue
-        unknown = sorted(set(given[query]) - set(names))
-        values = np.array([given[query].get(name, 0.0) for name in names], dtype=float)
-        total = float(sum(given[query].values()))
-        if unknown or (values < 0).any() or abs(total - 1) > 1e-6:
-            detail = (
-                f"intents {unknown} are not judged"
-                if unknown
-                else f"they must be >= 0 and sum to 1, got {dict(given[query])}"
+        unknown = [intent for intent in given[query] if intent not in names]
+        if unknown:
+            raise DataError(f"intent probabilities of query {query!r}: intents {unknown} are not judged")
+        values = as_numbers([given[query].get(name, 0.0) for name in names], "intent probability", query)
+        # written so that NaN, which compares with nothing, fails
+        if not ((values >= 0).all() and abs(float(values.sum()) - 1) <= 1e-6):
+            raise DataError(
+                f"intent probabilities of query {query!r}: they must be >= 0 and sum to 1, "
+                f"got {dict(given[query])}"
             )
-            raise DataError(f"intent probabilities of query {query!r}: {detail}")
         chances[row, : len(names)] = values
     return chances
-
-
-def _sparse_rows(sparse: Sparse, rows: Int64s) -> Sparse:
-    """The given rows as a new sparse column; -1 is an empty row."""
-    safe = np.maximum(rows, 0)
-    if len(sparse) == 0:
-        return Sparse(np.zeros(len(rows) + 1, np.int64), sparse.places[:0], sparse.values[:0], sparse.width)
-    lengths = np.where(rows >= 0, sparse.offsets[safe + 1] - sparse.offsets[safe], 0)
-    entries = ragged(sparse.offsets[safe], lengths)
-    return Sparse(
-        np.concatenate([[0], np.cumsum(lengths)]),
-        sparse.places[entries],
-        sparse.values[entries],
-        sparse.width,
-    )

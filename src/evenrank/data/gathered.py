@@ -29,6 +29,16 @@ class Sparse:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def rows(self, rows: Int64s) -> Sparse:
+        """The given rows as a new column; -1 is an empty row."""
+        there = rows >= 0
+        if not there.any():
+            return Sparse(np.zeros(len(rows) + 1, np.int64), self.places[:0], self.values[:0], self.width)
+        lengths = np.where(there, self.offsets[rows + 1] - self.offsets[rows], 0)
+        entries = ragged(self.offsets[rows], lengths)
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        return Sparse(offsets, self.places[entries], self.values[entries], self.width)
+
     def dense(self, rows: Int64s) -> npt.NDArray[np.float64]:
         """``rows.shape + (width,)``; a row of -1 is all zero."""
         flat = rows.ravel()
@@ -64,6 +74,11 @@ class Gathered:
     columns: Mapping[str, Column]
     known: npt.NDArray[np.bool_]  # (P,)
 
+    @classmethod
+    def complete(cls, column: Column) -> Gathered:
+        """One column, known everywhere."""
+        return cls({"": column}, np.ones(len(column), dtype=bool))
+
 
 @dataclass(frozen=True)
 class Documents:
@@ -72,7 +87,7 @@ class Documents:
     doc_ids: Selection  # (M,)
     offsets: Int64s  # (Q + 1,), or (2,) when shared
     shared: bool = False
-    columns: Mapping[str, Column] = field(default_factory=dict)
+    gathered: Mapping[str, Gathered] = field(default_factory=dict)  # evidence that is at hand already
 
 
 @runtime_checkable

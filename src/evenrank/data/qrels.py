@@ -15,8 +15,20 @@ import pyarrow.compute as pc
 
 from evenrank.data.gathered import Array, Documents, Gathered, Pairs
 from evenrank.data.lookup import PairIndex
-from evenrank.data.run import encode_queries
-from evenrank.data.strings import Int64s, Selection, as_strings, integers, positions, ragged, take
+from evenrank.data.run import as_numbers, encode_queries
+from evenrank.data.strings import (
+    Int64s,
+    Selection,
+    as_ids,
+    as_strings,
+    check_lengths,
+    integers,
+    lock,
+    offsets_of,
+    positions,
+    ragged,
+    take,
+)
 from evenrank.errors import DataError, Problem
 
 
@@ -37,12 +49,16 @@ class Qrels:
 
     name = "relevance"
 
+    def __post_init__(self) -> None:
+        lock(self.offsets, self.grades)
+
     @classmethod
     def build(cls, queries: Any, documents: Any, grades: Any, *, source: str | None = None) -> Qrels:
         """From three columns of equal length, in any order."""
-        codes, query_ids = encode_queries(queries)
-        doc_ids = as_strings(documents)
-        values = whole_grades(grades, source)
+        codes, query_ids = encode_queries(queries, source or "qrels")
+        doc_ids = as_ids(documents, "document", source or "qrels")
+        values = whole_grades(grades, source or "qrels")
+        check_lengths(queries=codes, documents=doc_ids, grades=values)
         order = pc.sort_indices(
             pa.table({"query": integers(codes), "grade": integers(values), "document": doc_ids}),
             sort_keys=[("query", "ascending"), ("grade", "descending"), ("document", "descending")],
@@ -75,7 +91,7 @@ class Qrels:
 
     @cached_property
     def fingerprint(self) -> str:
-        return fingerprint_columns(self.query_ids, self.offsets, self.doc_ids, self.grades)
+        return fingerprint_columns(self.query_ids, self.offsets, self.doc_ids, grades=self.grades)
 
     def __len__(self) -> int:
         return len(self.query_ids)
@@ -127,17 +143,22 @@ class Qrels:
         """Every judged document of the queries, best grade first."""
         rows, offsets = rows_of_queries(self.offsets, self.codes_of(query_ids))
         grades = self.grades[rows].astype(np.float64)
-        return Documents(Selection(self.doc_ids, rows), offsets, columns={"relevance": grades})
+        return Documents(
+            Selection(self.doc_ids, rows), offsets, gathered={"relevance": Gathered.complete(grades)}
+        )
 
 
-def whole_grades(grades: Any, source: str | None) -> npt.NDArray[np.int64]:
+def whole_grades(grades: Any, source: str) -> npt.NDArray[np.int64]:
     """Grades as whole numbers; a fraction is an error, not something to cut off."""
-    given = np.asarray(grades)
+    given = as_numbers(grades, "grade", source)
     with np.errstate(invalid="ignore"):
         values: npt.NDArray[np.int64] = given.astype(np.int64)
-    if given.dtype.kind == "f" and (values != given).any():
-        broken = given[values != given][0]
-        raise DataError(f"{source or 'qrels'}: grades are whole numbers, got {broken!r}")
+    broken = np.flatnonzero(values != given)
+    if len(broken):
+        problems = [
+            Problem(row + 1, f"grades are whole numbers, got {given[row]}") for row in broken[:21].tolist()
+        ]
+        raise DataError.listing(source, problems)
     return values
 
 
@@ -165,11 +186,24 @@ def repeated_pairs(codes: npt.NDArray[Any], doc_ids: pa.LargeStringArray) -> Int
 
 
 def fingerprint_columns(
-    query_ids: Sequence[str], offsets: Int64s, doc_ids: pa.LargeStringArray, *columns: Array
+    query_ids: Sequence[str], offsets: Array, doc_ids: pa.LargeStringArray, **columns: Array
 ) -> str:
+    """SHA-256 of ids and columns, the same in every process: names, types, shapes and content."""
     digest = hashlib.sha256()
-    for identifier in (*query_ids, *doc_ids.to_pylist()):
-        digest.update(identifier.encode() + b"\0")
-    for column in (offsets, *columns):
-        digest.update(np.ascontiguousarray(column).tobytes())
+    _add_strings(digest, as_strings(query_ids))
+    _add_strings(digest, doc_ids)
+    for name, column in {"": offsets, **columns}.items():
+        digest.update(f"{name}\0{column.dtype.str}\0{column.shape}\0".encode())
+        if column.dtype.kind == "O":  # the array holds addresses: what they point to counts
+            _add_strings(digest, as_strings([repr(value) for value in column.ravel().tolist()]))
+        else:
+            digest.update(np.ascontiguousarray(column).tobytes())
     return digest.hexdigest()
+
+
+def _add_strings(digest: Any, strings: pa.LargeStringArray) -> None:
+    offsets = offsets_of(strings)
+    digest.update((offsets - offsets[0]).astype("<i8").tobytes())
+    buffer = strings.buffers()[2]
+    if buffer is not None:
+        digest.update(memoryview(buffer)[int(offsets[0]) : int(offsets[-1])])

@@ -16,15 +16,27 @@ from evenrank.data.ranking import rank_order, repeated_rows
 from evenrank.data.strings import (
     Int64s,
     UInt64s,
+    as_ids,
     as_strings,
+    check_lengths,
     hash_strings,
     integers,
+    lock,
     offsets_of,
+    owned,
     positions,
     ragged,
     take,
 )
-from evenrank.errors import DataError, ParameterError, Problem
+from evenrank.errors import (
+    PROBLEMS_SHOWN,
+    DataError,
+    InputTypeError,
+    MissingExtraError,
+    ParameterError,
+    Problem,
+    counted,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -59,8 +71,7 @@ class Run:
     def __post_init__(self) -> None:
         if len(self.doc_hashes) != len(self.doc_ids):
             object.__setattr__(self, "doc_hashes", hash_strings(self.doc_ids))
-        for column in (self.offsets, self.scores, self.doc_hashes):
-            column.flags.writeable = False
+        lock(self.offsets, self.scores, self.doc_hashes)
 
     @classmethod
     def build(
@@ -79,19 +90,15 @@ class Run:
         raise a ``DataError`` whose problems carry 1-based row numbers.
         """
         check_ties(ties)
-        codes, query_ids = encode_queries(queries)
-        doc_ids = as_strings(documents)
-        values = np.asarray(scores, dtype=np.float64)
-        if values.flags.writeable and (values is scores or not values.flags.owndata):
-            values = values.copy()  # a run locks its columns, and the caller's are not ours to lock
-        if not len(codes) == len(doc_ids) == len(values):
-            raise DataError(
-                "columns of different length: "
-                f"{len(codes)} queries, {len(doc_ids)} documents, {len(values)} scores"
-            )
+        codes, query_ids = encode_queries(queries, source or name)
+        doc_ids = as_ids(documents, "document", source or name)
+        values = as_numbers(scores, "score", source or name)
+        check_lengths(queries=codes, documents=doc_ids, scores=values)
+        if not len(doc_ids):
+            raise DataError(f"{source or name}: no ranked documents")
         problems = [
-            Problem(int(row) + 1, f"score {values[row]!r} is not finite")
-            for row in np.flatnonzero(~np.isfinite(values))[:21]
+            Problem(int(row) + 1, f"score {values[row]} is not finite")
+            for row in np.flatnonzero(~np.isfinite(values))[: PROBLEMS_SHOWN + 1]
         ]
         if problems:
             raise DataError.listing(source or name, problems)
@@ -135,7 +142,9 @@ class Run:
         return iter(self.query_ids)
 
     def __repr__(self) -> str:
-        size = f"{len(self):,} queries, {len(self.doc_ids):,} documents"
+        size = (
+            f"{counted(len(self), 'query', 'queries')}, {counted(len(self.doc_ids), 'document', 'documents')}"
+        )
         return f"<Run {self.name!r}: {size}, depth {self.depth:,}>"
 
     def __eq__(self, other: object) -> bool:
@@ -240,6 +249,10 @@ class Run:
         return frame if isinstance(frame, polars.DataFrame) else frame.to_frame()
 
     def to_pandas(self) -> pandas.DataFrame:
+        try:
+            import pandas  # noqa: F401  (Arrow imports it, with an error that does not say what to do)
+        except ImportError as error:
+            raise MissingExtraError.for_job("Run.to_pandas()", "pandas", "pandas") from error
         frame: pandas.DataFrame = self.to_arrow().to_pandas()
         return frame
 
@@ -249,7 +262,7 @@ def check_ties(ties: str) -> None:
         raise ParameterError(f"ties must be one of {', '.join(TIE_RULES)}, got {ties!r}")
 
 
-def encode_queries(queries: Any) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+def encode_queries(queries: Any, source: str) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
     """Codes in order of first appearance, and the query ids."""
     if isinstance(queries, pa.ChunkedArray):
         queries = (
@@ -257,7 +270,41 @@ def encode_queries(queries: Any) -> tuple[npt.NDArray[np.int32], tuple[str, ...]
             if queries.num_chunks
             else pa.array([], pa.string())
         )
+    if isinstance(queries, pa.DictionaryArray) and not _sound_dictionary(queries):
+        queries = queries.cast(queries.type.value_type)
     if not isinstance(queries, pa.DictionaryArray):
-        queries = as_strings(queries).dictionary_encode()
+        queries = as_ids(queries, "query", source).dictionary_encode()
     codes = queries.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
     return codes, tuple(queries.dictionary.to_pylist())
+
+
+def _sound_dictionary(queries: pa.DictionaryArray) -> bool:
+    """Whether codes and words can be taken as they are: none missing, empty or twice."""
+    words = queries.dictionary.to_pylist()
+    return (
+        not queries.indices.null_count
+        and all(isinstance(word, str) and word for word in words)
+        and len(set(words)) == len(words)
+    )
+
+
+def as_numbers(values: Any, role: str, source: str) -> npt.NDArray[np.float64]:
+    """A column of numbers as floats of our own. Text is not a number, whatever it says."""
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
+        raise InputTypeError(f"{source}: the {role} column is a sequence of numbers, got {values!r:.80}")
+    given = np.asarray(values)
+    if given.ndim != 1:
+        raise DataError(f"{source}: the {role} column has one axis, got shape {given.shape}")
+    if given.dtype.kind in "biuf" or not len(given):
+        numbers = given.astype(np.float64, copy=False)
+        return owned(numbers, values) if numbers is given else numbers
+    for row, value in enumerate(values, 1):
+        value = value.as_py() if isinstance(value, pa.Scalar) else value
+        try:
+            if isinstance(value, (str, bytes)):
+                raise TypeError
+            float("nan" if value is None else value)
+        except (TypeError, ValueError, OverflowError):
+            what = f"{role} {value!r:.80} ({type(value).__name__}) is not a number"
+            raise DataError.listing(source, [Problem(row, what)]) from None
+    return given.astype(np.float64)

@@ -6,9 +6,10 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from evenrank.data.run import Run
-from evenrank.errors import DataError
+from evenrank.errors import DataError, InputTypeError
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -24,9 +25,19 @@ class RunSet:
 
     @classmethod
     def build(cls, runs: Sequence[Run], *, name: str = "runs") -> RunSet:
-        if not runs:
+        given: Any = runs
+        if isinstance(given, Run) or not hasattr(given, "__iter__"):  # a run is iterable: over its queries
+            raise InputTypeError(f"a RunSet is built from several runs, got {type(given).__name__}")
+        members: tuple[Any, ...] = tuple(given)
+        if not members:
             raise DataError("a RunSet needs at least one run")
-        return cls(tuple(runs), name)
+        for place, member in enumerate(members, 1):
+            if not isinstance(member, Run):
+                raise InputTypeError(
+                    f"a RunSet is built from runs; number {place} is {type(member).__name__}: "
+                    "read_run makes a run of it"
+                )
+        return cls(members, name)
 
     @cached_property
     def query_ids(self) -> tuple[str, ...]:

@@ -14,6 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, Problem
+
 UInt64s = npt.NDArray[np.uint64]
 Int64s = npt.NDArray[np.int64]
 
@@ -37,6 +39,79 @@ def as_strings(values: Any) -> pa.LargeStringArray:
     if not pa.types.is_large_string(values.type):
         values = values.cast(pa.large_string())
     return values
+
+
+def as_ids(values: Any, role: str, source: str) -> pa.LargeStringArray:
+    """``as_strings`` for ids that somebody else gives: text in every row, and none of it empty.
+
+    A row that is missing or empty is a ``DataError`` with its number, an object that is no text an
+    ``InputTypeError``. Arrow columns are checked as a whole, without a look at their rows.
+    """
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        raise InputTypeError(f"{source}: the {role} column is a sequence of ids, got {values!r:.80}")
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+        if not (_is_text(kind) or values.null_count == len(values)):
+            raise InputTypeError(f"{source}: {role}: ids are text, got an Arrow column of {kind}")
+    else:
+        values = values if isinstance(values, (list, tuple)) else list(values)
+    try:
+        ids = as_strings(values)
+    except (pa.ArrowException, TypeError, ValueError) as error:  # ValueError: half of a surrogate pair
+        raise _not_text(values, role, source) from error
+    if ids.null_count:
+        raise _flawed_rows(pc.is_null(ids), f"{role} is missing", source)
+    offsets = offsets_of(ids)
+    if (offsets[1:] == offsets[:-1]).any():
+        raise _flawed_rows(pc.equal(pc.binary_length(ids), 0), f"{role} is empty", source)
+    return ids
+
+
+def _not_text(values: Sequence[Any], role: str, source: str) -> Exception:
+    """What to raise for a column that Arrow does not take as text: where the first such row is."""
+    for row, value in enumerate(values, 1):
+        if isinstance(value, str):
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                what = f"{role} {value!r:.80} holds half of a surrogate pair, which no file can hold"
+                return DataError.listing(source, [Problem(row, what)])
+        elif value is None or value != value:  # NaN, as pandas writes a gap
+            return DataError.listing(source, [Problem(row, f"{role} is missing")])
+        else:
+            return InputTypeError(
+                f"{source}: row {row}: {role} {value!r:.80} is {type(value).__name__}, and ids are text: "
+                "use str() (the readers do so with whole numbers)"
+            )
+    return InputTypeError(f"{source}: {role}: ids are text")
+
+
+def _flawed_rows(flawed: Any, what: str, source: str) -> DataError:
+    rows = np.flatnonzero(flawed.to_numpy(zero_copy_only=False))[: PROBLEMS_SHOWN + 1]
+    return DataError.listing(source, [Problem(row + 1, what) for row in rows.tolist()])
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def check_lengths(**columns: Any) -> None:
+    """Raise unless all columns have as many rows as the first."""
+    if len({len(column) for column in columns.values()}) > 1:
+        sizes = ", ".join(f"{len(column)} {name}" for name, column in columns.items())
+        raise DataError(f"columns of different length: {sizes}")
+
+
+def owned(array: npt.NDArray[Any], values: Any) -> npt.NDArray[Any]:
+    """The array made of ``values``, to be locked: a copy where the caller could still write to it."""
+    fresh = isinstance(values, (list, tuple, pa.Array, pa.ChunkedArray))
+    return array.copy() if array.flags.writeable and not fresh else array
+
+
+def lock(*columns: npt.NDArray[Any]) -> None:
+    for column in columns:
+        column.flags.writeable = False
 
 
 def offsets_of(strings: pa.LargeStringArray) -> Int64s:

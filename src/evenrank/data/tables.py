@@ -13,8 +13,8 @@ import pyarrow as pa
 from evenrank.data.gathered import Array, Gathered, Pairs
 from evenrank.data.lookup import PairIndex
 from evenrank.data.qrels import fingerprint_columns, repeated_pairs
-from evenrank.data.strings import as_strings, encode_first_seen, positions
-from evenrank.errors import DataError, Problem
+from evenrank.data.strings import as_ids, as_strings, encode_first_seen, lock, owned, positions
+from evenrank.errors import DataError, InputTypeError, Problem
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,6 +32,9 @@ class DocumentTable:
     row_queries: tuple[str, ...] | None  # the distinct queries, for a table by (query, document)
     query_codes: Array  # (R,), all 0 for a table by document
 
+    def __post_init__(self) -> None:
+        lock(self.query_codes, *self.columns.values())
+
     @classmethod
     def build(
         cls,
@@ -39,18 +42,16 @@ class DocumentTable:
         documents: Any,
         columns: Mapping[str, Any],
         *,
-        queries: Sequence[str] | None = None,
+        queries: Any = None,
     ) -> DocumentTable:
-        doc_ids = as_strings(documents)
-        arrays = {key: np.asarray(values) for key, values in columns.items()}
-        for key, values in arrays.items():
-            if len(values) != len(doc_ids):
-                raise DataError(
-                    f"{name}: column {key!r} has {len(values)} rows, there are {len(doc_ids)} documents"
-                )
-        codes, query_ids = (
-            (np.zeros(len(doc_ids), np.int32), None) if queries is None else encode_first_seen(queries)
-        )
+        """``queries`` has the query of each row, for a table by (query, document)."""
+        doc_ids = as_ids(documents, "document", name)
+        arrays = _columns(name, columns, len(doc_ids), "documents")
+        codes, query_ids = np.zeros(len(doc_ids), np.int32), None
+        if queries is not None:
+            codes, query_ids = encode_first_seen(as_ids(queries, "query", name))
+            if len(codes) != len(doc_ids):
+                raise DataError(f"{name}: {len(codes)} queries, there are {len(doc_ids)} documents")
         twice = repeated_pairs(codes, doc_ids)
         if len(twice):
             raise DataError.listing(
@@ -69,7 +70,7 @@ class DocumentTable:
     @cached_property
     def fingerprint(self) -> str:
         return fingerprint_columns(
-            self.row_queries or (), self.query_codes.astype(np.int64), self.doc_ids, *self.columns.values()
+            self.row_queries or (), self.query_codes, self.doc_ids, **_prefixed(self.columns)
         )
 
     def __len__(self) -> int:
@@ -107,22 +108,21 @@ class QueryTable:
     query_ids: tuple[str, ...]
     columns: Mapping[str, Array]  # (R, ...)
 
+    def __post_init__(self) -> None:
+        lock(*self.columns.values())
+
     @classmethod
-    def build(cls, name: str, queries: Sequence[str], columns: Mapping[str, Any]) -> QueryTable:
-        arrays = {key: np.asarray(values) for key, values in columns.items()}
-        if len(set(queries)) != len(queries):
+    def build(cls, name: str, queries: Any, columns: Mapping[str, Any]) -> QueryTable:
+        query_ids: tuple[str, ...] = tuple(as_ids(queries, "query", name).to_pylist())
+        arrays = _columns(name, columns, len(query_ids), "queries")
+        if len(set(query_ids)) != len(query_ids):
             raise DataError(f"{name}: a query is listed twice")
-        for key, values in arrays.items():
-            if len(values) != len(queries):
-                raise DataError(
-                    f"{name}: column {key!r} has {len(values)} rows, there are {len(queries)} queries"
-                )
-        return cls(name, tuple(queries), arrays)
+        return cls(name, query_ids, arrays)
 
     @cached_property
     def fingerprint(self) -> str:
         return fingerprint_columns(
-            self.query_ids, np.zeros(0, np.int64), as_strings([]), *self.columns.values()
+            self.query_ids, np.zeros(0, np.int64), as_strings([]), **_prefixed(self.columns)
         )
 
     def __repr__(self) -> str:
@@ -141,3 +141,20 @@ class QueryTable:
             column[known] = values[rows[known]]
             gathered[key] = column
         return gathered
+
+
+def _columns(name: str, columns: Mapping[str, Any], rows: int, of: str) -> dict[str, Array]:
+    """The columns as arrays that are ours to lock, each with as many rows as there are ids."""
+    if not isinstance(columns, Mapping):
+        raise InputTypeError(f"{name}: columns are a mapping {{name: values}}, got {type(columns).__name__}")
+    arrays = {key: owned(np.asarray(values), values) for key, values in columns.items()}
+    for key, values in arrays.items():
+        if values.ndim == 0 or len(values) != rows:
+            size = "is a single value" if values.ndim == 0 else f"has {len(values)} rows"
+            raise DataError(f"{name}: column {key!r} {size}, there are {rows} {of}")
+    return arrays
+
+
+def _prefixed(columns: Mapping[str, Array]) -> dict[str, Array]:
+    """The columns by names that no parameter of ours has."""
+    return {f"column {name}": values for name, values in columns.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +10,10 @@ import numpy as np
 
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
-from evenrank.errors import MissingEvidenceError
-from evenrank.evaluation.notes import query_notes
+from evenrank.errors import DataError, MissingEvidenceError, ParameterError
+from evenrank.evaluation.notes import judged_note, query_notes, tie_note
 from evenrank.evidence.align import Sources, align, split_needs
-from evenrank.evidence.blocks import RankedEvidence, dense_width
+from evenrank.evidence.blocks import RankedEvidence, Reference, dense_width
 from evenrank.measures import Measure, Result
 from evenrank.measures.base import JUDGEMENTS
 from evenrank.scores import INFINITE, OK, ScoresBlock
@@ -33,30 +33,39 @@ def evaluate_run(
     """The values of all measures on one run, and what is to be said about its queries."""
     judged = {kind: sources.judged_queries(kind) for m in measures for kind in sorted(m.judged_by)}
     everything = asked or tuple(dict.fromkeys([*run.query_ids, *(q for ids in judged.values() for q in ids)]))
-    notes = query_notes(name, run.query_ids, judged, asked)
-    blocks = []
+    notes = dict.fromkeys(query_notes(name, run.query_ids, judged, asked))
+
+    def scope_of(measure: Measure) -> tuple[str, ...]:
+        """The queries of a measure: those asked for, else the judged ones, else the run's."""
+        if asked is not None:
+            return asked
+        own = [judged[kind] for kind in sorted(measure.judged_by)] or [run.query_ids]
+        if all(ids == everything for ids in own):
+            return everything
+        common = set(own[0]).intersection(*own[1:])
+        if not common:
+            raise DataError(f"{measure!r}: no query has both kinds of judgements that it needs")
+        return tuple(query for query in everything if query in common)
+
+    blocks: dict[Measure, ScoresBlock] = {}
     for group in _groups(measures, run):
         members = run.runs if isinstance(run, RunSet) and not _needs_rankings(group[0]) else (run,)
-        results = []
+        depths = [measure.depth for measure in group]
+        depth = None if None in depths else max(d for d in depths if d is not None)
+        needs = frozenset().union(*(measure.needs for measure in group))
+        parts: dict[Measure, list[ScoresBlock]] = {measure: [] for measure in group}
         for member in members:
-            depths = [measure.depth for measure in group]
-            depth = None if None in depths else max(d for d in depths if d is not None)
-            needs = frozenset().union(*(measure.needs for measure in group))
             aligned = align(member, everything, needs, sources, depth)
-            results.append([_compute(m, aligned, everything, member, asked, judged) for m in group])
-        for index, measure in enumerate(group):
-            parts = [row[index] for row in results]
-            blocks.append(
-                (
-                    measure,
-                    _mean_over_rankings(run, parts)
-                    if isinstance(run, RunSet) and len(parts) > 1
-                    else parts[0],
-                )
-            )
-    order = {measure: place for place, measure in enumerate(measures)}
-    blocks.sort(key=lambda item: order[item[0]])
-    return [replace(block, run=name) for _, block in blocks], notes
+            tied = tie_note(member, depth) if isinstance(member, Run) else None
+            notes.update(dict.fromkeys(filter(None, [tied, judged_note(aligned)])))
+            for measure in group:
+                block, said = _compute(measure, aligned, everything, member, scope_of(measure))
+                parts[measure].append(block)
+                notes.update(dict.fromkeys(said))
+        for measure, found in parts.items():
+            several = isinstance(run, RunSet) and len(found) > 1
+            blocks[measure] = _mean_over_rankings(run, found) if several else found[0]  # type: ignore[arg-type]
+    return [replace(blocks[measure], run=name) for measure in measures], tuple(notes)
 
 
 def _needs_rankings(measure: Measure) -> bool:
@@ -77,62 +86,72 @@ def _compute(
     aligned: RankedEvidence,
     queries: tuple[str, ...],
     run: Run | RunSet,
-    asked: tuple[str, ...] | None,
-    judged: Mapping[str, Sequence[str]],
-) -> ScoresBlock:
-    """One measure for its own queries, a block of queries at a time."""
-    scope = queries
-    if asked is None:
-        own = [judged[kind] for kind in sorted(measure.judged_by)] or [run.query_ids]
-        if any(ids != queries for ids in own):
-            members = set(own[0]).intersection(*own[1:])
-            chosen = [place for place, query in enumerate(queries) if query in members]
-            scope = tuple(queries[place] for place in chosen)
-            aligned = aligned.select(chosen)
-    aligned = resolve_missing(measure, aligned.cut(measure.depth), scope, run)
+    scope: tuple[str, ...],
+) -> tuple[ScoresBlock, list[str]]:
+    """One measure for its own queries, a block of queries at a time, and what it says about them."""
+    if scope != queries:
+        place = {query: index for index, query in enumerate(queries)}
+        aligned = aligned.select([place[query] for query in scope])
+    for part in measure.parts():
+        check_missing(part, aligned.cut(part.depth), scope, run)
+    aligned = aligned.cut(measure.depth)
     size = _queries_at_once(measure, aligned)
-    results = (
-        [measure.compute(aligned)]
+    blocks = (
+        [aligned]
         if size >= len(aligned)
         else [
-            measure.compute(aligned.select(np.arange(begin, min(begin + size, len(aligned)))))
+            aligned.select(np.arange(begin, min(begin + size, len(aligned))))
             for begin in range(0, len(aligned), size)
         ]
     )
-    return _block(measure, scope, results)
+    results = [_check_result(measure, measure.evaluate(block), len(block)) for block in blocks]
+    said = [f"{measure!r}: {note}" for result in results for note in result.notes]
+    return _block(measure, scope, results), said
 
 
-def resolve_missing(
+def check_missing(
     measure: Measure, evidence: RankedEvidence, queries: tuple[str, ...], run: Run | RunSet
-) -> RankedEvidence:
-    """Apply the measure's own rule to ranked documents that have no evidence."""
-    names = sorted(split_needs(measure.needs).get("ranked", set()) - {"documents"} - JUDGEMENTS)
-    rule = getattr(measure, "missing", "error")
-    for name in names:
-        if rule not in ("error", "drop") or name not in evidence.ranked:
-            continue
-        known = evidence.ranked.known(name)  # (Q, K)
-        unknown = evidence.ranked.mask & ~known
-        if rule == "drop":
-            evidence = evidence.compact(known)
-        elif unknown.any():
-            _raise_missing(measure, name, unknown, queries, run)
-    return evidence.cut(measure.cutoff) if rule == "drop" else evidence
+) -> None:
+    """Documents without evidence are an error unless the measure has another rule for them."""
+    if getattr(measure, "missing", "error") != "error":
+        return
+    lists = {"ranked": evidence.ranked, "against": evidence.against, "rankings": evidence.rankings}
+    for block, needed in split_needs(measure.needs).items():
+        for name in sorted(needed - {"documents"} - JUDGEMENTS):
+            ranked = lists.get(block)
+            if block in evidence.reference:
+                _check_reference(measure, block, name, evidence.reference[block])
+            elif ranked is not None and name in ranked:
+                unknown = ranked.mask & ~ranked.known(name)
+                if unknown.any():
+                    _raise_missing(measure, name, unknown, queries, run if block == "ranked" else None)
+
+
+def _check_reference(measure: Measure, block: str, name: str, reference: Reference) -> None:
+    count = int((~reference.gathered[name].known).sum()) if name in reference.gathered else 0
+    if count:
+        raise MissingEvidenceError(
+            f"{measure!r}: {count:,} documents of the {block} have no {name!r}{_way_out(measure, name)}"
+        )
+
+
+def _way_out(measure: Measure, name: str) -> str:
+    rules = next((f.metadata["rule"].wording for f in measure.parameters() if f.name == "missing"), None)
+    return f"; missing= accepts {rules}" if rules else f"; add them to {name!r}"
 
 
 def _raise_missing(
-    measure: Measure, name: str, unknown: Any, queries: tuple[str, ...], run: Run | RunSet
+    measure: Measure, name: str, unknown: Any, queries: tuple[str, ...], run: Run | RunSet | None
 ) -> None:
-    places = np.argwhere(unknown)[:3]
-    lists = run.runs[0] if isinstance(run, RunSet) else run
-    examples = ", ".join(
-        f"{lists.documents(queries[q])[rank]!r} (query {queries[q]!r})" for q, rank in places
-    )
-    rules = next((f.metadata["rule"].wording for f in measure.parameters() if f.name == "missing"), None)
-    way_out = f"missing= accepts {rules}" if rules else f"add them to {name!r}"
+    examples = ""
+    if isinstance(run, Run):
+        places = [(queries[query], rank) for query, rank in np.argwhere(unknown)[:3]]
+        named = ", ".join(f"{run.documents(query)[rank]!r} (query {query!r})" for query, rank in places)
+        examples = f", such as {named}"
+    whose = "" if run is None else f" of run {run.name!r}"
     raise MissingEvidenceError(
-        f"{measure!r}: {int(unknown.sum()):,} ranked documents of run {run.name!r} have no {name!r}, "
-        f"such as {examples}; {way_out}"
+        f"{measure!r}: {int(unknown.sum()):,} ranked documents{whose} have no {name!r}"
+        f"{examples}{_way_out(measure, name)}"
     )
 
 
@@ -149,11 +168,21 @@ def _queries_at_once(measure: Measure, evidence: RankedEvidence) -> int:
     return max(1, _NUMBERS_AT_ONCE // max(1, longest * dense_width(evidence, names)))
 
 
+def _check_result(measure: Measure, result: Any, queries: int) -> Result:
+    """A kernel of somebody's own may give anything: say what it should have given."""
+    if not isinstance(result, Result):
+        raise ParameterError(f"{measure!r}: compute must give a Result, got {type(result).__name__}")
+    shape = np.shape(result.values)
+    wanted = (queries,) if result.columns == ("",) else (queries, len(result.columns))
+    if shape not in ((queries,), wanted) or (len(shape) == 1 and len(result.columns) > 1):
+        raise ParameterError(f"{measure!r}: compute must give values of shape {wanted}, got {shape}")
+    return result
+
+
 def _block(measure: Measure, queries: tuple[str, ...], results: Sequence[Result]) -> ScoresBlock:
     columns = results[0].columns if results else ("",)
-    values = np.concatenate([r.values.reshape(len(r.values), -1) for r in results]).astype(
-        np.float64
-    )  # (Q, C)
+    shape = len(queries), len(columns)
+    values = np.concatenate([np.asarray(r.values, np.float64).ravel() for r in results]).reshape(shape)
     reasons = list(dict.fromkeys([OK, INFINITE, *(reason for r in results for reason in r.undefined)]))
     status = np.zeros(values.shape, dtype=np.int16)
     begin = 0

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+import numpy as np
+
+from evenrank.data.diversity import DiversityQrels
+from evenrank.data.run import Run
+from evenrank.data.strings import ragged
 from evenrank.errors import DataError
+from evenrank.evidence.align import Sources
+from evenrank.evidence.blocks import RankedEvidence
 
 WORDS = {"relevance": "judgements", "intents": "judgements by intent"}
 
@@ -55,3 +62,38 @@ def _lines(findings: Sequence[tuple[Sequence[str], str]]) -> tuple[str, ...]:
 
 def _few(ids: Sequence[str]) -> str:
     return ", ".join(map(repr, ids[:3])) + (", ..." if len(ids) > 3 else "")
+
+
+def tie_note(run: Run, depth: int | None) -> str | None:
+    """How many lists have equal scores where a measure looks: their order is the tie rule's."""
+    lengths = run.lengths if depth is None else np.minimum(run.lengths, depth + 1)
+    rows = ragged(run.offsets[:-1], lengths)
+    scores, owner = run.scores[rows], np.repeat(np.arange(len(run)), lengths)
+    tied = (scores[1:] == scores[:-1]) & (owner[1:] == owner[:-1])
+    lists = len(np.unique(owner[1:][tied]))
+    if not lists:
+        return None
+    rule = "by document id, descending" if run.ties == "trec" else "as in the file"
+    where = "" if depth is None else f" within the first {depth + 1} ranks"
+    return f"{lists:,} of {len(run):,} lists have equal scores{where}, ordered {rule} (ties={run.ties!r})"
+
+
+def judged_note(evidence: RankedEvidence) -> str | None:
+    """Whether any ranked document is judged at all: if none is, the ids are probably written differently."""
+    if "relevance" not in evidence.ranked.gathered or not evidence.ranked.mask.any():
+        return None
+    if evidence.ranked.gathered["relevance"].known.any():
+        return None
+    return "none of the ranked documents is judged: are document ids written the same way in both files?"
+
+
+def intent_notes(sources: Sources, graded: bool, by_intent: bool, derived: bool) -> list[str]:
+    """What to know of judgements by intent."""
+    intents = sources.evidence.get("intents")
+    said = []
+    if isinstance(intents, DiversityQrels):
+        if by_intent and all(len(names) < 2 for names in intents.intent_ids):
+            said.append("every query has one intent only: are these judgements by intent?")
+        if graded and derived:
+            said.append("relevance is a document's best grade over the intents: no qrels were given")
+    return said

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from evenrank.data.gathered import Documents
+from evenrank.data.qrels import fingerprint_columns
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.evidence.align import Sources
@@ -25,16 +29,16 @@ def provenance(
         "evenrank": evenrank.__version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
+        "pyarrow": pa.__version__,
+        "ir_measures": version("ir_measures"),
         "runs": {name: _run_facts(run) for name, run in runs.items()},
         "evidence": {
             name: {"sha256": source.fingerprint, "source": getattr(source, "source", None)}
             for name, source in sources.evidence.items()
         },
-        "background": None if not isinstance(sources.background, Run) else _run_facts(sources.background),
+        "background": _background_facts(sources.background),
         "against": None if sources.against is None else _run_facts(sources.against),
-        "queries": "asked for"
-        if asked is not None
-        else "judged, or the run's where no judgements are needed",
+        "queries": None if asked is None else list(asked),  # None: the judged ones, or the run's
         "interval": {
             "level": 0.95,
             "method": "bootstrap percentile over queries",
@@ -42,6 +46,14 @@ def provenance(
             "seed": SEED,
         },
     }
+
+
+def _background_facts(background: Run | Documents | None) -> dict[str, Any] | None:
+    if isinstance(background, Documents):
+        ids = background.doc_ids.array()
+        digest = fingerprint_columns((), background.offsets, ids)
+        return {"sha256": digest, "documents": len(ids)}
+    return None if background is None else _run_facts(background)
 
 
 def _run_facts(run: Run | RunSet) -> dict[str, Any]:

@@ -93,8 +93,14 @@ def align(
         source_of_facts = sources.evidence.get(name)
         if source_of_facts is not None:
             for column, values in source_of_facts.gather_queries(queries).items():
+                values.flags.writeable = False  # measures share them
                 facts[f"{name}.{column}" if column else name] = values
-    return RankedEvidence(len(queries), ranked, reference, facts, against, rankings)
+    labels = {
+        f"{name}.{key}": tuple(names)
+        for name, source in sources.evidence.items()
+        for key, names in getattr(source, "labels", {}).items()
+    }
+    return RankedEvidence(len(queries), ranked, reference, facts, against, rankings, labels)
 
 
 class _Aligner:
@@ -141,8 +147,7 @@ class _Aligner:
             codes = np.zeros(len(documents.doc_ids), dtype=np.int64)
         else:
             codes = np.repeat(np.arange(len(counts)), counts)
-        there = dict.fromkeys(documents.columns, np.ones(len(documents.doc_ids), dtype=bool))
-        ready = {name: Gathered({"": column}, there[name]) for name, column in documents.columns.items()}
+        ready = documents.gathered
         gathered = dict(ready)
         missing = evidence - set(ready)
         if missing:

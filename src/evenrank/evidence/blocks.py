@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from evenrank.data.gathered import Array, Column, Gathered, Sparse
 from evenrank.data.strings import Int64s
+from evenrank.errors import ParameterError
 
 Bools = npt.NDArray[np.bool_]
 
@@ -23,16 +24,18 @@ def _take(column: Column, rows: Int64s) -> Array:
     """``column[rows]`` with zeros where the row is -1."""
     if isinstance(column, Sparse):
         return column.dense(rows)
-    out = np.zeros((*rows.shape, *column.shape[1:]), dtype=column.dtype)
     there = rows >= 0
     if there.all():
         return column[rows]
+    out = np.zeros((*rows.shape, *column.shape[1:]), dtype=column.dtype)
     out[there] = column[rows[there]]
     return out
 
 
 def _column(gathered: Mapping[str, Gathered], name: str) -> Column:
     evidence, _, column = name.partition(".")
+    if evidence not in gathered or column not in gathered[evidence].columns:
+        raise ParameterError(f"{name!r} was not gathered: a measure names what it reads in its needs")
     return gathered[evidence].columns[column]
 
 
@@ -71,7 +74,9 @@ class Ranked:
         if name not in self._cache:
             column = _take(_column(self.gathered, name), self.rows)
             # 0 is the code of a document; the padding has none
-            self._cache[name] = np.where(self.mask, column, -1) if name == "documents" else column
+            column = np.where(self.mask, column, -1) if name == "documents" else column
+            column.flags.writeable = False  # measures share it
+            self._cache[name] = column
         return self._cache[name]
 
     def known(self, evidence: str) -> Bools:
@@ -151,6 +156,7 @@ class RankedEvidence:
     ``query``      what belongs to a query: arrays of Q rows
     ``against``    the lists of a second run, for measures of a pair
     ``rankings``   several lists a query, [Q, S, K], for measures of a RunSet
+    ``labels``     names of groups, terms, axes: what result columns are called
     """
 
     count: int
@@ -159,6 +165,7 @@ class RankedEvidence:
     query: Mapping[str, Array] = field(default_factory=dict)
     against: Ranked | None = None
     rankings: Ranked | None = None
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return self.count
@@ -184,6 +191,12 @@ class RankedEvidence:
             against=None if self.against is None else self.against.select(chosen),
             rankings=None if self.rankings is None else self.rankings.select(chosen),
         )
+
+    def shuffled(self, keys: npt.NDArray[np.float64]) -> RankedEvidence:
+        """The lists in the order of random keys, one a rank: (K,)."""
+        order = np.argsort(np.where(self.ranked.mask, keys, np.inf), axis=-1, kind="stable")
+        rows = np.take_along_axis(self.ranked.rows, order, axis=-1)
+        return replace(self, ranked=replace(self.ranked, rows=rows, _cache={}))
 
     def compact(self, keep: Bools) -> RankedEvidence:
         """Drop the ranked documents that are not marked; the list closes up."""

@@ -12,22 +12,27 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evenrank.data.strings import offsets_of
+from evenrank.errors import PROBLEMS_SHOWN
 from evenrank.io.report import Report
 from evenrank.io.values import GRADE_LIMIT, BadValue, parse_grade, parse_score, quoted
 
+_BYTES_AT_ONCE = 1 << 20  # of ids that are searched: the temporaries stay inside the cache
+
 
 def id_cells(values: Any, role: str, report: Report) -> pa.LargeStringArray:
-    """Ids as text. Whole numbers become their digits; nothing else is guessed at."""
+    """Ids as text, without control characters. Whole numbers become their digits; nothing else is
+    guessed at."""
     values = _one_array(values)
     if isinstance(values, pa.Array) and not values.null_count:
         if _is_text(values.type):
-            return _without_empty(values.cast(pa.large_string()), role, report)
+            return checked_ids(values.cast(pa.large_string()), role, report)
         if pa.types.is_integer(values.type):
             return values.cast(pa.large_string())
     cells = values.to_pylist() if isinstance(values, pa.Array) else list(values)
     texts = [_id_text(cell, row, role, report) for row, cell in enumerate(cells)]
     try:
-        return _without_empty(pa.array(texts, pa.large_string()), role, report)
+        return checked_ids(pa.array(texts, pa.large_string()), role, report)
     except UnicodeEncodeError:
         for row, text in enumerate(texts):
             if not _is_unicode(text):
@@ -193,12 +198,37 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def _without_empty(strings: pa.LargeStringArray, role: str, report: Report) -> pa.LargeStringArray:
+def checked_ids(strings: pa.LargeStringArray, role: str, report: Report) -> pa.LargeStringArray:
+    """The ids, after those that are empty or hold a control character are reported."""
     empty = pc.equal(pc.binary_length(strings), 0)
     if pc.any(empty).as_py():
         for row in np.flatnonzero(empty.to_numpy(zero_copy_only=False))[:21].tolist():
             report.add(row, f"{role} is empty")
+    for row, character in _control_characters(strings):
+        report.add(
+            row,
+            f"{role} {quoted(strings[row].as_py())} holds the control character 0x{character:02X}, "
+            "which an id in a TREC file cannot",
+        )
     return strings
+
+
+def _control_characters(strings: pa.LargeStringArray) -> list[tuple[int, int]]:
+    """The first rows with a control character, and which it is. Bytes are looked at, not rows."""
+    buffer, offsets = strings.buffers()[2], offsets_of(strings)
+    found: dict[int, int] = {}
+    if buffer is None:
+        return []
+    raw = np.frombuffer(buffer, np.uint8)
+    for begin in range(int(offsets[0]), int(offsets[-1]), _BYTES_AT_ONCE):
+        block = raw[begin : min(begin + _BYTES_AT_ONCE, int(offsets[-1]))]
+        places = np.flatnonzero((block < 0x20) | (block == 0x7F))
+        rows = np.searchsorted(offsets, places + begin, side="right") - 1
+        for row, place in zip(rows.tolist(), places.tolist(), strict=True):
+            found.setdefault(row, int(block[place]))
+        if len(found) > PROBLEMS_SHOWN:
+            break
+    return sorted(found.items())[: PROBLEMS_SHOWN + 1]
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 import json
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -13,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
-from evenrank.io.cells import id_cells, text_cells
+from evenrank.errors import PROBLEMS_SHOWN, DataError, EvenrankWarning, Problem
+from evenrank.io.cells import checked_ids, id_cells, text_cells
 from evenrank.io.names import resolve_documents
 from evenrank.io.report import Report
 from evenrank.io.source import Source, warn_of_bom
@@ -122,7 +123,11 @@ def _split_lines(block: LineBlock, name: str) -> pa.Table:
     offsets = np.append(edges.ravel(), len(data))
     strings = pa.LargeStringArray.from_buffers(4 * len(kept), pa.py_buffer(offsets), pa.py_buffer(block.data))
     rows = np.arange(len(kept)) * 4
-    return pa.table({"id": strings.take(pa.array(rows)), "text": strings.take(pa.array(rows + 2))})
+    ids = strings.take(pa.array(rows))
+    report = Report(name, lines=(block.line + kept).tolist())
+    checked_ids(ids, "id", report)
+    report.check()
+    return pa.table({"id": ids, "text": strings.take(pa.array(rows + 2))})
 
 
 def json_tables(source: Source, columns: Mapping[str, str] | None) -> Iterator[pa.Table]:
@@ -207,7 +212,37 @@ def _delimited_tables(
             row += len(batch)
             yield pa.table({"id": ids, "text": texts})
     except pa.ArrowInvalid as error:
-        raise DataError(f"{source.name}: after document {row}: {error}") from error
+        raise _malformed(source, delimiter, row, error) from error
+
+
+def _malformed(source: Source, delimiter: str, row: int, error: pa.ArrowInvalid) -> DataError:
+    """Arrow does not say on which line it stopped, so a file is read again, row by row, to find it."""
+    if source.path is not None and source.path.is_file():
+        problem = _first_bad_line(source, delimiter)
+        if problem is not None:
+            return DataError.listing(source.name, [problem])
+    return DataError(f"{source.name}: after document {row}: {error}")
+
+
+def _first_bad_line(source: Source, delimiter: str) -> Problem | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EvenrankWarning)  # of the byte order mark: it was given before
+        text = (line + "\n" for block in line_blocks(source) for line in block.data.decode().split("\n")[:-1])
+        dialect: dict[str, Any] = {"strict": True} if delimiter == "," else {"quoting": csv.QUOTE_NONE}
+        reader = csv.reader(text, delimiter=delimiter, **dialect)
+        limit = csv.field_size_limit(1 << 30)  # a document may be longer than the usual limit
+        start, width = 1, 0  # a row that spans lines is called by its first
+        try:
+            for cells in reader:
+                width = width or len(cells)
+                if cells and len(cells) != width:
+                    return Problem(start, f"{len(cells)} columns, the header has {width}")
+                start = reader.line_num + 1
+        except csv.Error as error:
+            return Problem(start, f"not {'CSV' if delimiter == ',' else 'TSV'}: {error}")
+        finally:
+            csv.field_size_limit(limit)
+    return None
 
 
 def _rows_of(data: bytes, delimiter: str) -> Iterator[list[str]]:

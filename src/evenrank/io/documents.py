@@ -171,7 +171,15 @@ def _dataset(source: str, columns: Mapping[str, str] | None) -> Iterator[pa.Tabl
     id_field, text_field = (columns or {}).get("id", "doc_id"), (columns or {}).get("text")
 
     def pairs() -> Iterator[tuple[str, str]]:
-        for document in dataset.docs_iter():
+        documents: Iterator[Any] | None = None
+        while True:
+            try:
+                documents = iter(dataset.docs_iter()) if documents is None else documents
+                document = next(documents)
+            except StopIteration:
+                return
+            except Exception as error:  # of any kind: a download that fails, a file that is broken
+                raise DataError(f"{source}: ir_datasets cannot give the documents: {error}") from error
             text = document.default_text() if text_field is None else getattr(document, text_field)
             yield getattr(document, id_field), text
 

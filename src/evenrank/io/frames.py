@@ -10,9 +10,11 @@ import pyarrow as pa
 
 from evenrank.io.cells import grade_cells, id_cells, score_cells
 from evenrank.io.layout import Columns, Layout
-from evenrank.io.names import resolve, score_role
+from evenrank.io.names import ACCEPTED, resolve, score_role
 from evenrank.io.report import Report
 from evenrank.io.source import shortened
+
+BY_INTENT = " (judgements by intent? read them with diversity=True, --diversity-qrels)"
 
 
 class Frame(NamedTuple):
@@ -90,7 +92,27 @@ def frame_columns(
     report.check()
     if len(documents) == 0:
         raise layout.nothing(source, "the table has no rows")
+    spare = [name for name in frame.names if name in ACCEPTED["intent"]]
+    if "grade" in chosen and not layout.intent and spare:
+        report.hint = _by_intent(queries, documents, frame.column(spare[0]))
     return Columns(queries, documents, values, intents, ranks)
+
+
+def _by_intent(queries: pa.Array, documents: pa.Array, intents: Any) -> Callable[[int], str]:
+    """What to say of a document that is judged twice, where a column could tell its judgements apart."""
+    found: dict[tuple[str, str], set[Any]] = {}
+
+    def hint(row: int) -> str:
+        if not found:  # only for an error, so that nobody else pays for it
+            column = intents.to_pylist() if isinstance(intents, (pa.Array, pa.ChunkedArray)) else intents
+            for query, document, intent in zip(
+                queries.to_pylist(), documents.to_pylist(), column, strict=True
+            ):
+                found.setdefault((query, document), set()).add(str(intent))
+        several = len(found[queries[row].as_py(), documents[row].as_py()]) > 1
+        return BY_INTENT if several else ""
+
+    return hint
 
 
 def mapping_columns(mapping: Mapping[Any, Any], layout: Layout, source: str) -> tuple[Columns, Report]:

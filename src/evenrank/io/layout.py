@@ -29,7 +29,13 @@ class Layout:
     def misfit(self, count: int) -> str:
         """What to say of a line with a wrong number of fields."""
         needed = f"{len(self.fields)}{' or more' if self.rest_of_line else ''}"
-        return f"{count} {'field' if count == 1 else 'fields'}, needed are {needed}: {' '.join(self.fields)}"
+        hint = ""
+        if self.rest_of_line and count == 4:
+            hint = " (4 fields are judgements: are run and judgements swapped?)"
+        elif not self.rest_of_line and count == 6:
+            hint = " (6 fields are a run: are run and judgements swapped?)"
+        found = f"{count} {'field' if count == 1 else 'fields'}"
+        return f"{found}, needed are {needed}: {' '.join(self.fields)}{hint}"
 
     def repeated(self, document: str, query: str, intent: str | None, first: int) -> str:
         if self.rest_of_line:

@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from evenrank.data.diversity import DiversityQrels
+from evenrank.data.qrels import Qrels
+from evenrank.data.run import Run
 from evenrank.errors import DataError, InputTypeError, ParameterError
 from evenrank.io import tables, trec
 from evenrank.io.frames import as_frame, frame_columns, mapping_columns
@@ -41,6 +44,7 @@ def load(
 ) -> Built:
     """What ``build`` makes of the columns. ``kind`` is what to call an object without a name."""
     check_format(format)
+    _refuse_other_kind(value, kind)
     source = as_source(value)
     if source is not None:
         return _load_file(source, layout, build, format, columns)
@@ -86,6 +90,15 @@ def _built(
         return build(columns, origin)
     except DataError as error:  # it counts rows of columns; the user knows lines, rows or queries
         raise report.relocated(error) from None
+
+
+def _refuse_other_kind(value: object, kind: str) -> None:
+    """Runs and judgements both turn into dictionaries: a run given for judgements must not pass for them."""
+    other = isinstance(value, (Qrels, DiversityQrels)) if kind == "run" else isinstance(value, Run)
+    if other:
+        raise InputTypeError(
+            f"{value!r} was given for {'a run' if kind == 'run' else 'judgements'}: swapped?"
+        )
 
 
 def _dictionary(value: object, kind: str) -> Mapping[object, object]:

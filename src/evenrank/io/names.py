@@ -53,7 +53,7 @@ def resolve(
         if len(candidates) > 1:
             raise DataError(
                 f"{source}: the {role} could be any of the columns {_listed(candidates)}: "
-                f"say which, columns={{{role!r}: {candidates[0]!r}}}"
+                f"say which, columns={{{role!r}: {candidates[0]!r}}} (--columns {role}={candidates[0]})"
             )
         if not candidates:
             raise DataError(

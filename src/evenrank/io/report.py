@@ -26,6 +26,7 @@ class Report:
         self.source = source
         self.lines = lines
         self.place = place
+        self.hint: Callable[[int], str] | None = None  # what to add to a problem that ``relocated`` tells
         self._problems: list[tuple[int, str]] = []
 
     def add(self, row: int, what: str) -> None:
@@ -54,7 +55,10 @@ class Report:
         """The same problems, found in columns by row number, told by the places of this source."""
         if not error.problems:
             return error
-        self._problems = [(problem.line - 1, problem.what) for problem in error.problems]
+        hint = self.hint or (lambda row: "")
+        self._problems = [
+            (problem.line - 1, problem.what + hint(problem.line - 1)) for problem in error.problems
+        ]
         return self.error()
 
     def _line(self, row: int) -> int:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
 from evenrank.data.run import Run, Ties, check_ties
+from evenrank.data.strings import as_strings
 from evenrank.errors import DataError, InputTypeError, ParameterError
 from evenrank.io.atomic import atomic_write
+from evenrank.io.cells import checked_ids
 from evenrank.io.frames import order_by_rank
 from evenrank.io.layout import RUN, Columns
 from evenrank.io.load import Origin, load
+from evenrank.io.report import Report
 from evenrank.io.written import check_ids, checked_format, one_word
 
 _TIES_KEY = "evenrank.ties"
@@ -25,7 +27,7 @@ def read_run(
     source: object,
     *,
     name: str | None = None,
-    ties: Ties = "trec",
+    ties: Ties | None = None,
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Run:
@@ -37,24 +39,29 @@ def read_run(
     tells, and TREC is assumed. ``.gz`` and ``.zst`` are recognised by their content. ``columns`` says
     how a table calls its columns: ``{"query": "qid", "document": "docno", "score": "sim"}``.
 
-    Order is by score; ``ties`` says how equal scores stand. A table with a ``rank`` beside the score
-    keeps the order of its ranks where scores are equal, provided that the ranks agree with the scores;
-    with a ``rank`` alone, the score is ``-rank``. The rank of a TREC file is ignored, as everywhere.
+    Order is by score; ``ties`` says how equal scores stand: by document id, descending (``"trec"``), or
+    as the source has them (``"file"``), which are the ranks of a table with a ``rank`` beside the score
+    if they agree with the scores, else its rows. Without ``ties``, a table with such ranks is read as
+    ``"file"``, a Parquet file of ``write_run`` as it was written, and anything else as ``"trec"``. With a
+    ``rank`` alone, the score is ``-rank``. The rank of a TREC file is ignored, as everywhere.
 
     >>> run = read_run({"q1": {"d1": 0.5, "d2": 0.9}})
     >>> run.documents("q1")
     ['d2', 'd1']
     """
-    check_ties(ties)
+    if ties is not None:
+        check_ties(ties)
     if isinstance(source, Run):
         return source if name is None else source.renamed(name)
 
     def build(found: Columns, origin: Origin) -> Run:
         called = name or origin.name or "run"
-        by_rank = order_by_rank(found)
+        written = (origin.metadata or {}).get(_TIES_KEY)
+        rule = ties or ("trec" if written == "trec" else None)
+        by_rank = None if rule == "trec" else order_by_rank(found)
         if by_rank is not None:
             try:
-                run = Run.build(
+                return Run.build(
                     by_rank.queries,
                     by_rank.documents,
                     by_rank.values,
@@ -64,11 +71,9 @@ def read_run(
                 )
             except DataError:
                 pass  # said below, with the rows as they stand in the table
-            else:
-                rule = (origin.metadata or {}).get(_TIES_KEY, ties)
-                return replace(run, ties="file" if rule == "file" else "trec")
+        rule = rule or ("file" if written == "file" else "trec")
         return Run.build(
-            found.queries, found.documents, found.values, name=called, ties=ties, source=origin.source
+            found.queries, found.documents, found.values, name=called, ties=rule, source=origin.source
         )
 
     return load(source, RUN, build, kind="run", format=format, columns=columns)
@@ -94,6 +99,10 @@ def write_run(
     if format == "parquet":
         if tag is not None:
             raise ParameterError("tag is for TREC files: a Parquet file has none")
+        report = Report(run.name)  # what is written must be read back
+        checked_ids(as_strings(run.query_ids), "query", report)
+        checked_ids(run.doc_ids, "document", report)
+        report.check()
         table = run.to_arrow().replace_schema_metadata({_TIES_KEY: run.ties})
         with atomic_write(path) as file:
             pa.parquet.write_table(table, file)

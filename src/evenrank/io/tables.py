@@ -15,10 +15,11 @@ from evenrank.errors import DataError, Problem
 from evenrank.io.frames import Frame, frame_columns
 from evenrank.io.layout import Columns, Layout
 from evenrank.io.report import Report
-from evenrank.io.source import Source
+from evenrank.io.source import Content, Source
 from evenrank.io.values import BadValue, quoted
 
-_NO_HEADER = "; if the file has no header line and TREC's fields, pass format='trec'"
+_SHELL = " (in the shell: --columns ROLE=NAME)"
+_NO_HEADER = "; if the file has no header line and TREC's fields, pass format='trec' ({} trec)"
 
 
 class TableFile(NamedTuple):
@@ -32,10 +33,10 @@ class TableFile(NamedTuple):
 def read(source: Source, layout: Layout, format: str, columns: Mapping[str, str] | None) -> TableFile:
     if format == "parquet":
         return _read_parquet(source, layout, columns)
-    buffer = source.content().without_bom(source.name).buffer
-    if buffer.size == 0:
+    content = source.content().without_bom(source.name)
+    if content.buffer.size == 0:
         raise layout.nothing(source.name, "the file is empty")
-    text = _decoded(buffer, source.name)
+    text = _decoded(content, source.name)
     if format == "jsonl":
         frame, report = _json_frame(text, source.name)
     else:
@@ -44,7 +45,9 @@ def read(source: Source, layout: Layout, format: str, columns: Mapping[str, str]
         raise layout.nothing(
             source.name, "no line but the header" if format != "jsonl" else "only blank lines"
         )
-    advice = _NO_HEADER if format != "jsonl" else ""
+    advice = _SHELL
+    if format != "jsonl":
+        advice += _NO_HEADER.format("--input-format" if layout.value_name == "score" else "--qrels-format")
     return TableFile(
         frame_columns(frame, layout, columns, source.name, report=report, advice=advice), report, {}
     )
@@ -55,7 +58,7 @@ def _read_parquet(source: Source, layout: Layout, columns: Mapping[str, str] | N
         file = pa.parquet.ParquetFile(pa.BufferReader(source.content().buffer))
         frame = Frame(file.schema_arrow.names, lambda name: file.read(columns=[name]).column(0))
         report = Report(source.name)
-        found = frame_columns(frame, layout, columns, source.name, report=report)
+        found = frame_columns(frame, layout, columns, source.name, report=report, advice=_SHELL)
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{source.name}: is not a sound Parquet file: {error}") from error
     metadata = {
@@ -66,15 +69,14 @@ def _read_parquet(source: Source, layout: Layout, columns: Mapping[str, str] | N
     return TableFile(found, report, metadata)
 
 
-def _decoded(buffer: pa.Buffer, name: str) -> str:
-    data: bytes = buffer.to_pybytes()
+def _decoded(content: Content, name: str) -> str:
+    data: bytes = content.buffer.to_pybytes()
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise DataError.listing(
-            name, [Problem(line, f"invalid UTF-8 at byte {error.start} of the file")]
-        ) from error
+        at = content.skipped + error.start
+        raise DataError.listing(name, [Problem(line, f"invalid UTF-8 at byte {at} of the file")]) from error
 
 
 def _delimited_frame(text: str, name: str, format: str) -> tuple[Frame, Report]:

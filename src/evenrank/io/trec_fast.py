@@ -23,7 +23,7 @@ from evenrank.io.values import GRADE_LIMIT, GRADE_PATTERN
 _SCAN_BLOCK = 1 << 20  # stays in the cache
 _SLICE = 1 << 25
 _PARSE_BLOCK = 1 << 22
-_NEWLINE, _HASH, _BLANK = 10, 35, 32
+_BLANK = 32
 _LOW = re.compile(rb"[\x00-\x20]")
 
 
@@ -89,7 +89,7 @@ class _Table:
 
 
 def _parse_slice(buffer: pa.Buffer, layout: Layout) -> pa.Table | None:
-    delimiter = clean_delimiter(buffer)
+    delimiter = _delimiter(buffer)
     if delimiter is None:
         return None
     types = {"query": pa.dictionary(pa.int32(), pa.string()), "document": pa.large_string()}
@@ -97,7 +97,7 @@ def _parse_slice(buffer: pa.Buffer, layout: Layout) -> pa.Table | None:
     if layout.intent:
         types["intent"] = pa.large_string()
     try:
-        return pyarrow.csv.read_csv(
+        table = pyarrow.csv.read_csv(
             pa.BufferReader(buffer),
             read_options=pyarrow.csv.ReadOptions(column_names=list(layout.fields), block_size=_PARSE_BLOCK),
             parse_options=pyarrow.csv.ParseOptions(
@@ -114,39 +114,41 @@ def _parse_slice(buffer: pa.Buffer, layout: Layout) -> pa.Table | None:
         )
     except pa.ArrowInvalid:
         return None
+    return table if is_clean(buffer, table, len(layout.fields)) else None
 
 
-def clean_delimiter(buffer: pa.Buffer) -> str | None:
-    """The one separator of a file that is proven clean, else None.
-
-    Clean is: every byte up to 32 is the separator or a newline, no two of them stand together or at
-    either end, no line begins with ``#``, and the whole is valid UTF-8.
-    """
-    if buffer.size == 0:
-        return None
-    data = np.frombuffer(buffer, np.uint8)
+def _delimiter(buffer: pa.Buffer) -> str | None:
+    """What separates the first two fields: a blank, a tab, or nothing that is understood here."""
     first = _LOW.search(buffer.slice(0, min(buffer.size, _SCAN_BLOCK)))
-    if first is None or first.group() not in (b" ", b"\t") or first.start() == 0 or data[0] == _HASH:
+    if first is None or first.group() not in (b" ", b"\t") or first.start() == 0:
         return None
-    separator = first.group()[0]
-    if data[-1] <= _BLANK:
-        return None
-    any_high = False
+    return first.group().decode()
+
+
+def is_clean(buffer: pa.Buffer, table: pa.Table, fields: int) -> bool:
+    """Whether the rows are what the line-by-line reader would have found.
+
+    The parser saw ``fields`` fields in every row, cut at one separator. If no two bytes up to 32 stand
+    together or at either end, no field is empty; and if there are no more of them than separators and
+    newlines, every one is either. What is left are comments and bytes that are not UTF-8.
+    """
+    data = np.frombuffer(buffer, np.uint8)
+    if data[0] <= _BLANK or data[-1] <= _BLANK:
+        return False
+    low_bytes, any_high = 0, False
     for begin in range(0, len(data), _SCAN_BLOCK):
         block = data[begin : begin + _SCAN_BLOCK + 1]  # one byte of the next, for pairs
         low = block <= _BLANK
-        newline = block == _NEWLINE
-        if np.count_nonzero(low) != np.count_nonzero(newline) + np.count_nonzero(block == separator):
-            return None
         if (low[1:] & low[:-1]).any():
-            return None
-        hashes = block == _HASH
-        if hashes.any() and (newline[:-1] & hashes[1:]).any():
-            return None
-        any_high = any_high or bool((block >= 0x80).any())
-    if any_high and not _is_utf8(data):
-        return None
-    return chr(separator)
+            return False
+        low_bytes += int(np.count_nonzero(low[:_SCAN_BLOCK]))
+        any_high = any_high or bool(block.max() >= 0x80)
+    if low_bytes != fields * table.num_rows - 1:
+        return False
+    for chunk in table.column("query").chunks:
+        if any(query.startswith("#") for query in chunk.dictionary.to_pylist()):
+            return False
+    return not any_high or _is_utf8(data)
 
 
 def _is_utf8(data: npt.NDArray[np.uint8]) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
+from evenrank.io.frames import BY_INTENT
 from evenrank.io.layout import Columns, Layout
 from evenrank.io.values import BadValue, quoted
 
@@ -26,7 +27,9 @@ def parse(buffer: pa.Buffer, layout: Layout, name: str, skipped: int = 0) -> Col
     query_codes: dict[bytes, int] = {}
     queries, documents, intents = array("i"), list[bytes](), list[bytes]()
     values = array("d" if layout.value_name == "score" else "q")
-    lines_of: dict[object, dict[bytes, int]] = {}  # of each list: document -> the line it stands on
+    lines_of: dict[
+        object, dict[bytes, tuple[int, bytes]]
+    ] = {}  # of each list: document -> line, second field
     most = len(layout.fields) - 1 if layout.rest_of_line else -1
     for number, line, flaw in _lines(buffer, skipped):
         if len(problems) > PROBLEMS_SHOWN:
@@ -42,7 +45,7 @@ def parse(buffer: pa.Buffer, layout: Layout, name: str, skipped: int = 0) -> Col
             continue
         query, intent, document = fields[0], fields[1], fields[2]
         seen = lines_of.setdefault((query, intent) if layout.intent else query, {})
-        first = seen.setdefault(document, number)
+        first, beside = seen.setdefault(document, (number, intent))
         try:
             values.append(layout.parse(fields[layout.value]))
         except BadValue as error:
@@ -50,7 +53,11 @@ def parse(buffer: pa.Buffer, layout: Layout, name: str, skipped: int = 0) -> Col
             continue
         if first != number:
             problems.append(
-                Problem(number, layout.repeated(quoted(document), quoted(query), quoted(intent), first))
+                Problem(
+                    number,
+                    layout.repeated(quoted(document), quoted(query), quoted(intent), first)
+                    + (BY_INTENT if layout.value_name == "grade" and beside != intent else ""),
+                )
             )
             continue
         queries.append(query_codes.setdefault(query, len(query_codes)))

@@ -47,7 +47,7 @@ def check_ids(name: str, columns: Mapping[str, Any]) -> None:
         raise DataError(
             "\n".join(
                 f"{name}: {what} cannot stand in a TREC file "
-                "(empty, a blank or control character inside, or a leading '#'): write Parquet instead"
+                "(empty, a blank or control character inside, or a leading '#'): write Parquet, or rename it"
                 for what in shown
             )
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -27,6 +27,7 @@ class Direction(enum.Enum):
     LOWER = "lower is better"
     SIGNED = "signed: 0 is even, the sign says which side"
     DISTANCE = "a distance between two rankings"
+    NONE = "neither high nor low is better"
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Result:
     values: Floats
     undefined: Mapping[str, Bools] = field(default_factory=dict)
     columns: tuple[str, ...] = ("",)
+    notes: tuple[str, ...] = ()  # what a reader of the values must know
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,7 +54,7 @@ class Measure(Term):
 
     kind: ClassVar[str] = "measure"
     family: ClassVar[str] = ""
-    direction: ClassVar[Direction] = Direction.HIGHER
+    direction: ClassVar[Direction] = Direction.NONE
     reference: ClassVar[str] = ""
     formula: ClassVar[str] = ""
     undefined_when: ClassVar[Mapping[str, str]] = {}
@@ -60,6 +62,8 @@ class Measure(Term):
     aggregation: ClassVar[str] = "mean"
     needs_cutoff: ClassVar[bool] = False
     takes_cutoff: ClassVar[bool] = True
+    looks_below_cutoff: ClassVar[bool] = False
+    ideal_depends_on_ids: ClassVar[bool] = False  # where ties among judged documents go by id
 
     cutoff: int | None = parameter(None, integer(1, optional=True), "how many ranks count")
 
@@ -70,6 +74,8 @@ class Measure(Term):
 
     def check(self) -> None:
         """What can only be said of a measure about to be used: a nested one may lack its cut-off."""
+        if not self.name:
+            raise ParameterError(f"{type(self).__name__} is not declared: put @declare above the class")
         if self.needs_cutoff and self.cutoff is None:
             raise ParameterError(f"{self.name} needs a cut-off, as in {self.name}@10")
 
@@ -92,6 +98,24 @@ class Measure(Term):
         """The smallest and the largest value there can be, for these parameters."""
         return self.bounds
 
+    def parts(self) -> Iterator[Measure]:
+        """The measures that look at evidence themselves: this one, or what it is made of."""
+        yield self
+
+    def evaluate(self, evidence: RankedEvidence) -> Result:
+        """``compute`` on what this measure's own rule leaves: documents dropped, lists cut."""
+        return self.compute(self.prepared(evidence))
+
+    def prepared(self, evidence: RankedEvidence) -> RankedEvidence:
+        evidence = evidence.cut(self.depth)
+        if getattr(self, "missing", "") != "drop":
+            return evidence
+        for need in sorted(self.needs):
+            block, _, name = need.partition(".")
+            if block == "ranked" and name in evidence.ranked and name not in JUDGEMENTS | {"documents"}:
+                evidence = evidence.compact(evidence.ranked.known(name))
+        return evidence.cut(self.cutoff)
+
     def compute(self, evidence: RankedEvidence) -> Result:
         """Values for all queries at once. ``evidence`` is cut to ``depth``."""
         raise NotImplementedError(f"{type(self).__name__} has no kernel")
@@ -104,16 +128,20 @@ class Measure(Term):
         """(Q, K): what each rank adds to the value, where the measure can say so."""
         return None
 
-    def __mul__(self, weight: float) -> Measure:
+    def __mul__(self, weight: object) -> Measure:
         from evenrank.measures.combined import WeightedSum
 
-        return WeightedSum(terms=((float(weight), self),))
+        if isinstance(weight, bool) or not isinstance(weight, (int, float)):
+            return NotImplemented
+        return WeightedSum(terms=tuple((weight * own, measure) for own, measure in _terms(self)))
 
     __rmul__ = __mul__
 
-    def __add__(self, other: Measure) -> Measure:
+    def __add__(self, other: object) -> Measure:
         from evenrank.measures.combined import WeightedSum
 
+        if not isinstance(other, Measure):
+            return NotImplemented
         return WeightedSum(terms=(*_terms(self), *_terms(other)))
 
     @classmethod

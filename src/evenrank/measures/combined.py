@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -43,6 +44,14 @@ class WeightedSum(Measure):
     def __repr__(self) -> str:
         return " + ".join(f"{weight!r}*{measure!r}" for weight, measure in self.terms)
 
+    def parts(self) -> Iterator[Measure]:
+        for _, measure in self.terms:
+            yield from measure.parts()
+
+    def __matmul__(self, cutoff: int) -> WeightedSum:
+        """The same sum with every part at this cut-off, where the part takes one."""
+        return WeightedSum(terms=tuple((w, m @ cutoff if m.takes_cutoff else m) for w, m in self.terms))
+
     def check(self) -> None:
         for _, measure in self.terms:
             measure.check()
@@ -64,7 +73,7 @@ class WeightedSum(Measure):
         total = np.zeros(len(evidence))
         undefined = {}
         for weight, measure in self.terms:
-            result = measure.compute(evidence.cut(measure.depth))
+            result = measure.evaluate(evidence)
             if result.values.ndim > 1:
                 raise ParameterError(f"{measure!r} has several columns and cannot be part of a sum")
             total = total + weight * result.values
@@ -73,7 +82,7 @@ class WeightedSum(Measure):
         return Result(total, undefined)
 
     def explain(self, evidence: RankedEvidence) -> Floats | None:
-        parts = [(w, m.explain(evidence.cut(m.depth))) for w, m in self.terms]
+        parts = [(w, m.explain(m.prepared(evidence))) for w, m in self.terms]
         if any(part is None for _, part in parts):
             return None
         total = np.zeros(evidence.ranked.rows.shape)

@@ -14,14 +14,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from evenrank.data.gathered import Sparse
-from evenrank.errors import MissingExtraError, ParameterError
+from evenrank.errors import DataError, MissingExtraError, ParameterError
 from evenrank.evidence.blocks import RankedEvidence, Reference
-from evenrank.measures.base import Floats, Measure, Result
-from evenrank.measures.relevance import NOT_JUDGED
+from evenrank.measures.base import Direction, Floats, Measure, Result
+from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED
 
 BY_INTENT = frozenset(
     {"alpha_DCG", "nERR_IA", "nNRBP", "AP_IA", "P_IA", "StRecall", "alpha_nDCG", "ERR_IA", "NRBP"}
 )
+# they say what a run or the judgements are like, not how good
+DESCRIPTIVE = frozenset({"NumQ", "NumRel", "NumRelRet", "NumRet", "Judged"})
 
 
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
@@ -31,7 +33,10 @@ class Delegated(Measure):
     name: ClassVar[str] = "Delegated"
     family: ClassVar[str] = "delegated"
     bounds: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
-    undefined_when: ClassVar[dict[str, str]] = {NOT_JUDGED: "the query has no judgements"}
+    undefined_when: ClassVar[dict[str, str]] = {
+        NOT_JUDGED: "the query has no judgements",
+        NO_RELEVANT: "no judged document of the query is relevant",
+    }
 
     text: str = ""  # as ir_measures writes it
 
@@ -41,6 +46,8 @@ class Delegated(Measure):
         summed = type(measure.aggregator()).__name__ != "MeanAgg"
         object.__setattr__(self, "aggregation", "sum" if summed else "mean")
         object.__setattr__(self, "takes_cutoff", "cutoff" in measure.SUPPORTED_PARAMS)
+        if measure.NAME not in DESCRIPTIVE:
+            object.__setattr__(self, "direction", Direction.HIGHER)
 
     def __repr__(self) -> str:
         return self.text
@@ -84,11 +91,18 @@ class Delegated(Measure):
         try:
             for metric in ir_measures.iter_calc([measure], qrels, run) if qrels and run else ():
                 values[int(metric.query_id)] = metric.value
-        except (RuntimeError, ValueError) as error:
+        except RuntimeError as error:  # no tool behind ir_measures can compute it
             raise MissingExtraError(
                 f"{self.text} is not one of ours, and ir_measures cannot compute it here: {error}"
             ) from error
-        return Result(values, {NOT_JUDGED: ~evidence.query[f"{self.evidence}.judged"]})
+        except (ArithmeticError, ValueError, KeyError, IndexError, TypeError) as error:
+            raise DataError(f"{self.text}: ir_measures fails on these judgements ({error!r})") from error
+        grades = evidence.reference["judged_by_intent" if self.by_intent else "judged"].padded(self.evidence)
+        relevant = (grades > 0).reshape(len(evidence), -1).any(axis=1)
+        undefined = {NOT_JUDGED: ~evidence.query[f"{self.evidence}.judged"]}
+        if measure.NAME not in DESCRIPTIVE:
+            undefined[NO_RELEVANT] = ~np.asarray(relevant)
+        return Result(values, undefined)
 
     def aggregate(self, values: Floats) -> Floats:
         if self.aggregation == "mean":

@@ -13,7 +13,7 @@ import numpy as np
 from evenrank import attention
 from evenrank.evidence.blocks import RankedEvidence
 from evenrank.grammar import declare, flag, integer, number, parameter
-from evenrank.measures.base import Floats, Measure, Result
+from evenrank.measures.base import Direction, Floats, Measure, Result
 from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, divide, ranks, stop_probability
 
 TIE = 1e-12  # gains that differ by less are equal: sums of the same powers may differ in the last bit
@@ -23,6 +23,7 @@ class DiversityMeasure(Measure):
     """A sum over ranks of something that depends on the grades by intent down to there."""
 
     family = "diversity"
+    direction = Direction.HIGHER
     undefined_when: ClassVar[dict[str, str]] = {
         NOT_JUDGED: "the query has no judgements",
         NO_RELEVANT: "no judged document is relevant to any intent of the query",
@@ -114,6 +115,7 @@ class alpha_nDCG(CoverageMeasure):
     formula = "sum_k G_k / log2(1 + k) over that of the ideal; G_k = sum_i J(d_k, i) (1 - alpha)**r_{i,k-1}"
     reference = "Clarke et al. 2008, Novelty and diversity in information retrieval evaluation, SIGIR"
     bounds = (0.0, np.inf)
+    ideal_depends_on_ids = True
 
     alpha: float = parameter(0.5, number(0, 1), "how much a repeated intent loses")
 

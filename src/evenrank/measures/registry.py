@@ -37,8 +37,14 @@ def parse_measure(source: MeasureLike, *, check: bool = True) -> Measure:
     """
     if isinstance(source, Measure):
         return source
+    if type(source).__module__.partition(".")[0] == "ir_measures":
+        source = repr(source)  # their measures are known here by the same names
     if not isinstance(source, str):
         raise InputTypeError(f"a measure is a string or a Measure, got {type(source).__name__}")
+    if source.strip().isdigit():
+        raise ParameterError(
+            f"{source!r} is a number: several cut-offs are given by cutoffs=[5, 10] (--cutoffs 5,10)"
+        )
     if not source.strip():
         raise ParameterError("an empty string names no measure")
     measure = _sum(expression(source), source)
@@ -131,6 +137,9 @@ def _head(node: ast.expr) -> tuple[str, set[str]]:
 def _with_delegated_names(error: UnknownNameError, name: str) -> UnknownNameError:
     if name in REGISTRY["measure"]:
         return error
+    known = _of_trec_eval(name)
+    if known is not None:
+        return UnknownNameError(f"{name!r} is trec_eval's name; here it is {known}")
     names = list(dict.fromkeys([*all_measures(), *delegated_names()]))
     close = [n for n in names if n.lower() == name.lower()] or difflib.get_close_matches(name, names, 3, 0.5)
     return (
@@ -138,3 +147,26 @@ def _with_delegated_names(error: UnknownNameError, name: str) -> UnknownNameErro
         if close
         else error
     )
+
+
+_TREC_EVAL = {
+    "map": "AP",
+    "map_cut": "AP",
+    "P": "P",
+    "recall": "R",
+    "recip_rank": "RR",
+    "ndcg": "nDCG",
+    "ndcg_cut": "nDCG",
+    "bpref": "Bpref",
+    "set_P": "SetP",
+    "set_recall": "SetR",
+    "num_ret": "NumRet",
+    "num_rel": "NumRel",
+}
+
+
+def _of_trec_eval(name: str) -> str | None:
+    """Our name for ``ndcg_cut_10`` or ``recip_rank``."""
+    stem, _, depth = name.rpartition("_") if name[-1:].isdigit() else (name, "", "")
+    ours = _TREC_EVAL.get(stem)
+    return None if ours is None else ours + (f"@{depth}" if depth else "")

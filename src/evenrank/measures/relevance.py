@@ -15,7 +15,7 @@ import numpy as np
 from evenrank import attention
 from evenrank.evidence.blocks import Bools, RankedEvidence
 from evenrank.grammar import choice, declare, flag, integer, number, parameter
-from evenrank.measures.base import Floats, Measure, Result
+from evenrank.measures.base import Direction, Floats, Measure, Result
 
 NOT_JUDGED = "not judged"
 NO_RELEVANT = "no relevant document"
@@ -35,6 +35,7 @@ class RelevanceMeasure(Measure):
     """A sum over the ranks of something that depends on the grades down to there."""
 
     family = "relevance"
+    direction = Direction.HIGHER
     undefined_when: ClassVar[dict[str, str]] = {
         NOT_JUDGED: "the query has no judgements",
         NO_RELEVANT: "no judged document of the query is relevant",
@@ -247,7 +248,7 @@ class ERR(RelevanceMeasure):
 
     formula = "sum_{i<=k} P_i prod_{j<i}(1 - P_j) / i, with P_i = (2**g_i - 1) / 2**g_max"
     reference = (
-        "Chapelle, Metlzer, Zhang and Grinspan 2009, Expected reciprocal rank for graded relevance, CIKM"
+        "Chapelle, Metzler, Zhang and Grinspan 2009, Expected reciprocal rank for graded relevance, CIKM"
     )
 
     max_grade: int | None = parameter(

@@ -18,7 +18,8 @@ def run_of(frame: Any) -> Run:
 
     ir_measures has sorted the frame by score, but leaves the order of equal scores to chance.
     """
-    return Run.build(_ids(frame, "query_id"), _ids(frame, "doc_id"), _numbers(frame, "score"))
+    queries, documents, scores = _ids(frame, "query_id"), _ids(frame, "doc_id"), _numbers(frame, "score")
+    return Run.build(queries, documents, scores) if len(frame) else empty_lists(())
 
 
 def qrels_of(frame: Any, *, by_intent: bool) -> Qrels | DiversityQrels:

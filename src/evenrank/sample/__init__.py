@@ -11,10 +11,8 @@ from importlib.resources import files
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.qrels import Qrels
 
-SIDES = ("for", "against")
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sample:
     """Documents, queries, judgements and what is known of the documents, by id."""
 
@@ -27,6 +25,9 @@ class Sample:
     publisher: dict[str, str]
     leaning: dict[str, str]  # of the information needs' documents
 
+    def __repr__(self) -> str:
+        return f"<Sample: {len(self.documents)} documents, {len(self.queries)} queries>"
+
 
 def load() -> Sample:
     """Read the sample.
@@ -38,7 +39,7 @@ def load() -> Sample:
     documents = {row["id"]: row["text"] for row in map(json.loads, _lines("documents.jsonl"))}
     queries = list(csv.DictReader(_lines("queries.csv")))
     groups = list(csv.DictReader(_lines("groups.csv")))
-    sides = list(csv.DictReader(_lines("sides.csv")))
+    sides = [line.split() for line in _lines("sides.txt")]
     judged = [line.split() for line in _lines("qrels.txt")]
     grades = {(query, document): int(grade) for query, _, document, grade in judged}
     return Sample(
@@ -47,10 +48,10 @@ def load() -> Sample:
         families={row["query"]: row["family"] for row in queries},
         qrels=Qrels.build([row[0] for row in judged], [row[2] for row in judged], list(grades.values())),
         sides=DiversityQrels.build(
-            [row["query"] for row in sides],
-            [row["side"] for row in sides],
-            [row["document"] for row in sides],
-            [grades[row["query"], row["document"]] for row in sides],
+            [row[0] for row in sides],
+            [row[1] for row in sides],
+            [row[2] for row in sides],
+            [int(row[3]) for row in sides],
         ),
         popularity={row["document"]: int(row["popularity"]) for row in groups},
         publisher={row["document"]: row["publisher"] for row in groups},

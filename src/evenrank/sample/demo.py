@@ -11,12 +11,16 @@ from pathlib import Path
 from evenrank.data.run import Run
 from evenrank.errors import MissingExtraError
 from evenrank.evaluation import evaluate
+from evenrank.evidence.scan import scan
 from evenrank.io import write_run
-from evenrank.measures import Measure, all_measures
+from evenrank.io.lexicons import read_lexicon
+from evenrank.measures import Measure, TermExposure, all_measures
 from evenrank.sample import Sample, load
+from evenrank.scores import Scores
 
 DEPTH = 100
 CUTOFF = 10
+LEXICON = "gender-en+gender-en-names"
 
 
 def bm25_run(sample: Sample, depth: int = DEPTH) -> Run:
@@ -45,14 +49,25 @@ def bm25_run(sample: Sample, depth: int = DEPTH) -> Run:
 
 
 def measures_to_show(cutoff: int = CUTOFF) -> list[Measure]:
-    """Every registered measure, at the cut-off where it takes one."""
-    return [cls() @ cutoff if cls.takes_cutoff else cls() for cls in all_measures().values()]
+    """Every registered measure, at the cut-off where it takes one; the words' exposures go by themselves."""
+    shown = [cls() for cls in all_measures().values() if cls is not TermExposure]
+    return [measure @ cutoff if measure.takes_cutoff else measure for measure in shown]
+
+
+def leading_words(scores: Scores, count: int = 10) -> str:
+    """The words that get most of the attention, over all queries."""
+    (measure,) = scores.measures
+    columns = scores.block(measure).columns
+    means = sorted(((scores.mean(measure, column=column), column) for column in columns), reverse=True)
+    return ", ".join(f"{word} {value:.4f}" for value, word in means[:count])
 
 
 def main(folder: str = "demo") -> None:
     sample = load()
     run = bm25_run(sample)
-    scores = evaluate(run, measures_to_show(), qrels=sample.qrels, intents=sample.sides)
+    words = scan(list(sample.documents.items()), read_lexicon(LEXICON), terms=True)
+    scores = evaluate(run, measures_to_show(), qrels=sample.qrels, intents=sample.sides, words=words)
+    exposure = evaluate(run, TermExposure(cutoff=CUTOFF), words=words)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     write_run(run, target / "bm25.trec")
@@ -60,6 +75,7 @@ def main(folder: str = "demo") -> None:
     sys.stdout.write(
         f"{len(sample.queries)} queries over {len(sample.documents)} short texts, ranked by BM25\n\n"
         f"{scores!r}\n\n"
+        f"words of {LEXICON} by exposure in the first {CUTOFF} ranks: {leading_words(exposure)}\n\n"
         f"written: {target / 'bm25.trec'}, {target / 'scores.jsonl'}\n"
     )
 

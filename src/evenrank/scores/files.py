@@ -68,10 +68,7 @@ def file_format(path: FilePath, format: str | None, known: tuple[str, ...]) -> s
         name = name.with_suffix("") if name.suffix.lower() in _PACKED else name
         format = _FORMAT_OF_SUFFIX.get(name.suffix.lower())
         if format not in known:
-            raise ParameterError(
-                f"{fspath(path)}: the name must end in {', '.join(suffixes)}, or format= must say one of "
-                + ", ".join(known)
-            )
+            raise ParameterError(f"{fspath(path)}: the name must end in {', '.join(suffixes)}")
     if format not in known:
         raise ParameterError(f"format must be one of {', '.join(known)}, got {format!r}")
     return format

@@ -122,7 +122,7 @@ def read_delimited(name: str, content: bytes, delimiter: str) -> Iterator[_Row]:
     except UnicodeDecodeError as error:
         _fail(name, content.count(b"\n", 0, error.start) + 1, "is not UTF-8")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    line = 1
+    line, values = 1, 0
     try:
         for number, cells in enumerate(reader):
             if number == 0:
@@ -130,11 +130,14 @@ def read_delimited(name: str, content: bytes, delimiter: str) -> Iterator[_Row]:
                     _fail(name, 1, f"the columns must be {', '.join(VALUE_FIELDS)}, got {cells!r:.120}")
             elif cells:
                 yield _delimited_row(name, line, cells)
+                values += 1
             line = reader.line_num + 1  # where the next row begins: a quoted cell may hold line ends
     except csv.Error as error:
         _fail(name, max(reader.line_num, 1), str(error))
     if line == 1:
         raise DataError(f"{name}: is empty")
+    if not values:  # a file that was cut off after its first line looks like this, too
+        raise DataError(f"{name}: holds no scores, only the names of the columns")
 
 
 def _delimited_row(name: str, line: int, cells: list[str]) -> _Row:

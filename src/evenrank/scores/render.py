@@ -25,6 +25,7 @@ __all__ = [
 ]  # fmt: skip
 
 INTERVAL = "95% interval"
+NO_INTERVALS = "intervals: print one measure, or --format tsv"
 WIDTH = 100  # of a table in columns, where nobody says how wide it may be
 
 _ARROWS = {"higher": "↑", "lower": "↓", "signed": "±", "a distance": "↔"}
@@ -101,6 +102,7 @@ class _Table:
     head: list[str]
     rows: list[list[str]]
     right: list[bool]
+    intervals: bool = True  # whether they are shown
 
 
 def label(measure: str, column: str) -> str:
@@ -112,12 +114,14 @@ def arrow(direction: str) -> str:
 
 
 def _summary_table(scores: Scores, style: _Style, width: int | None = None) -> _Table:
-    """Runs against measures where there are several runs, they count the same queries, and it fits."""
+    """Runs against measures where there are several runs, they count the same queries, and it fits,
+    if need be without the intervals; else one row for each run and measure."""
     rows = scores.summary()
     if len(scores.runs) > 1:
-        table = _wide(rows, style)
-        if table is not None and (width is None or _width_of(table) <= width):
-            return table
+        for intervals in (True, False):
+            table = _wide(rows, style, intervals=intervals)
+            if table is not None and (width is None or _width_of(table) <= width):
+                return table
     several = len(scores.runs) > 1
     head = ["run"] * several + ["measure", "value", style.escape(INTERVAL), "n"]
     cells = [
@@ -133,7 +137,7 @@ def _summary_table(scores: Scores, style: _Style, width: int | None = None) -> _
     return _Table(head, cells, [False] * several + [False, True, True, True])
 
 
-def _wide(rows: Sequence[SummaryRow], style: _Style) -> _Table | None:
+def _wide(rows: Sequence[SummaryRow], style: _Style, *, intervals: bool) -> _Table | None:
     """One row a run and one column a measure; None where one ``n`` cannot stand for all measures."""
     by_run: dict[str, dict[str, SummaryRow]] = {}
     headings: dict[str, None] = {}
@@ -146,9 +150,12 @@ def _wide(rows: Sequence[SummaryRow], style: _Style) -> _Table | None:
         counts = {_queries(row) for row in found.values()}
         if len(counts) > 1 or len(found) < len(headings):
             return None
-        values = [f"{style.number(found[h].value)} {style.interval(found[h])}" for h in headings]
+        values = [
+            style.number(found[h].value) + (f" {style.interval(found[h])}" if intervals else "")
+            for h in headings
+        ]
         cells.append([style.escape(run), *values, counts.pop()])
-    return _Table(["run", *headings, "n"], cells, [False] + [True] * (len(headings) + 1))
+    return _Table(["run", *headings, "n"], cells, [False] + [True] * (len(headings) + 1), intervals)
 
 
 def _queries(row: SummaryRow) -> str:
@@ -223,12 +230,13 @@ def as_text(scores: Scores, width: int | None = None, *, notes: bool = True) -> 
     if not scores.blocks:
         return "no scores"
     width = width or WIDTH
-    table = _text_table(_summary_table(scores, _Style(), width))
+    table = _summary_table(scores, _Style(), width)
+    lines = ([] if table.intervals else [NO_INTERVALS]) + remarks(scores, notes=notes)
     said = (
         textwrap.fill(line, max(width, 40), subsequent_indent="  ", break_on_hyphens=False)
-        for line in map(printable, remarks(scores, notes=notes))
+        for line in map(printable, lines)
     )
-    return "\n".join([table, *said])
+    return "\n".join([_text_table(table), *said])
 
 
 def as_html(scores: Scores, *, notes: bool = True) -> str:

@@ -8,8 +8,11 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.errors import ParameterError
+
 Floats = npt.NDArray[np.float64]
 
+FEWEST = 5  # values that an interval is given for
 _NUMBERS_AT_ONCE = 1 << 21
 
 
@@ -21,14 +24,20 @@ def bootstrap_interval(
     resamples: int = 2000,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """The percentile interval of ``aggregate`` over resampled queries; NaN for fewer than two values.
+    """The percentile interval of ``aggregate`` over resampled queries.
 
-    >>> low, high = bootstrap_interval(np.array([0.0, 1.0, 1.0, 0.0]), lambda v: v.mean(axis=-1))
+    For fewer than five values it is NaN: resampling so few says nothing about other queries.
+
+    >>> low, high = bootstrap_interval(np.array([0.0, 1.0, 1.0, 0.0, 0.5]), lambda v: v.mean(axis=-1))
     >>> bool(0 <= low < 0.5 < high <= 1)
     True
     """
+    if not 0 < level < 1:
+        raise ParameterError(f"level must be between 0 and 1, as 0.95; got {level!r}")
+    if resamples < 1:
+        raise ParameterError(f"resamples must be at least 1, got {resamples!r}")
     count = len(values)
-    if count < 2:
+    if count < FEWEST:
         return math.nan, math.nan
     generator = np.random.default_rng(seed)
     drawn = np.empty(resamples)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -45,17 +45,17 @@ class Case:
         )
         return scores.block(measure)
 
-    def with_run(self, run: Run) -> Case:
-        return replace(self, run=run)
 
-
-def random_case(seed: int, evidence: EvidenceFactory | None = None, prefix: str = "d") -> Case:
+def random_case(
+    seed: int, evidence: EvidenceFactory | None = None, *, reverse_ids: bool = False, ties: bool = True
+) -> Case:
     """Lists of length 1 to 12 over 20 documents; some queries unjudged or without a relevant document.
 
-    ``prefix`` begins every document id: with another one the case is the same but for the names.
+    With ``reverse_ids`` the case is the same but for the names, which stand in the opposite order.
+    Without ``ties`` all scores of a list differ.
     """
     generator = np.random.default_rng(seed)
-    documents = [f"{prefix}{i}" for i in range(20)]
+    documents = [f"d{99 - i if reverse_ids else i + 10}" for i in range(20)]
     queries = [f"q{i}" for i in range(8)]
     # q0 is never judged, q1 has no relevant document, the others have both kinds
     judged: list[tuple[str, str, int]] = []
@@ -69,24 +69,23 @@ def random_case(seed: int, evidence: EvidenceFactory | None = None, prefix: str 
                     (query, str(intent), document, 0 if query == "q1" else int(generator.integers(0, 4)))
                 )
     return Case(
-        run=_random_run(generator, queries, documents, "run"),
+        run=_random_run(generator, queries, documents, "run", ties),
         qrels=Qrels.build(*_columns(judged)),
         intents=DiversityQrels.build(*_columns(by_intent)),
-        against=_random_run(generator, queries, documents, "against"),
-        background=_random_run(generator, queries, documents, "background"),
+        against=_random_run(generator, queries, documents, "against", ties),
+        background=_random_run(generator, queries, documents, "background", ties),
         evidence=() if evidence is None else tuple(evidence(documents, generator)),
     )
 
 
-def _random_run(generator: np.random.Generator, queries: list[str], documents: list[str], name: str) -> Run:
+def _random_run(
+    generator: np.random.Generator, queries: list[str], documents: list[str], name: str, ties: bool
+) -> Run:
     rows: list[tuple[str, str, float]] = []
     for query in queries:
         chosen = generator.choice(documents, int(generator.integers(1, 13)), replace=False).tolist()
-        scores = (
-            generator.integers(0, 6, len(chosen))
-            if generator.random() < 0.3
-            else generator.random(len(chosen))
-        )
+        tied = generator.random() < 0.3
+        scores = generator.integers(0, 6, len(chosen)) if tied and ties else generator.random(len(chosen))
         rows += [(query, document, float(score)) for document, score in zip(chosen, scores, strict=True)]
     return Run.build(*_columns(rows), name=name)
 

@@ -1,0 +1,144 @@
+"""``evenrank scan``: a collection and a lexicon in, a file of word counts out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from evenrank.cli.parser import add_command
+from evenrank.cli.progress import QUIET_SECONDS, WIDTH
+from evenrank.cli.streams import say
+
+if TYPE_CHECKING:
+    from evenrank.cli.parser import Commands
+    from evenrank.evidence.scan import Summary
+
+_REDRAW_SECONDS = 0.1
+
+
+def add(commands: Commands) -> None:
+    parser = add_command(
+        commands,
+        "scan",
+        "count the words of a lexicon in a collection",
+        """Count, in every document, its tokens and the words of each group of a lexicon, and write them to
+        a Parquet file that measures of content read. Memory stays the same whatever the size. A scan that
+        was interrupted or killed goes on where it stopped when the same command is given again.""",
+        """
+        evenrank scan collection.tsv --lexicon gender-en -o counts.parquet
+        evenrank scan corpus.jsonl --lexicon my-words.csv --terms -o counts.parquet
+        zcat collection.tsv.gz | evenrank scan - --format tsv --lexicon gender-en -o counts.parquet
+        """,
+    )
+    parser.add_argument(
+        "collection", metavar="COLLECTION",
+        help="documents: TSV (id, tab, text), JSONL, CSV, Parquet, also .gz and .zst; ir_datasets:NAME; "
+        "- reads stdin",
+    )  # fmt: skip
+    parser.add_argument(
+        "--lexicon", required=True, metavar="L", help="name of a shipped lexicon, or a CSV or JSON file"
+    )
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the Parquet file to write")
+    parser.add_argument(
+        "--tokenizer", choices=("word", "whitespace"), default="word",
+        help="word: runs of letters, digits and underscores (default); whitespace: split on blanks, "
+        "as the published code does",
+    )  # fmt: skip
+    parser.add_argument("--terms", action="store_true", help="keep the count of every term too")
+    parser.add_argument("--threads", type=_threads, metavar="N", help="default: one for each core")
+    parser.add_argument(
+        "--no-resume", action="store_true", help="begin anew, whatever is there of an earlier scan"
+    )
+    parser.add_argument(
+        "--format", choices=("tsv", "csv", "jsonl", "parquet"),
+        help="format of the collection, where its name does not tell",
+    )  # fmt: skip
+    parser.set_defaults(run=run)
+
+
+def _threads(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"must be an integer > 0, got {text!r}")
+    return int(text)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from evenrank.evidence.scan import scan_file
+    from evenrank.io.lexicons import read_lexicon
+
+    lexicon = read_lexicon(arguments.lexicon)
+    bar = _Bar()
+    try:
+        summary = scan_file(
+            arguments.collection,
+            lexicon,
+            arguments.output,
+            tokenizer=arguments.tokenizer,
+            terms=arguments.terms,
+            threads=arguments.threads,
+            resume=not arguments.no_resume,
+            progress=bar,
+            format=arguments.format,
+        )
+    except KeyboardInterrupt:
+        bar.clear()
+        say("what is finished was kept: the same command goes on from there")
+        raise
+    finally:
+        bar.clear()
+    say(_told(summary, arguments.output))
+    return 0
+
+
+def _told(summary: Summary, output: str) -> str:
+    groups = ", ".join(f"{name} {count:,}" for name, count in summary.groups.items())
+    lines = [
+        f"wrote {output}: {summary.documents:,} documents, {summary.tokens:,} tokens; {groups}",
+        f"read {summary.bytes_read:,} bytes in {summary.seconds:.1f} s",
+    ]
+    if summary.found:
+        lines.append(f"resumed: {summary.found:,} of {summary.pieces:,} pieces were finished before")
+    return "\n".join(lines)
+
+
+class _Bar:
+    """How far a scan is, how fast, and how long it will take; on a terminal only, after a second."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._begin = self._drawn = time.monotonic()
+        self._shown = False
+
+    def __call__(self, done: int, total: int | None, unit: str) -> None:
+        now = time.monotonic()
+        spent = now - self._begin
+        if not self._terminal or spent < QUIET_SECONDS or now - self._drawn < _REDRAW_SECONDS:
+            return
+        self._drawn, self._shown = now, True
+        sys.stderr.write(f"\r\x1b[K{bar_line(done, total, unit, spent)}")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._shown = False
+
+
+def bar_line(done: int, total: int | None, unit: str, seconds: float) -> str:
+    """
+    >>> bar_line(50_000_000, 200_000_000, "bytes", 2.0)
+    'scanning [######                  ] 50 of 200 MB, 25 MB/s, 6 s left'
+    >>> bar_line(4096, None, "documents", 2.0)
+    'scanning 4,096 documents, 2,048 documents/s'
+    """
+    scale, name = (1e6, "MB") if unit == "bytes" else (1.0, unit)
+    rate = done / seconds
+    speed = f"{rate / scale:,.0f} {name}/s"
+    if not total:
+        return f"scanning {done / scale:,.0f} {name}, {speed}"
+    filled = "#" * (WIDTH * done // total)
+    left = f"{(total - done) / rate:.0f} s left" if rate else "..."
+    return f"scanning [{filled:<{WIDTH}}] {done / scale:,.0f} of {total / scale:,.0f} {name}, {speed}, {left}"

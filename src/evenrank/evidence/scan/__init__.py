@@ -1,0 +1,11 @@
+"""Counting the words of a lexicon in a collection of any size.
+
+``simple.py`` says what is counted, ``kernel.py`` does it fast. ``documents.py`` and ``line_files.py`` cut
+a collection into pieces, ``engine.py`` counts them with all cores, ``parts.py`` remembers what is finished.
+"""
+
+from __future__ import annotations
+
+from evenrank.evidence.scan.engine import Summary, scan, scan_file
+
+__all__ = ["Summary", "scan", "scan_file"]

@@ -1,0 +1,179 @@
+"""The typed door to both ways of counting: the kernel where numba is there, plain Python where it is not."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from evenrank.data.lexicon import Lexicon
+from evenrank.data.strings import Int64s, offsets_of
+from evenrank.errors import EvenrankWarning
+from evenrank.evidence.scan.phrases import Phrases
+from evenrank.evidence.scan.simple import count
+
+Int32s = npt.NDArray[np.int32]
+Bytes = npt.NDArray[np.uint8]
+
+PADDING = 64  # bytes behind a text that the kernel may load, though it never heeds them
+
+
+class Texts(NamedTuple):
+    """Documents inside one array of bytes: document d is ``data[starts[d]:ends[d]]``, in UTF-8."""
+
+    data: Bytes
+    starts: Int64s
+    ends: Int64s
+
+    @classmethod
+    def of(cls, strings: pa.LargeStringArray) -> Texts:
+        offsets, buffer = offsets_of(strings), strings.buffers()[2]
+        data = np.empty(0, np.uint8) if buffer is None else np.frombuffer(buffer, np.uint8)
+        return cls(data, offsets[:-1], offsets[1:])
+
+    def rows(self, begin: int, end: int) -> Texts:
+        return Texts(self.data, self.starts[begin:end], self.ends[begin:end])
+
+
+class TermCounts(NamedTuple):
+    """The terms found in each document: those of document d at ``offsets[d]:offsets[d + 1]``, by term."""
+
+    offsets: Int64s  # (D + 1,)
+    terms: Int32s  # (M,)
+    counts: Int32s  # (M,)
+
+
+@dataclass(frozen=True)
+class Counts:
+    lengths: Int32s  # (D,)
+    groups: Int32s  # (D, G)
+    terms: TermCounts | None
+
+
+class UnsoundText(Exception):
+    """Document ``row`` is not UTF-8."""
+
+    def __init__(self, row: int) -> None:
+        super().__init__(row)
+        self.row = row
+
+
+class Counter(Protocol):
+    fast: bool
+
+    def __call__(self, texts: Texts) -> Counts: ...
+
+
+def make_counter(lexicon: Lexicon, tokenizer: str, *, terms: bool = False) -> Counter:
+    """A function of texts that any number of threads may call."""
+    phrases = Phrases.of(lexicon, tokenizer)
+    if find_spec("numba") is not None:
+        return KernelCounter(phrases, terms)
+    warnings.warn(
+        "numba is not installed: words are counted in plain Python, with the same result, "
+        "up to a hundred times slower; pip install 'evenrank[scan]'",
+        EvenrankWarning,
+        stacklevel=3,
+    )
+    return SimpleCounter(phrases, terms)
+
+
+class SimpleCounter:
+    fast = False
+
+    def __init__(self, phrases: Phrases, terms: bool = False) -> None:
+        self._phrases = phrases
+        self._terms = terms
+
+    def __call__(self, texts: Texts) -> Counts:
+        lengths = np.zeros(len(texts.starts), np.int32)
+        groups = np.zeros((len(texts.starts), len(self._phrases.lexicon.groups)), np.int32)
+        found: list[list[tuple[int, int]]] = []
+        data = texts.data.data
+        for row, (start, end) in enumerate(zip(texts.starts.tolist(), texts.ends.tolist(), strict=True)):
+            try:
+                text = str(data[start:end], "utf-8")
+            except UnicodeDecodeError as error:
+                raise UnsoundText(row) from error
+            lengths[row], groups[row], terms = count(text, self._phrases)
+            found.append(sorted(terms.items()))
+        if not self._terms:
+            return Counts(lengths, groups, None)
+        pairs = np.array([pair for row in found for pair in row], np.int32).reshape(-1, 2)
+        offsets = np.concatenate([[0], np.cumsum([len(row) for row in found])]).astype(np.int64)
+        return Counts(lengths, groups, TermCounts(offsets, pairs[:, 0].copy(), pairs[:, 1].copy()))
+
+
+class KernelCounter:
+    fast = True
+
+    def __init__(self, phrases: Phrases, terms: bool = False) -> None:
+        from evenrank.evidence.scan.tables import Tables
+
+        self._phrases = phrases
+        self._terms = terms
+        self._tables = Tables.of(phrases)
+
+    def __call__(self, texts: Texts) -> Counts:
+        rows = len(texts.starts)
+        lengths = np.zeros(rows, np.int32)
+        groups = np.zeros((rows, len(self._phrases.lexicon.groups)), np.int32)
+        size = len(texts.data)
+        # documents too near to the end of the memory are copied to where there is room behind them
+        safe = int(np.searchsorted(texts.ends, size - PADDING, side="right"))
+        found = [self._run(texts.rows(0, safe), lengths[:safe], groups[:safe], 0)]
+        if safe < rows:
+            begin = int(texts.starts[safe])
+            tail = np.concatenate([texts.data[begin:], np.zeros(PADDING, np.uint8)])
+            rest = Texts(tail, texts.starts[safe:] - begin, texts.ends[safe:] - begin)
+            found.append(self._run(rest, lengths[safe:], groups[safe:], safe))
+        return Counts(lengths, groups, self._grouped(found, rows) if self._terms else None)
+
+    def _run(self, texts: Texts, lengths: Int32s, groups: Int32s, first: int) -> tuple[Int32s, Int64s]:
+        from evenrank.evidence.scan.kernel import count_words
+
+        tables = self._tables
+        room = int((texts.ends - texts.starts + 1).sum()) // 2 + 1 if self._terms else 0
+        found, found_ends = np.empty(room, np.int32), np.zeros(len(lengths), np.int64)
+        unsound = count_words(
+            texts.data,
+            texts.starts,
+            texts.ends,
+            self._phrases.tokenizer == "whitespace",
+            tables.characters,
+            tables.marks,
+            tables.heads,
+            tables.entries,
+            tables.spellings,
+            tables.begins,
+            tables.phrases,
+            tables.shift,
+            tables.longest_word,
+            tables.longest_phrase,
+            lengths,
+            groups,
+            found,
+            found_ends,
+        )
+        if unsound >= 0:
+            raise UnsoundText(first + int(unsound))
+        return found, found_ends
+
+    def _grouped(self, found: list[tuple[Int32s, Int64s]], rows: int) -> TermCounts:
+        """Terms in the order of the text as sorted terms with their numbers."""
+        width = len(self._phrases.lexicon)
+        keys = []
+        first = 0
+        for terms, ends in found:
+            sizes = np.diff(ends, prepend=0)
+            documents = np.repeat(np.arange(first, first + len(ends)), sizes)
+            keys.append(documents * width + terms[: len(documents)])
+            first += len(ends)
+        distinct, counts = np.unique(np.concatenate(keys), return_counts=True)
+        offsets = np.searchsorted(distinct, np.arange(rows + 1) * width).astype(np.int64)
+        return TermCounts(offsets, (distinct % width).astype(np.int32), counts.astype(np.int32))

@@ -1,0 +1,297 @@
+"""From documents to word counts: the pieces of a collection, counted by all cores, in order again."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+import unicodedata
+import warnings
+from collections import deque
+from collections.abc import Callable, Container, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+from evenrank.data.lexicon import Lexicon
+from evenrank.data.strings import UInt64s, hash_strings
+from evenrank.data.words import WordCounts
+from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError
+from evenrank.evidence.scan.blocks import BLOCK
+from evenrank.evidence.scan.counter import Counter, UnsoundText, make_counter
+from evenrank.evidence.scan.documents import Collection, Fetch
+from evenrank.evidence.scan.duplicates import Uniqueness
+from evenrank.evidence.scan.parts import Parts
+from evenrank.evidence.scan.sources import open_collection
+from evenrank.io.counts import CountsWriter, counts_batch, counts_of_table, counts_schema, read_counts
+
+Progress = Callable[[int, int | None, str], None]
+"""Called with how much is done, of how much (None: unknown), and of what: bytes or documents."""
+
+
+@dataclass
+class Summary:
+    """What a scan did. ``found`` pieces were there from an earlier run and were not counted again."""
+
+    documents: int = 0
+    tokens: int = 0
+    groups: dict[str, int] = field(default_factory=dict)
+    pieces: int = 0
+    found: int = 0
+    bytes_read: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class _Piece:
+    index: int
+    batch: pa.RecordBatch
+    hashes: UInt64s  # of the ids
+    bytes_read: int
+
+
+def scan(
+    source: object,
+    lexicon: Lexicon,
+    output: str | os.PathLike[str] | None = None,
+    *,
+    tokenizer: str = "word",
+    terms: bool = False,
+    threads: int | None = None,
+    resume: bool = True,
+    progress: Progress | None = None,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> WordCounts:
+    """Count the words of a lexicon in every document of a collection.
+
+    ``source`` is what ``read_documents`` takes: a TSV, JSONL, Parquet or CSV file, ``-``, a table, pairs
+    of id and text. ``terms`` keeps the count of every term. With an ``output`` the counts go to a Parquet
+    file in constant memory; a scan that was interrupted goes on where it stopped, and its file is the
+    same, byte for byte. ``threads`` is one a core unless said otherwise.
+
+    >>> kin = Lexicon.build("kin", {"f": ["mother"], "m": ["father"]})
+    >>> counts = scan([("d1", "My mother's mother"), ("d2", "nobody")], kin)
+    >>> counts.counts.tolist(), counts.lengths.tolist()
+    ([[2, 0], [0, 0]], [4, 1])
+    """
+    if output is not None:
+        scan_file(
+            source, lexicon, output, tokenizer=tokenizer, terms=terms, threads=threads, resume=resume,
+            progress=progress, format=format, columns=columns,
+        )  # fmt: skip
+        return read_counts(output)
+    counter = _counter(lexicon, tokenizer, terms)
+    schema = counts_schema(lexicon, tokenizer, terms=terms)
+    with closing(open_collection(source, format=format, columns=columns, fast=counter.fast)) as collection:
+        work = _Work(collection, counter, schema, None)
+        batches = [piece.batch for piece in work.run(_threads(threads), progress)]
+        name = collection.name
+    if not any(map(len, batches)):
+        raise DataError(f"{name}: no documents")
+    work.ids.check(lambda: (batch.column(0) for batch in batches), name)
+    return counts_of_table(pa.Table.from_batches(batches), lexicon, tokenizer, name)
+
+
+def scan_file(
+    source: object,
+    lexicon: Lexicon,
+    output: str | os.PathLike[str],
+    *,
+    tokenizer: str = "word",
+    terms: bool = False,
+    threads: int | None = None,
+    resume: bool = True,
+    progress: Progress | None = None,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    block_bytes: int = BLOCK,
+) -> Summary:
+    """``scan`` into a file, without reading it back: constant memory whatever the size."""
+    begin = time.monotonic()
+    counter = _counter(lexicon, tokenizer, terms)
+    target = _target(output)
+    workers = _threads(threads)
+    opened = open_collection(
+        source, format=format, columns=columns, fast=counter.fast, block_bytes=block_bytes
+    )
+    with closing(opened) as collection:
+        fingerprint = collection.fingerprint
+        about = {"name": collection.name, "fingerprint": fingerprint}
+        schema = counts_schema(lexicon, tokenizer, terms=terms, source=about)
+        settings = {
+            "lexicon": lexicon.fingerprint,
+            "tokenizer": tokenizer,
+            "terms": terms,
+            "source": fingerprint,
+            "source name": collection.name,
+            "pieces": collection.kind,
+            "unicode": unicodedata.unidata_version,
+            "file": schema.metadata[b"evenrank.counts"].decode(),
+        }
+        parts = Parts(target, settings, resume=resume and fingerprint is not None)
+        try:
+            if parts.changed:
+                warnings.warn(
+                    f"{output}: starting anew, because the earlier scan that was interrupted had another "
+                    f"{parts.changed[0]}",
+                    EvenrankWarning,
+                    stacklevel=2,
+                )
+            summary = _write(collection, counter, schema, parts, target, workers, progress, lexicon)
+            parts.remove()
+        finally:
+            parts.close()
+    summary.seconds = time.monotonic() - begin
+    logging.getLogger(__name__).info(
+        "%s: %d pieces, %d found finished, %d bytes read",
+        output, summary.pieces, summary.found, summary.bytes_read,
+    )  # fmt: skip
+    return summary
+
+
+def _write(
+    collection: Collection,
+    counter: Counter,
+    schema: pa.Schema,
+    parts: Parts,
+    target: Path,
+    threads: int,
+    progress: Progress | None,
+    lexicon: Lexicon,
+) -> Summary:
+    """Count what is missing, join everything in a file beside the parts, and move it to its place."""
+    growing = parts.growing()
+    summary = Summary(groups=dict.fromkeys(lexicon.groups, 0))
+    try:
+        with growing.open("wb") as file:
+            writer = CountsWriter(file, schema)
+            work = _Work(collection, counter, schema, parts)
+            try:
+                for piece in work.run(threads, progress):
+                    writer.write(piece.batch)
+                    _add(summary, piece, finished=piece.index in parts.finished)
+                writer.close()
+            except BaseException:
+                writer.abandon()
+                raise
+            file.flush()
+            os.fsync(file.fileno())
+        if not summary.documents:
+            raise DataError(f"{collection.name}: no documents")
+        work.ids.check(lambda: _ids(growing), collection.name)
+        if target.exists():
+            growing.chmod(target.stat().st_mode & 0o7777)
+        growing.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            growing.unlink()
+        raise
+    return summary
+
+
+def _add(summary: Summary, piece: _Piece, *, finished: bool) -> None:
+    summary.pieces += 1
+    summary.found += finished
+    summary.bytes_read += piece.bytes_read
+    summary.documents += len(piece.batch)
+    summary.tokens += _total(piece.batch, 1)
+    for column, group in enumerate(summary.groups, 2):
+        summary.groups[group] += _total(piece.batch, column)
+
+
+def _total(batch: pa.RecordBatch, column: int) -> int:
+    return int(batch.column(column).to_numpy().sum(dtype=np.int64))
+
+
+def _ids(path: Path) -> Iterator[pa.LargeStringArray]:
+    with pa.parquet.ParquetFile(path) as file:
+        for batch in file.iter_batches(1 << 17, columns=["id"]):
+            yield batch.column(0).cast(pa.large_string())
+
+
+class _Work:
+    """The pieces of a collection through a pool of threads, out again in their order."""
+
+    def __init__(
+        self, collection: Collection, counter: Counter, schema: pa.Schema, parts: Parts | None
+    ) -> None:
+        self._collection = collection
+        self._counter = counter
+        self._schema = schema
+        self._parts = parts
+        self.ids = Uniqueness(fast=counter.fast)
+
+    def run(self, threads: int, progress: Progress | None) -> Iterator[_Piece]:
+        finished: Container[int] = frozenset() if self._parts is None else self._parts.finished
+        waiting: deque[tuple[int, Future[_Piece] | None]] = deque()
+        pool = ThreadPoolExecutor(threads, thread_name_prefix="scan")
+        done = 0
+        try:
+            for index, fetch in enumerate(self._collection.pieces(finished)):
+                waiting.append((index, None if fetch is None else pool.submit(self._count, index, fetch)))
+                # a few pieces ahead keep every thread busy, and no more than that stay in memory
+                while len(waiting) > threads + 2:
+                    yield (piece := self._next(waiting))
+                    done = self._account(piece, done, progress)
+            while waiting:
+                yield (piece := self._next(waiting))
+                done = self._account(piece, done, progress)
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def _next(self, waiting: deque[tuple[int, Future[_Piece] | None]]) -> _Piece:
+        index, future = waiting.popleft()
+        if future is not None:
+            return future.result()
+        if self._parts is None:
+            raise ParameterError("a piece is finished, but there is no folder that it is in")
+        batch = self._parts.load(index)
+        return _Piece(index, batch, hash_strings(batch.column(0)), 0)
+
+    def _count(self, index: int, fetch: Fetch) -> _Piece:
+        documents = fetch()
+        try:
+            counts = self._counter(documents.texts)
+        except UnsoundText as unsound:
+            raise documents.unsound(unsound.row) from unsound
+        batch = counts_batch(self._schema, documents.ids, counts.lengths, counts.groups, counts.terms)
+        if self._parts is not None:
+            self._parts.save(index, batch)
+        return _Piece(index, batch, hash_strings(documents.ids), documents.bytes_read)
+
+    def _account(self, piece: _Piece, done: int, progress: Progress | None) -> int:
+        self.ids.add(piece.hashes)
+        done += self._collection.done(piece.index, len(piece.batch))
+        if progress is not None:
+            progress(done, self._collection.total, self._collection.unit)
+        return done
+
+
+def _counter(lexicon: object, tokenizer: str, terms: bool) -> Counter:
+    if not isinstance(lexicon, Lexicon):
+        raise InputTypeError(f"lexicon must be a Lexicon, got {type(lexicon).__name__}")
+    return make_counter(lexicon, tokenizer, terms=terms)
+
+
+def _threads(threads: int | None) -> int:
+    if threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise ParameterError(f"threads must be an integer >= 1, got {threads!r}")
+    return threads
+
+
+def _target(output: str | os.PathLike[str]) -> Path:
+    if not isinstance(output, (str, os.PathLike)):
+        raise InputTypeError(f"output is a str or a Path, got {type(output).__name__}")
+    target = Path(output)
+    if target.is_dir():
+        raise DataError(f"{output}: is a directory, give a file name")
+    # a link stays a link: what it points to is replaced
+    return Path(os.path.realpath(target)) if target.is_symlink() else target

@@ -1,0 +1,222 @@
+"""Why does this list have this score? What each rank holds and adds, and what the best order would be."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenrank.data.gathered import Documents, Evidence
+from evenrank.data.run import Run
+from evenrank.data.words import WordCounts
+from evenrank.errors import DataError, InputTypeError, MissingEvidenceError, ParameterError
+from evenrank.evaluation import evaluate
+from evenrank.evaluation.engine import check_missing
+from evenrank.evaluation.inputs import (
+    as_background,
+    as_intents,
+    as_judgements,
+    check_needs,
+    named_runs,
+    sources_by_name,
+    with_options,
+)
+from evenrank.evidence.align import Sources, align, split_needs
+from evenrank.explanation.best import TOLERANCE, best_order, goal_of
+from evenrank.explanation.documents import known_documents
+from evenrank.explanation.explanation import BestOrder, Explanation, RankedDocument
+from evenrank.explanation.ideal import ideal_list
+from evenrank.explanation.trial import Trial, contributions, counting_rows, values_without
+from evenrank.measures import Measure, parse_measure
+from evenrank.measures.neutrality import NeutralityMeasure
+from evenrank.scores import INFINITE, OK
+
+if TYPE_CHECKING:
+    from evenrank.measures.registry import MeasureLike
+
+__all__ = ["BestOrder", "Explanation", "RankedDocument", "explain"]
+
+SHOWN = 100  # ranks, where the measure has no cut-off and nobody says how many
+COLUMNS = 6  # more of them are a table of their own, not a reason
+
+
+def explain(
+    run: Any,
+    measure: MeasureLike,
+    query: str,
+    *,
+    qrels: Any = None,
+    intents: Any = None,
+    words: WordCounts | None = None,
+    evidence: Iterable[Evidence] = (),
+    background: Run | WordCounts | Documents | Sequence[str] | None = None,
+    missing: str | None = None,
+    depth: int | None = None,
+) -> Explanation:
+    """Why the list of one query has its score under a measure of one list.
+
+    The inputs are those of ``evaluate``; evidence that the measure does not need is shown beside the rest.
+    ``depth`` is how many ranks are shown: those that count, at most 100, unless it says otherwise.
+
+    >>> run = Run.build(["q", "q"], ["a", "b"], [2.0, 1.0])
+    >>> found = explain(run, "nDCG@10", "q", qrels={"q": {"b": 1}})
+    >>> round(found.value, 4), found.best.value, found.best.documents
+    (0.6309, 1.0, ('b', 'a'))
+    """
+    whole = _one_run(run)
+    (wanted,) = with_options([parse_measure(measure)], None, missing)
+    _check_one_list(wanted)
+    if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or depth < 1):
+        raise ParameterError(f"depth must be an integer >= 1, got {depth!r}")
+    judgements, by_intent = as_judgements(qrels), as_intents(intents)
+    if isinstance(evidence, Evidence) or not isinstance(evidence, Iterable):
+        raise InputTypeError(f"evidence is a list of sources, as [table]; got {type(evidence).__name__}")
+    others = [*evidence]
+    named = sources_by_name(judgements, by_intent, others if words is None else [words, *others])
+    _check_query(whole, wanted, query, Sources(named))
+    own = whole.select([query])
+    documents, said = as_background(background, {whole.name: own}, [wanted])
+    sources = Sources(named, documents)
+    check_needs(wanted, sources)
+    scores = evaluate(
+        own,
+        wanted,
+        qrels=judgements,
+        intents=by_intent,
+        words=words,
+        evidence=others,
+        background=documents,
+        queries=[query],
+    )
+    block = scores.blocks[0]
+    statuses = [block.reasons[code] for code in block.status[0].tolist()]
+    compared = said is not None and "background" in split_needs(wanted.needs)
+    notes = [*([str(said)] if compared else []), *scores.notes[own.name]]
+
+    trial = Trial(wanted, align(own, [query], _needs(wanted, sources), sources))
+    counting = counting_rows(wanted, trial.evidence)
+    shown = _shown(counting, own.depth, depth)
+    adds = contributions(wanted, trial.evidence)
+    changes = None
+    if adds is None:
+        changes, why = _changes(trial, block.values[0], counting, shown, own)
+        notes.append(why)
+    best = None
+    if goal_of(wanted.direction) is None:
+        notes.append(f"no order is best: {wanted.direction.value}")
+    elif statuses == [OK]:
+        best = best_order(trial, counting)
+    ids = own.documents(query)
+    if any(part.family == "words" for part in wanted.parts()) and words is not None and words.terms is None:
+        notes.append("the words found are shown where counts were made by term (--terms, terms=True)")
+    places = {} if best is None else {row: place for place, row in enumerate(best.rows.tolist(), 1)}
+    known = known_documents(wanted, trial.evidence, sources, query, shown.tolist())
+    takes_part = set(counting.tolist())
+    return Explanation(
+        run=own.name,
+        query=query,
+        measure=wanted,
+        values=dict(zip(block.columns, block.values[0].tolist(), strict=True)),
+        statuses=dict(zip(block.columns, statuses, strict=True)),
+        documents=tuple(
+            RankedDocument(
+                rank=row + 1,
+                document=ids[row],
+                counts_in=row in takes_part,
+                known=what,
+                adds=None if adds is None else float(adds[row]),
+                change_without=None if changes is None else changes.get(row),
+                best_rank=places.get(row),
+            )
+            for row, what in zip(shown.tolist(), known, strict=True)
+        ),
+        counting=len(counting),
+        best=None
+        if best is None
+        else BestOrder(tuple(ids[row] for row in best.rows.tolist()), best.value, best.exact, best.how),
+        ideal=ideal_list(trial, sources, query) if set(statuses) <= {OK, INFINITE} else None,
+        notes=tuple(notes),
+    )
+
+
+def _one_run(run: Any) -> Run:
+    runs = named_runs(run)
+    if len(runs) != 1:
+        raise ParameterError(f"explain takes one run, got {len(runs)}: {', '.join(runs)}")
+    (only,) = runs.values()
+    if not isinstance(only, Run):
+        raise InputTypeError("explain takes one ranking a query, got a RunSet: pass one of its runs")
+    return only
+
+
+def _check_one_list(measure: Measure) -> None:
+    blocks = split_needs(measure.needs)
+    if "against" in blocks or "rankings" in blocks:
+        raise ParameterError(f"{measure!r} is not a measure of one list: explain has nothing to say of it")
+
+
+def _check_query(run: Run, measure: Measure, query: str, sources: Sources) -> None:
+    if not isinstance(query, str):
+        raise InputTypeError(f"query is a query id, a string; got {type(query).__name__}")
+    judged = {kind: sources.judged_queries(kind) for kind in sorted(measure.judged_by)}
+    if query not in run:
+        if any(query in ids for ids in judged.values()):
+            raise DataError(
+                f"query {query!r} is judged but not in run {run.name!r}: it counts as an empty list, "
+                "in which there is nothing to explain"
+            )
+        close = difflib.get_close_matches(query, run.query_ids, 3, 0.6)
+        hint = f"did you mean {', '.join(map(repr, close))}?" if close else f"it has {_few(run.query_ids)}"
+        raise DataError(f"query {query!r} is not in run {run.name!r}; {hint}")
+    for kind, ids in judged.items():
+        if kind in sources.evidence and query not in ids:
+            raise DataError(
+                f"query {query!r} has no judgements{' by intent' if kind == 'intents' else ''}, and "
+                f"{measure!r} needs them; judged are {_few(ids)}"
+            )
+
+
+def _few(ids: Sequence[str]) -> str:
+    return ", ".join(map(repr, ids[:3])) + (", ..." if len(ids) > 3 else "")
+
+
+def _needs(measure: Measure, sources: Sources) -> set[str]:
+    """What the measure needs, everything else that is known of the ranked documents, and a background
+    that was given, though FaiRR does not compare with it."""
+    needs = {*measure.needs, *(f"ranked.{name}" for name in sources.evidence)}
+    if sources.background is not None and isinstance(measure, NeutralityMeasure):
+        needs.add("background.words")
+    return needs
+
+
+def _shown(counting: Any, length: int, depth: int | None) -> Any:
+    """The rows to show: down to the last document that counts, those left out among them included."""
+    last = int(counting[-1]) + 1 if len(counting) else length
+    return np.arange(min(last, length, SHOWN) if depth is None else min(depth, length))
+
+
+def _changes(
+    trial: Trial, values: Any, counting: Any, shown: Any, run: Run
+) -> tuple[dict[int, dict[str, float]] | None, str]:
+    """How the value changes without each of the documents shown, and what to say of it."""
+    measure = trial.measure
+    no_parts = f"{measure!r} is not a sum over ranks"
+    columns = measure.evaluate(trial.evidence).columns
+    if len(columns) > COLUMNS:
+        return None, f"{no_parts}, and has {len(columns):,} columns: no change by document is shown"
+    try:  # the document that moves up into the list must be known, too
+        for part in measure.parts():
+            below = None if part.depth is None else part.depth + 1
+            check_missing(part, trial.evidence.cut(below), run.query_ids, run)
+    except MissingEvidenceError as error:
+        return None, f"{no_parts}, and what it would be without a document is not known: {error}"
+    rows = np.intersect1d(shown, counting)
+    differences = values_without(trial, rows) - values  # (B, C)
+    differences[np.abs(differences) < TOLERANCE] = 0.0
+    found = {
+        row: dict(zip(columns, change, strict=True))
+        for row, change in zip(rows.tolist(), differences.tolist(), strict=True)
+    }
+    return found, f"without it: the change of the value when the list closes up without it; {no_parts}"

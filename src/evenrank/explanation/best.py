@@ -1,0 +1,119 @@
+"""The best order of given documents: exact where sorting them gives it, else searched."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenrank.data.gathered import Gathered
+from evenrank.data.strings import Int64s
+from evenrank.explanation.trial import Trial
+from evenrank.measures import RBP, D_nDCG, Delegated, Direction, FaiRR, Measure, NFaiRR, P, R, nDCG
+from evenrank.measures.base import Floats
+
+# sums of a document's own value times a weight that does not rise with the rank: sorting is best
+SORTABLE: tuple[type[Measure], ...] = (FaiRR, NFaiRR, nDCG, RBP, P, R, D_nDCG)
+
+TRIED_WHOLE = 8  # so many documents have few enough orders to try them all
+NUMBERS = 20_000_000  # ranks looked at in one search
+NUMBERS_ELSEWHERE = 200_000  # the same where another tool computes, which is slower
+TOLERANCE = 1e-12  # sums of the same numbers differ in the last bit
+
+
+@dataclass(frozen=True)
+class Order:
+    """Rows in their best order, the value of that list, and how it was found."""
+
+    rows: Int64s
+    value: float
+    exact: bool
+    how: str
+
+
+def goal_of(direction: Direction) -> Callable[[Floats], Floats] | None:
+    """What to make large, None where no value is better than another."""
+    if direction is Direction.HIGHER:
+        return lambda values: values
+    if direction is Direction.LOWER:
+        return lambda values: -values
+    return (lambda values: -np.abs(values)) if direction is Direction.SIGNED else None
+
+
+def sorts(measure: Measure) -> bool:
+    """Whether a document's own value, and nothing else, says where it belongs."""
+    return type(measure) in SORTABLE
+
+
+def best_order(trial: Trial, rows: Int64s) -> Order | None:
+    """The best order of these documents of the list. None where no value is better than another."""
+    goal = goal_of(trial.measure.direction)
+    if goal is None or not len(rows):
+        return None
+    below = np.array([], dtype=np.int64)
+    numbers = NUMBERS
+    if isinstance(trial.measure, Delegated):  # what lies below the cut-off may matter to it
+        below = np.setdiff1d(np.arange(trial.evidence.ranked.depth), rows)
+        numbers = NUMBERS_ELSEWHERE
+    search = _Search(trial, goal, below, numbers)
+    if sorts(trial.measure):
+        return search.found(by_own_value(trial, rows), True, "documents sorted by their own value")
+    if len(rows) <= TRIED_WHOLE and math.factorial(len(rows)) * (len(rows) + len(below)) <= numbers:
+        return search.all_orders(rows)
+    return search.swaps(rows)
+
+
+def by_own_value(trial: Trial, rows: Int64s, gathered: Mapping[str, Gathered] | None = None) -> Int64s:
+    """Best first, by the value of the list that holds this one document; equal ones keep their order."""
+    own = trial.values(rows[:, None], gathered)[:, 0]  # (N,)
+    return rows[np.argsort(-np.nan_to_num(own, nan=-np.inf), kind="stable")]
+
+
+class _Search:
+    def __init__(self, trial: Trial, goal: Callable[[Floats], Floats], below: Int64s, numbers: int) -> None:
+        self._trial = trial
+        self._goal = goal
+        self._below = below
+        self._left = numbers
+
+    def _goals(self, lists: Int64s) -> Floats:
+        self._left -= lists.size + len(lists) * len(self._below)
+        return np.nan_to_num(self._goal(self._values(lists)), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+
+    def _values(self, lists: Int64s) -> Floats:
+        """(B,): of the lists, each with what stays below it."""
+        below = np.broadcast_to(self._below, (len(lists), len(self._below)))
+        return self._trial.values(np.concatenate([lists, below], axis=1))[:, 0]
+
+    def found(self, rows: Int64s, exact: bool, how: str) -> Order:
+        return Order(rows, float(self._values(rows[None, :])[0]), exact, how)
+
+    def all_orders(self, rows: Int64s) -> Order:
+        orders = np.array(list(itertools.permutations(rows.tolist())), dtype=np.int64)
+        goals = self._goals(orders)
+        # the first of equals is the one nearest to the order now
+        pick = int(np.argmax(goals >= goals.max() - TOLERANCE))
+        return self.found(orders[pick], True, f"all {len(orders):,} orders tried")
+
+    def swaps(self, rows: Int64s) -> Order:
+        """Rank by rank take the best swap with a lower rank, and again until no swap is better."""
+        order = np.array(rows)
+        best = float(self._goals(order[None, :])[0])
+        while True:
+            before = best
+            for place in range(len(order) - 1):
+                others = np.arange(place + 1, len(order))
+                lists = np.tile(order, (len(others), 1))
+                lists[:, place] = order[others]
+                lists[np.arange(len(others)), others] = order[place]
+                goals = self._goals(lists)
+                pick = int(np.argmax(goals))
+                if goals[pick] > best + TOLERANCE:
+                    order, best = lists[pick], float(goals[pick])
+                if self._left <= 0:
+                    return self.found(order, False, "a search that was stopped: there may be better ones")
+            if best <= before + TOLERANCE:
+                return self.found(order, False, "a search: no swap of two documents is better")

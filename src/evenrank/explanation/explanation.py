@@ -1,0 +1,117 @@
+"""Why a list has its score, as a value that prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from evenrank.explanation.documents import Known
+from evenrank.explanation.ideal import Ideal
+from evenrank.measures import Measure
+
+
+@dataclass(frozen=True)
+class RankedDocument:
+    """One rank of the list.
+
+    ``adds`` is what it adds to the value, where the measure says so; else ``change_without`` is how much
+    each column of the value changes when the document is left out and the list closes up. ``best_rank`` is
+    where it stands in the best order of the documents that count.
+    """
+
+    rank: int
+    document: str
+    counts_in: bool  # False for a document that the measure leaves out
+    known: Known
+    adds: float | None = None
+    change_without: Mapping[str, float] | None = None
+    best_rank: int | None = None
+
+
+@dataclass(frozen=True)
+class BestOrder:
+    """The best order of the documents that count, its value, and whether it is known to be the best."""
+
+    documents: tuple[str, ...]
+    value: float
+    exact: bool
+    how: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """Why one list has its score: what each rank holds and adds, and what the best order would be.
+
+    ``values`` and ``statuses`` are by column; a measure with one value has the column ``""``. ``documents``
+    are the ranks that are shown, ``counting`` says how many count in all.
+    """
+
+    run: str
+    query: str
+    measure: Measure
+    values: Mapping[str, float]
+    statuses: Mapping[str, str]
+    documents: tuple[RankedDocument, ...]
+    counting: int
+    best: BestOrder | None = None
+    ideal: Ideal | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def value(self) -> float:
+        """The value; of a measure with several columns, the first."""
+        return next(iter(self.values.values()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON: what is undefined is None, what is infinite is a word."""
+        return {
+            "run": self.run,
+            "query": self.query,
+            "measure": repr(self.measure),
+            "direction": self.measure.direction.value,
+            "values": _plain(self.values),
+            "statuses": dict(self.statuses),
+            "counting": self.counting,
+            "documents": [_document(document) for document in self.documents],
+            "best": None if self.best is None else _plain(asdict(self.best)),
+            "ideal": None if self.ideal is None else _plain(asdict(self.ideal)),
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        from evenrank.explanation.render import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from evenrank.explanation.render import as_html
+
+        return as_html(self)
+
+
+def _document(document: RankedDocument) -> dict[str, Any]:
+    known = asdict(document.known)
+    if document.known.terms is not None:
+        known["terms"] = [term._asdict() for term in document.known.terms]
+    return _plain(  # type: ignore[no-any-return]
+        {
+            "rank": document.rank,
+            "document": document.document,
+            "counts_in": document.counts_in,
+            **known,
+            "adds": document.adds,
+            "change_without": document.change_without,
+            "best_rank": document.best_rank,
+        }
+    )
+
+
+def _plain(value: Any) -> Any:
+    from evenrank.scores.rows import json_number
+
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner) for inner in value]
+    return json_number(value) if isinstance(value, float) else value

@@ -1,0 +1,195 @@
+"""An explanation as text for a terminal and as HTML for a notebook. Names from outside are neutralised."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from evenrank.explanation.explanation import BestOrder, Explanation, RankedDocument
+from evenrank.scores import INFINITE, OK
+from evenrank.scores.render import display_width, escape_html, label, printable
+
+WIDTH = 110
+TERMS_SHOWN = 8
+NOTHING = "-"
+
+
+class _Column(NamedTuple):
+    """A heading, what stands beneath it, and whether that is a number."""
+
+    head: str
+    cell: Callable[[RankedDocument], str]
+    right: bool = True
+
+
+def number(value: float | None, *, signed: bool = False) -> str:
+    """Four decimals; a change has its sign."""
+    if value is None or math.isnan(value):
+        return NOTHING if value is None else "undefined"
+    if math.isinf(value):
+        return "infinite" if value > 0 else "-infinite"
+    text = f"{value:+.4f}" if signed else f"{value:.4f}"
+    if value and float(text) == 0:
+        text = f"{value:+.1e}" if signed else f"{value:.1e}"  # four decimals would call it 0
+    return text if float(text) or not signed else "0.0000"
+
+
+def _whole(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:g}"
+
+
+def _columns(explanation: Explanation) -> list[_Column]:
+    """The columns that have anything to show."""
+    known = [document.known for document in explanation.documents]
+    columns = [_Column("rank", lambda d: str(d.rank)), _Column("document", lambda d: d.document, False)]
+    if any(k.grade is not None for k in known):
+        columns.append(_Column("grade", lambda d: _whole(d.known.grade)))
+    if any(k.intents for k in known):
+        columns.append(_Column("intents", lambda d: _pairs(d.known.intents), False))
+    for group in next((list(k.counts) for k in known if k.counts is not None), []):
+        columns.append(_Column(group, lambda d, g=group: _whole((d.known.counts or {}).get(g))))  # type: ignore[misc]
+    if any(k.tokens is not None for k in known):
+        columns.append(_Column("tokens", lambda d: _whole(d.known.tokens)))
+    for name in dict.fromkeys(name for k in known for name in k.other):
+        columns.append(_Column(name, lambda d, n=name: _other(d.known.other.get(n))))  # type: ignore[misc]
+    if any(k.neutrality is not None for k in known):
+        columns.append(_Column("neutrality", lambda d: number(d.known.neutrality)))
+    if any(d.adds is not None for d in explanation.documents):
+        columns.append(_Column("adds", lambda d: number(d.adds) if d.counts_in else "left out"))
+    for name in next((list(d.change_without) for d in explanation.documents if d.change_without), []):
+        head = label("without it", name)
+        columns.append(_Column(head, lambda d, n=name: _change(d, n)))  # type: ignore[misc]
+    if any(d.best_rank is not None for d in explanation.documents):
+        columns.append(_Column("best", lambda d: _whole(d.best_rank)))
+    if any(k.terms for k in known):
+        columns.append(_Column("words", _words, False))
+    return columns
+
+
+def _pairs(grades: dict[str, float] | None) -> str:
+    return ", ".join(f"{name}: {grade:g}" for name, grade in (grades or {}).items()) or NOTHING
+
+
+def _other(value: object) -> str:
+    return NOTHING if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _change(document: RankedDocument, column: str) -> str:
+    if document.change_without is None:
+        return NOTHING if document.counts_in else "left out"
+    return number(document.change_without[column], signed=True)
+
+
+def _words(document: RankedDocument) -> str:
+    """``female: she 2, her 1; male: he 1``, the first few of each document."""
+    terms = document.known.terms or ()
+    by_group: dict[str, list[str]] = {}
+    for term in terms[:TERMS_SHOWN]:
+        by_group.setdefault(term.group, []).append(f"{term.term} {term.times}")
+    if len(terms) > TERMS_SHOWN:
+        by_group.setdefault("and", []).append(f"{len(terms) - TERMS_SHOWN} more")
+    return "; ".join(f"{group}: {', '.join(found)}" for group, found in by_group.items())
+
+
+def _headline(explanation: Explanation) -> str:
+    measure, direction = explanation.measure, explanation.measure.direction.value
+    values = []
+    for column, value in explanation.values.items():
+        status = explanation.statuses[column]
+        shown = number(value) if status in (OK, INFINITE) else f"undefined ({status})"
+        values.append(f"{column} {shown}" if column else shown)
+    if len(values) > TERMS_SHOWN:
+        largest = sorted(explanation.values.items(), key=lambda item: -item[1])[:TERMS_SHOWN]
+        values = [f"{column} {number(value)}" for column, value in largest]
+        values.append(f"and {len(explanation.values) - TERMS_SHOWN:,} smaller ones")
+    return (
+        f"{measure!r} of query {explanation.query!r} in run {explanation.run!r}: "
+        f"{', '.join(values)} ({direction})"
+    )
+
+
+def _remarks(explanation: Explanation) -> Iterator[str]:
+    documents, best, ideal = explanation.documents, explanation.best, explanation.ideal
+    shown = sum(document.counts_in for document in documents)
+    if explanation.counting > shown:
+        yield f"{explanation.counting - shown:,} more documents count and are not shown"
+    if any(document.adds is not None for document in documents):
+        total = sum(document.adds or 0.0 for document in documents)
+        yield f"adds: what each rank adds to the value; {number(total)} together"
+    if best is not None:
+        yield (
+            f"best order of these {explanation.counting:,} documents: {number(explanation.value)} -> "
+            f"{number(best.value)}, {_sure(explanation, best)}; best: a document's rank there"
+        )
+    if ideal is not None:
+        ranks = {document.document: document.rank for document in documents}
+        listed = ", ".join(
+            document + (f" (now {ranks[document]})" if document in ranks else "")
+            for document in ideal.documents[:20]
+        )
+        more = f", and {len(ideal.documents) - 20:,} more" if len(ideal.documents) > 20 else ""
+        among = f"{ideal.source} ({ideal.among:,} documents)"
+        yield f"best list from {among}: {number(ideal.value)}: {listed}{more}"
+    yield from explanation.notes
+
+
+def _sure(explanation: Explanation, best: BestOrder) -> str:
+    same = all(document.best_rank in (None, place) for place, document in _counting(explanation))
+    return ("which is the order now, " if same else "") + (
+        f"exact ({best.how})" if best.exact else f"not proven best ({best.how})"
+    )
+
+
+def _counting(explanation: Explanation) -> Iterator[tuple[int, RankedDocument]]:
+    return iter(enumerate((d for d in explanation.documents if d.counts_in), 1))
+
+
+def _cells(explanation: Explanation, columns: Sequence[_Column]) -> list[list[str]]:
+    return [[printable(column.cell(document)) for column in columns] for document in explanation.documents]
+
+
+def as_text(explanation: Explanation, width: int | None = None) -> str:
+    """A table of ranks between what was scored and what is to be known; the last column is cut to fit."""
+    width = width or WIDTH
+    columns = _columns(explanation)
+    rows = [[printable(column.head) for column in columns], *_cells(explanation, columns)]
+    sizes = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
+    if columns[-1].head == "words":
+        sizes[-1] = min(sizes[-1], max(20, width - sum(sizes[:-1]) - 2 * (len(sizes) - 1)))
+    lines = []
+    for row in rows:
+        cells = []
+        for cell, size, column in zip(row, sizes, columns, strict=True):
+            if display_width(cell) > size:
+                cell = textwrap.shorten(cell, size, placeholder=" ...") or cell[: size - 3] + "..."
+            space = " " * (size - display_width(cell))
+            cells.append(space + cell if column.right else cell + space)
+        lines.append("  ".join(cells).rstrip())
+    wrapped = [
+        textwrap.fill(printable(line), max(width, 40), subsequent_indent="  ", break_on_hyphens=False)
+        for line in (_headline(explanation), *_remarks(explanation))
+    ]
+    return "\n".join([wrapped[0], "", *lines, "", *wrapped[1:]])
+
+
+def as_html(explanation: Explanation) -> str:
+    columns = _columns(explanation)
+
+    def line(tag: str, cells: Sequence[str]) -> str:
+        joined = "".join(
+            f'<{tag} style="text-align: {"right" if column.right else "left"}">{escape_html(cell)}</{tag}>'
+            for cell, column in zip(cells, columns, strict=True)
+        )
+        return f"<tr>{joined}</tr>\n"
+
+    body = "".join(
+        line("td", [column.cell(document) for column in columns]) for document in explanation.documents
+    )
+    said = "".join(f"<li>{escape_html(remark)}</li>\n" for remark in _remarks(explanation))
+    head = line("th", [column.head for column in columns])
+    return (
+        f"<p>{escape_html(_headline(explanation))}</p>\n"
+        f"<table>\n<thead>\n{head}</thead>\n<tbody>\n{body}</tbody>\n</table>\n<ul>\n{said}</ul>\n"
+    )

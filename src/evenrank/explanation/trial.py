@@ -1,0 +1,100 @@
+"""What a measure would say of other lists: the documents of one query, in any order or selection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evenrank.data.gathered import Gathered
+from evenrank.data.strings import Int64s
+from evenrank.evidence.blocks import Ranked, RankedEvidence, dense_width
+from evenrank.measures import Delegated, Measure, WeightedSum
+from evenrank.measures.base import Floats
+
+NUMBERS_AT_ONCE = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A measure and the evidence of one query, its list not cut.
+
+    A list is written as rows: places in the run's list, or in a reference set where its evidence is given.
+    """
+
+    measure: Measure
+    evidence: RankedEvidence
+
+    def values(self, lists: Int64s, gathered: Mapping[str, Gathered] | None = None) -> Floats:
+        """(B, C): the value of each of the lists (B, K), -1 being no document; NaN where it is undefined."""
+        source = self.evidence.ranked.gathered if gathered is None else gathered
+        size = self._lists_at_once(lists.shape[1])
+        return np.concatenate(
+            [self._values(lists[begin : begin + size], source) for begin in range(0, len(lists), size)]
+        )
+
+    def _values(self, lists: Int64s, gathered: Mapping[str, Gathered]) -> Floats:
+        copies = self.evidence.select(np.zeros(len(lists), dtype=np.int64))
+        result = self.measure.evaluate(replace(copies, ranked=Ranked(lists, gathered)))
+        values = np.array(result.values, dtype=np.float64).reshape(len(lists), -1)  # (B, C)
+        for where in result.undefined.values():
+            values[np.broadcast_to(np.asarray(where).reshape(len(lists), -1), values.shape)] = np.nan
+        return values
+
+    def _lists_at_once(self, length: int) -> int:
+        references = self.evidence.reference.values()
+        longest = max([length, 1, *(int(r.counts.max(initial=0)) for r in references if not r.shared)])
+        names = sorted({need.partition(".")[2] for need in self.measure.needs})
+        return max(1, NUMBERS_AT_ONCE // (longest * dense_width(self.evidence, names)))
+
+
+def cutoff_of(measure: Measure) -> int | None:
+    """How many documents can count. A measure of ir_measures has its cut-off in its text."""
+    if isinstance(measure, Delegated):
+        cutoff: int | None = measure.measure.params.get("cutoff")
+        return cutoff
+    return measure.cutoff
+
+
+def counting(measure: Measure, evidence: RankedEvidence) -> RankedEvidence:
+    """The list as the measure reads it: what it leaves out is gone, what lies below its cut-off too."""
+    prepared = measure.prepared(evidence)
+    if getattr(measure, "judged_only", False):
+        prepared = prepared.compact(prepared.ranked.known("relevance"))
+    return prepared.cut(cutoff_of(measure))
+
+
+def counting_rows(measure: Measure, evidence: RankedEvidence) -> Int64s:
+    """The rows of the documents that count, in rank order. In a sum, those that count for any part."""
+    if isinstance(measure, WeightedSum):
+        parts = [counting_rows(part, evidence) for _, part in measure.terms]
+        return np.unique(np.concatenate(parts))
+    rows: Int64s = counting(measure, evidence).ranked.rows[0]
+    return rows[rows >= 0]
+
+
+def contributions(measure: Measure, evidence: RankedEvidence) -> Floats | None:
+    """(N,): what each document of the list adds to the value, where the measure says so."""
+    total = np.zeros(evidence.ranked.depth)
+    if isinstance(measure, WeightedSum):  # its parts may leave out different documents
+        for weight, part in measure.terms:
+            own = contributions(part, evidence)
+            if own is None:
+                return None
+            total += weight * own
+        return total
+    read = counting(measure, evidence)
+    by_rank = measure.explain(read)
+    if by_rank is None:
+        return None
+    rows = read.ranked.rows[0]
+    total[rows[rows >= 0]] = by_rank[0, : len(rows)][rows >= 0]
+    return total
+
+
+def values_without(trial: Trial, rows: Int64s) -> Floats:
+    """(B, C): the value of the list without each of these documents; those below it move up."""
+    whole = np.arange(trial.evidence.ranked.depth)
+    kept = np.array([np.delete(whole, row) for row in rows.tolist()], dtype=np.int64)
+    return trial.values(kept.reshape(len(rows), len(whole) - 1))

@@ -1,0 +1,219 @@
+"""Word counts as a Parquet file that knows how it was made.
+
+Columns: ``id``, ``length`` (tokens), one for each group, called like the group, and, if terms were
+counted, the lists ``terms`` (places in the lexicon) and ``term_counts``. The metadata under
+``evenrank.counts`` is JSON: lexicon, tokeniser, source and its fingerprint, version.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet
+
+from evenrank.data.gathered import Sparse
+from evenrank.data.lexicon import Lexicon
+from evenrank.data.strings import as_strings
+from evenrank.data.words import WordCounts
+from evenrank.errors import DataError, ParameterError
+from evenrank.io.source import as_source
+
+FORMAT = 1
+ROW_GROUP = 1 << 17
+
+_KEY = b"evenrank.counts"
+_ID, _LENGTH, _TERMS, _TERM_COUNTS = "id", "length", "terms", "term_counts"
+_LISTS = pa.list_(pa.int32())
+
+
+def counts_schema(
+    lexicon: Lexicon, tokenizer: str, *, terms: bool = False, source: Mapping[str, Any] | None = None
+) -> pa.Schema:
+    """The columns of a file of counts, and all that must be known to use it."""
+    from evenrank import __version__
+
+    own = {_ID, _LENGTH, *((_TERMS, _TERM_COUNTS) if terms else ())} & set(lexicon.groups)
+    if own:
+        raise ParameterError(
+            f"lexicon {lexicon.name!r}: a group cannot be called {sorted(own)[0]!r} in a file of counts, "
+            "which has a column of that name: rename the group"
+        )
+    about = {
+        "format": FORMAT,
+        "version": __version__,
+        "tokenizer": tokenizer,
+        "lexicon": {
+            "name": lexicon.name,
+            "fingerprint": lexicon.fingerprint,
+            "groups": lexicon.groups,
+            "targets": lexicon.targets,
+            "words": lexicon.to_dict(),
+            "partners": dict(lexicon.partners),
+        },
+        "source": dict(source or {}),
+    }
+    fields = [
+        (_ID, pa.large_string()),
+        (_LENGTH, pa.int32()),
+        *((group, pa.int32()) for group in lexicon.groups),
+    ]
+    if terms:
+        fields += [(_TERMS, _LISTS), (_TERM_COUNTS, _LISTS)]
+    return pa.schema(fields, metadata={_KEY: json.dumps(about, ensure_ascii=False)})
+
+
+def counts_batch(
+    schema: pa.Schema,
+    ids: pa.LargeStringArray,
+    lengths: npt.NDArray[np.int32],
+    groups: npt.NDArray[np.int32],
+    terms: tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]] | None = None,
+) -> pa.RecordBatch:
+    """Rows of the file. ``terms`` is (offsets, places in the lexicon, counts)."""
+    columns = [ids, _integers(lengths), *(_integers(groups[:, group]) for group in range(groups.shape[1]))]
+    if terms is not None:
+        offsets, places, counts = terms
+        edges = _integers(offsets.astype(np.int32))
+        columns += [
+            pa.ListArray.from_arrays(edges, _integers(places)),
+            pa.ListArray.from_arrays(edges, _integers(counts)),
+        ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+class CountsWriter:
+    """Batches in, row groups out. Where one row group ends depends on the rows alone, not on the batches'
+    speed, so that equal counts give equal bytes."""
+
+    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
+        self.rows = 0
+        self._held: list[pa.RecordBatch] = []
+        self._held_rows = 0
+        # dictionaries and statistics cost time and gain nothing: ids are distinct, and all rows are read
+        self._writer = pa.parquet.ParquetWriter(
+            file, schema, compression="lz4", use_dictionary=False, write_statistics=False
+        )
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._held.append(batch)
+        self._held_rows += len(batch)
+        self.rows += len(batch)
+        if self._held_rows >= ROW_GROUP:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._held_rows:
+            self._writer.write_table(pa.Table.from_batches(self._held), row_group_size=self._held_rows)
+        self._held, self._held_rows = [], 0
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+
+    def abandon(self) -> None:
+        """Give up, without an error on top of the one that is the reason."""
+        with suppress(Exception):
+            self._writer.close()
+        self._writer.is_open = False  # or Arrow tries again when the object is collected
+
+
+def read_counts(
+    path: str | os.PathLike[str], lexicon: Lexicon | None = None, tokenizer: str | None = None
+) -> WordCounts:
+    """Word counts from a file that ``scan`` wrote.
+
+    With a ``lexicon`` or a ``tokenizer``, a file that was counted with another one is refused.
+    """
+    source = as_source(path)
+    if source is None or source.path is None:
+        raise ParameterError(f"counts are read from a file, got {path!r}")
+    source.check()
+    name = source.name
+    try:
+        with pa.parquet.ParquetFile(source.path) as file:
+            schema = file.schema_arrow
+            about = _about(schema, name)
+            table = file.read()
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{name}: is not a sound Parquet file: {error}") from error
+    own = _lexicon(about, name)
+    if lexicon is not None and lexicon != own:
+        raise DataError(
+            f"{name}: was counted with another lexicon, {own!r} ({own.fingerprint[:8]}), "
+            f"not with {lexicon!r} ({lexicon.fingerprint[:8]}): scan again, or use that one"
+        )
+    if tokenizer is not None and tokenizer != about["tokenizer"]:
+        raise DataError(
+            f"{name}: was counted with the tokeniser {about['tokenizer']!r}, not {tokenizer!r}: scan again"
+        )
+    return counts_of_table(table, own, about["tokenizer"], about["source"].get("name"))
+
+
+def counts_of_table(table: pa.Table, lexicon: Lexicon, tokenizer: str, source: str | None) -> WordCounts:
+    groups = np.empty((len(table), len(lexicon.groups)), np.int64)
+    for code, group in enumerate(lexicon.groups):
+        groups[:, code] = table.column(group).to_numpy()
+    terms = None
+    if _TERMS in table.column_names and _TERMS not in lexicon.groups:
+        places, counts = (_one(table.column(name)) for name in (_TERMS, _TERM_COUNTS))
+        terms = Sparse(
+            np.concatenate([[0], np.cumsum(places.value_lengths().to_numpy(zero_copy_only=False))]).astype(
+                np.int64
+            ),
+            places.flatten().to_numpy(zero_copy_only=False).astype(np.int64),
+            counts.flatten().to_numpy(zero_copy_only=False).astype(np.float64),
+            len(lexicon),
+        )
+    return WordCounts.build(
+        as_strings(table.column(_ID)),
+        table.column(_LENGTH).to_numpy(),
+        groups,
+        lexicon,
+        tokenizer=tokenizer,
+        terms=terms,
+        source=source,
+    )
+
+
+def _about(schema: pa.Schema, name: str) -> dict[str, Any]:
+    raw = (schema.metadata or {}).get(_KEY)
+    if raw is None:
+        raise DataError(f"{name}: is not a file of word counts: make one with evenrank scan")
+    try:
+        about: dict[str, Any] = json.loads(raw)
+    except ValueError as error:
+        raise DataError(f"{name}: what it says about its counts is damaged: {error}") from error
+    if about.get("format") != FORMAT:
+        raise DataError(
+            f"{name}: has format {about.get('format')} of word counts, this version has {FORMAT}: scan again"
+        )
+    return about
+
+
+def _lexicon(about: Mapping[str, Any], name: str) -> Lexicon:
+    kept = about["lexicon"]
+    targets = dict(zip(kept["groups"], kept["targets"], strict=True))
+    lexicon = Lexicon.build(kept["name"], kept["words"], targets=targets, partners=kept["partners"])
+    if lexicon.fingerprint != kept["fingerprint"]:
+        raise DataError(f"{name}: the lexicon inside is not the one it was counted with: scan again")
+    return lexicon
+
+
+def _one(column: pa.ChunkedArray) -> Any:
+    joined = column.combine_chunks()
+    if isinstance(joined, pa.ChunkedArray):  # older Arrow gives a chunked array back
+        joined = pa.concat_arrays(joined.chunks) if joined.num_chunks else pa.array([], column.type)
+    return joined
+
+
+def _integers(values: npt.NDArray[np.int32]) -> pa.Int32Array:
+    """An Arrow view. (``pa.array`` would import pandas wherever it is installed.)"""
+    numbers = np.ascontiguousarray(values, dtype=np.int32)
+    return pa.Array.from_buffers(pa.int32(), len(numbers), [None, pa.py_buffer(numbers)])

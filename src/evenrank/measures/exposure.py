@@ -1,0 +1,166 @@
+"""Content fairness of the list as a whole: how much attention the words of each group get.
+
+Counts are (Q, K, G), attention is (K,).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+
+from evenrank.attention import Attention, log2
+from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.grammar import declare, flag, parameter, term_of
+from evenrank.measures.base import Direction, Floats, Measure, Result
+from evenrank.measures.neutrality import EMPTY_LIST, MISSING, MISSING_MEANS
+from evenrank.measures.relevance import divide
+
+NO_GROUP_WORD = "no group word"
+
+
+LOG2 = log2()
+
+
+@dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
+class ExposureMeasure(Measure):
+    """A measure of the attention that group words get in a list."""
+
+    attention: Attention = parameter(LOG2, term_of("attention"), "how attention falls with rank")  # noqa: RUF009
+    missing: str = parameter("error", MISSING, MISSING_MEANS)
+
+    family: ClassVar[str] = "words"
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"ranked.words"})
+
+    def weights(self, evidence: RankedEvidence) -> Floats:
+        """(K,): the attention of each rank."""
+        return self.attention.weights(evidence.ranked.depth)
+
+    def group_exposure(self, evidence: RankedEvidence) -> Floats:
+        """(Q, G): ``sum_r (c_g(d_r) / len(d_r)) v_r``, the exposure of a group's words."""
+        length = np.maximum(evidence.ranked["words.length"], 1)[:, :, None]  # (Q, K, 1)
+        frequency = evidence.ranked["words.counts"] / length  # (Q, K, G)
+        exposure: Floats = np.einsum("qkg,k->qg", frequency, self.weights(evidence))
+        return exposure
+
+    def group_share(self, evidence: RankedEvidence) -> tuple[Floats, Floats]:
+        """(Q, G): each group's share p(g) of the exposure, and (Q,) the exposure of all groups."""
+        exposure = self.group_exposure(evidence)
+        total = exposure.sum(axis=1)  # (Q,)
+        return divide(exposure, total[:, None]), total
+
+    def representative_share(self, evidence: RankedEvidence) -> Floats:
+        """(Q,): RBDF, the share of attention that goes to documents with at least one group word."""
+        has_words = evidence.ranked["words.counts"].sum(axis=2) > 0  # (Q, K)
+        weights = self.weights(evidence)
+        return divide(has_words @ weights, evidence.ranked.mask @ weights)
+
+    def difference(self, evidence: RankedEvidence) -> tuple[Floats, Floats]:
+        """(Q,): ``sum_g |p(g) - J_g|``, and the exposure of all groups."""
+        share, total = self.group_share(evidence)
+        return np.abs(share - evidence.query["words.target"]).sum(axis=1), total
+
+
+def empty(evidence: RankedEvidence) -> dict[str, Bools]:
+    return {EMPTY_LIST: evidence.ranked.lengths == 0}
+
+
+UNDEFINED_EMPTY = {EMPTY_LIST: "the run has no documents for the query"}
+UNDEFINED_SHARE = {**UNDEFINED_EMPTY, NO_GROUP_WORD: "no document of the list has a group word"}
+
+
+@declare
+class RBDF(ExposureMeasure):
+    """Rank-biased document fraction: the share of attention that goes to documents with group words."""
+
+    formula = "sum_{r<=k} v_r [c(d_r) > 0] / sum_{r<=k} v_r"
+    reference = "Abolghasemi et al. 2024, Measuring bias in a ranked list, ECIR, Eq. 11"
+    direction = Direction.LOWER
+    undefined_when: ClassVar[dict[str, str]] = UNDEFINED_EMPTY
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        return Result(self.representative_share(evidence), empty(evidence))
+
+
+@declare
+class TED(ExposureMeasure):
+    """Term exposure disparity: how far the groups' shares of exposure are from their targets.
+
+    With ``rbdf=True`` the disparity is scaled by the share of documents that have group words at all:
+    a list that has none has no disparity. Without it such a list is undefined.
+    """
+
+    formula = "sum_g |p(g) - J_g| RBDF, p(g) = sum_r (c_g(d_r)/len(d_r)) v_r, over all groups"
+    reference = "Abolghasemi et al. 2024, ECIR, Eq. 9-12"
+    direction = Direction.LOWER
+    bounds = (0.0, 2.0)
+    undefined_when: ClassVar[dict[str, str]] = UNDEFINED_SHARE
+
+    rbdf: bool = parameter(True, flag(), "scale by the share of documents with group words")
+
+    def disparity(self, evidence: RankedEvidence) -> Result:
+        difference, total = self.difference(evidence)
+        if self.rbdf:
+            scaled = np.where(total > 0, difference, 0.0) * self.representative_share(evidence)
+            return Result(scaled, empty(evidence))
+        return Result(difference, {**empty(evidence), NO_GROUP_WORD: total <= 0})
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        return self.disparity(evidence)
+
+
+@declare
+class TExFAIR(TED):
+    """Term exposure-based fairness: the largest possible disparity minus the list's own.
+
+    ``rbdf=False`` leaves out proportionality; ``normalized=True`` divides by the largest disparity, so
+    that 1 is fair whatever the targets.
+    """
+
+    formula = "max(TED) - TED, max(TED) = 2 (1 - min_g J_g)"
+    reference = "Abolghasemi et al. 2024, ECIR, Eq. 13"
+    direction = Direction.HIGHER
+
+    normalized: bool = parameter(False, flag(), "divide by the largest disparity")
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        disparity = self.disparity(evidence)
+        worst = 2 * (1 - evidence.query["words.target"].min(axis=1))  # (Q,)
+        fairness = worst - disparity.values
+        return Result(fairness / worst if self.normalized else fairness, disparity.undefined)
+
+
+@declare
+class GroupExposure(ExposureMeasure):
+    """Group representation: the share of the exposure of all group words that each group has."""
+
+    formula = "p(g) = sum_r (c_g(d_r)/len(d_r)) v_r / sum over the groups; one column a group"
+    reference = "Abolghasemi et al. 2024, ECIR, Eq. 9"
+    direction = Direction.NONE
+    undefined_when: ClassVar[dict[str, str]] = UNDEFINED_SHARE
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        share, total = self.group_share(evidence)
+        undefined = {**empty(evidence), NO_GROUP_WORD: total <= 0}
+        return Result(share, undefined, evidence.labels["words.groups"])
+
+
+@declare
+class TermExposure(ExposureMeasure):
+    """Which words carry the exposure: one column a term of the lexicon. Needs counts by term."""
+
+    formula = "TE(t) = sum_{r<=k} (tf(t, d_r) / len(d_r)) v_r"
+    reference = "Abolghasemi et al. 2024, ECIR, Eq. 8"
+    direction = Direction.NONE
+    bounds = (0.0, np.inf)
+    undefined_when: ClassVar[dict[str, str]] = UNDEFINED_EMPTY
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        length = np.maximum(evidence.ranked["words.length"], 1)[:, :, None]  # (Q, K, 1)
+        frequency = evidence.ranked["words.terms"] / length  # (Q, K, T)
+        exposure = np.einsum("qkt,k->qt", frequency, self.weights(evidence))
+        return Result(exposure, empty(evidence), evidence.labels["words.terms"])

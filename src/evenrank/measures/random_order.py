@@ -1,0 +1,67 @@
+"""What a measure would be if its list stood in random order: the part that no ranker is answerable for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from evenrank.evidence.blocks import RankedEvidence
+from evenrank.grammar import declare, integer, parameter, term_of
+from evenrank.measures.base import Direction, Measure, Result
+from evenrank.measures.neutrality import EMPTY_LIST, FaiRR
+
+FAIRR = FaiRR()
+
+
+@declare
+class RandomOrder(Measure):
+    """The mean of a measure over random orders of the whole list, and the standard error of that mean.
+
+    The list to its full depth is the pool that is shuffled; backgrounds, ideals and targets stay as they
+    are. For FaiRR over the background, ``SetFaiRR`` is the same in closed form.
+    """
+
+    family = "combined"
+    formula = "E[measure@k] over uniformly random orders of the list, from `samples` draws"
+    reference = "nfairc-advbert-2021, section 4 (the ranker-agnostic value), for any measure"
+    direction = Direction.NONE
+    looks_below_cutoff = True  # the whole list is the pool
+    bounds = (-np.inf, np.inf)
+    undefined_when: ClassVar[dict[str, str]] = {
+        EMPTY_LIST: "the run has no documents for the query",
+        "measure undefined": "the measure is undefined for an order that was drawn",
+    }
+
+    measure: Measure = parameter(FAIRR, term_of("measure"), "what is averaged, without its cut-off")
+    samples: int = parameter(1000, integer(2), "how many orders are drawn")
+    seed: int = parameter(0, integer(0), "of the draws")
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return self.measure.needs
+
+    @property
+    def depth(self) -> int | None:
+        return None
+
+    def parts(self) -> Iterator[Measure]:
+        yield from self.measure.parts()
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        inner = self.measure if self.cutoff is None else self.measure @ self.cutoff
+        generator = np.random.default_rng(self.seed)
+        # one row a rank, so that a list has the same draws whatever the longest one is
+        keys = generator.random((evidence.ranked.depth, self.samples)).T  # (samples, K)
+        values = np.empty((self.samples, len(evidence)))
+        undefined = np.zeros(len(evidence), dtype=bool)
+        for draw, row in enumerate(keys):
+            result = inner.evaluate(evidence.shuffled(row))
+            values[draw] = result.values
+            for where in result.undefined.values():
+                undefined |= where
+        mean, error = values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(self.samples)
+        empty = evidence.ranked.lengths == 0
+        reasons = {EMPTY_LIST: empty[:, None], "measure undefined": (undefined & ~empty)[:, None]}
+        return Result(np.stack([mean, error], axis=1), reasons, ("mean", "error"))

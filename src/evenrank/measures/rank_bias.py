@@ -1,0 +1,73 @@
+"""The older measures of gender bias in a list: the mean difference between two groups' words."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+
+from evenrank.errors import ParameterError
+from evenrank.evidence.blocks import RankedEvidence
+from evenrank.grammar import choice, declare, parameter
+from evenrank.measures.base import Direction, Floats, Measure, Result
+from evenrank.measures.neutrality import EMPTY_LIST, MISSING, MISSING_MEANS
+
+
+@dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
+class RankBiasMeasure(Measure):
+    """A measure of the first group's words minus the second's."""
+
+    form: str = parameter("tc", choice("tc", "tf", "bool"), "count, log(1 + count), or whether there is any")
+    missing: str = parameter("error", MISSING, MISSING_MEANS)
+
+    family: ClassVar[str] = "words"
+    direction: ClassVar[Direction] = Direction.SIGNED
+    bounds: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
+    undefined_when: ClassVar[dict[str, str]] = {EMPTY_LIST: "the run has no documents for the query"}
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"ranked.words"})
+
+    def range(self) -> tuple[float, float]:
+        return (-1.0, 1.0) if self.form == "bool" else self.bounds
+
+    def document_bias(self, evidence: RankedEvidence) -> Floats:
+        """(Q, K): ``m_a(d) - m_b(d)``, groups in the order of the lexicon; 0 in the padding."""
+        counts = evidence.ranked["words.counts"]  # (Q, K, 2)
+        if counts.shape[2] != 2:
+            raise ParameterError(f"{self.name} compares two groups, the lexicon has {counts.shape[2]}")
+        magnitude = {"tc": counts, "tf": np.log1p(counts), "bool": np.sign(counts)}[self.form]
+        bias: Floats = magnitude[:, :, 0] - magnitude[:, :, 1]
+        return bias
+
+    def mean_bias(self, evidence: RankedEvidence) -> Floats:
+        """(Q, K): RaB_t, the mean bias of the first t documents, for every t."""
+        return np.cumsum(self.document_bias(evidence), axis=1) / np.arange(1, evidence.ranked.depth + 1)
+
+
+@declare
+class RaB(RankBiasMeasure):
+    """Rank bias: the mean bias of the first k documents; positive where the first group leads."""
+
+    formula = "mean_{i<=k} (m_a(d_i) - m_b(d_i))"
+    reference = "Rekabsaz and Schedl 2020, Do neural ranking models intensify gender bias?, SIGIR"
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        lengths = evidence.ranked.lengths  # (Q,)
+        values = self.document_bias(evidence).sum(axis=1) / np.maximum(lengths, 1)
+        return Result(values, {EMPTY_LIST: lengths == 0})
+
+
+@declare
+class ARaB(RankBiasMeasure):
+    """Average rank bias: the mean of RaB over all cut-offs down to k, so that early ranks weigh more."""
+
+    formula = "mean_{t<=k} RaB_t"
+    reference = "Rekabsaz and Schedl 2020, Do neural ranking models intensify gender bias?, SIGIR"
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        lengths = evidence.ranked.lengths  # (Q,)
+        total = (self.mean_bias(evidence) * evidence.ranked.mask).sum(axis=1)
+        return Result(total / np.maximum(lengths, 1), {EMPTY_LIST: lengths == 0})

@@ -1,0 +1,74 @@
+"""Which scores make one line: the same measure on the same run, at several cut-offs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from evenrank.measures import Delegated, Measure, WeightedSum
+from evenrank.scores import Scores
+from evenrank.scores.render import label
+
+
+class Point(NamedTuple):
+    """One value of a line. ``low`` and ``high`` are its interval. ``title`` is the panel's name without the
+    rule for documents without evidence, which stands in ``missing``: it is long, and the same in all panels.
+    """
+
+    panel: str
+    title: str
+    missing: str
+    run: str
+    cutoff: int
+    value: float
+    low: float
+    high: float
+    defined: int
+    aggregation: str
+    direction: str
+
+
+def without_cutoff(measure: Measure) -> tuple[str, int] | None:
+    """What the measure is called without its cut-off, and the cut-off; None where it has none.
+
+    >>> from evenrank.measures import parse_measure
+    >>> without_cutoff(parse_measure("TExFAIR(rbdf=False)@10"))
+    ('TExFAIR(rbdf=False)', 10)
+    """
+    if isinstance(measure, WeightedSum):
+        parts = [(weight, without_cutoff(part)) for weight, part in measure.terms]
+        depths = {None if found is None else found[1] for _, found in parts}
+        depth = depths.pop()
+        if depth is None or depths:  # parts with other cut-offs make no common line
+            return None
+        return " + ".join(f"{weight!r}*{found[0]}" for weight, found in parts if found is not None), depth
+    if isinstance(measure, Delegated):
+        name, at, depth_text = measure.text.rpartition("@")
+        return (name, int(depth_text)) if at else None
+    return None if measure.cutoff is None else (repr(replace(measure, cutoff=None)), measure.cutoff)
+
+
+def _without_missing(measure: Measure) -> tuple[str, str]:
+    """The measure without cut-off and ``missing``, and that rule; two blanks where it has no such rule."""
+    for parameter in measure.parameters():
+        given = getattr(measure, parameter.name)
+        if parameter.name == "missing" and given != parameter.default:
+            plain = replace(measure, cutoff=None, missing=parameter.default)  # type: ignore[call-arg]
+            return repr(plain), f"missing={given!r}"
+    return "", ""
+
+
+def points_of(scores: Scores) -> Iterator[Point]:
+    """The values at all cut-offs, panel by panel, as the summary of the scores has them."""
+    rows = iter(scores.summary())  # block by block, column by column
+    for block in scores.blocks:
+        found = without_cutoff(block.measure)
+        for column in block.columns:
+            row = next(rows)
+            if found is not None:
+                title, missing = _without_missing(block.measure)
+                yield Point(
+                    label(found[0], column), label(title or found[0], column), missing, row.run, found[1],
+                    row.value, row.low, row.high, row.defined, row.aggregation, row.direction,
+                )  # fmt: skip

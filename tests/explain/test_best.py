@@ -1,0 +1,122 @@
+"""The best order against every order there is."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import evenrank as er
+from evenrank.explanation import explain
+from evenrank.explanation.best import SORTABLE, TRIED_WHOLE
+from evenrank.sample import Sample
+
+DEBATE = "deb-01"
+
+
+def orders(run: er.Run, query: str, depth: int) -> er.Run:
+    """Every order of the first documents, each as the list of a query of its own."""
+    ids = run.documents(query)[:depth]
+    rows = [
+        (str(number), document, float(-rank))
+        for number, order in enumerate(itertools.permutations(ids))
+        for rank, document in enumerate(order)
+    ]
+    queries, documents, scores = map(list, zip(*rows, strict=True))
+    return er.Run.build(queries, documents, scores)
+
+
+@pytest.mark.parametrize("cls", SORTABLE, ids=lambda cls: cls.name)
+def test_sorting_is_best_where_it_is_said_to_be(
+    cls: type[er.Measure], run: er.Run, sample: Sample, counts: er.WordCounts
+) -> None:
+    measure = cls() @ 5
+    grades, sides = sample.qrels.to_dict()[DEBATE], sample.sides
+    every = orders(run, DEBATE, 5)
+    by_intent = [
+        (intent, document, grade)
+        for query, intents in sides.to_dict().items()
+        if query == DEBATE
+        for intent, judged in intents.items()
+        for document, grade in judged.items()
+    ]
+    copies = er.DiversityQrels.build(
+        [query for query in every for _ in by_intent],
+        [row[0] for _ in every for row in by_intent],
+        [row[1] for _ in every for row in by_intent],
+        [row[2] for _ in every for row in by_intent],
+    )
+    values = er.evaluate(
+        every,
+        measure,
+        qrels=dict.fromkeys(every.query_ids, grades),
+        intents=copies,
+        words=counts,
+        background=run.documents(DEBATE),
+    ).blocks[0].values  # fmt: skip
+    best = explain(
+        run, measure, DEBATE, qrels={DEBATE: grades}, intents=sides, words=counts,
+        background=run.documents(DEBATE),
+    ).best  # fmt: skip
+    assert best is not None
+    assert best.exact
+    assert best.value == pytest.approx(values.max())
+
+
+@pytest.mark.parametrize("text", ["TExFAIR@5", "TED@5", "ARaB@5", "RaB(form='tf')@5", "AWRF@5", "RBDF@5"])
+def test_few_documents_are_tried_in_all_orders(text: str, run: er.Run, counts: er.WordCounts) -> None:
+    measure = er.parse_measure(text)
+    values = er.evaluate(orders(run, DEBATE, 5), measure, words=counts).blocks[0].values[:, 0]
+    best = explain(run, measure, DEBATE, words=counts).best
+    assert best is not None
+    assert best.exact
+    goal = {"HIGHER": values.max(), "LOWER": values.min(), "SIGNED": values[np.argmin(np.abs(values))]}
+    assert best.value == pytest.approx(goal[measure.direction.name])
+
+
+@pytest.mark.parametrize("text", ["TExFAIR", "TED", "ARaB", "AWRF(distance='JSD',fairness=True)"])
+def test_more_are_searched_until_no_swap_is_better(text: str, run: er.Run, counts: er.WordCounts) -> None:
+    measure = er.parse_measure(text)
+    explanation = explain(run, measure, DEBATE, words=counts)
+    best = explanation.best
+    assert best is not None
+    assert len(best.documents) == 12 > TRIED_WHOLE
+    assert not best.exact
+    assert "not proven best" in " ".join(repr(explanation).split())
+    swapped = []
+    for one, other in itertools.combinations(range(12), 2):
+        order = list(best.documents)
+        order[one], order[other] = order[other], order[one]
+        swapped.append(order)
+    rows = [(str(n), d, float(-r)) for n, order in enumerate(swapped) for r, d in enumerate(order)]
+    lists = er.Run.build(*map(list, zip(*rows, strict=True)))
+    values = er.evaluate(lists, measure, words=counts).blocks[0].values[:, 0]
+    worse = {
+        "HIGHER": values <= best.value + 1e-9,
+        "LOWER": values >= best.value - 1e-9,
+        "SIGNED": np.abs(values) >= abs(best.value) - 1e-9,
+    }
+    assert worse[measure.direction.name].all()
+
+
+def test_a_search_that_is_stopped_says_so(
+    run: er.Run, counts: er.WordCounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evenrank.explanation.best.NUMBERS", 200)
+    best = explain(run, "TExFAIR", DEBATE, words=counts).best
+    assert best is not None
+    assert "stopped" in best.how
+
+
+def test_values_in_pieces_are_the_same(
+    run: er.Run, counts: er.WordCounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = explain(run, "TExFAIR@6", DEBATE, words=counts)
+    monkeypatch.setattr("evenrank.explanation.trial.NUMBERS_AT_ONCE", 30)
+    pieces = explain(run, "TExFAIR@6", DEBATE, words=counts)
+    assert pieces.best is not None
+    assert whole.best is not None
+    assert pieces.best.documents == whole.best.documents
+    for one, other in zip(pieces.documents, whole.documents, strict=True):
+        assert one.change_without == pytest.approx(other.change_without)

@@ -1,0 +1,84 @@
+"""``evenrank explain``: what it prints and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import evenrank as er
+from evenrank.cli import main
+from evenrank.evidence.scan import scan_file
+
+TEXTS = {
+    "a": "she said that she would",
+    "b": "he and she met",
+    "c": "nobody was there",
+    "d": "he told him",
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bm25.trec").write_text(
+        "q1 Q0 a 1 4.0 x\nq1 Q0 b 2 3.0 x\nq1 Q0 c 3 2.0 x\nq1 Q0 d 4 1.0 x\n"
+    )
+    (tmp_path / "qrels.txt").write_text("q1 0 b 1\n")
+    (tmp_path / "texts.tsv").write_text("".join(f"{name}\t{text}\n" for name, text in TEXTS.items()))
+    for terms, name in ((True, "counts.parquet"), (False, "plain.parquet")):
+        scan_file("texts.tsv", er.read_lexicon("gender-en"), name, terms=terms)
+    return tmp_path
+
+
+def test_the_table(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["explain", "bm25.trec", "--query", "q1", "-m", "NFaiRR@3", "--words", "counts.parquet"])
+    lines = capsys.readouterr().out.splitlines()
+    assert code == 0
+    assert lines[2:6] == [
+        "rank  document  female  male  tokens  neutrality    adds  best  words",
+        "   1  a              2     0       5      0.0000  0.0000     3  female: she 2",
+        "   2  b              1     1       4      1.0000  0.3869     1  female: she 1; male: he 1",
+        "   3  c              0     0       3      1.0000  0.3066     2",
+    ]
+    assert "best order of these 3 documents: 0.6934 -> 1.0000, exact" in " ".join(lines)
+
+
+def test_jsonl_is_one_explanation_a_line(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["explain", "bm25.trec", "--query", "q1", "-m", "NFaiRR@3 TED@2", "--words", "counts.parquet"]
+    code = main([*command, "--format", "jsonl", "--background", "collection", "--depth", "1"])
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert code == 0
+    assert [line["measure"] for line in found] == ["NFaiRR@3", "TED@2"]
+    assert [len(line["documents"]) for line in found] == [1, 1]
+    assert found[0]["ideal"]["among"] == 4
+
+
+def test_counts_without_terms(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["explain", "bm25.trec", "--query", "q1", "-m", "FaiRR@3", "--words", "plain.parquet"])
+    out = capsys.readouterr().out
+    assert code == 0
+    assert "--terms" in out
+    assert "she 2" not in out
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "says"),
+    [
+        (["--query", "q2", "-m", "FaiRR@3", "--words", "counts.parquet"], 1, "'q2' is not in run 'bm25'"),
+        (["--query", "q1", "-m", "FaiRR@3"], 2, "FaiRR@3 needs word counts"),
+        (["--query", "q1", "-m", "FaiR@3"], 2, "did you mean FaiRR"),
+        (["-m", "FaiRR@3"], 2, "--query"),
+        (["--query", "q1", "-m", "nDCG@3", "--background", "collection"], 2, "the collection of --words"),
+        (["--query", "q1", "-m", "nDCG@3", "--depth", "0"], 2, "must be an integer > 0, got '0'"),
+        (["--query", "q1", "-m", "nDCG@3", "--qrels", "no.txt"], 1, "no.txt: no such file"),
+    ],
+)
+def test_refused(
+    files: Path, capsys: pytest.CaptureFixture[str], options: list[str], code: int, says: str
+) -> None:
+    assert main(["explain", "bm25.trec", *options]) == code
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert says in captured.err

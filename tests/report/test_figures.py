@@ -1,0 +1,234 @@
+"""Figures show the scores, all of them and nothing else, and are written whole."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import evenrank as er
+from evenrank.cli import main
+from evenrank.errors import MissingExtraError, ParameterError
+from evenrank.report import cutoff_figure, save_figure
+from evenrank.report.lines import without_cutoff
+
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+
+CUTOFFS = [1, 2, 5, 10]
+MEASURES = "NFaiRR TExFAIR TExFAIR(rbdf=False)"
+
+
+def words() -> er.WordCounts:
+    generator = np.random.default_rng(1)
+    ids = [f"d{number}" for number in range(60)]
+    lexicon = er.Lexicon.build("sides", {"left": ["l"], "right": ["r"]})
+    return er.WordCounts.build(ids, [20] * 60, generator.integers(0, 4, (60, 2)), lexicon)
+
+
+def random_run(name: str, seed: int, queries: int = 8) -> er.Run:
+    generator = np.random.default_rng(seed)
+    lists = {
+        f"q{query}": {f"d{d}": float(-r) for r, d in enumerate(generator.permutation(60)[:20].tolist())}
+        for query in range(queries)
+    }
+    return er.read_run(lists, name=name)
+
+
+def scores(queries: int = 8, **more: Any) -> er.Scores:
+    runs = {name: random_run(name, seed, queries) for seed, name in enumerate(["one", "two"])}
+    given = {"cutoffs": CUTOFFS, "background": [f"d{n}" for n in range(60)], "words": words(), **more}
+    return er.evaluate(runs, MEASURES, **given)
+
+
+def panels(chart: Any) -> list[dict[str, Any]]:
+    """The panels, each with the data that may stand above it."""
+    whole = chart.to_dict()
+    return [{"data": whole.get("data"), **panel} for panel in whole["concat"]]
+
+
+def rows(panel: dict[str, Any], layer: int) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = panel["layer"][layer].get("data", panel["data"])["values"]
+    return found
+
+
+def test_the_plotted_values_are_the_scores() -> None:
+    own = scores()
+    drawn = panels(cutoff_figure(own))
+    assert [panel["title"]["text"] for panel in drawn] == [
+        ["NFaiRR ↑"], ["TExFAIR ↑"], ["TExFAIR(rbdf=False) ↑"],
+    ]  # fmt: skip
+    summary = {(row.run, row.measure): row for row in own.summary()}
+    for name, panel in zip(MEASURES.split(), drawn, strict=True):
+        for layer in range(len(panel["layer"])):
+            plotted = rows(panel, layer)
+            assert len(plotted) == 2 * len(CUTOFFS)
+            for row in plotted:
+                wanted = summary[row["run"], f"{name}@{row['cutoff']}"]
+                assert (row["value"], row["low"], row["high"]) == (wanted.value, wanted.low, wanted.high)
+                assert row["queries"] == wanted.defined
+
+
+def test_axes_marks_and_legend() -> None:
+    for panel in panels(cutoff_figure(scores())):
+        band, line, points = panel["layer"]
+        assert [layer["mark"]["type"] for layer in panel["layer"]] == ["area", "line", "point"]
+        for layer in (line, points):
+            assert layer["encoding"]["x"]["title"] == "cut-off k"
+            assert layer["encoding"]["x"]["scale"]["type"] == "log"
+            assert layer["encoding"]["x"]["axis"]["values"] == CUTOFFS
+            assert layer["encoding"]["y"]["title"] == "mean over queries"
+        assert (band["encoding"]["y"]["field"], band["encoding"]["y2"]["field"]) == ("low", "high")
+        assert points["encoding"]["color"]["scale"]["domain"] == ["one", "two"]
+        assert len(set(points["encoding"]["color"]["scale"]["range"])) == 2
+        assert len(set(points["encoding"]["shape"]["scale"]["range"])) == 2
+
+
+def test_many_runs_are_told_apart() -> None:
+    runs = {f"run {number}": random_run("", number) for number in range(13)}
+    own = er.evaluate(runs, "TED", words=words(), cutoffs=[5, 10])
+    (panel,) = panels(cutoff_figure(own))
+    encoding = panel["layer"][-1]["encoding"]
+    looks = Counter(
+        zip(encoding["color"]["scale"]["range"], encoding["shape"]["scale"]["range"], strict=True)
+    )
+    assert len(looks) == 13
+
+
+def test_columns_and_signed_measures() -> None:
+    own = er.evaluate(random_run("one", 0), "GroupExposure ARaB", words=words(), cutoffs=[5, 10])
+    left, right, signed = panels(cutoff_figure(own))
+    assert [left["title"]["text"], right["title"]["text"]] == [
+        ["GroupExposure[left]"], ["GroupExposure[right]"],
+    ]  # fmt: skip
+    assert signed["title"]["subtitle"] == ["signed", "one"]
+    assert [layer["mark"]["type"] for layer in signed["layer"]] == ["rule", "area", "line", "point"]
+
+
+def test_the_rule_for_missing_documents_is_in_the_subtitle() -> None:
+    drawn = panels(cutoff_figure(scores(missing="neutral")))
+    assert drawn[0]["title"]["text"] == ["NFaiRR ↑"]
+    assert drawn[0]["title"]["subtitle"] == ["higher is better", "missing='neutral'"]
+
+
+def test_too_few_queries_have_no_band_and_undefined_points_are_left_out() -> None:
+    for panel in panels(cutoff_figure(scores(queries=3))):
+        assert all(row["low"] is None and row["high"] is None for row in rows(panel, 0))
+    lexicon = er.Lexicon.build("sides", {"left": ["l"], "right": ["r"]})
+    last = er.WordCounts.build(["a", "b", "c"], [5] * 3, [[0, 0], [0, 0], [2, 1]], lexicon)
+    run = er.Run.build(["q"] * 3, ["a", "b", "c"], [3.0, 2.0, 1.0])
+    own = er.evaluate(run, "TExFAIR(rbdf=False)", words=last, cutoffs=[1, 2, 3])
+    (panel,) = panels(cutoff_figure(own))
+    assert [row["cutoff"] for row in rows(panel, 1)] == [3]
+
+
+def test_measures_without_cutoffs_make_no_line() -> None:
+    own = er.evaluate(random_run("one", 0), "TED@5 TED", words=words())
+    with pytest.raises(ParameterError, match=re.escape("--cutoffs 5,10,20")):
+        cutoff_figure(own)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("nDCG@10", ("nDCG", 10)),
+        ("P(rel=2)@5", ("P(rel=2)", 5)),
+        ("AP", None),
+        ("Success@5", ("Success", 5)),
+        ("Bpref", None),
+        ("0.5*nDCG@5 + 0.5*P@5", ("0.5*nDCG + 0.5*P", 5)),
+        ("0.5*nDCG@5 + 0.5*P@6", None),
+        ("0.5*nDCG@5 + 0.5*AP", None),
+    ],
+)
+def test_what_a_line_is_called(text: str, found: tuple[str, int] | None) -> None:
+    assert without_cutoff(er.parse_measure(text)) == found
+
+
+@pytest.mark.parametrize(
+    ("suffix", "begins"),
+    [(".svg", b"<svg"), (".png", b"\x89PNG"), (".pdf", b"%PDF"), (".html", b"<!DOCTYPE html>")],
+)
+def test_files(tmp_path: Path, suffix: str, begins: bytes) -> None:
+    chart = cutoff_figure(scores())
+    save_figure(chart, tmp_path / f"curves{suffix}")
+    assert (tmp_path / f"curves{suffix}").read_bytes().startswith(begins)
+    assert [path.name for path in tmp_path.iterdir()] == [f"curves{suffix}"]
+
+
+def test_a_page_needs_no_network_and_names_steer_nothing(tmp_path: Path) -> None:
+    name = "</script><script>alert(1)</script>"
+    own = er.evaluate({name: random_run(name, 0)}, "TED", words=words(), cutoffs=[5, 10])
+    save_figure(cutoff_figure(own), tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count("<script") == page.count("</script>") == 2
+    assert "alert(1)" in page
+    assert not re.search(r"src|href|http", re.sub(r"(?s)<script>.*?</script>", "", page))
+    save_figure(cutoff_figure(own), tmp_path / "page.svg")
+    assert "<script" not in (tmp_path / "page.svg").read_text(encoding="utf-8")
+
+
+def test_a_format_that_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=re.escape("must end in .html, .svg, .png, .pdf")):
+        save_figure(cutoff_figure(scores()), tmp_path / "curves.gif")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = builtins.__import__
+
+    def without(name: str, *rest: Any, **more: Any) -> Any:
+        if name == "vl_convert":
+            raise ImportError(name)
+        return usual(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingExtraError, match=re.escape("pip install 'evenrank[report]'")):
+        cutoff_figure(scores())
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for number, name in enumerate(["one", "two"]):
+        er.write_run(random_run(name, number), f"{name}.trec")
+    (tmp_path / "qrels.txt").write_text("".join(f"q{n} 0 d{n} 1\n" for n in range(8)))
+    return tmp_path
+
+
+def test_the_command_draws(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["evaluate", "one.trec", "two.trec", "--qrels", "qrels.txt", "-m", "nDCG P"]
+    assert main([*command, "--cutoffs", "5,10", "--figure", "curves.svg"]) == 0
+    captured = capsys.readouterr()
+    assert "nDCG@10" in captured.out
+    assert "wrote curves.svg" in captured.err
+    assert "cut-off k" in (files / "curves.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--cutoffs", "5,10", "--figure", "curves.gif"], "must end in"),
+        (["--cutoffs", "5", "--figure", "curves.svg"], "two cut-offs or more"),
+    ],
+)
+def test_the_command_refuses(
+    files: Path, capsys: pytest.CaptureFixture[str], options: list[str], says: str
+) -> None:
+    assert main(["evaluate", "one.trec", "--qrels", "qrels.txt", "-m", "nDCG", *options]) == 2
+    captured = capsys.readouterr()
+    assert says in captured.err
+    assert not (files / "curves.svg").exists()
+    assert captured.out == ""
+
+
+def test_the_command_does_not_draw_over_its_input(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "one.svg").write_bytes((files / "one.trec").read_bytes())
+    command = ["evaluate", "one.svg", "--input-format", "trec", "--qrels", "qrels.txt", "-m", "nDCG"]
+    assert main([*command, "--cutoffs", "5,10", "--figure", "one.svg"]) == 2
+    assert "would be written over" in capsys.readouterr().err

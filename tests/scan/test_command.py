@@ -1,0 +1,104 @@
+"""``evenrank scan``: what it says and what it leaves."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from evenrank.cli import main
+from evenrank.cli import scan as command
+from evenrank.data.lexicon import Lexicon
+from evenrank.evidence import scan as package
+from evenrank.io.counts import read_counts
+
+LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setitem(
+        sys.modules, "evenrank.io.lexicons", SimpleNamespace(read_lexicon={"sides": LEXICON}.__getitem__)
+    )
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "c.tsv").write_text("a\tHe, she\nb\tshe she\n")
+    return tmp_path
+
+
+def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(["scan", *arguments])
+    captured = capfd.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_counts_and_a_summary(capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(
+        capfd, "c.tsv", "--lexicon", "sides", "-o", "counts.parquet", "--terms", "--threads", "2"
+    )
+    assert (code, out) == (0, "")
+    assert "wrote counts.parquet: 2 documents, 4 tokens; left 1, right 3" in err
+    assert "read 20 bytes" in err
+    assert "resumed" not in err
+    counts = read_counts("counts.parquet", LEXICON, "word")
+    assert counts.counts.tolist() == [[1, 1], [0, 2]]
+    assert counts.terms is not None
+
+
+def test_tokenizer_and_format(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
+    (folder / "c.tsv").rename(folder / "collection")
+    code, _, err = run(capfd, "collection", "--lexicon", "sides", "-o", "o.parquet")
+    assert code == 2
+    assert "the name does not tell the format" in err
+    arguments = (
+        "collection",
+        "--lexicon",
+        "sides",
+        "-o",
+        "o.parquet",
+        "--tokenizer",
+        "whitespace",
+        "--format",
+        "tsv",
+    )
+    assert run(capfd, *arguments)[0] == 0
+    assert read_counts("o.parquet", LEXICON, "whitespace").counts.tolist() == [[0, 1], [0, 2]]
+
+
+def test_bad_data_and_bad_usage(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
+    (folder / "bad.tsv").write_text("a\tx\nno tab\n")
+    code, _, err = run(capfd, "bad.tsv", "--lexicon", "sides", "-o", "o.parquet")
+    assert (code, err) == (1, "evenrank: bad.tsv:2: no tab: a line is an id, a tab and the text\n")
+    assert run(capfd, "c.tsv", "--lexicon", "sides", "-o", "o.parquet", "--threads", "0")[0] == 2
+    assert run(capfd, "none.tsv", "--lexicon", "sides", "-o", "o.parquet")[0] == 1
+
+
+def test_interrupted_it_says_how_to_go_on(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*arguments: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(package, "scan_file", interrupt)
+    code, _, err = run(capfd, "c.tsv", "--lexicon", "sides", "-o", "o.parquet")
+    assert code == 130
+    assert "the same command goes on from there" in err
+
+
+def test_the_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    now = 100.0
+    monkeypatch.setattr(command.time, "monotonic", lambda: now)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    bar = command._Bar()
+    now = 100.5
+    bar(1, 4, "bytes")
+    assert capsys.readouterr().err == ""  # nothing in the first second
+    now = 102.0
+    bar(50_000_000, 200_000_000, "bytes")
+    assert "50 of 200 MB, 25 MB/s, 6 s left" in capsys.readouterr().err
+    now = 102.01
+    bar(60_000_000, 200_000_000, "bytes")
+    assert capsys.readouterr().err == ""
+    bar.clear()
+    assert capsys.readouterr().err == "\r\x1b[K"

@@ -1,0 +1,240 @@
+"""Killed at any moment, a scan goes on where it stopped; its file is whole or not there."""
+
+from __future__ import annotations
+
+import errno
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evenrank.data.lexicon import Lexicon
+from evenrank.errors import DataError, EvenrankWarning
+from evenrank.evidence.scan import engine, parts, scan_file
+from evenrank.io import atomic
+from evenrank.io.counts import CountsWriter
+
+LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
+BLOCK = 1 << 14
+KILLED_BLOCK = 1 << 17
+THREADS = 2
+SCRIPT = """
+import logging, sys
+from evenrank.data.lexicon import Lexicon
+from evenrank.evidence.scan import scan_file
+logging.basicConfig(level=logging.INFO, format="%(message)s")
+lexicon = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
+scan_file(sys.argv[1], lexicon, sys.argv[2], threads=2, block_bytes=1 << 17)
+"""
+
+
+def write_collection(path: Path, documents: int, seed: int = 0) -> None:
+    generator = random.Random(seed)
+    words = ["he", "she", "and", "some", "other", "words", "élan", "He"]
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(documents):
+            file.write(f"{number}\t{' '.join(generator.choices(words, k=generator.randrange(80)))}\n")
+
+
+def parts_of(output: Path) -> list[Path]:
+    return sorted(output.with_name(output.name + ".parts").glob("*.arrow"))
+
+
+def test_killed_ten_times(tmp_path: Path) -> None:
+    path, output = tmp_path / "c.tsv", tmp_path / "counts.parquet"
+    write_collection(path, 150_000)
+    size = path.stat().st_size
+    generator = random.Random(1)
+    for _ in range(10):
+        finished = len(parts_of(output))
+        process = subprocess.Popen(
+            [sys.executable, "-c", SCRIPT, str(path), str(output)], stderr=subprocess.PIPE, text=True
+        )
+        goal, deadline = finished + generator.randrange(1, 12), time.monotonic() + 60
+        while len(parts_of(output)) < goal and time.monotonic() < deadline and process.poll() is None:
+            time.sleep(generator.random() * 0.005)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+        assert not output.exists()
+        assert len(parts_of(output)) >= goal
+    finished = len(parts_of(output))
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(path), str(output)], capture_output=True, text=True, check=True
+    )
+    _, found, read = (int(word) for word in done.stderr.replace(",", " ").split() if word.isdigit())
+    assert found == finished
+    assert read <= size - finished * KILLED_BLOCK + THREADS * KILLED_BLOCK
+    undisturbed = tmp_path / "other/counts.parquet"
+    undisturbed.parent.mkdir()
+    summary = scan_file(path, LEXICON, undisturbed, threads=1, block_bytes=KILLED_BLOCK)
+    assert summary.found == 0
+    assert output.read_bytes() == undisturbed.read_bytes()
+    assert not output.with_name(output.name + ".parts").exists()
+
+
+class Stop(Exception):
+    """Something goes wrong in the middle."""
+
+
+def stop_after(pieces: int) -> Any:
+    def progress(done: int, total: int | None, unit: str) -> None:
+        nonlocal pieces
+        pieces -= 1
+        if pieces <= 0:
+            raise Stop
+
+    return progress
+
+
+def interrupted(path: Path, output: Path, **options: Any) -> None:
+    with pytest.raises(Stop):
+        scan_file(path, LEXICON, output, progress=stop_after(3), **options)
+    assert not output.exists()
+    assert len(parts_of(output)) >= 3
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    write_collection(tmp_path / "c.tsv", 2000)
+    return tmp_path / "c.tsv"
+
+
+def test_other_formats_resume_too(collection: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from evenrank.evidence.scan import documents
+
+    monkeypatch.setattr(documents, "ROWS", 100)
+    folder = collection.parent
+    pairs = [line.partition("\t")[::2] for line in collection.read_text(encoding="utf-8").split("\n")[:-1]]
+    table = pa.table({"id": [i for i, _ in pairs], "text": [text for _, text in pairs]})
+    pq.write_table(table, folder / "c.parquet", row_group_size=300)
+    pq.write_table(table, folder / "one-group.parquet")
+    (folder / "c.jsonl").write_text("".join(f'{{"id": "{i}", "text": "{text}"}}\n' for i, text in pairs))
+    (folder / "c.csv").write_text("id,text\n" + "".join(f"{i},{text}\n" for i, text in pairs))
+    for name in ("c.parquet", "one-group.parquet", "c.jsonl", "c.csv"):
+        output, whole = folder / f"{name}.counts", folder / f"{name}.whole"
+        interrupted(folder / name, output, block_bytes=BLOCK)
+        finished = len(parts_of(output))
+        resumed = scan_file(folder / name, LEXICON, output, block_bytes=BLOCK)
+        anew = scan_file(folder / name, LEXICON, whole, block_bytes=BLOCK)
+        assert resumed.found == finished
+        assert resumed.pieces == anew.pieces > finished
+        assert resumed.bytes_read <= anew.bytes_read * (1 - 0.8 * finished / anew.pieces)
+        assert output.read_bytes() == whole.read_bytes()
+
+
+def test_what_changed_starts_anew(collection: Path) -> None:
+    output = collection.with_name("counts.parquet")
+    options: dict[str, Any] = {"block_bytes": BLOCK}
+    interrupted(collection, output, **options)
+    other = Lexicon.build("other", {"left": ["he"], "right": ["words"]})
+    with pytest.warns(EvenrankWarning, match="starting anew, because .* had another lexicon"):
+        assert scan_file(collection, other, output, **options).found == 0
+    output.unlink()
+    for name, change in {"tokenizer": {"tokenizer": "whitespace"}, "terms": {"terms": True}}.items():
+        interrupted(collection, output, **options)
+        with pytest.warns(EvenrankWarning, match=f"had another {name}"):
+            assert scan_file(collection, LEXICON, output, **options, **change).found == 0
+        output.unlink()
+    interrupted(collection, output, **options)
+    content = bytearray(collection.read_bytes())
+    content[len(content) // 2] ^= 1  # the same size, and a time that says nothing
+    collection.write_bytes(content)
+    with pytest.warns(EvenrankWarning, match="had another source"):
+        assert scan_file(collection, LEXICON, output, **options).found == 0
+
+
+def test_no_resume(collection: Path) -> None:
+    output = collection.with_name("counts.parquet")
+    interrupted(collection, output, block_bytes=BLOCK)
+    assert scan_file(collection, LEXICON, output, block_bytes=BLOCK, resume=False).found == 0
+
+
+def test_a_stream_is_never_resumed(tmp_path: Path) -> None:
+    output = tmp_path / "counts.parquet"
+    pairs = [(str(number), "he") for number in range(20_000)]
+    with pytest.raises(Stop):
+        scan_file(iter(pairs), LEXICON, output, progress=stop_after(2))
+    assert scan_file(iter(pairs), LEXICON, output).found == 0
+
+
+def test_an_earlier_output_stays_until_the_new_one_is_whole(collection: Path) -> None:
+    output = collection.with_name("counts.parquet")
+    output.write_bytes(b"before")
+    output.chmod(0o640)
+    with pytest.raises(Stop):
+        scan_file(collection, LEXICON, output, progress=stop_after(3), block_bytes=BLOCK)
+    assert output.read_bytes() == b"before"
+    scan_file(collection, LEXICON, output, block_bytes=BLOCK)
+    assert output.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("where", ["part", "output", "end"])
+def test_a_full_disk_leaves_no_half_file(
+    where: str, collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = collection.with_name("counts.parquet")
+    full = OSError(errno.ENOSPC, "No space left on device")
+
+    def refuse(*arguments: Any, **options: Any) -> Any:
+        raise full
+
+    with monkeypatch.context() as patch:
+        if where == "part":
+            patch.setattr(atomic.os, "fsync", refuse)
+        elif where == "output":
+            patch.setattr(CountsWriter, "write", refuse)
+        else:
+            patch.setattr(engine.os, "fsync", lambda descriptor: refuse() if output_open() else None)
+
+            def output_open() -> bool:
+                growing = output.with_name(output.name + ".parts") / "output.parquet"
+                return growing.exists() and growing.stat().st_size > 1000
+
+        with pytest.raises(OSError, match="No space left on device"):
+            scan_file(collection, LEXICON, output, block_bytes=BLOCK)
+    assert not output.exists()
+    folder = output.with_name(output.name + ".parts")
+    assert not (folder / "output.parquet").exists()
+    assert not list(folder.glob(".*.tmp"))
+    scan_file(collection, LEXICON, output, block_bytes=BLOCK)
+    assert output.exists()
+
+
+def test_two_scans_cannot_write_the_same_file(collection: Path) -> None:
+    output = collection.with_name("counts.parquet")
+    holding = parts.Parts(output, {}, resume=False)
+    with pytest.raises(DataError, match="another scan is writing it"):
+        scan_file(collection, LEXICON, output)
+    holding.remove()
+    scan_file(collection, LEXICON, output)
+
+
+def test_a_damaged_part_is_named(collection: Path) -> None:
+    output = collection.with_name("counts.parquet")
+    interrupted(collection, output, block_bytes=BLOCK)
+    parts_of(output)[0].write_bytes(b"ARROW1")
+    with pytest.raises(DataError, match=r"00000000\.arrow: is damaged: delete"):
+        scan_file(collection, LEXICON, output, block_bytes=BLOCK)
+
+
+def test_a_file_that_shrinks(collection: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def truncate(done: int, total: int | None, unit: str) -> None:
+        collection.write_bytes(b"")
+
+    with pytest.raises(DataError, match="became shorter while it was read"):
+        scan_file(
+            collection,
+            LEXICON,
+            collection.with_name("o.parquet"),
+            progress=truncate,
+            threads=1,
+            block_bytes=2000,
+        )
