@@ -29,6 +29,7 @@ _HOME = {
     "WordCounts": "data.words",
     "all_measures": "measures",
     "evaluate": "evaluation",
+    "explain": "explanation",
     "parse_measure": "measures",
     "parse_measures": "measures",
     "read_counts": "io.counts",
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from evenrank.errors import ParameterError as ParameterError
     from evenrank.evaluation import evaluate as evaluate
     from evenrank.evidence.scan import scan as scan
+    from evenrank.explanation import explain as explain
     from evenrank.io import read_documents as read_documents
     from evenrank.io import read_qrels as read_qrels
     from evenrank.io import read_run as read_run

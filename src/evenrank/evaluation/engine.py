@@ -32,7 +32,9 @@ def evaluate_run(
 ) -> tuple[list[ScoresBlock], tuple[str, ...]]:
     """The values of all measures on one run, and what is to be said about its queries."""
     judged = {kind: sources.judged_queries(kind) for m in measures for kind in sorted(m.judged_by)}
-    everything = asked or tuple(dict.fromkeys([*run.query_ids, *(q for ids in judged.values() for q in ids)]))
+    everything = asked or run.query_ids
+    if asked is None and any(ids != everything for ids in judged.values()):
+        everything = tuple(dict.fromkeys([*everything, *(query for ids in judged.values() for query in ids)]))
     notes = dict.fromkeys(query_notes(name, run.query_ids, judged, asked))
 
     def scope_of(measure: Measure) -> tuple[str, ...]:
@@ -116,8 +118,9 @@ def check_missing(
     if getattr(measure, "missing", "error") != "error":
         return
     lists = {"ranked": evidence.ranked, "against": evidence.against, "rankings": evidence.rankings}
-    for block, needed in split_needs(measure.needs).items():
-        for name in sorted(needed - {"documents"} - JUDGEMENTS):
+    blocks = split_needs(measure.needs)
+    for block in sorted(blocks, key=lambda block: (block not in lists, block)):  # the user's own list first
+        for name in sorted(blocks[block] - {"documents"} - JUDGEMENTS):
             ranked = lists.get(block)
             if block in evidence.reference:
                 _check_reference(measure, block, name, evidence.reference[block])

@@ -48,6 +48,8 @@ def query_notes(
 
 
 def _without(ids: Sequence[str], others: Collection[str]) -> list[str]:
+    if ids == others:  # the usual case, and told at once
+        return []
     excluded = set(others)
     return [identifier for identifier in ids if identifier not in excluded]
 
@@ -70,9 +72,9 @@ def tie_note(run: Run, depth: int | None) -> str | None:
     rows = ragged(run.offsets[:-1], lengths)
     scores, owner = run.scores[rows], np.repeat(np.arange(len(run)), lengths)
     tied = (scores[1:] == scores[:-1]) & (owner[1:] == owner[:-1])
-    lists = len(np.unique(owner[1:][tied]))
-    if not lists:
+    if not tied.any():
         return None
+    lists = len(np.unique(owner[1:][tied]))
     rule = "by document id, descending" if run.ties == "trec" else "as in the file"
     where = "" if depth is None else f" within the first {depth + 1} ranks"
     return f"{lists:,} of {len(run):,} lists have equal scores{where}, ordered {rule} (ties={run.ties!r})"

@@ -35,7 +35,8 @@ class Trial:
         )
 
     def _values(self, lists: Int64s, gathered: Mapping[str, Gathered]) -> Floats:
-        copies = self.evidence.select(np.zeros(len(lists), dtype=np.int64))
+        bare = self.evidence.cut(0)  # its own list is not needed, and copies of a long one are large
+        copies = bare.select(np.zeros(len(lists), dtype=np.int64))
         result = self.measure.evaluate(replace(copies, ranked=Ranked(lists, gathered)))
         values = np.array(result.values, dtype=np.float64).reshape(len(lists), -1)  # (B, C)
         for where in result.undefined.values():

@@ -76,7 +76,7 @@ def make_counter(lexicon: Lexicon, tokenizer: str, *, terms: bool = False) -> Co
         return KernelCounter(phrases, terms)
     warnings.warn(
         "numba is not installed: words are counted in plain Python, with the same result, "
-        "up to a hundred times slower; pip install 'evenrank[scan]'",
+        "many times slower; pip install 'evenrank[scan]'",
         EvenrankWarning,
         stacklevel=3,
     )

@@ -1,6 +1,6 @@
 """The fast count: words of a lexicon in raw UTF-8, 64 bytes at a time.
 
-It gives what ``simple.count`` gives, some hundred times faster. How:
+It gives what ``simple.count`` gives, many times faster. How:
 
 1. Sixty-four bytes are loaded at once and compared with ranges of bytes; the answers are the bits of one
    number: bit ``i`` says that byte ``i`` is part of a token (``inside``). A token starts where a bit is set
