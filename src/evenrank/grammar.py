@@ -174,12 +174,12 @@ def unregister(kind: str, name: str) -> None:
     REGISTRY[kind].pop(name, None)
 
 
-def lookup(name: str, kind: str, also: Mapping[str, Any] | None = None) -> type[Term]:
+def lookup(name: str, kind: str) -> type[Term]:
     known = REGISTRY[kind]
     found = known.get(ALIASES[kind].get(name, name))
     if found is not None:
         return found
-    names = [*known, *ALIASES[kind], *(also or {})]
+    names = [*known, *ALIASES[kind]]
     close = [n for n in names if n.lower() == name.lower()] or difflib.get_close_matches(name, names, 3, 0.5)
     hint = f"; did you mean {', '.join(close)}?" if close else f"; known: {', '.join(sorted(known))}"
     raise UnknownNameError(f"no {kind} is called {name!r}{hint}")

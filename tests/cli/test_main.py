@@ -6,7 +6,6 @@ import os
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -158,7 +157,5 @@ def test_help_loads_nothing_heavy() -> None:
         "import sys; from evenrank.cli import main; main(['--help']);"
         "sys.stderr.write(','.join({'numpy', 'polars', 'pyarrow', 'ir_measures'} & set(sys.modules)))"
     )
-    started = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert done.stderr == b""
-    assert time.perf_counter() - started < 2  # far above what it takes, far below what numpy and polars do

@@ -82,6 +82,8 @@ class WeightedSum(Measure):
         return Result(total, undefined)
 
     def explain(self, evidence: RankedEvidence) -> Floats | None:
+        if any(getattr(measure, "missing", "") == "drop" for measure in self.parts()):
+            return None  # a rank then means another document to each part
         parts = [(w, m.explain(m.prepared(evidence))) for w, m in self.terms]
         if any(part is None for _, part in parts):
             return None

@@ -22,7 +22,6 @@ VERSION = 1
 METADATA_KEY = b"evenrank.scores"
 
 _INFINITIES = {"Infinity": math.inf, "-Infinity": -math.inf}
-_BLOCK_KEYS = {"run", "measure", "columns", "queries"}
 
 
 @dataclass(frozen=True)
