@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
 import re
 import subprocess
@@ -183,6 +185,14 @@ def test_longest_match_first() -> None:
         assert found.lengths.tolist() == [3, 4, 3, 4, 3]
 
 
+def test_no_term_goes_from_one_document_into_the_next() -> None:
+    lexicon = Lexicon.build("l", {"a": ["new york"], "b": ["x y z"]})
+    for way in (KernelCounter, SimpleCounter):
+        count = way(Phrases.of(lexicon, "word"))
+        found = count(texts_of(["new ", "of york", "x y ", "a b z", "new york"]))
+        assert found.groups.tolist() == [[0, 0], [0, 0], [0, 0], [0, 0], [1, 0]]
+
+
 def test_tokenizers() -> None:
     assert tokenize("Mother's ΟΔΟΣ, İX  x\ty", "word") == ["mother", "s", "οδοσ", "İx", "x", "y"]
     assert tokenize("Mother's ΟΔΟΣ, İX  x\ty ", "whitespace") == ["mother's", "οδοσ,", "İx", "x\ty"]
@@ -240,4 +250,21 @@ def double(x): return 2 * x
 raise SystemExit(double(21) != 42)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_same_on_a_processor_that_lacks_instructions(tmp_path: Path) -> None:
+    """Without the one that looks 64 bytes up at once, and with none of the wider ones."""
+    texts = [" ".join(random.Random(seed).choices(TRICKY, k=40)) for seed in range(100)]
+    (tmp_path / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
+    code = f"""
+import json, sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from test_kernel import compare
+compare(json.load(open({str(tmp_path / "texts.json")!r}, encoding="utf-8")))
+"""
+    environment = {**os.environ, "NUMBA_CPU_NAME": "generic", "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment
+    )
     assert done.returncode == 0, done.stderr

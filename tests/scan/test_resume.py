@@ -18,7 +18,7 @@ import pytest
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError, EvenrankWarning
 from evenrank.evidence.scan import engine, parts, scan_file
-from evenrank.io import atomic
+from evenrank.evidence.scan.journal import Frame, Journal, whole_frames
 from evenrank.io.counts import CountsWriter
 
 LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
@@ -43,8 +43,16 @@ def write_collection(path: Path, documents: int, seed: int = 0) -> None:
             file.write(f"{number}\t{' '.join(generator.choices(words, k=generator.randrange(80)))}\n")
 
 
-def parts_of(output: Path) -> list[Path]:
-    return sorted(output.with_name(output.name + ".parts").glob("*.arrow"))
+def journal_of(output: Path) -> Path:
+    return output.with_name(output.name + ".parts") / "journal"
+
+
+def parts_of(output: Path) -> list[Frame]:
+    try:
+        with journal_of(output).open("rb") as file:
+            return list(whole_frames(file))
+    except FileNotFoundError:
+        return []
 
 
 def test_killed_ten_times(tmp_path: Path) -> None:
@@ -181,14 +189,13 @@ def test_a_full_disk_leaves_no_half_file(
     where: str, collection: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     output = collection.with_name("counts.parquet")
-    full = OSError(errno.ENOSPC, "No space left on device")
 
     def refuse(*arguments: Any, **options: Any) -> Any:
-        raise full
+        raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
         if where == "part":
-            patch.setattr(atomic.os, "fsync", refuse)
+            patch.setattr(Journal, "__init__", full_after(Journal.__init__, 3000))
         elif where == "output":
             patch.setattr(CountsWriter, "write", refuse)
         else:
@@ -204,8 +211,33 @@ def test_a_full_disk_leaves_no_half_file(
     folder = output.with_name(output.name + ".parts")
     assert not (folder / "output.parquet").exists()
     assert not list(folder.glob(".*.tmp"))
-    scan_file(collection, LEXICON, output, block_bytes=BLOCK)
+    kept = parts_of(output)
+    assert journal_of(output).stat().st_size == max((part.offset + part.size for part in kept), default=0)
+    assert scan_file(collection, LEXICON, output, block_bytes=BLOCK).found == len(kept)
     assert output.exists()
+
+
+def full_after(open_journal: Any, room: int) -> Any:
+    """A journal on a disk with so many bytes left: the write that meets its end is taken in part."""
+
+    class Disk:
+        def __init__(self, file: Any) -> None:
+            self.file = file
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.file, name)
+
+        def write(self, piece: memoryview) -> int:
+            left = room - self.file.tell()
+            if left <= 0:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return int(self.file.write(piece[:left]))
+
+    def __init__(self: Journal, path: Path) -> None:
+        open_journal(self, path)
+        self._file = Disk(self._file)  # type: ignore[assignment]
+
+    return __init__
 
 
 def test_two_scans_cannot_write_the_same_file(collection: Path) -> None:
@@ -217,12 +249,25 @@ def test_two_scans_cannot_write_the_same_file(collection: Path) -> None:
     scan_file(collection, LEXICON, output)
 
 
-def test_a_damaged_part_is_named(collection: Path) -> None:
-    output = collection.with_name("counts.parquet")
+@pytest.mark.parametrize("damage", ["cut", "header", "content", "lost"])
+def test_a_damaged_part_is_counted_again(damage: str, collection: Path) -> None:
+    """And so is all behind it: nothing that is not whole is used, whatever befell the disk."""
+    output, whole = collection.with_name("counts.parquet"), collection.with_name("whole.parquet")
+    scan_file(collection, LEXICON, whole, block_bytes=BLOCK)
     interrupted(collection, output, block_bytes=BLOCK)
-    parts_of(output)[0].write_bytes(b"ARROW1")
-    with pytest.raises(DataError, match=r"00000000\.arrow: is damaged: delete"):
-        scan_file(collection, LEXICON, output, block_bytes=BLOCK)
+    frame = parts_of(output)[1]
+    content = bytearray(journal_of(output).read_bytes())
+    if damage == "cut":
+        del content[frame.offset + frame.size - 1 :]
+    elif damage == "header":
+        content[frame.offset - 20] ^= 1
+    elif damage == "content":
+        content[frame.offset + frame.size // 2] ^= 1
+    else:  # the length of the file was written, its last blocks were not
+        content[frame.offset + 100 :] = bytes(len(content) - frame.offset - 100)
+    journal_of(output).write_bytes(content)
+    assert scan_file(collection, LEXICON, output, block_bytes=BLOCK).found == 1
+    assert output.read_bytes() == whole.read_bytes()
 
 
 def test_a_file_that_shrinks(collection: Path, monkeypatch: pytest.MonkeyPatch) -> None:

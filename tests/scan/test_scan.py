@@ -19,7 +19,7 @@ from evenrank.data.lexicon import Lexicon
 from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError
 from evenrank.evidence.scan import counter as counters
-from evenrank.evidence.scan import duplicates, engine, scan, scan_file
+from evenrank.evidence.scan import duplicates, scan, scan_file
 from evenrank.evidence.scan.phrases import Phrases
 from evenrank.evidence.scan.simple import count
 from evenrank.io.counts import read_counts
@@ -211,8 +211,8 @@ def test_bad_jsonl(content: bytes, message: str, tmp_path: Path) -> None:
 
 
 def test_bad_arguments(tmp_path: Path) -> None:
-    with pytest.raises(InputTypeError, match="lexicon must be a Lexicon, got str"):
-        scan(DOCUMENTS, "gender")  # type: ignore[arg-type]
+    with pytest.raises(InputTypeError, match=r"a lexicon is read from .*; got int"):
+        scan(DOCUMENTS, 7)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="threads must be an integer >= 1, got 0"):
         scan(DOCUMENTS, LEXICON, threads=0)
     with pytest.raises(ParameterError, match="tokenizer must be one of"):
@@ -240,8 +240,7 @@ def test_ids_in_many_passes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_equal_hashes_are_no_equal_ids(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (engine, duplicates):
-        monkeypatch.setattr(module, "hash_strings", lambda strings: np.zeros(len(strings), np.uint64))
+    monkeypatch.setattr(duplicates, "hash_strings", lambda strings: np.zeros(len(strings), np.uint64))
     assert len(scan(DOCUMENTS, LEXICON)) == len(DOCUMENTS)
     with pytest.raises(DataError, match="more than once are 'd1'"):
         scan([*DOCUMENTS, ("d1", "")], LEXICON)

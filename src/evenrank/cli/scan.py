@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
+from evenrank.cli.inputs import DOCUMENT_ROLES, check_output, columns_of
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import QUIET_SECONDS, WIDTH
 from evenrank.cli.streams import say
@@ -29,13 +31,14 @@ def add(commands: Commands) -> None:
         """
         evenrank scan collection.tsv --lexicon gender-en -o counts.parquet
         evenrank scan corpus.jsonl --lexicon my-words.csv --terms -o counts.parquet
+        evenrank scan table.parquet --columns id=docno,text=body --lexicon gender-en -o counts.parquet
         zcat collection.tsv.gz | evenrank scan - --format tsv --lexicon gender-en -o counts.parquet
         """,
     )
     parser.add_argument(
         "collection", metavar="COLLECTION",
-        help="documents: TSV (id, tab, text), JSONL, CSV, Parquet, also .gz and .zst; ir_datasets:NAME; "
-        "- reads stdin",
+        help="documents: TSV (id, tab, text; no header line), JSONL, CSV, Parquet, also .gz and .zst; "
+        "ir_datasets:NAME; - reads stdin",
     )  # fmt: skip
     parser.add_argument(
         "--lexicon", required=True, metavar="L", help="name of a shipped lexicon, or a CSV or JSON file"
@@ -43,8 +46,8 @@ def add(commands: Commands) -> None:
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the Parquet file to write")
     parser.add_argument(
         "--tokenizer", choices=("word", "whitespace"), default="word",
-        help="word: runs of letters, digits and underscores (default); whitespace: split on blanks, "
-        "as the published code does",
+        help="word: runs of letters, digits and underscores (default); whitespace: split on the "
+        "blank (U+0020) alone, as the published code does",
     )  # fmt: skip
     parser.add_argument("--terms", action="store_true", help="keep the count of every term too")
     parser.add_argument("--threads", type=_threads, metavar="N", help="default: one for each core")
@@ -54,6 +57,11 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--format", choices=("tsv", "csv", "jsonl", "parquet"),
         help="format of the collection, where its name does not tell",
+    )  # fmt: skip
+    parser.add_argument(
+        "--columns", type=partial(columns_of, roles=DOCUMENT_ROLES), metavar="ROLE=NAME,...",
+        help="what the collection calls its columns or fields: id=docno,text=body,title=headline; "
+        "a TSV file then begins with a header line",
     )  # fmt: skip
     parser.set_defaults(run=run)
 
@@ -68,6 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     from evenrank.evidence.scan import scan_file
     from evenrank.io.lexicons import read_lexicon
 
+    check_output(arguments.output, [arguments.collection, arguments.lexicon])
     lexicon = read_lexicon(arguments.lexicon)
     bar = _Bar()
     try:
@@ -81,6 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
             resume=not arguments.no_resume,
             progress=bar,
             format=arguments.format,
+            columns=arguments.columns,
         )
     except KeyboardInterrupt:
         bar.clear()

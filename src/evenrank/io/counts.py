@@ -60,12 +60,12 @@ def counts_schema(
         "source": dict(source or {}),
     }
     fields = [
-        (_ID, pa.large_string()),
-        (_LENGTH, pa.int32()),
-        *((group, pa.int32()) for group in lexicon.groups),
+        pa.field(_ID, pa.large_string(), nullable=False),  # what is never null is written faster
+        pa.field(_LENGTH, pa.int32(), nullable=False),
+        *(pa.field(group, pa.int32(), nullable=False) for group in lexicon.groups),
     ]
     if terms:
-        fields += [(_TERMS, _LISTS), (_TERM_COUNTS, _LISTS)]
+        fields += [pa.field(_TERMS, _LISTS, nullable=False), pa.field(_TERM_COUNTS, _LISTS, nullable=False)]
     return pa.schema(fields, metadata={_KEY: json.dumps(about, ensure_ascii=False)})
 
 
@@ -98,7 +98,12 @@ class CountsWriter:
         self._held_rows = 0
         # dictionaries and statistics cost time and gain nothing: ids are distinct, and all rows are read
         self._writer = pa.parquet.ParquetWriter(
-            file, schema, compression="lz4", use_dictionary=False, write_statistics=False
+            file,
+            schema,
+            compression="lz4",
+            use_dictionary=False,
+            write_statistics=False,
+            write_batch_size=1 << 14,
         )
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -125,19 +130,23 @@ class CountsWriter:
 
 
 def read_counts(
-    path: str | os.PathLike[str], lexicon: Lexicon | None = None, tokenizer: str | None = None
+    path: str | os.PathLike[str],
+    lexicon: Lexicon | None = None,
+    tokenizer: str | None = None,
+    source: str | os.PathLike[str] | None = None,
 ) -> WordCounts:
     """Word counts from a file that ``scan`` wrote.
 
-    With a ``lexicon`` or a ``tokenizer``, a file that was counted with another one is refused.
+    With a ``lexicon``, a ``tokenizer`` or a ``source``, the file of the collection, counts that were made
+    with another one are refused.
     """
-    source = as_source(path)
-    if source is None or source.path is None:
+    counted = as_source(path)
+    if counted is None or counted.path is None:
         raise ParameterError(f"counts are read from a file, got {path!r}")
-    source.check()
-    name = source.name
+    counted.check()
+    name = counted.name
     try:
-        with pa.parquet.ParquetFile(source.path) as file:
+        with pa.parquet.ParquetFile(counted.path) as file:
             schema = file.schema_arrow
             about = _about(schema, name)
             table = file.read()
@@ -153,6 +162,8 @@ def read_counts(
         raise DataError(
             f"{name}: was counted with the tokeniser {about['tokenizer']!r}, not {tokenizer!r}: scan again"
         )
+    if source is not None:
+        _check_source(about, name, source)
     return counts_of_table(table, own, about["tokenizer"], about["source"].get("name"))
 
 
@@ -180,6 +191,23 @@ def counts_of_table(table: pa.Table, lexicon: Lexicon, tokenizer: str, source: s
         terms=terms,
         source=source,
     )
+
+
+def _check_source(about: Mapping[str, Any], name: str, source: str | os.PathLike[str]) -> None:
+    from evenrank.io.fingerprint import fingerprint
+
+    wanted = as_source(source)
+    if wanted is None or wanted.path is None:
+        raise ParameterError(f"source= is the file of the collection, got {source!r}")
+    wanted.check()
+    own, kept = about["source"].get("name"), about["source"].get("fingerprint")
+    if kept is None:
+        raise DataError(f"{name}: was not counted in a file ({own}), so nothing tells if it is {wanted.name}")
+    if fingerprint(wanted.path) != kept:
+        raise DataError(
+            f"{name}: was counted in another source, {own!r}, or in one that has changed since; "
+            f"it is not {wanted.name}: scan again"
+        )
 
 
 def _about(schema: pa.Schema, name: str) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Counting the words of a lexicon in a collection of any size.
 
-``simple.py`` says what is counted, ``kernel.py`` does it fast. ``documents.py`` and ``line_files.py`` cut
-a collection into pieces, ``engine.py`` counts them with all cores, ``parts.py`` remembers what is finished.
+``simple.py`` says what is counted, ``kernel.py`` and ``terms.py`` do it fast. ``documents.py``,
+``line_files.py`` and ``json_files.py`` cut a collection into pieces, ``engine.py`` counts them with all
+cores, ``parts.py`` remembers what is finished.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ at any of them, and a document may be longer than a block.
 from __future__ import annotations
 
 import codecs
-import hashlib
 import os
 import threading
 from dataclasses import dataclass
@@ -21,8 +20,6 @@ from evenrank.evidence.scan.counter import PADDING, Bytes
 BLOCK = 1 << 23
 
 _MORE = 512  # a line that goes on behind its block is fetched in steps, each twice the last
-_SAMPLES = 16
-_SAMPLE = 1 << 16
 _NEWLINE = b"\n"
 
 
@@ -112,14 +109,3 @@ class LineFile:
             if not got:
                 raise DataError(f"{self.name}: became shorter while it was read")
             at, size, offset = at + got, size - got, offset + got
-
-
-def fingerprint(path: Path) -> str:
-    """SHA-256 of the size and of sixteen pieces from the first byte to the last. The time plays no part."""
-    with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        digest = hashlib.sha256(str(size).encode())
-        for place in range(_SAMPLES):
-            file.seek(max(0, size - _SAMPLE) * place // (_SAMPLES - 1))
-            digest.update(file.read(_SAMPLE))
-    return digest.hexdigest()

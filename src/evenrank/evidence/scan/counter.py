@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -20,7 +21,7 @@ from evenrank.evidence.scan.simple import count
 Int32s = npt.NDArray[np.int32]
 Bytes = npt.NDArray[np.uint8]
 
-PADDING = 64  # bytes behind a text that the kernel may load, though it never heeds them
+PADDING = 72  # bytes behind a text that the kernel may load, though it never heeds them
 
 
 class Texts(NamedTuple):
@@ -72,15 +73,27 @@ class Counter(Protocol):
 def make_counter(lexicon: Lexicon, tokenizer: str, *, terms: bool = False) -> Counter:
     """A function of texts that any number of threads may call."""
     phrases = Phrases.of(lexicon, tokenizer)
-    if find_spec("numba") is not None:
+    lacking = _lacking()
+    if lacking is None:
         return KernelCounter(phrases, terms)
     warnings.warn(
-        "numba is not installed: words are counted in plain Python, with the same result, "
+        f"{lacking}: words are counted in plain Python, with the same result, "
         "many times slower; pip install 'evenrank[scan]'",
         EvenrankWarning,
         stacklevel=3,
     )
     return SimpleCounter(phrases, terms)
+
+
+def _lacking() -> str | None:
+    """Why there is no compiler; None where there is one."""
+    if find_spec("numba") is None:
+        return "numba is not installed"
+    try:
+        import numba  # noqa: F401
+    except Exception as error:  # a numpy that it does not know, a library that cannot be loaded, ...
+        return f"numba is installed but does not work ({type(error).__name__}: {error})"
+    return None
 
 
 class SimpleCounter:
@@ -118,51 +131,58 @@ class KernelCounter:
         self._phrases = phrases
         self._terms = terms
         self._tables = Tables.of(phrases)
+        self._own = threading.local()
 
     def __call__(self, texts: Texts) -> Counts:
         rows = len(texts.starts)
         lengths = np.zeros(rows, np.int32)
-        groups = np.zeros((rows, len(self._phrases.lexicon.groups)), np.int32)
+        groups = np.zeros((len(self._phrases.lexicon.groups), rows), np.int32)  # as the output will have them
         size = len(texts.data)
         # documents too near to the end of the memory are copied to where there is room behind them
         safe = int(np.searchsorted(texts.ends, size - PADDING, side="right"))
-        found = [self._run(texts.rows(0, safe), lengths[:safe], groups[:safe], 0)]
+        found = [self._run(texts.rows(0, safe), lengths[:safe], groups, 0)]
         if safe < rows:
             begin = int(texts.starts[safe])
             tail = np.concatenate([texts.data[begin:], np.zeros(PADDING, np.uint8)])
             rest = Texts(tail, texts.starts[safe:] - begin, texts.ends[safe:] - begin)
-            found.append(self._run(rest, lengths[safe:], groups[safe:], safe))
-        return Counts(lengths, groups, self._grouped(found, rows) if self._terms else None)
+            found.append(self._run(rest, lengths[safe:], groups, safe))
+        return Counts(lengths, groups.T, self._grouped(found, rows) if self._terms else None)
 
     def _run(self, texts: Texts, lengths: Int32s, groups: Int32s, first: int) -> tuple[Int32s, Int64s]:
-        from evenrank.evidence.scan.kernel import count_words
+        from evenrank.evidence.scan.kernel import find_words
+        from evenrank.evidence.scan.terms import count_terms
 
-        tables = self._tables
-        room = int((texts.ends - texts.starts + 1).sum()) // 2 + 1 if self._terms else 0
-        found, found_ends = np.empty(room, np.int32), np.zeros(len(lengths), np.int64)
-        unsound = count_words(
+        tables, words = self._tables, self._room_for_words(texts)
+        size = find_words(
             texts.data,
             texts.starts,
             texts.ends,
-            self._phrases.tokenizer == "whitespace",
-            tables.characters,
-            tables.marks,
-            tables.heads,
-            tables.entries,
-            tables.spellings,
-            tables.begins,
-            tables.phrases,
+            True if self._phrases.tokenizer == "whitespace" else None,
+            tables.addresses,
             tables.shift,
+            tables.head_shift,
             tables.longest_word,
-            tables.longest_phrase,
             lengths,
-            groups,
-            found,
-            found_ends,
+            words,
         )
-        if unsound >= 0:
-            raise UnsoundText(first + int(unsound))
+        if size < 0:
+            raise UnsoundText(first + ~int(size))
+        found = np.empty(size if self._terms else 0, np.int32)
+        found_ends = np.zeros(len(lengths), np.int64)
+        count_terms(words[:size], tables.begins, tables.phrases, first, groups, found, found_ends)
         return found, found_ends
+
+    def _room_for_words(self, texts: Texts) -> Int32s:
+        """One array a thread, for the most there can be: a word for every second byte of all documents.
+
+        What is not written to is never given memory by the system.
+        """
+        rows = len(texts.starts)
+        most = (int(texts.ends[-1] - texts.starts[0]) + rows) // 2 + 1 if rows else 1
+        words: Int32s | None = getattr(self._own, "words", None)
+        if words is None or len(words) < most:
+            self._own.words = words = np.empty((most, 3), np.int32)
+        return words
 
     def _grouped(self, found: list[tuple[Int32s, Int64s]], rows: int) -> TermCounts:
         """Terms in the order of the text as sorted terms with their numbers."""

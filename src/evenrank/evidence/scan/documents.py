@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from evenrank.errors import DataError
-from evenrank.evidence.scan.blocks import fingerprint
 from evenrank.evidence.scan.counter import Texts
 from evenrank.io.cells import id_cells, text_cells
 from evenrank.io.documents import read_documents
+from evenrank.io.fingerprint import fingerprint
 from evenrank.io.names import resolve_documents
 from evenrank.io.report import Report
 from evenrank.io.source import Source, as_source
@@ -163,10 +163,16 @@ def document_cells(
 
 
 def fetched(name: str, ids: pa.LargeStringArray, texts: pa.LargeStringArray, bytes_read: int) -> Documents:
+    return named(name, ids, Texts.of(texts), bytes_read)
+
+
+def named(name: str, ids: pa.LargeStringArray, texts: Texts, bytes_read: int) -> Documents:
+    """Documents that are called by their id where something is wrong with one."""
+
     def unsound(row: int) -> DataError:
         return DataError(f"{name}: the text of document {ids[row].as_py()!r} is not UTF-8")
 
-    return Documents(ids, Texts.of(texts), bytes_read, unsound)
+    return Documents(ids, texts, bytes_read, unsound)
 
 
 def _batch(name: str, batch: pa.RecordBatch) -> Fetch:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from evenrank.data.strings import UInt64s, hash_strings
+from evenrank.data.strings import UInt64s, hash_strings, offsets_of
 from evenrank.errors import DataError
 
 AT_ONCE = 1 << 21  # hashes that are kept while a collection is scanned: 16 MB, and 48 to compare them
@@ -19,25 +20,59 @@ _SHOWN = 20
 Ids = Callable[[], Iterator[pa.LargeStringArray]]
 
 
+@dataclass(frozen=True)
+class IdRun:
+    """What is known of the ids of a piece: that they ascend (``hashes`` is None), or their hashes."""
+
+    ids: pa.LargeStringArray
+    hashes: UInt64s | None
+
+
 class Uniqueness:
-    """Is told the hashes of all ids, and looks at the ids themselves only where hashes are equal."""
+    """Is told the ids of all pieces in order, and finds those that occur more than once.
+
+    Where every id is larger than the one before, as numbers in order are, all are distinct, and that is
+    all there is to know. Else their hashes are compared, and the ids themselves where hashes are equal.
+    """
 
     def __init__(self, *, fast: bool = False) -> None:
-        self._repeated = _repeated_fast if fast else _repeated
+        self._fast = fast
+        self._ascending = fast  # so far
+        self._largest: tuple[int, bytes] = (0, b"")
         self._kept: list[UInt64s] | None = []
         self._documents = 0
 
-    def add(self, hashes: UInt64s) -> None:
-        self._documents += len(hashes)
+    def run_of(self, ids: pa.LargeStringArray) -> IdRun:
+        """What ``add`` wants to know; any thread may ask."""
+        return IdRun(ids, None if self._ascending and _ascend(ids) else hash_strings(ids))
+
+    def add(self, run: IdRun) -> None:
+        if not len(run.ids):
+            return
+        earlier = self._documents
+        self._documents += len(run.ids)
+        if self._ascending:
+            if run.hashes is None and _size_first(run.ids[0]) > self._largest:
+                self._largest = _size_first(run.ids[-1])
+                return
+            self._ascending = False
+            if earlier:
+                self._kept = None  # the ids before this piece were not hashed
         if self._documents > AT_ONCE:
             self._kept = None  # too many: they are made again from the ids, a range at a time
         elif self._kept is not None:
-            self._kept.append(hashes)
+            self._kept.append(hash_strings(run.ids) if run.hashes is None else run.hashes)
 
     def check(self, ids: Ids, name: str) -> None:
         """Raise if an id is there twice. ``ids`` gives all of them, as often as it is called."""
-        if self._kept is not None:
-            suspects = self._repeated(np.concatenate(self._kept)) if self._kept else np.empty(0, np.uint64)
+        if self._ascending or not self._documents:
+            return
+        kept = self._kept
+        if kept is None and self._documents <= AT_ONCE:
+            kept = [hash_strings(piece) for piece in ids()]
+        if kept is not None:
+            repeated = _repeated_fast if self._fast else _repeated
+            suspects = repeated(np.concatenate(kept))
         else:
             suspects = np.concatenate(list(self._by_range(ids)))
         if len(suspects):
@@ -55,13 +90,26 @@ class Uniqueness:
             yield _repeated(np.concatenate(kept))
 
 
+def _size_first(identifier: pa.LargeStringScalar) -> tuple[int, bytes]:
+    """The order in which numbers ascend as text: the shorter first, else by their bytes."""
+    raw = identifier.as_py().encode()
+    return len(raw), raw
+
+
+def _ascend(ids: pa.LargeStringArray) -> bool:
+    from evenrank.evidence.scan.ids import are_ascending
+
+    data = ids.buffers()[2]
+    return data is not None and bool(are_ascending(np.frombuffer(data, np.uint8), offsets_of(ids)))
+
+
 def _repeated(hashes: UInt64s) -> UInt64s:
     hashes.sort()
     return np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
 
 
 def _repeated_fast(hashes: UInt64s) -> UInt64s:
-    from evenrank.evidence.scan.lines import repeated_hashes
+    from evenrank.evidence.scan.ids import repeated_hashes
 
     table = np.zeros(1 << max(4, (2 * len(hashes) - 1).bit_length()), np.uint64)
     repeated = np.empty(len(hashes), np.uint64)

@@ -14,21 +14,21 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet
 
 from evenrank.data.lexicon import Lexicon
-from evenrank.data.strings import UInt64s, hash_strings
 from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError
 from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.counter import Counter, UnsoundText, make_counter
 from evenrank.evidence.scan.documents import Collection, Fetch
-from evenrank.evidence.scan.duplicates import Uniqueness
+from evenrank.evidence.scan.duplicates import IdRun, Uniqueness
 from evenrank.evidence.scan.parts import Parts
 from evenrank.evidence.scan.sources import open_collection
 from evenrank.io.counts import CountsWriter, counts_batch, counts_of_table, counts_schema, read_counts
+from evenrank.io.source import as_source
 
 Progress = Callable[[int, int | None, str], None]
 """Called with how much is done, of how much (None: unknown), and of what: bytes or documents."""
@@ -51,13 +51,13 @@ class Summary:
 class _Piece:
     index: int
     batch: pa.RecordBatch
-    hashes: UInt64s  # of the ids
+    ids: IdRun
     bytes_read: int
 
 
 def scan(
     source: object,
-    lexicon: Lexicon,
+    lexicon: Lexicon | str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
     *,
     tokenizer: str = "word",
@@ -71,9 +71,10 @@ def scan(
     """Count the words of a lexicon in every document of a collection.
 
     ``source`` is what ``read_documents`` takes: a TSV, JSONL, Parquet or CSV file, ``-``, a table, pairs
-    of id and text. ``terms`` keeps the count of every term. With an ``output`` the counts go to a Parquet
-    file in constant memory; a scan that was interrupted goes on where it stopped, and its file is the
-    same, byte for byte. ``threads`` is one a core unless said otherwise.
+    of id and text. ``lexicon`` may be anything that ``read_lexicon`` takes: the name of a shipped one, a
+    file. ``terms`` keeps the count of every term. With an ``output`` the counts go to a Parquet file in
+    constant memory; a scan that was interrupted goes on where it stopped, and its file is the same, byte
+    for byte. ``threads`` is one a core unless said otherwise.
 
     >>> kin = Lexicon.build("kin", {"f": ["mother"], "m": ["father"]})
     >>> counts = scan([("d1", "My mother's mother"), ("d2", "nobody")], kin)
@@ -86,7 +87,8 @@ def scan(
             progress=progress, format=format, columns=columns,
         )  # fmt: skip
         return read_counts(output)
-    counter = _counter(lexicon, tokenizer, terms)
+    lexicon = _lexicon(lexicon)
+    counter = make_counter(lexicon, tokenizer, terms=terms)
     schema = counts_schema(lexicon, tokenizer, terms=terms)
     with closing(open_collection(source, format=format, columns=columns, fast=counter.fast)) as collection:
         work = _Work(collection, counter, schema, None)
@@ -100,7 +102,7 @@ def scan(
 
 def scan_file(
     source: object,
-    lexicon: Lexicon,
+    lexicon: Lexicon | str | os.PathLike[str],
     output: str | os.PathLike[str],
     *,
     tokenizer: str = "word",
@@ -114,8 +116,11 @@ def scan_file(
 ) -> Summary:
     """``scan`` into a file, without reading it back: constant memory whatever the size."""
     begin = time.monotonic()
-    counter = _counter(lexicon, tokenizer, terms)
     target = _target(output)
+    for read in (source, lexicon):
+        _check_not_read(target, output, read)
+    lexicon = _lexicon(lexicon)
+    counter = make_counter(lexicon, tokenizer, terms=terms)
     workers = _threads(threads)
     opened = open_collection(
         source, format=format, columns=columns, fast=counter.fast, block_bytes=block_bytes
@@ -145,6 +150,9 @@ def scan_file(
                 )
             summary = _write(collection, counter, schema, parts, target, workers, progress, lexicon)
             parts.remove()
+        except DataError:  # the source must be mended, and then what was counted of it is of no use
+            parts.remove()
+            raise
         finally:
             parts.close()
     summary.seconds = time.monotonic() - begin
@@ -206,7 +214,7 @@ def _add(summary: Summary, piece: _Piece, *, finished: bool) -> None:
 
 
 def _total(batch: pa.RecordBatch, column: int) -> int:
-    return int(batch.column(column).to_numpy().sum(dtype=np.int64))
+    return int(pc.sum(batch.column(column)).as_py() or 0)  # no rows have no sum
 
 
 def _ids(path: Path) -> Iterator[pa.LargeStringArray]:
@@ -251,8 +259,8 @@ class _Work:
             return future.result()
         if self._parts is None:
             raise ParameterError("a piece is finished, but there is no folder that it is in")
-        batch = self._parts.load(index)
-        return _Piece(index, batch, hash_strings(batch.column(0)), 0)
+        batch = self._parts.load(index, self._schema)
+        return _Piece(index, batch, self.ids.run_of(batch.column(0)), 0)
 
     def _count(self, index: int, fetch: Fetch) -> _Piece:
         documents = fetch()
@@ -263,20 +271,22 @@ class _Work:
         batch = counts_batch(self._schema, documents.ids, counts.lengths, counts.groups, counts.terms)
         if self._parts is not None:
             self._parts.save(index, batch)
-        return _Piece(index, batch, hash_strings(documents.ids), documents.bytes_read)
+        return _Piece(index, batch, self.ids.run_of(documents.ids), documents.bytes_read)
 
     def _account(self, piece: _Piece, done: int, progress: Progress | None) -> int:
-        self.ids.add(piece.hashes)
+        self.ids.add(piece.ids)
         done += self._collection.done(piece.index, len(piece.batch))
         if progress is not None:
             progress(done, self._collection.total, self._collection.unit)
         return done
 
 
-def _counter(lexicon: object, tokenizer: str, terms: bool) -> Counter:
-    if not isinstance(lexicon, Lexicon):
-        raise InputTypeError(f"lexicon must be a Lexicon, got {type(lexicon).__name__}")
-    return make_counter(lexicon, tokenizer, terms=terms)
+def _lexicon(lexicon: object) -> Lexicon:
+    if isinstance(lexicon, Lexicon):
+        return lexicon
+    from evenrank.io.lexicons import read_lexicon
+
+    return read_lexicon(lexicon)
 
 
 def _threads(threads: int | None) -> int:
@@ -295,3 +305,16 @@ def _target(output: str | os.PathLike[str]) -> Path:
         raise DataError(f"{output}: is a directory, give a file name")
     # a link stays a link: what it points to is replaced
     return Path(os.path.realpath(target)) if target.is_symlink() else target
+
+
+def _check_not_read(target: Path, output: str | os.PathLike[str], value: object) -> None:
+    """What is read must not be what is written over, by whatever name, or through a pipe."""
+    file = None if value == "" else as_source(value)
+    if file is None or not target.exists():
+        return
+    try:
+        read = os.fstat(file.stream.fileno()) if file.path is None else file.path.stat()
+    except (OSError, ValueError, AttributeError):  # it is not there, or no file of the system
+        return
+    if os.path.samestat(read, target.stat()):
+        raise ParameterError(f"{output}: is read here, and would be written over: choose another name")

@@ -1,41 +1,34 @@
-"""The fast count: words of a lexicon in raw UTF-8, 64 bytes at a time.
+"""The fast search: words of a lexicon in raw UTF-8, 64 bytes at a time.
 
-It gives what ``simple.count`` gives, many times faster. How:
+With ``terms.py`` it gives what ``simple.count`` gives, many times faster. How:
 
 1. Sixty-four bytes are loaded at once and compared with ranges of bytes; the answers are the bits of one
    number: bit ``i`` says that byte ``i`` is part of a token (``inside``). A token starts where a bit is set
-   and the one before is not, and ends the other way round: two shifts find all starts and ends.
-2. Bytes from 0x80 are decoded, and only they: a character that is no part of a word loses its bits.
-3. For each token the first eight bytes are loaded as one number, the case bit is set, and a hash of it and
-   of the length asks one bit of a table that fits the first cache. Of all tokens a few in a hundred pass.
-4. What passes is compared byte by byte with the words of that hash. So the hash costs time, never truth.
-5. Words found wait in a short queue until it is certain which term is the longest that begins there.
+   and the one before is not.
+2. Bytes from 0x80 are decoded, and only they: a character that is no part of a word loses its bits, and a
+   token with a character that no word has is no candidate.
+3. A sketch of the words asks for the first four letters of all 64 beginnings at once; one token in ten
+   passes. Then a hash of the first eight letters and of the length asks one bit of a table that fits the
+   first cache. Of all tokens about one in a hundred is left.
+4. Windows with such tokens wait, so that the loop over windows has no branch that cannot be foretold; then
+   the tokens are compared with the words of their hash, letter by letter. Filters cost time, never truth.
 
 A window ends where its last token starts, if that token may go on behind it; the next window begins there.
 So a token is always seen whole, except when it is longer than a window: that one is walked byte by byte.
 
-The text must be followed by ``PADDING`` readable bytes. None of it holds the interpreter's lock.
+The text must be followed by ``PADDING`` readable bytes. None of it holds the interpreter's lock. Helpers
+get addresses, not arrays: passing an array counts a reference, which is slow if done for each window.
 """
 
-# mypy: disable-error-code="no-untyped-def, no-untyped-call, no-any-return"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, no-any-return, call-arg, unreachable"
 # what numba compiles has no types that a checker could follow; ``counter.py`` is the typed door to it
 
 from __future__ import annotations
 
 import numpy as np
 
-from evenrank.evidence.scan.tables import (
-    FIRST,
-    FOLD,
-    GROUP,
-    KEY,
-    LENGTH,
-    MULTIPLIER,
-    NEXT,
-    OFFSET,
-    SIZE,
-    TERM,
-)
+from evenrank.evidence.scan.tables import BETWEEN, FOLD, FOREIGN, KEY, LENGTH, MULTIPLIER, NEXT, OFFSET
+from evenrank.evidence.scan.utf8 import decode, fold
 from evenrank.evidence.scan.vectors import (
     BIT,
     BLANK,
@@ -49,83 +42,29 @@ from evenrank.evidence.scan.vectors import (
     filled_mask,
     high_mask,
     lowest_bit,
+    may_begin,
     read_byte,
+    read_integer,
     read_number,
+    same_mask,
     word_mask,
 )
 
 _FOLD, _MULTIPLIER = np.uint64(FOLD), np.uint64(MULTIPLIER)
+_WAITING = 256  # windows
+
+# columns of ``windows``; LONG is the bytes of a token that is longer than its window, else 0
+_DOCUMENT, _BEGIN, _INSIDE, _STARTS, _CANDIDATES, _TOKENS, _LONG = range(7)
 
 
 @compiled()
-def _decode(address, end):
-    """The character at an address and its bytes; (-1, 1) where there is no sound one before ``end``."""
-    first = np.int64(read_byte(address))
-    if first < 0x80:
-        return first, 1
-    if 0xC2 <= first < 0xE0:
-        size, code, smallest = 2, first & 0x1F, 0x80
-    elif 0xE0 <= first < 0xF0:
-        size, code, smallest = 3, first & 0x0F, 0x800
-    elif 0xF0 <= first < 0xF5:
-        size, code, smallest = 4, first & 0x07, 0x10000
-    else:
-        return -1, 1
-    if address + size > end:
-        return -1, 1
-    for place in range(1, size):
-        byte = np.int64(read_byte(address + place))
-        if byte & 0xC0 != 0x80:
-            return -1, 1
-        code = code << 6 | byte & 0x3F
-    if code < smallest or code > 0x10FFFF or 0xD800 <= code < 0xE000:
-        return -1, 1
-    return code, size
-
-
-@compiled()
-def _encode(code, folded, size):
-    """Write a character as UTF-8 into ``folded`` at ``size``; the new size."""
-    if code < 0x80:
-        folded[size] = code
-        return size + 1
-    if code < 0x800:
-        folded[size] = 0xC0 | code >> 6
-    else:
-        if code < 0x10000:
-            folded[size] = 0xE0 | code >> 12
-        else:
-            folded[size] = 0xF0 | code >> 18
-            size += 1
-            folded[size] = 0x80 | code >> 12 & 0x3F
-        size += 1
-        folded[size] = 0x80 | code >> 6 & 0x3F
-    folded[size + 1] = 0x80 | code & 0x3F
-    return size + 2
-
-
-@compiled()
-def _fold(begin, end, characters, folded, longest):
-    """A token in lower case into ``folded``; its bytes, or 0 if they are more than any word has."""
-    size = 0
-    while begin < end:
-        code, step = _decode(begin, end)
-        small = np.int64(characters[code])
-        size = _encode(small if small >= 0 else ~small, folded, size)
-        if size > longest:
-            return 0
-        begin += step
-    return size
-
-
-@compiled()
-def _token_end(begin, end, whitespace, characters):
+def _token_end(begin, end, blanks, kinds):
     """Where the token ends that goes on at ``begin``; -1 if it is not sound UTF-8."""
     while begin < end:
-        code, step = _decode(begin, end)
+        code, step = decode(begin, end)
         if code < 0:
             return -1
-        if (code == BLANK) if whitespace else (characters[code] < 0):
+        if (read_byte(kinds + code) == BETWEEN) if blanks is None else (code == BLANK):
             return begin
         begin += step
     return end
@@ -133,7 +72,7 @@ def _token_end(begin, end, whitespace, characters):
 
 @compiled(inline="always")
 def _hash(key, length, shift):
-    return ((key + np.uint64(length)) * _MULTIPLIER) >> shift
+    return np.int64(((key + np.uint64(length)) * _MULTIPLIER) >> shift)
 
 
 @compiled(inline="always")
@@ -143,160 +82,179 @@ def _key(address, length):
 
 
 @compiled(inline="always")
-def _marked(begin, token_starts, token_ends, marks, shift):
-    """The starts of those tokens whose hash is marked. All tokens come by here: no branch but the loop."""
-    marked = NO_BITS
-    while token_starts != NO_BITS:
-        place = lowest_bit(token_starts)
-        length = lowest_bit(token_ends) - place
-        token_starts &= token_starts - BIT
-        token_ends &= token_ends - BIT
-        place_of_mark = _hash(_key(begin + place, length), length, shift)
-        mark = marks[place_of_mark >> np.uint64(6)] >> (place_of_mark & np.uint64(63))
-        marked |= (mark & BIT) << np.uint64(place)
+def _first_if_marked(begin, starts, inside, marks, shift):
+    """The lowest of the starts if the hash of its token is marked, else nothing. No branch."""
+    place = lowest_bit(starts) & (WINDOW - 1)  # any, where there is no start
+    length = lowest_bit(~(inside >> np.uint64(place)))
+    hashed = _hash(_key(begin + place, length), length, shift)
+    mark = np.uint64(read_byte(marks + (hashed >> 3))) >> np.uint64(hashed & 7)
+    return starts & (~starts + BIT) & (NO_BITS - (mark & BIT))
+
+
+@compiled(inline="always")
+def _marked(begin, starts, inside, marks, shift):
+    """The starts of those tokens whose hash is marked."""
+    # most windows have two starts or fewer: for them no branch has to be foretold
+    marked = _first_if_marked(begin, starts, inside, marks, shift)
+    starts &= starts - BIT
+    marked |= _first_if_marked(begin, starts, inside, marks, shift)
+    starts &= starts - BIT
+    while starts != NO_BITS:
+        marked |= _first_if_marked(begin, starts, inside, marks, shift)
+        starts &= starts - BIT
     return marked
 
 
+@compiled(inline="always")
+def _back_to_start(bits, inside):
+    """The bits, and all of ``inside`` before them that lead to one without a gap."""
+    for step in (1, 2, 4, 8, 16, 32):
+        bits |= inside & (bits >> np.uint64(step))
+        inside &= inside >> np.uint64(step)
+    return bits
+
+
 @compiled()
-def _find_word(begin, length, shift, heads, entries, spellings):
-    """The word that a token is, letter by letter; 0 for none. Rarely called: array arguments are slow."""
+def _find_word(begin, length, head_shift, heads, entries, spellings):
+    """The word that a token is, letter by letter; 0 for none."""
     key = _key(begin, length)
-    word = np.int64(heads[_hash(key, length, shift)])
+    word = np.int64(read_integer(heads + 4 * _hash(key, length, head_shift)))
     while word != 0:
-        if entries[word, KEY] == key and entries[word, LENGTH] == np.uint64(length):
-            offset = np.int64(entries[word, OFFSET])
+        entry = entries + 32 * word
+        if read_number(entry + 8 * KEY) == key and read_number(entry + 8 * LENGTH) == np.uint64(length):
+            spelling = spellings + np.int64(read_number(entry + 8 * OFFSET))
             same = True
-            for at in range(length):
-                byte = read_byte(begin + at)
-                if np.uint8(65) <= byte <= np.uint8(90):
-                    byte = byte + np.uint8(32)
-                if byte != spellings[offset + at]:
-                    same = False
-                    break
+            for at in range(0, length, WINDOW):
+                wanted = bits_below(min(length - at, WINDOW))
+                same &= same_mask(begin + at, spelling + at) & wanted == wanted
             if same:
                 return word
-        word = np.int64(entries[word, NEXT])
+        word = np.int64(read_number(entry + 8 * NEXT))
     return np.int64(0)
 
 
-@compiled()
-def _longest_phrase(queue, waiting, begins, phrases):
-    """The row of the longest term that the queue begins with; -1 for none."""
-    for row in range(begins[queue[0]], begins[queue[0] + 1]):
-        size = phrases[row, SIZE]
-        if size <= waiting:
-            same = True
-            for at in range(1, size):
-                if phrases[row, FIRST + at] != queue[at]:
-                    same = False
-                    break
-            if same:
-                return row
-    return -1
-
-
-@compiled()
-def _settle(queue, waiting, keep, begins, phrases, counts, found, finds):
-    """Count terms at the head of the queue until at most ``keep`` words wait: (waiting, finds)."""
-    while waiting > keep:
-        row = _longest_phrase(queue, waiting, begins, phrases)
-        used = 1
-        if row >= 0:
-            used = phrases[row, SIZE]
-            counts[phrases[row, GROUP]] += 1
-            if found.size:
-                found[finds] = phrases[row, TERM]
-                finds += 1
-        waiting -= used
-        for at in range(waiting):
-            queue[at] = queue[at + used]
-    return waiting, finds
+@compiled(boundscheck=False)
+def _check(
+    windows, waiting, characters, folded, longest_word, head_shift, heads, entries, spellings, words, found
+):
+    """Look the candidates of some windows up; how many words are found now."""
+    for row in range(waiting):
+        begin = np.int64(windows[row, _BEGIN])
+        inside, candidates = windows[row, _INSIDE], windows[row, _CANDIDATES]
+        high = high_mask(begin)
+        while candidates != NO_BITS:
+            place = lowest_bit(candidates)
+            candidates &= candidates - BIT
+            address = begin + place
+            length = np.int64(windows[row, _LONG])
+            is_long = length > 0
+            if not is_long:
+                length = lowest_bit(~(inside >> np.uint64(place)))
+            if is_long or (high >> np.uint64(place)) & bits_below(length) != NO_BITS:
+                length = fold(address, address + length, characters, folded, longest_word)
+                if length == 0:
+                    continue
+                address = folded
+            word = _find_word(address, length, head_shift, heads, entries, spellings)
+            if word != 0:
+                before = bits_set(windows[row, _STARTS] & (bits_below(place + 1) >> BIT))
+                words[found, 0] = windows[row, _DOCUMENT]
+                words[found, 1] = windows[row, _TOKENS] + np.uint64(before)
+                words[found, 2] = word
+                found += 1
+    return found
 
 
 @compiled(boundscheck=False)
-def count_words(
-    text, starts, ends, whitespace, characters, marks, heads, entries, spellings, begins, phrases, shift,
-    longest_word, longest_phrase, lengths, counts, found, found_ends,
-):  # fmt: skip
-    """Count in the documents ``text[starts[d]:ends[d]]``, into ``lengths`` (D,) and ``counts`` (D, G).
+def find_words(text, starts, ends, blanks, addresses, shift, head_shift, longest_word, lengths, words):
+    """Search the documents ``text[starts[d]:ends[d]]``: their tokens to ``lengths`` (D,), the number of words
+    found, and in each row of ``words`` one of them: document, place among the tokens, word.
 
-    If ``found`` has room (a place for every second byte is enough), it gets the terms in their order,
-    those of document ``d`` up to ``found_ends[d]``. The value is the first document that is not sound
-    UTF-8, where the count stopped; -1 if all are.
+    ``blanks`` is None if tokens are words; if it is not, they are what stands between blanks. (That is known
+    when this is compiled, which makes it faster by an eighth.) ``addresses`` are those of the tables, see
+    ``Tables.addresses``. A row of ``words`` for every second byte is enough. If a document is not sound
+    UTF-8, the value is ``~document``.
     """
     base = np.int64(text.ctypes.data)
-    shift = np.uint64(shift)
-    folded = np.zeros(longest_word + PADDING, np.uint8)
-    folded_address = np.int64(folded.ctypes.data)
-    queue = np.zeros(longest_phrase + 1, np.int64)
-    finds = 0
+    shift, head_shift = np.uint64(shift), np.uint64(head_shift)
+    characters, kinds, sketch, marks = addresses[0], addresses[1], addresses[2], addresses[3]
+    heads, entries, spellings = addresses[4], addresses[5], addresses[6]
+    room = np.zeros(longest_word + PADDING, np.uint8)
+    folded = np.int64(room.ctypes.data)
+    windows = np.zeros((_WAITING, 8), np.uint64)
+    waiting, found = 0, 0
     for document in range(starts.size):
         begin, end = base + starts[document], base + ends[document]
-        tokens, waiting, last = 0, 0, -1
+        tokens = 0
         while begin < end:
             size = min(end - begin, WINDOW)
-            inside = filled_mask(begin) if whitespace else word_mask(begin)
-            high = high_mask(begin) & bits_below(size)
-            undecoded = high
+            inside = word_mask(begin) if blanks is None else filled_mask(begin)
+            undecoded = high_mask(begin) & bits_below(size)
+            possible, foreign = NO_BITS, NO_BITS
             while undecoded != NO_BITS:
                 place = lowest_bit(undecoded)
-                code, step = _decode(begin + place, end)
+                code, step = decode(begin + place, end)
                 if code < 0:
-                    return document
+                    return ~document
                 if place + step > size:  # cut by the end of the window: the next one begins with it
                     size = place
                     break
                 taken = bits_below(step) << np.uint64(place)
-                if not whitespace and characters[code] < 0:
-                    inside &= ~taken
                 undecoded &= ~taken
+                kind = read_byte(kinds + code)
+                if kind == BETWEEN:
+                    inside &= ~taken
+                elif kind == FOREIGN:
+                    foreign |= taken
+                else:
+                    possible |= taken
             inside &= bits_below(size)
             token_starts = inside & ~(inside << BIT)
-            token_ends = ~inside & (inside << BIT)
-            step = size
-            is_long = False
-            if begin + size < end and (inside >> np.uint64(size - 1)) & BIT:
-                place = WINDOW - 1 - empty_bits_above(token_starts)
-                if place == 0:
-                    is_long = True
-                    step = _token_end(begin + size, end, whitespace, characters) - begin
-                    if step < 0:
-                        return document
-                else:
-                    token_starts &= ~(BIT << np.uint64(place))
-                    step = place
-            candidates = token_starts
-            if high == NO_BITS and not is_long:
-                candidates = _marked(begin, token_starts, token_ends, marks, shift)
-            while candidates != NO_BITS:
-                place = lowest_bit(candidates)
-                candidates &= candidates - BIT
-                address = begin + place
-                length = step if is_long else min(lowest_bit(~inside >> np.uint64(place)), size - place)
-                if is_long or (high >> np.uint64(place)) & bits_below(length) != NO_BITS:
-                    length = _fold(address, address + length, characters, folded, longest_word)
-                    if length == 0:
-                        continue
-                    address = folded_address
-                word = _find_word(address, length, shift, heads, entries, spellings)
-                if word == 0:
-                    continue
-                token = tokens + bits_set(token_starts & (bits_below(place + 1) >> BIT))
-                if waiting and token != last + 1:
-                    waiting, finds = _settle(
-                        queue, waiting, 0, begins, phrases, counts[document], found, finds
-                    )
-                queue[waiting] = word
-                waiting += 1
-                last = token
-                waiting, finds = _settle(
-                    queue, waiting, longest_phrase - 1, begins, phrases, counts[document], found, finds
-                )
+            # a token that may go on behind the window is left to the next one
+            cut = (inside >> np.uint64(size - 1)) & (BIT if begin + size < end else NO_BITS)
+            place = (WINDOW - 1 - empty_bits_above(token_starts)) & (WINDOW - 1)
+            step = place if cut != NO_BITS else size
+            token_starts &= ~(cut << np.uint64(place))
+            candidates = may_begin(begin, inside, sketch) & token_starts
+            folding = NO_BITS
+            if possible | foreign != NO_BITS:
+                hopeless = _back_to_start(foreign, inside)
+                folding = token_starts & _back_to_start(possible, inside) & ~hopeless
+                candidates &= ~(folding | hopeless)
+            candidates = _marked(begin, candidates, inside, marks, shift) | folding
+            is_long = step == 0
+            if is_long:
+                candidates = token_starts = BIT
+                step = _token_end(begin + size, end, blanks, kinds) - begin
+                if step < 0:
+                    return ~document
+            windows[waiting, _DOCUMENT] = document
+            windows[waiting, _BEGIN] = begin
+            windows[waiting, _INSIDE] = inside
+            windows[waiting, _STARTS] = token_starts
+            windows[waiting, _CANDIDATES] = candidates
+            windows[waiting, _TOKENS] = tokens
+            windows[waiting, _LONG] = step if is_long else 0
+            waiting += candidates != NO_BITS
+            if waiting == _WAITING:
+                found = _check(
+                    windows, waiting, characters, folded, longest_word, head_shift, heads, entries,
+                    spellings, words, found,
+                )  # fmt: skip
+                waiting = 0
             tokens += bits_set(token_starts)
             begin += step
-        if waiting:
-            waiting, finds = _settle(queue, waiting, 0, begins, phrases, counts[document], found, finds)
         lengths[document] = tokens
-        if found.size:
-            found_ends[document] = finds
-    return -1
+    return _check(
+        windows,
+        waiting,
+        characters,
+        folded,
+        longest_word,
+        head_shift,
+        heads,
+        entries,
+        spellings,
+        words,
+        found,
+    )

@@ -1,27 +1,22 @@
-"""TSV and JSONL files: every thread reads, splits and parses its own blocks."""
+"""Files of lines, and TSV: every thread reads and splits its own blocks."""
 
 from __future__ import annotations
 
-import io
-import json
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.json
 
 from evenrank.data.strings import Int64s
 from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
-from evenrank.evidence.scan.blocks import Block, LineFile, fingerprint
+from evenrank.evidence.scan.blocks import Block, LineFile
 from evenrank.evidence.scan.counter import Bytes, Texts
-from evenrank.evidence.scan.documents import Documents, Fetch, document_cells, fetched
-from evenrank.io.document_lines import json_tables
-from evenrank.io.names import resolve_documents
-from evenrank.io.report import Report
-from evenrank.io.source import Source, warn_of_bom
+from evenrank.evidence.scan.documents import Documents, Fetch
+from evenrank.io.fingerprint import fingerprint
+from evenrank.io.source import warn_of_bom
 
-_TAB, _NEWLINE, _RETURN = 9, 10, 13
+_NEWLINE = 10
 
 Split = Callable[[Bytes, int, int], tuple[Int64s, Int64s, Int64s]]
 
@@ -73,16 +68,15 @@ class TsvCollection(LineCollection):
         super().__init__(path, name, block_bytes)
         self.kind = f"tsv {block_bytes}"
         self._split: Split = _split_fast if fast else _split_simple
-        self._gather = _gather_fast if fast else _gather_simple
+        self._gather = gather_fast if fast else _gather_simple
 
     def _documents(self, block: Block) -> Documents:
         starts, tabs, ends = self._split(block.data, block.begin, block.end)
         wrong = np.flatnonzero(tabs <= starts)  # -1 where there is no tab
         if len(wrong):
             raise self._bad_lines(block, starts, tabs, wrong)
-        ids = self._gather(block.data, starts, tabs)
         try:
-            ids.validate(full=True)
+            ids = self._gather(block.data, starts, tabs)
         except pa.ArrowInvalid as error:
             raise self._bad_ids(block, starts, tabs) from error
 
@@ -124,96 +118,27 @@ class TsvCollection(LineCollection):
         return DataError.listing(self.name, [Problem(self._line(block, begin), what)])
 
 
-class JsonCollection(LineCollection):
-    """One object a line. Arrow parses a block; where it stumbles, the careful reader has the last word."""
+def line_ends(data: Bytes, begin: int, end: int) -> Int64s:
+    """Where the lines of ``data[begin:end]`` end: at a newline, or at the end if the last one has none."""
+    from evenrank.evidence.scan.lines import find_newlines
 
-    def __init__(self, path: Path, name: str, block_bytes: int, columns: Mapping[str, str] | None) -> None:
-        super().__init__(path, name, block_bytes)
-        self.kind = f"jsonl {block_bytes} {sorted((columns or {}).items())}"
-        self._columns = columns
-        self._first = self._file.first_line().rstrip(b"\r\n") + b"\n"
-        self._check_first()
-        first = json.loads(self._first)
-        self._chosen = resolve_documents(list(first), columns, name)
-        if "text" not in (columns or {}):
-            self._chosen.setdefault("title", "title")  # it may be left out where it is empty
-        types = {name: pa.string() for name in self._chosen.values()}
-        if isinstance(first[self._chosen["id"]], int):
-            types[self._chosen["id"]] = pa.int64()
-        # types are given, or Arrow takes an id such as 2020-01-01 for a date
-        self._options = pa.json.ParseOptions(
-            explicit_schema=pa.schema(list(types.items())), unexpected_field_behavior="ignore"
-        )
-
-    def _check_first(self) -> None:
-        """What the careful reader has to say about the first object, with the number of its line."""
-        if not self._first.strip():
-            raise DataError(f"{self.name}: no documents")
-        before = 0
-        with self._path.open("rb") as file:
-            for line in file:
-                if line.strip():
-                    break
-                before += 1
-        self._careful(self._first, before, skip=0)
-
-    def _documents(self, block: Block) -> Documents:
-        lines = bytes(block.data[block.begin : block.end])
-        if not lines.strip():
-            empty = pa.array([], pa.large_string())
-            return fetched(self.name, empty, empty, block.bytes_read)
-        table = self._parsed(lines)
-        if table is None:
-            before = self._file.lines_before(block.offset + block.begin)
-            table = self._careful(self._first + lines, before - 1, skip=1)
-        ids, texts = table
-        return fetched(self.name, ids, texts, block.bytes_read)
-
-    def _parsed(self, lines: bytes) -> tuple[pa.LargeStringArray, pa.LargeStringArray] | None:
-        """What Arrow reads; None if anything about it is unusual."""
-        try:
-            table = pa.json.read_json(
-                pa.BufferReader(lines),
-                read_options=pa.json.ReadOptions(use_threads=False, block_size=len(lines) + 1),
-                parse_options=self._options,
-            )
-            if len(table) != lines.count(b"\n") + (not lines.endswith(b"\n")):
-                return None  # blank lines, or an object over several lines: Arrow takes that, we do not
-            titles = self._chosen.get("title")
-            for name in self._chosen.values():
-                column = table.column(name)
-                if column.null_count and name == titles:
-                    column = column.fill_null("")
-                    table = table.set_column(table.column_names.index(name), name, column)
-            ids, texts = document_cells(table.column, self._chosen, Report(self.name))
-            ids.validate(full=True)
-            return ids, texts
-        except (pa.ArrowException, DataError):
-            return None
-
-    def _careful(
-        self, lines: bytes, before: int, *, skip: int
-    ) -> tuple[pa.LargeStringArray, pa.LargeStringArray]:
-        try:
-            tables = list(json_tables(Source(self.name, stream=io.BytesIO(lines)), self._columns))
-        except DataError as error:
-            if not error.problems:
-                raise
-            moved = [Problem(problem.line + before, problem.what) for problem in error.problems]
-            raise DataError.listing(self.name, moved) from error
-        table = pa.concat_tables(tables).slice(skip).combine_chunks()
-        schema = pa.schema([("id", pa.large_string()), ("text", pa.large_string())])
-        batch = pa.Table.to_batches(table.cast(schema))
-        joined = pa.concat_batches(batch) if batch else pa.RecordBatch.from_pylist([], schema)
-        return joined.column("id"), joined.column("text")
+    newlines = np.empty((end - begin) // 128 + 16, np.int64)
+    found = find_newlines(data, begin, end, newlines)
+    if found >= len(newlines):  # shorter lines than most have
+        newlines = np.empty(found + 1, np.int64)
+        find_newlines(data, begin, end, newlines)
+    if end > begin and data[end - 1] != _NEWLINE:
+        newlines[found] = end
+        found += 1
+    return newlines[:found]
 
 
 def _split_fast(data: Bytes, begin: int, end: int) -> tuple[Int64s, Int64s, Int64s]:
-    from evenrank.evidence.scan.lines import count_newlines, split_lines
+    from evenrank.evidence.scan.lines import cut_lines
 
-    room = count_newlines(data, begin, end) + 1
-    starts, tabs, ends = (np.empty(room, np.int64) for _ in range(3))
-    lines = split_lines(data, begin, end, starts, tabs, ends)
+    newlines = line_ends(data, begin, end)
+    starts, tabs, ends = (np.empty(len(newlines), np.int64) for _ in range(3))
+    lines = cut_lines(data, begin, newlines, starts, tabs, ends)
     return starts[:lines], tabs[:lines], ends[:lines]
 
 
@@ -230,18 +155,28 @@ def _split_simple(data: Bytes, begin: int, end: int) -> tuple[Int64s, Int64s, In
     return edges[:, 0].copy(), edges[:, 1].copy(), edges[:, 2].copy()
 
 
-def _gather_fast(data: Bytes, starts: Int64s, ends: Int64s) -> pa.LargeStringArray:
+def gather_fast(data: Bytes, starts: Int64s, ends: Int64s) -> pa.LargeStringArray:
     from evenrank.evidence.scan.lines import gather
 
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(ends - starts)])
-    out = np.empty(int(offsets[-1]), np.uint8)
-    gather(data, starts, ends, offsets, out)
-    return pa.LargeStringArray.from_buffers(len(starts), pa.py_buffer(offsets), pa.py_buffer(out))
+    offsets = _offsets(starts, ends)
+    out = np.empty(int(offsets[-1]) + 8, np.uint8)
+    is_ascii = gather(data, starts, ends, offsets, out)
+    ids = pa.LargeStringArray.from_buffers(len(starts), pa.py_buffer(offsets), pa.py_buffer(out))
+    if not is_ascii:
+        ids.validate(full=True)
+    return ids
 
 
 def _gather_simple(data: Bytes, starts: Int64s, ends: Int64s) -> pa.LargeStringArray:
     pieces = [bytes(data[start:end]) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(ends - starts)])
-    return pa.LargeStringArray.from_buffers(
-        len(starts), pa.py_buffer(offsets), pa.py_buffer(b"".join(pieces))
+    ids = pa.LargeStringArray.from_buffers(
+        len(starts), pa.py_buffer(_offsets(starts, ends)), pa.py_buffer(b"".join(pieces))
     )
+    ids.validate(full=True)
+    return ids
+
+
+def _offsets(starts: Int64s, ends: Int64s) -> Int64s:
+    offsets = np.zeros(len(starts) + 1, np.int64)
+    np.cumsum(ends - starts, out=offsets[1:])
+    return offsets

@@ -1,7 +1,7 @@
 """Lines of a TSV file in raw bytes: where each id and each text begins and ends."""
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, no-any-return"
-# what numba compiles has no types that a checker could follow; ``tsv.py`` is the typed door to it
+# what numba compiles has no types that a checker could follow; ``line_files.py`` is the typed door to it
 
 from __future__ import annotations
 
@@ -13,83 +13,87 @@ from evenrank.evidence.scan.vectors import (
     RETURN,
     WINDOW,
     bits_below,
-    bits_set,
     compiled,
     lowest_bit,
     newline_mask,
     read_byte,
+    read_number,
     tab_mask,
+    write_number,
 )
 
-
-@compiled(boundscheck=False)
-def count_newlines(text, begin, end):
-    """How many newlines ``text[begin:end]`` holds; behind it stand ``PADDING`` readable bytes."""
-    base = np.int64(text.ctypes.data)
-    lines = 0
-    for address in range(base + begin, base + end, WINDOW):
-        lines += bits_set(newline_mask(address) & bits_below(min(base + end - address, WINDOW)))
-    return lines
+_ALL_HIGH = np.uint64(0x8080808080808080)
 
 
 @compiled(boundscheck=False)
-def split_lines(text, begin, end, starts, tabs, ends):
-    """Fill in start, first tab (-1: none) and end of each line that is not blank; their number.
+def find_newlines(text, begin, end, newlines):
+    """Write down where the newlines of ``text[begin:end]`` are; how many there are.
 
-    A return before the newline is part of the line's end. The last line needs no newline.
+    If that is more than there is room for, the rest is only counted.
     """
     base = np.int64(text.ctypes.data)
-    line, start, tab = 0, begin, -1
+    found, last = 0, newlines.size - 1
     position = begin
     while position < end:
         size = min(end - position, WINDOW)
-        newlines = newline_mask(base + position) & bits_below(size)
-        stops = newlines | (tab_mask(base + position) & bits_below(size))
-        while stops != NO_BITS:
-            place = lowest_bit(stops)
-            stops &= stops - BIT
-            at = position + place
-            if (newlines >> np.uint64(place)) & BIT == NO_BITS:
-                if tab < 0:
-                    tab = at
-                continue
-            stop = at - 1 if at > start and read_byte(base + at - 1) == RETURN else at
-            if stop > start:
-                starts[line], tabs[line], ends[line] = start, tab, stop
-                line += 1
-            start, tab = at + 1, -1
+        mask = newline_mask(base + position) & bits_below(size)
+        # no branch on whether there is one: it could not be foretold
+        newlines[min(found, last)] = position + lowest_bit(mask)
+        found += mask != NO_BITS
+        mask &= mask - BIT
+        while mask != NO_BITS:
+            newlines[min(found, last)] = position + lowest_bit(mask)
+            found += 1
+            mask &= mask - BIT
         position += size
-    if start < end:
-        stop = end - 1 if read_byte(base + end - 1) == RETURN else end
-        if stop > start:
-            starts[line], tabs[line], ends[line] = start, tab, stop
+    return found
+
+
+@compiled(inline="always")
+def _first_tab(begin, end):
+    """The address of the first tab before ``end``; -1 if there is none."""
+    while begin < end:
+        tabs = tab_mask(begin) & bits_below(min(end - begin, WINDOW))
+        if tabs != NO_BITS:
+            return begin + lowest_bit(tabs)
+        begin += WINDOW
+    return -1
+
+
+@compiled(boundscheck=False)
+def cut_lines(text, begin, newlines, starts, tabs, ends):
+    """Fill in start, first tab (-1: none) and end of each line that is not blank; their number.
+
+    A return before the newline is part of the line's end. Each line ends at one of the newlines; where the
+    last one has none, the end of the text stands in for it.
+    """
+    base = np.int64(text.ctypes.data)
+    line = 0
+    for row in range(newlines.size):
+        stop = newlines[row]
+        if stop > begin and read_byte(base + stop - 1) == RETURN:
+            stop -= 1
+        if stop > begin:
+            tab = _first_tab(base + begin, base + stop)
+            starts[line], tabs[line], ends[line] = begin, tab if tab < 0 else tab - base, stop
             line += 1
+        begin = newlines[row] + 1
     return line
 
 
 @compiled(boundscheck=False)
-def repeated_hashes(hashes, table, repeated):
-    """Write each hash that was there before to ``repeated``; how many. ``table`` is zero, its size a power of
-    two and larger than their number. It is three times as fast as sorting them."""
-    mask = np.uint64(table.size - 1)
-    count = 0
-    for row in range(hashes.size):
-        value = hashes[row] | BIT  # zero means an empty place; one bit less finds a few more suspects
-        place = (value >> np.uint64(20)) & mask
-        while table[place] != 0 and table[place] != value:
-            place = (place + BIT) & mask
-        if table[place] == value:
-            repeated[count] = hashes[row]
-            count += 1
-        table[place] = value
-    return count
-
-
-@compiled(boundscheck=False)
 def gather(text, starts, ends, offsets, out):
-    """Copy ``text[starts[i]:ends[i]]`` to ``out[offsets[i]:]``."""
+    """Copy ``text[starts[i]:ends[i]]`` to ``out[offsets[i]:]``; whether all of it is ASCII.
+
+    Eight bytes at a time: what is too much is overwritten by the next, and ``out`` has 8 bytes to spare.
+    """
+    base, target = np.int64(text.ctypes.data), np.int64(out.ctypes.data)
+    seen = NO_BITS
     for row in range(starts.size):
-        target = offsets[row]
-        for at in range(starts[row], ends[row]):
-            out[target] = text[at]
-            target += 1
+        begin, size = base + starts[row], ends[row] - starts[row]
+        place = target + offsets[row]
+        for at in range(0, size, 8):
+            number = read_number(begin + at)
+            write_number(place + at, number)
+            seen |= number & bits_below(8 * min(size - at, 8))
+    return seen & _ALL_HIGH == NO_BITS

@@ -1,8 +1,7 @@
 """What is finished of a scan, kept beside its output until all is.
 
-``counts.parquet.parts/`` holds one file for each finished piece, ``settings.json`` that says what they
-were made from, and the output while it is written. A file gets its name only when it is whole and on
-the disk, so that a scan killed at any moment finds only whole ones.
+``counts.parquet.parts/`` holds a journal of the finished pieces, ``settings.json`` that says what they were
+made from, and the output while it is written. A scan killed at any moment finds only whole pieces.
 """
 
 from __future__ import annotations
@@ -18,11 +17,12 @@ from typing import Any
 import pyarrow as pa
 
 from evenrank.errors import DataError
+from evenrank.evidence.scan.journal import Journal
 from evenrank.io.atomic import atomic_write
 
 _SETTINGS = "settings.json"
 _LOCK = "lock"
-_SUFFIX = ".arrow"
+_JOURNAL = "journal"
 
 
 class Parts:
@@ -45,27 +45,17 @@ class Parts:
                 self._clear()
                 with atomic_write(self.folder / _SETTINGS) as file:
                     file.write(json.dumps(dict(settings), indent=1).encode())
+            self._journal = Journal(self.folder / _JOURNAL)
         except BaseException:
-            self.close()
+            self._unlock()
             raise
-        self.finished = frozenset(
-            int(path.stem) for path in self.folder.glob(f"*{_SUFFIX}") if path.stem.isdigit()
-        )
+        self.finished = frozenset(self._journal.frames)
 
     def save(self, index: int, batch: pa.RecordBatch) -> None:
-        content = pa.BufferOutputStream()
-        with pa.ipc.new_file(content, batch.schema) as writer:
-            writer.write_batch(batch)
-        with atomic_write(self._path(index)) as file:
-            file.write(content.getvalue())
+        self._journal.add(index, batch.serialize())
 
-    def load(self, index: int) -> pa.RecordBatch:
-        path = self._path(index)
-        try:
-            with pa.OSFile(str(path)) as file:
-                return pa.ipc.open_file(file).get_batch(0)
-        except (pa.ArrowException, OSError) as error:
-            raise DataError(f"{path}: is damaged: delete {self.folder} and scan again ({error})") from error
+    def load(self, index: int, schema: pa.Schema) -> pa.RecordBatch:
+        return pa.ipc.read_record_batch(self._journal.read(index), schema)
 
     def growing(self) -> Path:
         """Where the output is written until it is whole."""
@@ -76,12 +66,13 @@ class Parts:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def close(self) -> None:
+        self._journal.close()
+        self._unlock()
+
+    def _unlock(self) -> None:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
-
-    def _path(self, index: int) -> Path:
-        return self.folder / f"{index:08d}{_SUFFIX}"
 
     def _difference(self, settings: Mapping[str, Any]) -> list[str]:
         """The names of settings that are others now; nothing if there is no earlier scan."""

@@ -41,8 +41,8 @@ def open_collection(
 
         return TsvCollection(file.path, file.name, block_bytes, fast=fast)
     if kind == "jsonl":
-        from evenrank.evidence.scan.line_files import JsonCollection
+        from evenrank.evidence.scan.json_files import JsonCollection
 
-        # parsing holds a block several times over
-        return JsonCollection(file.path, file.name, max(1, block_bytes // 4), columns)
+        # parsing by way of Arrow holds a block several times over
+        return JsonCollection(file.path, file.name, max(1, block_bytes // 2), columns, fast=fast)
     return Stream(source, format, columns)

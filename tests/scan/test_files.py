@@ -1,0 +1,163 @@
+"""The files of a scan: what it reads is never lost, what it leaves is known and checked."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evenrank import DataError, EvenrankWarning, Lexicon, ParameterError, read_counts, read_lexicon, scan
+from evenrank.cli import main
+from evenrank.errors import UnknownNameError
+from evenrank.evidence.scan import counter, scan_file
+
+LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
+TEXT = "a\tHe, she\nb\tshe she\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "c.tsv").write_text(TEXT)
+    (tmp_path / "words.csv").write_text("word,group\nhe,left\nshe,right\n")
+    return tmp_path
+
+
+def command(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    code = main(["scan", *arguments])
+    return code, capfd.readouterr().err
+
+
+def test_a_collection_is_not_written_over(folder: Path) -> None:
+    (folder / "link.tsv").symlink_to(folder / "c.tsv")
+    (folder / "twin.tsv").hardlink_to(folder / "c.tsv")
+    for output in ("c.tsv", "./c.tsv", folder / "c.tsv", "link.tsv", "twin.tsv"):
+        with pytest.raises(ParameterError, match="is read here, and would be written over"):
+            scan("c.tsv", LEXICON, output)
+    with open("c.tsv", "rb") as file, pytest.raises(ParameterError, match="would be written over"):  # noqa: PTH123
+        scan(file, LEXICON, "c.tsv", format="tsv")
+    assert (folder / "c.tsv").read_text() == TEXT
+    assert not list(folder.glob("*.parts"))
+
+
+def test_a_lexicon_is_not_written_over(folder: Path) -> None:
+    with pytest.raises(ParameterError, match=r"words\.csv: is read here"):
+        scan("c.tsv", "words.csv", "words.csv")
+    assert (folder / "words.csv").read_text().startswith("word,group")
+
+
+def test_the_command_writes_over_neither(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for output in ("c.tsv", "words.csv"):
+        code, err = command(capfd, "c.tsv", "--lexicon", "words.csv", "-o", output)
+        assert code == 2
+        assert f"{output}: is read here, and would be written over: choose another name" in err
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_standard_input_is_not_written_over(folder: Path) -> None:
+    arguments = ["scan", "-", "--format", "tsv", "--lexicon", "words.csv", "-o", "c.tsv"]
+    with (folder / "c.tsv").open("rb") as file:
+        done = subprocess.run(
+            [sys.executable, "-m", "evenrank", *arguments],
+            stdin=file,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert "c.tsv: is read here" in done.stderr
+    assert (folder / "c.tsv").read_text() == TEXT
+
+
+def test_nothing_stays_after_bad_data(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
+    """The mended file is another source: that is no scan which was interrupted."""
+    (folder / "c.tsv").write_text(TEXT + "no tab\n")
+    code, _ = command(capfd, "c.tsv", "--lexicon", "words.csv", "-o", "o.parquet")
+    assert code == 1
+    assert not (folder / "o.parquet.parts").exists()
+    (folder / "c.tsv").write_text(TEXT)
+    code, err = command(capfd, "c.tsv", "--lexicon", "words.csv", "-o", "o.parquet")
+    assert code == 0
+    assert "interrupted" not in err
+    (folder / "c.tsv").write_text(TEXT + "a\tonce more\n")
+    with pytest.raises(DataError, match="more than once"):
+        scan_file("c.tsv", LEXICON, "o.parquet")
+    assert not (folder / "o.parquet.parts").exists()
+
+
+def test_columns_of_the_command(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
+    (folder / "t.jsonl").write_text('{"key": "a", "words": "he"}\n')
+    code, err = command(capfd, "t.jsonl", "--lexicon", "words.csv", "-o", "o.parquet")
+    assert code == 1
+    assert "name it with columns={'id': ...} (--columns id=NAME)" in err
+    arguments = ("--lexicon", "words.csv", "-o", "o.parquet", "--columns")
+    assert command(capfd, "t.jsonl", *arguments, "id=key,text=words")[0] == 0
+    assert read_counts("o.parquet").counts.tolist() == [[1, 0]]
+    (folder / "t.tsv").write_text("text\tkey\nshe\ta\n")
+    assert command(capfd, "t.tsv", *arguments, "id=key")[0] == 0
+    assert read_counts("o.parquet").counts.tolist() == [[0, 1]]
+    code, err = command(capfd, "t.jsonl", *arguments, "document=key")
+    assert code == 2
+    assert "'document' is not a role: they are id, text, title" in err
+
+
+def test_a_format_that_is_not_told_names_the_flag(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
+    (folder / "c.tsv").rename(folder / "collection")
+    _, err = command(capfd, "collection", "--lexicon", "words.csv", "-o", "o.parquet")
+    assert "pass format= (--format), one of tsv, csv, jsonl, parquet" in err
+
+
+def test_a_lexicon_by_name_or_path() -> None:
+    documents = [("a", "she and her mother"), ("b", "he")]
+    shipped = scan(documents, "gender-en")
+    assert shipped.lexicon == read_lexicon("gender-en")
+    assert shipped.counts.tolist() == [[3, 0], [0, 1]]
+    assert scan(documents, Path("words.csv"), "o.parquet").counts.tolist() == [[0, 1], [1, 0]]
+    with pytest.raises(UnknownNameError, match="is neither a lexicon nor a file"):
+        scan(documents, "gender-xx")
+
+
+def test_counts_of_another_source_are_refused(folder: Path) -> None:
+    scan("c.tsv", LEXICON, "o.parquet")
+    assert len(read_counts("o.parquet", source="c.tsv")) == 2
+    (folder / "same.tsv").write_text(TEXT)
+    assert len(read_counts("o.parquet", source=folder / "same.tsv")) == 2  # the content counts
+    (folder / "c.tsv").write_text(TEXT + "c\tmore\n")
+    with pytest.raises(DataError, match=r"counted in another source, 'c\.tsv', or in one that has changed"):
+        read_counts("o.parquet", source="c.tsv")
+    with pytest.raises(DataError, match="no such file"):
+        read_counts("o.parquet", source="none.tsv")
+    scan([("a", "he")], LEXICON, "p.parquet")
+    with pytest.raises(DataError, match="was not counted in a file"):
+        read_counts("p.parquet", source="c.tsv")
+
+
+@pytest.fixture
+def broken_numba(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An installed numba that does not like its numpy."""
+    (folder / "numba").mkdir()
+    (folder / "numba/__init__.py").write_text(
+        "raise ImportError('Numba needs NumPy 2.2 or less. Got NumPy 9.')"
+    )
+    loaded = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "numba"}
+    for name in loaded:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(str(folder))
+    importlib.invalidate_caches()
+    yield
+    sys.modules.pop("numba", None)
+
+
+@pytest.mark.usefixtures("broken_numba")
+def test_a_broken_numba_is_done_without() -> None:
+    reason = r"numba is installed but does not work \(ImportError: Numba needs NumPy 2\.2 or less"
+    with pytest.warns(EvenrankWarning, match=reason):
+        made = counter.make_counter(LEXICON, "word")
+    assert isinstance(made, counter.SimpleCounter)
+    with pytest.warns(EvenrankWarning, match=reason):
+        assert scan("c.tsv", LEXICON).counts.tolist() == [[1, 1], [0, 2]]
