@@ -40,6 +40,7 @@ class DataError(EvenrankError, ValueError):
     """
 
     problems: tuple[Problem, ...] = ()
+    more: bool = False  # there are problems beyond those listed
 
     @classmethod
     def listing(cls, source: str, problems: Sequence[Problem], *, more: bool = False) -> DataError:
@@ -50,6 +51,7 @@ class DataError(EvenrankError, ValueError):
             lines.append(f"{source}: only the first {len(shown)} problems are listed")
         error = cls("\n".join(lines))
         error.problems = tuple(shown)
+        error.more = more or len(problems) > PROBLEMS_SHOWN
         return error
 
 

@@ -48,7 +48,7 @@ def test_both_ways_agree_on_clean_files(case: str) -> None:
     data, layout = CLEAN[case]
     columns = fast(data, layout)
     assert columns is not None
-    assert contents(columns) == contents(trec_slow.parse(pa.py_buffer(data), layout, "x"))
+    assert contents(columns) == contents(trec_slow.parse(Content(pa.py_buffer(data)), layout, "x"))
 
 
 NOT_CLEAN = {
@@ -99,13 +99,13 @@ LINES = st.lists(
 @given(LINES, st.integers(20, 200))
 def test_slices_and_blocks_do_not_show(lines: list[tuple[str, float]], size: int) -> None:
     data = "".join(f"{query} Q0 d{n} 1 {score!r} t\n" for n, (query, score) in enumerate(lines)).encode()
-    whole = contents(trec_slow.parse(pa.py_buffer(data), RUN, "x"))
+    whole = contents(trec_slow.parse(Content(pa.py_buffer(data)), RUN, "x"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("evenrank.io.trec_fast._SLICE", max(size, 64))
         patch.setattr("evenrank.io.trec_fast._SCAN_BLOCK", 48)
         patch.setattr("evenrank.io.trec_slow._BLOCK", size)
         sliced = fast(data)
-        assert contents(trec_slow.parse(pa.py_buffer(data), RUN, "x")) == whole
+        assert contents(trec_slow.parse(Content(pa.py_buffer(data)), RUN, "x")) == whole
     assert sliced is not None
     assert contents(sliced) == whole
 

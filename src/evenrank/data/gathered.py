@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from evenrank.data.strings import Int64s, Selection, UInt64s, ragged
+from evenrank.data.strings import Int64s, Selection, UInt64s, hash_strings, ragged
 
 Array = npt.NDArray[Any]
 
@@ -88,6 +88,15 @@ class Documents:
     offsets: Int64s  # (Q + 1,), or (2,) when shared
     shared: bool = False
     gathered: Mapping[str, Gathered] = field(default_factory=dict)  # evidence that is at hand already
+    doc_hashes: UInt64s | None = None  # (M,), where they are known
+
+    def pairs(self, query_ids: Sequence[str]) -> Pairs:
+        """The documents as pairs with their queries; of a shared set all are with the first."""
+        codes = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+        hashes = self.doc_hashes
+        if hashes is None:
+            hashes = hash_strings(self.doc_ids.array())
+        return Pairs(query_ids, codes, self.doc_ids, hashes)
 
 
 @runtime_checkable

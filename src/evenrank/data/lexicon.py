@@ -149,6 +149,7 @@ def _shares(name: str, groups: tuple[str, ...], targets: Mapping[str, float] | N
             f"lexicon {name!r}: targets are for {sorted(targets)}, the groups are {sorted(groups)}"
         )
     shares = tuple(float(targets[group]) for group in groups)
-    if any(share < 0 for share in shares) or abs(sum(shares) - 1) > TARGET_TOLERANCE:
+    # so written that a NaN, which compares with nothing, is refused
+    if not (all(share >= 0 for share in shares) and abs(sum(shares) - 1) <= TARGET_TOLERANCE):
         raise ParameterError(f"lexicon {name!r}: targets must be >= 0 and sum to 1, got {dict(targets)}")
     return shares

@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evenrank.data.strings import Int64s, Selection, UInt64s, equal, hash_strings, mix_codes, take
+from evenrank.data.strings import Int64s, Selection, UInt64s, hash_strings, mix_codes, same
+
+_NO_QUERY = mix_codes(np.zeros(1, np.int64))[0]
 
 
 class PairIndex:
@@ -31,9 +33,9 @@ class PairIndex:
         buckets = (self._keys >> self._shift).astype(np.int64)
         self._starts = np.searchsorted(buckets, np.arange((1 << bits) + 1)).astype(np.int64)
 
-    def locate(self, query_codes: npt.NDArray[Any], doc_ids: Selection, hashes: UInt64s) -> Int64s:
-        """The row of each pair, or -1. ``hashes`` are those of the ids."""
-        keys = hashes + mix_codes(query_codes)
+    def locate(self, query_codes: npt.NDArray[Any] | None, doc_ids: Selection, hashes: UInt64s) -> Int64s:
+        """The row of each pair, or -1. ``hashes`` are those of the ids; no codes for a table by document."""
+        keys = hashes + (_NO_QUERY if query_codes is None else mix_codes(query_codes))
         found = np.full(len(keys), -1, dtype=np.int64)
         buckets = (keys >> self._shift).astype(np.int64)
         at, end = self._starts[buckets], self._starts[buckets + 1]
@@ -42,12 +44,13 @@ class PairIndex:
         while len(pending):  # as often as the fullest bucket has rows
             hit = self._keys[at] == keys[pending]
             candidates, slots = pending[hit], at[hit]
-            same = self._query_codes[slots] == query_codes[candidates]
-            same &= equal(take(self._doc_ids, self._rows[slots]), doc_ids.at(candidates))
-            found[candidates[same]] = self._rows[slots[same]]
+            right = same(self._doc_ids, self._rows[slots], doc_ids.strings, doc_ids.rows_at(candidates))
+            if query_codes is not None:
+                right &= self._query_codes[slots] == query_codes[candidates]
+            found[candidates[right]] = self._rows[slots[right]]
             at = at + 1
             # a pair found is not looked for again; pairs are unique, so the first hit is the only one
             again = at < end
-            again[np.flatnonzero(hit)[same]] = False
+            again[np.flatnonzero(hit)[right]] = False
             pending, at, end = pending[again], at[again], end[again]
         return found

@@ -46,11 +46,12 @@ class Qrels:
     doc_ids: pa.LargeStringArray  # (J,)
     grades: npt.NDArray[np.int64]  # (J,)
     source: str | None = None
+    appearance: Int64s | None = None  # (J,): the row of the source that each judgement came from
 
     name = "relevance"
 
     def __post_init__(self) -> None:
-        lock(self.offsets, self.grades)
+        lock(self.offsets, self.grades, *([] if self.appearance is None else [self.appearance]))
 
     @classmethod
     def build(cls, queries: Any, documents: Any, grades: Any, *, source: str | None = None) -> Qrels:
@@ -74,7 +75,7 @@ class Qrels:
                 ],
             )
         offsets = np.searchsorted(codes[order], np.arange(len(query_ids) + 1)).astype(np.int64)
-        return cls(query_ids, offsets, take(doc_ids, order), values[order], source)
+        return cls(query_ids, offsets, take(doc_ids, order), values[order], source, order.astype(np.int64))
 
     @cached_property
     def query_positions(self) -> dict[str, int]:
@@ -118,6 +119,21 @@ class Qrels:
         ids, grades = self.doc_ids.to_pylist(), self.grades.tolist()
         spans = zip(self.query_ids, self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True)
         return {query: dict(zip(ids[a:b], grades[a:b], strict=True)) for query, a, b in spans}
+
+    def as_listed(self) -> dict[str, dict[str, int]]:
+        """``to_dict`` with the documents of each query in the order of the source, where that is known.
+
+        >>> Qrels.build(["q1", "q1"], ["a", "b"], [0, 3]).as_listed()
+        {'q1': {'a': 0, 'b': 3}}
+        """
+        if self.appearance is None:
+            return self.to_dict()
+        ids, grades, rows = self.doc_ids.to_pylist(), self.grades.tolist(), self.appearance
+        spans = zip(self.query_ids, self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True)
+        return {
+            query: {ids[row]: grades[row] for row in (begin + np.argsort(rows[begin:end])).tolist()}
+            for query, begin, end in spans
+        }
 
     def codes_of(self, query_ids: Sequence[str]) -> Int64s:
         """The position of each query here, -1 where it is not judged."""

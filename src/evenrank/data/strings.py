@@ -219,6 +219,17 @@ class Selection:
     def at(self, places: npt.NDArray[Any]) -> pa.LargeStringArray:
         return take(self.strings, places if self.rows is None else self.rows[places])
 
+    def is_like(self, other: Selection) -> bool:
+        """True where both are the same rows of the same array."""
+        if self.strings is not other.strings:
+            return False
+        if self.rows is None or other.rows is None:
+            return self.rows is other.rows
+        return self.rows is other.rows or np.array_equal(self.rows, other.rows)
+
+    def rows_at(self, places: Int64s) -> Int64s:
+        return places if self.rows is None else self.rows[places]
+
     def array(self) -> pa.LargeStringArray:
         return self.strings if self.rows is None else take(self.strings, self.rows)
 
@@ -226,6 +237,47 @@ class Selection:
 def equal(left: pa.LargeStringArray, right: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
     result: npt.NDArray[np.bool_] = pc.equal(left, right).to_numpy(zero_copy_only=False)
     return result
+
+
+def same(
+    left: pa.LargeStringArray, left_rows: Int64s, right: pa.LargeStringArray, right_rows: Int64s
+) -> npt.NDArray[np.bool_]:
+    """``left[left_rows] == right[right_rows]``, eight bytes at a time, without copying a string."""
+    left_starts, left_lengths, left_words = _reader(left, left_rows)
+    right_starts, right_lengths, right_words = _reader(right, right_rows)
+    result: npt.NDArray[np.bool_] = left_lengths == right_lengths
+    pending = np.flatnonzero(result)
+    done = 0
+    while len(pending):
+        mask = _LOW_BYTES[np.minimum(left_lengths[pending] - done, 8)]
+        one = _read(left_words, left_starts[pending] + done) & mask
+        two = _read(right_words, right_starts[pending] + done) & mask
+        alike = one == two
+        result[pending[~alike]] = False
+        done += 8
+        pending = pending[alike & (left_lengths[pending] > done)]
+    return result
+
+
+def _reader(strings: pa.LargeStringArray, rows: Int64s) -> tuple[Int64s, Int64s, UInt64s]:
+    """Where the strings of some rows begin, how long they are, and the number that begins at every byte."""
+    offsets = offsets_of(strings)
+    starts = offsets[rows]
+    lengths = offsets[rows + 1] - starts
+    buffer = strings.buffers()[2]
+    raw = np.frombuffer(buffer, dtype=np.uint8) if buffer is not None else np.empty(0, np.uint8)
+    if len(raw) < 8:
+        raw = np.concatenate([raw, np.zeros(8, np.uint8)])
+    return starts, lengths, np.ndarray((len(raw) - 7,), dtype="<u8", buffer=raw, strides=(1,))
+
+
+def _read(words: UInt64s, at: Int64s) -> UInt64s:
+    """Eight bytes from each place on; what lies behind the end of the buffer is 0."""
+    there = np.minimum(at, len(words) - 1)
+    shift = np.minimum(at - there, 8).astype(np.uint64) * np.uint64(8)
+    found = words[there]
+    # a shift by 64 is no shift at all
+    return np.where(shift < np.uint64(64), found >> np.minimum(shift, np.uint64(63)), np.uint64(0))
 
 
 def encode_first_seen(values: Iterable[str]) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:

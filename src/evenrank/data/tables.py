@@ -80,9 +80,8 @@ class DocumentTable:
         return f"<DocumentTable {self.name!r}: {len(self):,} rows>"
 
     def gather(self, pairs: Pairs) -> Gathered:
-        if self.row_queries is None:
-            codes = np.zeros(len(pairs), dtype=np.int64)
-        else:
+        codes = None
+        if self.row_queries is not None:
             spots = positions(self.row_queries)
             codes = np.array([spots.get(query, -1) for query in pairs.query_ids], dtype=np.int64)[
                 pairs.query_codes

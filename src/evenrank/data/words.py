@@ -99,8 +99,7 @@ class WordCounts:
 
     def gather(self, pairs: Pairs) -> Gathered:
         """``words.counts`` (P, G), ``words.length`` (P,) and, if counted, ``words.terms`` (P, terms)."""
-        codes = np.zeros(len(pairs), dtype=np.int64)
-        rows = self._index.locate(codes, pairs.doc_ids, pairs.doc_hashes)
+        rows = self._index.locate(None, pairs.doc_ids, pairs.doc_hashes)
         known = rows >= 0
         counts = np.zeros((len(pairs), self.counts.shape[1]))
         lengths = np.zeros(len(pairs))

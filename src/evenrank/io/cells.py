@@ -23,9 +23,9 @@ _BYTES_AT_ONCE = 1 << 20  # of ids that are searched: the temporaries stay insid
 def id_cells(values: Any, role: str, report: Report) -> pa.LargeStringArray:
     """Ids as text, without control characters. Whole numbers become their digits; nothing else is
     guessed at."""
-    values = _one_array(values)
+    values = one_array(values)
     if isinstance(values, pa.Array) and not values.null_count:
-        if _is_text(values.type):
+        if is_text(values.type):
             return checked_ids(values.cast(pa.large_string()), role, report)
         if pa.types.is_integer(values.type):
             return values.cast(pa.large_string())
@@ -35,30 +35,30 @@ def id_cells(values: Any, role: str, report: Report) -> pa.LargeStringArray:
         return checked_ids(pa.array(texts, pa.large_string()), role, report)
     except UnicodeEncodeError:
         for row, text in enumerate(texts):
-            if not _is_unicode(text):
+            if not is_unicode(text):
                 report.add(
                     row, f"{role} {quoted(text)} holds half of a surrogate pair, which no file can hold"
                 )
-        return pa.array([text if _is_unicode(text) else "?" for text in texts], pa.large_string())
+        return pa.array([text if is_unicode(text) else "?" for text in texts], pa.large_string())
 
 
 def text_cells(
     values: Any, role: str, report: Report, *, titles: pa.LargeStringArray | None = None
 ) -> pa.LargeStringArray:
     """Text, which may be empty but not missing; after its title, with a blank, where there is one."""
-    values = _one_array(values)
-    if isinstance(values, pa.Array) and not values.null_count and _is_text(values.type):
+    values = one_array(values)
+    if isinstance(values, pa.Array) and not values.null_count and is_text(values.type):
         texts = values.cast(pa.large_string())
     else:
         cells = values.to_pylist() if isinstance(values, pa.Array) else list(values)
         for row, cell in enumerate(cells):
             if not isinstance(cell, str):
-                what = "is missing" if _is_missing(cell) else f"{_described(cell)} is not text"
+                what = "is missing" if is_missing(cell) else f"{described(cell)} is not text"
                 report.add(row, f"{role} {what}")
-            elif not _is_unicode(cell):
+            elif not is_unicode(cell):
                 report.add(row, f"{role} holds half of a surrogate pair, which no file can hold")
         texts = pa.array(
-            [cell if isinstance(cell, str) and _is_unicode(cell) else "" for cell in cells], pa.large_string()
+            [cell if isinstance(cell, str) and is_unicode(cell) else "" for cell in cells], pa.large_string()
         )
     if titles is None:
         return texts
@@ -102,7 +102,7 @@ def _parsed(
 def _numbers(
     values: Any, report: Report, role: str, flaw: Callable[[Any, str], str | None]
 ) -> npt.NDArray[np.float64]:
-    values = _one_array(values)
+    values = one_array(values)
     if isinstance(values, pa.Array) and not values.null_count:
         kind = values.type
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
@@ -135,12 +135,12 @@ def _sound(numeric: npt.NDArray[np.float64], role: str) -> npt.NDArray[np.bool_]
 
 
 def _score_flaw(cell: Any, role: str) -> str | None:
-    if _is_missing(cell) and not isinstance(cell, float):
+    if is_missing(cell) and not isinstance(cell, float):
         return f"{role} is missing"
     if isinstance(cell, str):
         return f"{role} {quoted(cell)} is text, not a number"
     if isinstance(cell, (bool, np.bool_)) or not _is_number(cell):
-        return f"{role} {_described(cell)} is not a number"
+        return f"{role} {described(cell)} is not a number"
     try:
         value = float(cell)
     except OverflowError:
@@ -166,14 +166,14 @@ def _id_text(cell: Any, row: int, role: str, report: Report) -> str:
         return cell
     if isinstance(cell, (int, np.integer)) and not isinstance(cell, bool):
         return str(int(cell))
-    if _is_missing(cell):
+    if is_missing(cell):
         report.add(row, f"{role} is missing")
     else:
-        report.add(row, f"{role} {_described(cell)} is not an id: ids are text or whole numbers")
+        report.add(row, f"{role} {described(cell)} is not an id: ids are text or whole numbers")
     return "?"
 
 
-def _described(cell: Any) -> str:
+def described(cell: Any) -> str:
     return f"{quoted(repr(cell))[1:-1]} ({type(cell).__name__})"
 
 
@@ -181,7 +181,7 @@ def _is_number(cell: Any) -> bool:
     return isinstance(cell, numbers.Real) or type(cell).__name__ == "Decimal"
 
 
-def _is_missing(cell: Any) -> bool:
+def is_missing(cell: Any) -> bool:
     # pandas has values of its own for a gap: NA and NaT
     return (
         cell is None
@@ -190,7 +190,7 @@ def _is_missing(cell: Any) -> bool:
     )
 
 
-def _is_unicode(text: str) -> bool:
+def is_unicode(text: str) -> bool:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -231,11 +231,11 @@ def _control_characters(strings: pa.LargeStringArray) -> list[tuple[int, int]]:
     return sorted(found.items())[: PROBLEMS_SHOWN + 1]
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _one_array(values: Any) -> Any:
+def one_array(values: Any) -> Any:
     """Arrow columns as one plain array: chunks joined, dictionaries and views spelled out."""
     if isinstance(values, pa.ChunkedArray):
         if pa.types.is_dictionary(values.type):

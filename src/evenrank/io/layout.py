@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +12,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evenrank.errors import DataError
-from evenrank.io.values import parse_grade, parse_score
+from evenrank.io.values import parse_grade, parse_ntcir_grade, parse_score
+
+_NTCIR_GRADE = re.compile(rb"L[0-9]+")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which field is what. The query is the first field of every kind, the document the third."""
+    """Which field is what. The query is the first field of every kind."""
 
     what: str  # what a file of this kind is full of
     fields: tuple[str, ...]
@@ -25,15 +28,26 @@ class Layout:
     parse: Callable[[bytes], Any]  # float for scores, int for grades
     rest_of_line: bool = False  # the last field takes whatever is left
     intent: bool = False  # the second field is an intent, not ballast
+    described: bool = False  # the file may begin with a description of the system, as NTCIR's do
 
-    def misfit(self, count: int) -> str:
+    @property
+    def document(self) -> int:
+        """The place of the document."""
+        return self.fields.index("document")
+
+    def misfit(self, fields: Sequence[bytes]) -> str:
         """What to say of a line with a wrong number of fields."""
+        count = len(fields)
         needed = f"{len(self.fields)}{' or more' if self.rest_of_line else ''}"
         hint = ""
         if self.rest_of_line and count == 4:
             hint = " (4 fields are judgements: are run and judgements swapped?)"
         elif not self.rest_of_line and count == 6:
             hint = " (6 fields are a run: are run and judgements swapped?)"
+        elif not self.rest_of_line and count == 3 and _NTCIR_GRADE.fullmatch(fields[2]):
+            hint = " (judgements of NTCIR? read them with format='ntcir', --qrels-format ntcir)"
+        elif self is NTCIR_QRELS and count == 4:
+            hint = " (4 fields are judgements of TREC: leave the format out)"
         found = f"{count} {'field' if count == 1 else 'fields'}"
         return f"{found}, needed are {needed}: {' '.join(self.fields)}{hint}"
 
@@ -54,9 +68,13 @@ RUN = Layout(
     value_name="score",
     parse=parse_score,
     rest_of_line=True,
+    described=True,
 )
 QRELS = Layout(
     "judgements", ("query", "iteration", "document", "grade"), value=3, value_name="grade", parse=parse_grade
+)
+NTCIR_QRELS = Layout(
+    "judgements", ("query", "document", "grade"), value=2, value_name="grade", parse=parse_ntcir_grade
 )
 DIVERSITY = Layout(
     "judgements",

@@ -13,6 +13,8 @@ ACCEPTED: dict[str, tuple[str, ...]] = {
     "rank": ("rank",),
     "grade": ("grade", "relevance", "label", "rel"),
     "intent": ("intent", "iteration", "subtopic", "subtopic_id"),
+    "value": ("value", "group", "label"),
+    "share": ("share", "prob", "probability"),
 }
 DOCUMENT_COLUMNS: dict[str, tuple[str, ...]] = {
     "id": ("_id", "id", "doc_id", "docid", "docno", "document"),
@@ -28,6 +30,7 @@ def resolve(
     source: str,
     *,
     advice: str = "",
+    shell: str = "--columns ",
 ) -> dict[str, str]:
     """The column of each role in ``wanted``; ``columns`` names those that are called otherwise.
 
@@ -52,13 +55,13 @@ def resolve(
             candidates = ["score"]
         if len(candidates) > 1:
             raise DataError(
-                f"{source}: the {role} could be any of the columns {_listed(candidates)}: "
-                f"say which, columns={{{role!r}: {candidates[0]!r}}} (--columns {role}={candidates[0]})"
+                f"{source}: the {role} could be any of the columns {listed(candidates)}: "
+                f"say which, columns={{{role!r}: {candidates[0]!r}}} ({shell}{role}={candidates[0]})"
             )
         if not candidates:
             raise DataError(
                 f"{source}: no column for the {role} (accepted: {', '.join(ACCEPTED[role])}); "
-                f"the columns found are {_listed(found)}: name it with columns={{{role!r}: ...}}{advice}"
+                f"the columns found are {listed(found)}: name it with columns={{{role!r}: ...}}{advice}"
             )
         chosen[role] = candidates[0]
     for role, name in chosen.items():
@@ -83,7 +86,8 @@ def resolve_documents(found: Sequence[str], columns: Mapping[str, str] | None, s
         if role not in chosen and name is None:
             raise DataError(
                 f"{source}: no column for the {role} (accepted: {', '.join(accepted)}); "
-                f"the columns found are {_listed(found)}: name it with columns={{{role!r}: ...}}"
+                f"the columns found are {listed(found)}: "
+                f"name it with columns={{{role!r}: ...}} (--columns {role}=NAME)"
             )
         chosen.setdefault(role, str(name))
     return chosen
@@ -103,10 +107,10 @@ def _check_given(given: Mapping[str, str], found: Sequence[str], wanted: Sequenc
             raise ParameterError(f"columns: {role!r} is not one of {', '.join(wanted)}")
         if name not in found:
             raise DataError(
-                f"{source}: no column {name!r} for the {role}; the columns found are {_listed(found)}"
+                f"{source}: no column {name!r} for the {role}; the columns found are {listed(found)}"
             )
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     shown = ", ".join(repr(name) for name in names[:20])
     return (shown or "none") + (", ..." if len(names) > 20 else "")

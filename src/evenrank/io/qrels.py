@@ -14,11 +14,14 @@ import pyarrow.parquet
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.qrels import Qrels
 from evenrank.data.strings import as_strings
-from evenrank.errors import DataError, EvenrankWarning, InputTypeError
+from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError
 from evenrank.io.atomic import atomic_write
-from evenrank.io.layout import DIVERSITY, QRELS, Columns
+from evenrank.io.layout import DIVERSITY, NTCIR_QRELS, QRELS, Columns
 from evenrank.io.load import Origin, load
+from evenrank.io.source import FORMATS, check_format
 from evenrank.io.written import check_ids, checked_format
+
+NTCIR = "ntcir"
 
 
 @overload
@@ -62,7 +65,8 @@ def read_qrels(
 
     A TREC file has four fields, ``query iteration document grade``; with ``diversity=True`` they are
     ``query intent document grade``, and a mapping is ``{query: {intent: {document: grade}}}``. A query
-    without a relevant document is accepted: measures say what it means for them.
+    without a relevant document is accepted: measures say what it means for them. ``format="ntcir"`` is
+    a file of three fields, ``query document L2``.
 
     >>> read_qrels({"q1": {"d1": 2, "d2": 0}}).max_grade
     2
@@ -74,9 +78,13 @@ def read_qrels(
                 + (": their graded() gives judgements without intents" if not diversity else "")
             )
         return source
+    check_format(format, (*FORMATS, NTCIR))
+    if diversity and format == NTCIR:
+        raise ParameterError("judgements of NTCIR have no intents: leave out diversity, or the format")
     if diversity:
         return load(source, DIVERSITY, _build_diversity, kind="qrels", format=format, columns=columns)
-    return load(source, QRELS, _build_graded, kind="qrels", format=format, columns=columns)
+    layout, format = (NTCIR_QRELS, "trec") if format == NTCIR else (QRELS, format)
+    return load(source, layout, _build_graded, kind="qrels", format=format, columns=columns)
 
 
 def _build_graded(found: Columns, origin: Origin) -> Qrels:

@@ -43,7 +43,8 @@ def read_run(
     as the source has them (``"file"``), which are the ranks of a table with a ``rank`` beside the score
     if they agree with the scores, else its rows. Without ``ties``, a table with such ranks is read as
     ``"file"``, a Parquet file of ``write_run`` as it was written, and anything else as ``"trec"``. With a
-    ``rank`` alone, the score is ``-rank``. The rank of a TREC file is ignored, as everywhere.
+    ``rank`` alone, the score is ``-rank``. The rank of a TREC file is ignored, as everywhere, and so is
+    the description of the system, ``<SYSDESC>..</SYSDESC>``, that a run of NTCIR begins with.
 
     >>> run = read_run({"q1": {"d1": 0.5, "d2": 0.9}})
     >>> run.documents("q1")

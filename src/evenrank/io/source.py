@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import mmap
 import os
+import re
 import stat
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -21,7 +23,9 @@ Format = str
 FORMATS = ("trec", "csv", "tsv", "jsonl", "parquet")
 
 _BLOCK = 1 << 22
+_HEAD = 1 << 8
 _BOM = b"\xef\xbb\xbf"
+_DESCRIPTION = re.compile(rb"(?:\s*<SYSDESC>.*?</SYSDESC>[ \t\r]*(?:\n|\Z))+", re.DOTALL)
 _PACKED = (".gz", ".zst")
 _FORMAT_OF_SUFFIX = {
     ".csv": "csv",
@@ -40,17 +44,33 @@ _KNOWN_SUFFIXES = {*_FORMAT_OF_SUFFIX, ".txt", ".res", ".out"}
 
 @dataclass(frozen=True)
 class Content:
-    """Bytes in memory, or mapped there from a file, after ``skipped`` bytes (a byte order mark)."""
+    """Bytes in memory, or mapped there from a file, after ``skipped`` bytes (a byte order mark, a header)
+    and ``lines`` lines."""
 
     buffer: pa.Buffer
     mapping: mmap.mmap | None = None
     skipped: int = 0
+    lines: int = 0
 
     def without_bom(self, name: str) -> Content:
         if self.buffer.size < len(_BOM) or self.buffer.slice(0, len(_BOM)).to_pybytes() != _BOM:
             return self
         warn_of_bom(name)
         return replace(self, buffer=self.buffer.slice(len(_BOM)), skipped=len(_BOM))
+
+    def without_description(self) -> Content:
+        """Without the description of the system, ``<SYSDESC>..</SYSDESC>``, that NTCIR runs begin with."""
+        if b"<" not in self.buffer.slice(0, min(self.buffer.size, _HEAD)).to_pybytes():
+            return self
+        header = _DESCRIPTION.match(self.buffer.slice(0, min(self.buffer.size, _BLOCK)).to_pybytes())
+        if header is None:
+            return self
+        return replace(
+            self,
+            buffer=self.buffer.slice(header.end()),
+            skipped=self.skipped + header.end(),
+            lines=len(header.group().splitlines()),
+        )
 
     def forget(self, end: int) -> None:
         """Let go of the memory of the first ``end`` bytes; a mapped page comes back when needed."""
@@ -147,8 +167,12 @@ def as_source(value: object) -> Source | None:
     return None
 
 
-def guess_format(path: str | os.PathLike[str]) -> Format | None:
-    return _FORMAT_OF_SUFFIX.get(Path(_without_packing(os.fspath(path))).suffix.lower())
+def guess_format(
+    path: str | os.PathLike[str], more: Mapping[str, Format] = MappingProxyType({})
+) -> Format | None:
+    """The format that a name tells, before ``.gz`` or ``.zst``; ``more`` are suffixes of the caller's."""
+    suffix = Path(_without_packing(os.fspath(path))).suffix.lower()
+    return more.get(suffix) or _FORMAT_OF_SUFFIX.get(suffix)
 
 
 def check_format(format: str | None, accepted: tuple[str, ...] = FORMATS) -> None:

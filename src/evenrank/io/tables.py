@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -30,43 +30,60 @@ class TableFile(NamedTuple):
     metadata: dict[str, str]
 
 
+class OpenTable(NamedTuple):
+    """A file whose columns are read when they are asked for."""
+
+    frame: Frame
+    report: Report
+    metadata: dict[str, str]
+
+
 def read(source: Source, layout: Layout, format: str, columns: Mapping[str, str] | None) -> TableFile:
+    table = open_table(source, format, layout.nothing)
+    advice = _SHELL
+    if format in ("csv", "tsv"):
+        advice += _NO_HEADER.format("--input-format" if layout.value_name == "score" else "--qrels-format")
+    found = frame_columns(table.frame, layout, columns, source.name, report=table.report, advice=advice)
+    return TableFile(found, table.report, table.metadata)
+
+
+def open_table(source: Source, format: str, nothing: Callable[[str, str], DataError]) -> OpenTable:
+    """The table in a file; ``nothing`` is the error for one that is empty, of its name and the reason."""
     if format == "parquet":
-        return _read_parquet(source, layout, columns)
+        return _open_parquet(source)
     content = source.content().without_bom(source.name)
     if content.buffer.size == 0:
-        raise layout.nothing(source.name, "the file is empty")
+        raise nothing(source.name, "the file is empty")
     text = _decoded(content, source.name)
     if format == "jsonl":
         frame, report = _json_frame(text, source.name)
     else:
         frame, report = _delimited_frame(text, source.name, format)
     if not report.lines:
-        raise layout.nothing(
-            source.name, "no line but the header" if format != "jsonl" else "only blank lines"
-        )
-    advice = _SHELL
-    if format != "jsonl":
-        advice += _NO_HEADER.format("--input-format" if layout.value_name == "score" else "--qrels-format")
-    return TableFile(
-        frame_columns(frame, layout, columns, source.name, report=report, advice=advice), report, {}
-    )
+        raise nothing(source.name, "no line but the header" if format != "jsonl" else "only blank lines")
+    return OpenTable(frame, report, {})
 
 
-def _read_parquet(source: Source, layout: Layout, columns: Mapping[str, str] | None) -> TableFile:
+def _open_parquet(source: Source) -> OpenTable:
+    def unsound(error: Exception) -> DataError:
+        return DataError(f"{source.name}: is not a sound Parquet file: {error}")
+
+    def column(name: str) -> Any:
+        try:
+            return file.read(columns=[name]).column(0)
+        except (pa.ArrowException, OSError) as error:
+            raise unsound(error) from error
+
     try:
         file = pa.parquet.ParquetFile(pa.BufferReader(source.content().buffer))
-        frame = Frame(file.schema_arrow.names, lambda name: file.read(columns=[name]).column(0))
-        report = Report(source.name)
-        found = frame_columns(frame, layout, columns, source.name, report=report, advice=_SHELL)
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{source.name}: is not a sound Parquet file: {error}") from error
+        raise unsound(error) from error
     metadata = {
         key.decode("utf-8", "replace"): value.decode("utf-8", "replace")
         for key, value in (file.schema_arrow.metadata or {}).items()
         if key.startswith(b"evenrank")
     }
-    return TableFile(found, report, metadata)
+    return OpenTable(Frame(file.schema_arrow.names, column), Report(source.name), metadata)
 
 
 def _decoded(content: Content, name: str) -> str:

@@ -16,10 +16,12 @@ Built = TypeVar("Built")
 def read(source: Source, layout: Layout, build: Callable[[Columns], Built]) -> Built:
     """What ``build`` makes of the file. A file with any problem gives one error and nothing else."""
     content = source.content().without_bom(source.name)
+    if layout.described:
+        content = content.without_description()
     columns = trec_fast.parse(content, layout)
     if columns is not None:
         try:
             return build(columns)
         except DataError:
             pass  # a duplicate: the careful way finds the line of its first occurrence
-    return build(trec_slow.parse(content.buffer, layout, source.name, content.skipped))
+    return build(trec_slow.parse(content, layout, source.name))

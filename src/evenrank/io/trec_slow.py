@@ -12,17 +12,15 @@ import pyarrow as pa
 from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
 from evenrank.io.frames import BY_INTENT
 from evenrank.io.layout import Columns, Layout
+from evenrank.io.source import Content
 from evenrank.io.values import BadValue, quoted
 
 _BLOCK = 1 << 22
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\r(?!\n)")
 
 
-def parse(buffer: pa.Buffer, layout: Layout, name: str, skipped: int = 0) -> Columns:
-    """The columns of a file, or one error that lists its problems.
-
-    ``skipped`` bytes stood before the buffer (a byte order mark); offsets in messages count them.
-    """
+def parse(content: Content, layout: Layout, name: str) -> Columns:
+    """The columns of a file, or one error that lists its problems."""
     problems: list[Problem] = []
     query_codes: dict[bytes, int] = {}
     queries, documents, intents = array("i"), list[bytes](), list[bytes]()
@@ -31,7 +29,7 @@ def parse(buffer: pa.Buffer, layout: Layout, name: str, skipped: int = 0) -> Col
         object, dict[bytes, tuple[int, bytes]]
     ] = {}  # of each list: document -> line, second field
     most = len(layout.fields) - 1 if layout.rest_of_line else -1
-    for number, line, flaw in _lines(buffer, skipped):
+    for number, line, flaw in numbered_lines(content):
         if len(problems) > PROBLEMS_SHOWN:
             break
         if flaw is not None:
@@ -41,9 +39,9 @@ def parse(buffer: pa.Buffer, layout: Layout, name: str, skipped: int = 0) -> Col
         if not fields or fields[0].startswith(b"#"):
             continue
         if len(fields) != len(layout.fields):
-            problems.append(Problem(number, layout.misfit(len(fields))))
+            problems.append(Problem(number, layout.misfit(fields)))
             continue
-        query, intent, document = fields[0], fields[1], fields[2]
+        query, intent, document = fields[0], fields[1], fields[layout.document]
         seen = lines_of.setdefault((query, intent) if layout.intent else query, {})
         first, beside = seen.setdefault(document, (number, intent))
         try:
@@ -68,7 +66,10 @@ def parse(buffer: pa.Buffer, layout: Layout, name: str, skipped: int = 0) -> Col
         raise DataError.listing(name, problems)
     if not documents:
         raise layout.nothing(
-            name, "the file is empty" if buffer.size == 0 else "only comments and blank lines"
+            name,
+            "the file is empty"
+            if content.buffer.size + content.lines == 0
+            else "only comments and blank lines",
         )
     query_column = pa.DictionaryArray.from_arrays(
         pa.array(np.frombuffer(queries, np.int32)), _strings(list(query_codes)).cast(pa.string())
@@ -81,10 +82,13 @@ def _strings(values: list[bytes]) -> pa.LargeStringArray:
     return pa.array(values, pa.large_binary()).cast(pa.large_string())
 
 
-def _lines(buffer: pa.Buffer, skipped: int) -> Iterator[tuple[int, bytes, str | None]]:
-    """Each physical line with its number, and what is wrong with its bytes, if anything is."""
-    number = 0
-    for begin, block in _line_blocks(buffer):
+def numbered_lines(content: Content) -> Iterator[tuple[int, bytes, str | None]]:
+    """Each physical line with its number in the file, and what is wrong with its bytes, if anything is.
+
+    Bytes and lines that stood before the content count in what is said.
+    """
+    number, skipped = content.lines, content.skipped
+    for begin, block in _line_blocks(content.buffer):
         sound = _CONTROL.search(block) is None and _invalid_at(block) is None
         ended = block.endswith(b"\n")
         lines = block.split(b"\n")

@@ -51,6 +51,20 @@ def parse_grade(text: bytes) -> int:
     return value
 
 
+def parse_ntcir_grade(text: bytes) -> int:
+    """A grade as NTCIR writes it, with or without the L.
+
+    >>> parse_ntcir_grade(b"L2")
+    2
+    """
+    try:
+        return parse_grade(text.removeprefix(b"L"))
+    except BadValue:
+        if _GRADE.fullmatch(text.removeprefix(b"L")):
+            raise
+        raise BadValue(f"grade {quoted(text)} is not one of L0, L1, L2, ..") from None
+
+
 def quoted(text: bytes | str) -> str:
     """For a message: in quotes, with everything that does not print escaped, and not too long."""
     return repr(shortened(text.decode("utf-8", "backslashreplace") if isinstance(text, bytes) else text))

@@ -1,0 +1,190 @@
+"""The options that describe groups: ``--groups NAME=FILE[:option..]`` and ``--target NAME=..``."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenrank.errors import ParameterError
+
+if TYPE_CHECKING:
+    from evenrank.data.membership import Membership
+
+MISSING = ("error", "neutral", "uniform", "drop")
+MISSING_HELP = (
+    "ranked documents without evidence: an error (the default for words), neutral (without group words), "
+    "uniform (equally in all groups, the default there), or left out (drop)"
+)
+
+_FLAGS: dict[str, dict[str, Any]] = {
+    "ordinal": {"ordinal": True},
+    "multilabel": {"multilabel": True},
+    "full": {"multilabel": True, "split": "full"},
+    "own": {"unlabelled": "own"},
+}
+_LISTS = ("values", "even")
+_NAMES = ("column", "format")
+_COLUMNS = ("document", "query", "share")
+_SETTINGS = (*_LISTS, *_NAMES, *_COLUMNS)
+_KINDS = ("uniform", "present", "pool", "collection", "relevance")
+
+
+@dataclass(frozen=True)
+class GroupsOption:
+    """One ``--groups``: the attribute, its file, and how to read it."""
+
+    name: str
+    path: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TargetOption:
+    """One ``--target``: a kind of target, shares, or the path of a file of them."""
+
+    name: str
+    target: Any
+    path: str | None = None
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--groups", type=groups_of, action="append", default=[], metavar="NAME=FILE[:OPTION..]",
+        help="which groups documents are in: an attribute and its file; may be repeated. After the file, "
+        "each after a colon: ordinal, multilabel, full, own, values=a,b,c, even=BOTH,NONE, column=NAME, "
+        "format=NAME (trec, trec-fair, gmemb, csv, ..), document=NAME, query=NAME, share=NAME",
+    )  # fmt: skip
+    parser.add_argument(
+        "--target", type=target_of, action="append", default=[], metavar="NAME=TARGET",
+        help="the shares that the groups of --groups NAME should have: uniform (the default), present, pool, "
+        "relevance, collection, shares in their order as 0.5,0.3,0.2, or a file of them; may be repeated",
+    )  # fmt: skip
+
+
+def groups_of(text: str) -> GroupsOption:
+    """What stands behind ``--groups``.
+
+    >>> groups_of("reviews=reviews.csv:ordinal:values=few,many")
+    GroupsOption(name='reviews', path='reviews.csv', options={'ordinal': True, 'values': ['few', 'many']})
+    >>> groups_of("gender=2024:06.csv").path
+    '2024:06.csv'
+    """
+    name, equals, rest = text.partition("=")
+    parts = rest.split(":")
+    told: list[str] = []
+    while len(parts) > 1 and _is_option(parts[-1]):
+        told.insert(0, parts.pop())
+    path = ":".join(parts)
+    if not (name.strip() and equals and path):
+        raise argparse.ArgumentTypeError(f"must be NAME=FILE or NAME=FILE:OPTION:.., got {text!r}")
+    return GroupsOption(name.strip(), path, _options(told, text))
+
+
+def _is_option(part: str) -> bool:
+    key, equals, _ = part.partition("=")
+    return part in _FLAGS or (bool(equals) and key in _SETTINGS)
+
+
+def _options(told: list[str], text: str) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    seen: set[str] = set()
+    for part in told:
+        key, _, given = part.partition("=")
+        if key in seen:
+            raise argparse.ArgumentTypeError(f"{key} is given twice in {text!r}")
+        seen.add(key)
+        if part in _FLAGS:
+            options |= _FLAGS[part]
+            continue
+        if not given or (key in _LISTS and not all(item.strip() for item in given.split(","))):
+            raise argparse.ArgumentTypeError(f"{key}= names nothing in {text!r}")
+        if key in _LISTS:
+            options[key] = [item.strip() for item in given.split(",")]
+        elif key in _COLUMNS:
+            options.setdefault("columns", {})[key] = given
+        else:
+            options[key] = given
+    return options
+
+
+def target_of(text: str) -> TargetOption:
+    """What stands behind ``--target``.
+
+    >>> target_of("reviews=0.45,0.22,0.23,0.10").target
+    [0.45, 0.22, 0.23, 0.1]
+    """
+    name, equals, given = (part.strip() for part in text.partition("="))
+    if not (name and equals and given):
+        raise argparse.ArgumentTypeError(f"must be NAME={'|'.join(_KINDS)}|SHARE,SHARE,..|FILE, got {text!r}")
+    if given in _KINDS:
+        return TargetOption(name, given)
+    if "," in given:
+        try:
+            return TargetOption(name, [float(share) for share in given.split(",")])
+        except ValueError:
+            pass  # a file with a comma in its name
+    return TargetOption(name, None, given)
+
+
+def group_files(arguments: argparse.Namespace) -> list[str]:
+    """The files that ``memberships`` reads."""
+    targets = [target.path for target in arguments.target if target.path is not None]
+    return [*(given.path for given in arguments.groups), *targets]
+
+
+def check_groups(arguments: argparse.Namespace) -> None:
+    """What is wrong with the options, as far as it can be seen without the files' content."""
+    names = [given.name for given in arguments.groups]
+    for name in names:
+        if names.count(name) > 1:
+            raise ParameterError(f"--groups {name} is given twice")
+    for given in arguments.groups:
+        file, colon, last = given.path.rpartition(":")
+        if colon and not Path(given.path).exists() and Path(file).exists():
+            known = ", ".join([*_FLAGS, *(f"{key}=.." for key in _SETTINGS)])
+            raise ParameterError(f"--groups {given.name}: {last!r} is not an option: they are {known}")
+    targets = [target.name for target in arguments.target]
+    for target in arguments.target:
+        if targets.count(target.name) > 1:
+            raise ParameterError(f"--target {target.name} is given twice")
+        lacking = [part for part in target.name.split("*") if part not in names]
+        if target.name not in names and (lacking or "*" not in target.name):
+            there = f"--groups has {', '.join(names)}" if names else "there is no --groups"
+            raise ParameterError(f"--target {target.name}: {there}")
+        if target.path is not None and target.path != "-" and not Path(target.path).exists():
+            raise ParameterError(
+                f"--target {target.name}: {target.path!r} is not one of {', '.join(_KINDS)}, not shares as "
+                "0.5,0.5, and there is no file of that name"
+            )
+
+
+def memberships(arguments: argparse.Namespace) -> list[Membership]:
+    """The groups of all ``--groups``, with the targets of ``--target``.
+
+    A target for a combination, ``--target 'a*b=..'``, adds the combination.
+    """
+    check_groups(arguments)
+    if not arguments.groups:
+        return []
+    from evenrank.data.membership import Membership
+    from evenrank.io.groups import read_groups
+
+    found = {given.name: read_groups(given.path, given.name, **given.options) for given in arguments.groups}
+    for target in arguments.target:
+        if target.name in found:
+            found[target.name] = _with_target(found[target.name], target)
+    for target in arguments.target:
+        if target.name not in found:
+            parts = [found[part] for part in target.name.split("*")]
+            found[target.name] = _with_target(Membership.combined(*parts, target="uniform"), target)
+    return list(found.values())
+
+
+def _with_target(membership: Membership, target: TargetOption) -> Membership:
+    from evenrank.io.targets import read_target
+
+    if target.path is None:
+        return membership.with_target(target.target)
+    return membership.with_target(read_target(target.path, membership.attribute))

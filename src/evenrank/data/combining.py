@@ -1,0 +1,82 @@
+"""Several attributes as one, whose values are all combinations of theirs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from evenrank.data.attribute import COMBINED, UNIFORM, Attribute
+from evenrank.data.gathered import Pairs
+from evenrank.data.membership import Membership
+from evenrank.data.strings import Selection, hash_strings, take
+from evenrank.errors import ParameterError
+
+BETWEEN = " & "
+MOST_VALUES = 4096
+
+
+def combine(parts: Sequence[Membership], target: Any) -> Membership:
+    """See ``Membership.combined``. A document must be listed in all of them."""
+    if len(parts) < 2:
+        raise ParameterError(f"a combination is of two attributes or more, got {len(parts)}")
+    attribute = combined_attribute([part.attribute for part in parts], target)
+    first = next((part for part in parts if part.query_ids is not None), parts[0])
+    for part in parts:
+        if part.query_ids is None or part is first:
+            continue
+        raise ParameterError(
+            f"{part.attribute.name!r} and {first.attribute.name!r} are both by query and cannot be combined"
+        )
+    ids, query_ids = first.doc_ids, first.query_ids or ("",)
+    pairs = Pairs(query_ids, first.query_codes, Selection(ids), hash_strings(ids))
+    rows = [part.rows_of(pairs) for part in parts]
+    everywhere = np.flatnonzero(np.all([found >= 0 for found in rows], axis=0))  # (R,)
+    product = np.ones((len(everywhere), 1))
+    for part, found in zip(parts, rows, strict=True):
+        shares = part.shares.dense(found[everywhere])  # (R, L)
+        product = (product[:, :, None] * shares[:, None, :]).reshape(len(everywhere), -1)
+    queries = None
+    if first.query_ids is not None:
+        queries = [first.query_ids[code] for code in first.query_codes[everywhere].tolist()]
+    split = "full" if any(part.multilabel for part in parts) else "share"
+    return Membership.from_matrix(
+        attribute, take(ids, everywhere), product, queries=queries, multilabel=split == "full", split=split
+    )
+
+
+def combined_attribute(attributes: Sequence[Attribute], target: Any = None) -> Attribute:
+    """The attribute whose values are all combinations of theirs."""
+    for attribute in attributes:
+        if attribute.ordinal:
+            raise ParameterError(
+                f"{attribute.name!r} is ordinal, and combined values have no order: evaluate attribute by "
+                "attribute and average, as GFR does"
+            )
+    values = tuple(BETWEEN.join(names) for names in itertools.product(*(a.values for a in attributes)))
+    if len(values) > MOST_VALUES:
+        raise ParameterError(f"{len(values):,} combined values are too many: the most is {MOST_VALUES:,}")
+    name = COMBINED.join(attribute.name for attribute in attributes)
+    if target is None:
+        target = _target(attributes)
+    return Attribute(name, values, False, target)
+
+
+def _target(attributes: Sequence[Attribute]) -> Any:
+    kinds = {attribute.target for attribute in attributes if isinstance(attribute.target, str)} - {UNIFORM}
+    if len(kinds) == 1 and all(attribute.target in kinds for attribute in attributes):
+        return kinds.pop()
+    if kinds:
+        listed = ", ".join(f"{attribute.name}: {attribute.target!r:.40}" for attribute in attributes)
+        raise ParameterError(f"targets of different kinds have no product ({listed}): give target=")
+    queries = [set(a.target) for a in attributes if isinstance(a.target, Mapping)]
+    if not queries:
+        return _product([attribute.targets([""])[0] for attribute in attributes])
+    common = sorted(set.intersection(*queries))
+    return {query: _product([a.targets([query])[0] for a in attributes]) for query in common}
+
+
+def _product(shares: Sequence[Any]) -> list[float]:
+    return [float(np.prod(combination)) for combination in itertools.product(*shares)]

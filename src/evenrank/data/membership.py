@@ -1,0 +1,346 @@
+"""Which values of an attribute each document has, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from evenrank.data.attribute import COLLECTION, COMBINED, RELEVANCE, UNIFORM, Attribute
+from evenrank.data.gathered import Array, Column, Evidence, Gathered, Pairs, Sparse
+from evenrank.data.lookup import PairIndex
+from evenrank.data.pooled import PooledMembership
+from evenrank.data.qrels import fingerprint_columns
+from evenrank.data.run import as_numbers
+from evenrank.data.shares import check_cells, grouped
+from evenrank.data.strings import (
+    Int64s,
+    as_ids,
+    check_lengths,
+    encode_first_seen,
+    lock,
+    positions,
+    take,
+)
+from evenrank.errors import DataError, ParameterError, Problem
+
+if TYPE_CHECKING:
+    from evenrank.data.diversity import DiversityQrels
+    from evenrank.data.words import WordCounts
+
+PREFIX = "group:"  # the evidence of an attribute is called so, before the attribute's name
+TARGET_MARK = ":"  # between the attribute and a target; no attribute has it in its name
+SPLITS = ("share", "full")
+
+_DENSE = 1 << 24  # numbers of a table that is kept dense, since it is looked up faster
+
+Floats = npt.NDArray[np.float64]
+
+
+def evidence_name(attribute: str, target: str | None = None) -> str:
+    """What measures call the membership of an attribute, with a target that is not the attribute's own."""
+    return PREFIX + attribute + ("" if target is None else TARGET_MARK + target)
+
+
+def named_by(evidence: str) -> tuple[str, str | None]:
+    """The attribute and the target that such a name stands for.
+
+    >>> named_by("group:gender:pool"), named_by("group:gender")
+    (('gender', 'pool'), ('gender', None))
+    """
+    attribute, _, target = evidence.removeprefix(PREFIX).partition(TARGET_MARK)
+    return attribute, target or None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Membership:
+    """For each document, or each (query, document), a share of every value of one attribute.
+
+    Shares are probabilities: they sum to 1, and a label is one value with all of it. With
+    ``multilabel`` a document has each of several values (0 to 1); ``split="share"`` divides it among
+    them, ``"full"`` counts it for each. A document without any value is as one that is not listed.
+
+    >>> gender = Attribute("gender", ("f", "m"))
+    >>> Membership.build(gender, ["d1", "d2", "d2"], ["f", "f", "m"], [1, 0.25, 0.75])
+    <Membership of 'gender': 2 documents, 2 values>
+    """
+
+    attribute: Attribute
+    doc_ids: pa.LargeStringArray  # (R,)
+    query_ids: tuple[str, ...] | None  # the distinct queries, for membership by (query, document)
+    query_codes: Int64s  # (R,), all 0 for membership by document
+    shares: Sparse  # (R, L)
+    multilabel: bool = False
+    exists: npt.NDArray[np.bool_] | None = None  # (Q, L): the values of each query, where they differ
+    source: str | None = None
+
+    def __post_init__(self) -> None:
+        lock(self.query_codes, self.shares.offsets, self.shares.places, self.shares.values)
+
+    @classmethod
+    def build(
+        cls,
+        attribute: Attribute,
+        documents: Any,
+        values: Any,
+        shares: Any = None,
+        *,
+        queries: Any = None,
+        multilabel: bool = False,
+        split: str = "share",
+        source: str | None = None,
+    ) -> Membership:
+        """From rows (document, value, share), with the query of each row for membership by query.
+
+        Without ``shares`` a document has the one value it is listed with, or, with ``multilabel``, all of
+        them. Everything that is wrong is said at once, by row.
+        """
+        name = source or attribute.name
+        if split not in SPLITS:
+            raise ParameterError(f"split must be one of {', '.join(SPLITS)}, got {split!r}")
+        doc_ids = as_ids(documents, "document", name)
+        value_codes, found = encode_first_seen(as_ids(values, "value", name))
+        codes, query_ids = np.zeros(len(doc_ids), np.int64), None
+        if queries is not None:
+            encoded, query_ids = encode_first_seen(as_ids(queries, "query", name))
+            codes = encoded.astype(np.int64)
+        numbers = np.ones(len(doc_ids)) if shares is None else as_numbers(shares, "share", name)
+        check_lengths(documents=doc_ids, values=value_codes, shares=numbers, queries=codes)
+        spot = positions(attribute.values)
+        places = np.array([spot.get(value, -1) for value in found], np.int64)[value_codes]
+        gather = partial(
+            grouped, attribute, labels_only=shares is None,
+            multilabel=multilabel, divide=not multilabel or split == "share", name=name,
+        )  # fmt: skip
+        check_cells(attribute, doc_ids, codes, places, found, value_codes, numbers, name, gather)
+        ids, rows, entries = gather(doc_ids, codes, places, numbers)
+        return cls(attribute, ids, query_ids, rows, entries, multilabel, None, source)
+
+    @classmethod
+    def from_matrix(
+        cls,
+        attribute: Attribute,
+        documents: Any,
+        matrix: Any,
+        *,
+        queries: Any = None,
+        multilabel: bool = False,
+        split: str = "share",
+        source: str | None = None,
+    ) -> Membership:
+        """From one row a document and one column a value."""
+        doc_ids = as_ids(documents, "document", source or attribute.name)
+        table = np.asarray(matrix, dtype=np.float64)
+        if table.shape != (len(doc_ids), len(attribute.values)):
+            raise DataError(
+                f"{source or attribute.name}: a matrix of {table.shape} does not fit "
+                f"{len(doc_ids)} documents and {len(attribute.values)} values"
+            )
+        width = len(attribute.values)
+        rows = np.repeat(np.arange(len(doc_ids)), width)
+        owners = None if queries is None else take(as_ids(queries, "query", attribute.name), rows)
+        return _relocated(
+            lambda: cls.build(
+                attribute, take(doc_ids, rows), list(attribute.values) * len(doc_ids), table.ravel(),
+                queries=owners, multilabel=multilabel, split=split, source=source,
+            ),
+            width,
+            source or attribute.name,
+        )  # fmt: skip
+
+    @property
+    def name(self) -> str:
+        return evidence_name(self.attribute.name)
+
+    def __len__(self) -> int:
+        return len(self.doc_ids)
+
+    def __repr__(self) -> str:
+        of = "documents" if self.query_ids is None else "documents of queries"
+        values = f"{len(self.attribute.values):,} values"
+        return f"<Membership of {self.attribute.name!r}: {len(self):,} {of}, {values}>"
+
+    @property
+    def labels(self) -> Mapping[str, tuple[str, ...]]:
+        return {"values": self.attribute.values}
+
+    @property
+    def needs_pool(self) -> bool:
+        return self.attribute.needs_pool
+
+    def with_target(self, target: Any) -> Membership:
+        """The same documents with another target."""
+        return replace(self, attribute=self.attribute.with_target(target))
+
+    @cached_property
+    def _index(self) -> PairIndex:
+        return PairIndex(self.query_codes, self.doc_ids)
+
+    @cached_property
+    def _table(self) -> Floats | None:
+        """All shares, dense, where they are few enough."""
+        if len(self) * self.shares.width > _DENSE:
+            return None
+        return self.shares.dense(np.arange(len(self)))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        about = repr((self.attribute.name, self.attribute.values, self.attribute.ordinal))
+        target = self.attribute.target
+        told = dict(target) if isinstance(target, Mapping) else target
+        return fingerprint_columns(
+            (*(self.query_ids or ()), about, repr(told)),
+            self.query_codes,
+            self.doc_ids,
+            starts=self.shares.offsets,
+            places=self.shares.places,
+            shares=self.shares.values,
+        )
+
+    def rows_of(self, pairs: Pairs) -> Int64s:
+        """The row of each pair, -1 for one that is not listed."""
+        codes = None if self.query_ids is None else self.codes_of(pairs.query_ids)[pairs.query_codes]
+        return self._index.locate(codes, pairs.doc_ids, pairs.doc_hashes)
+
+    def codes_of(self, query_ids: Sequence[str]) -> Int64s:
+        """The code of each query in this membership: -1 unknown, 0 for all where queries do not matter."""
+        if self.query_ids is None:
+            return np.zeros(len(query_ids), dtype=np.int64)
+        spots = positions(self.query_ids)
+        return np.array([spots.get(query, -1) for query in query_ids], dtype=np.int64)
+
+    def gather(self, pairs: Pairs) -> Gathered:
+        """Shares (P, L) of the pairs."""
+        return self.gather_rows(self.rows_of(pairs))
+
+    def gather_rows(self, rows: Int64s) -> Gathered:
+        """The same for rows that are known already."""
+        known = rows >= 0
+        column: Column
+        if self._table is None:
+            column = self.shares.rows(rows)
+        elif known.all():
+            column = self._table[rows]
+        else:
+            column = np.zeros((len(rows), self.shares.width))
+            column[known] = self._table[rows[known]]
+        return Gathered({"": column}, known)
+
+    def gather_queries(self, query_ids: Sequence[str]) -> Mapping[str, Array]:
+        """``target`` (Q, L), NaN for a query without one, and ``exists`` (Q, L): the values it has."""
+        if self.attribute.target == COLLECTION:
+            target = self._collection_shares(query_ids)
+        else:
+            target = self.attribute.targets(query_ids)
+        exists = np.ones(target.shape, dtype=bool)
+        if self.exists is not None:
+            codes = self.codes_of(query_ids)
+            # a query may have a target and no document: its values are then those that are wanted
+            wanted = np.nan_to_num(target) > 0
+            wanted[~wanted.any(axis=1)] = True
+            exists = np.where((codes >= 0)[:, None], self.exists[codes], wanted)
+            if self.attribute.target == UNIFORM:
+                target = exists / exists.sum(axis=1, keepdims=True)
+        return {"target": target, "exists": exists}
+
+    def _collection_shares(self, query_ids: Sequence[str]) -> Floats:
+        """(Q, L): the mean share of all documents listed, or of those listed for the query."""
+        count = 1 if self.query_ids is None else len(self.query_ids)
+        owners = np.repeat(self.query_codes, np.diff(self.shares.offsets))
+        mass = np.zeros((count, self.shares.width))
+        np.add.at(mass, (owners, self.shares.places), self.shares.values)
+        total = mass.sum(axis=1, keepdims=True)
+        shares = np.divide(mass, total, out=np.full(mass.shape, np.nan), where=total > 0)
+        codes = self.codes_of(query_ids)
+        return np.where((codes >= 0)[:, None], shares[codes], np.nan)
+
+    def pooled(
+        self, pool: Pairs, queries: int, *, shared: bool, judgements: Evidence | None = None
+    ) -> Evidence:
+        """The same with the target that the documents of a pool give each query."""
+        if shared and self.query_ids is not None:
+            raise ParameterError(
+                f"attribute {self.attribute.name!r}: its values depend on the query, so its target cannot "
+                "come from one set of documents for all queries: give a run as background"
+            )
+        grades = None
+        if self.attribute.target == RELEVANCE:
+            grades = self._grades(pool, judgements, shared=shared)
+        return PooledMembership.of(self, pool, queries, shared=shared, grades=grades)
+
+    def _grades(self, pool: Pairs, judgements: Evidence | None, *, shared: bool) -> Floats:
+        """(P,): the grades of a pool, 0 for documents that are not judged."""
+        what = f"attribute {self.attribute.name!r}: the target 'relevance' needs"
+        if judgements is None:
+            raise ParameterError(f"{what} judgements: pass qrels= (--qrels FILE)")
+        if shared:
+            raise ParameterError(
+                f"{what} the documents of each query, not one set for all: give a run as background"
+            )
+        return np.asarray(judgements.gather(pool).columns[""], dtype=np.float64)
+
+    @staticmethod
+    def from_labels(attribute: Attribute | str, labels: Mapping[Any, Any], **options: Any) -> Membership:
+        """From ``{document: value}`` or ``{query: {document: value}}``; see ``data.derived.from_labels``.
+
+        >>> Membership.from_labels("gender", {"d1": "f", "d2": "m", "d3": "both"}, even=["both"])
+        <Membership of 'gender': 3 documents, 2 values>
+        """
+        from evenrank.data.derived import from_labels
+
+        return from_labels(attribute, labels, **options)
+
+    @staticmethod
+    def from_scores(attribute: Attribute, scores: Mapping[str, float], *, positive: str) -> Membership:
+        """From bias scores in [-1, 1]: +1 is all ``positive``, 0 half of each value."""
+        from evenrank.data.derived import from_scores
+
+        return from_scores(attribute, scores, positive=positive)
+
+    @staticmethod
+    def from_words(counts: WordCounts, name: str | None = None, *, minimum: int = 1) -> Membership:
+        """From group words: a document belongs to groups as its words do, if it has ``minimum`` of them."""
+        from evenrank.data.derived import from_words
+
+        return from_words(counts, name, minimum=minimum)
+
+    @staticmethod
+    def from_intents(judgements: DiversityQrels, name: str = "intent") -> Membership:
+        """From judgements by intent: a document belongs to the intents of its query by its gains."""
+        from evenrank.data.derived import from_intents
+
+        return from_intents(judgements, name)
+
+    @classmethod
+    def combined(cls, *parts: Membership, target: Any = None) -> Membership:
+        """All combinations of the values of several attributes as the values of one, ``a*b``.
+
+        A document has a combination by the product of its shares. The target is the product of theirs,
+        unless given; kinds of targets that need documents must be the same for all. For nominal sets:
+        a distance between combined values means nothing.
+        """
+        from evenrank.data.combining import combine
+
+        return combine(parts, target)
+
+
+def _relocated(build: Any, width: int, name: str) -> Membership:
+    """Problems of cells by the row of the matrix that they are in."""
+    try:
+        membership: Membership = build()
+    except DataError as error:
+        if not error.problems:
+            raise
+        problems = [Problem((problem.line - 1) // width + 1, problem.what) for problem in error.problems]
+        raise DataError.listing(name, problems, more=error.more) from None
+    return membership
+
+
+def split_name(attribute: str) -> tuple[str, ...]:
+    """The attributes of a combination: ``"gender*country"``."""
+    return tuple(attribute.split(COMBINED))

@@ -1,0 +1,194 @@
+"""Where documents stand on an axis of opinion: a score on one axis or several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from evenrank.data.gathered import Array, Gathered, Pairs
+from evenrank.data.lookup import PairIndex
+from evenrank.data.qrels import fingerprint_columns, repeated_pairs
+from evenrank.data.strings import Int64s, as_ids, encode_first_seen, lock, owned, positions
+from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, ParameterError, Problem
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Polarity:
+    """For each document, or each (query, document), a score on every axis: which side, and how far.
+
+    ``oriented`` is True where a positive score means the first perspective, False where the sign has no
+    meaning, and None where scores were given and only who gave them knows. ``without_axis`` are queries
+    whose documents show no difference of opinion, with the reason; their scores are 0.
+
+    >>> Polarity.build(["d1", "d2"], [0.7, -0.4], queries=["q", "q"])
+    <Polarity: 2 documents of 1 queries, 1 axis>
+    """
+
+    doc_ids: pa.LargeStringArray  # (R,)
+    query_ids: tuple[str, ...] | None  # the distinct queries, for scores by (query, document)
+    query_codes: Int64s  # (R,), all 0 for scores by document
+    scores: Floats  # (R, A)
+    axes: tuple[str, ...] = ("1",)
+    oriented: bool | None = None
+    without_axis: Mapping[str, str] | None = None
+    source: str | None = None
+
+    name = "polarity"
+
+    def __post_init__(self) -> None:
+        lock(self.query_codes, self.scores)
+
+    @classmethod
+    def build(
+        cls,
+        documents: Any,
+        scores: Any,
+        *,
+        queries: Any = None,
+        axes: Sequence[str] | None = None,
+        oriented: bool | None = None,
+        without_axis: Mapping[str, str] | None = None,
+        source: str | None = None,
+    ) -> Polarity:
+        """From columns of equal length; ``scores`` has one column, or one for each axis."""
+        name = source or "polarity"
+        doc_ids = as_ids(documents, "document", name)
+        try:
+            table = owned(np.asarray(scores, dtype=np.float64), scores)
+        except (TypeError, ValueError):
+            raise InputTypeError(f"{name}: scores are numbers, one row a document") from None
+        table = table[:, None] if table.ndim == 1 else table
+        if table.ndim != 2 or len(table) != len(doc_ids) or table.shape[1] < 1:
+            raise DataError(f"{name}: scores of {table.shape} do not fit {len(doc_ids)} documents")
+        names = tuple(str(place + 1) for place in range(table.shape[1])) if axes is None else tuple(axes)
+        if len(names) != table.shape[1]:
+            raise ParameterError(f"{name}: {len(names)} names for {table.shape[1]} axes")
+        codes, query_ids = np.zeros(len(doc_ids), np.int64), None
+        if queries is not None:
+            encoded, query_ids = encode_first_seen(as_ids(queries, "query", name))
+            codes = encoded.astype(np.int64)
+            if len(codes) != len(doc_ids):
+                raise DataError(f"{name}: {len(codes)} queries for {len(doc_ids)} documents")
+        problems = [
+            Problem(int(row) + 1, f"document {doc_ids[row].as_py()!r}: the score is not finite")
+            for row in np.flatnonzero(~np.isfinite(table).all(axis=1))[: PROBLEMS_SHOWN + 1].tolist()
+        ]
+        problems += [
+            Problem(int(row) + 1, f"document {doc_ids[row].as_py()!r} is listed twice")
+            for row in repeated_pairs(codes, doc_ids)[: PROBLEMS_SHOWN + 1].tolist()
+        ]
+        if problems:
+            raise DataError.listing(name, sorted(problems, key=lambda problem: problem.line))
+        return cls(doc_ids, query_ids, codes, table, names, oriented, without_axis, source)
+
+    @classmethod
+    def from_labels(
+        cls,
+        labels: Mapping[Any, Any],
+        *,
+        positive: str,
+        negative: str | None = None,
+        neutral: Sequence[str] = (),
+    ) -> Polarity:
+        """From ``{document: label}`` or ``{query: {document: label}}``: +1, -1, and 0 for ``neutral`` ones.
+
+        >>> Polarity.from_labels({"d1": "p1", "d2": "p2"}, positive="p1").scores.ravel().tolist()
+        [1.0, -1.0]
+        """
+        rows = [
+            (query, document, label)
+            for query, inner in (labels.items() if _nested(labels) else [(None, labels)])
+            for document, label in inner.items()
+        ]
+        if not rows:
+            raise DataError("no document has a label")
+        if not any(label == positive for *_, label in rows):
+            raise ParameterError(f"no document is labelled {positive!r}: found are {_few(rows)}")
+        others = {label for *_, label in rows} - {positive, *neutral}
+        if negative is None and len(others) > 1:
+            raise ParameterError(
+                f"labels other than {positive!r} are {_few(rows)}: say which is negative=, which neutral="
+            )
+        negative = negative if negative is not None else next(iter(others), None)
+        sign = {
+            positive: 1.0,
+            **({negative: -1.0} if negative is not None else {}),
+            **dict.fromkeys(neutral, 0.0),
+        }
+        for _, document, label in rows:
+            if label not in sign:
+                raise DataError(
+                    f"document {document!r}: label {label!r} is none of {', '.join(map(repr, sign))}"
+                )
+        queries, documents, given = zip(*rows, strict=True)
+        return cls.build(
+            list(documents),
+            [sign[label] for label in given],
+            queries=None if queries[0] is None else list(queries),
+            oriented=True,
+        )
+
+    def __len__(self) -> int:
+        return len(self.doc_ids)
+
+    def __repr__(self) -> str:
+        of = "" if self.query_ids is None else f" of {len(self.query_ids):,} queries"
+        count = len(self.axes)
+        return f"<Polarity: {len(self):,} documents{of}, {count} {'axis' if count == 1 else 'axes'}>"
+
+    def negated(self) -> Polarity:
+        """The same with the sides exchanged."""
+        return replace(self, scores=-self.scores)
+
+    @property
+    def labels(self) -> Mapping[str, tuple[str, ...]]:
+        return {"axes": self.axes}
+
+    @cached_property
+    def _index(self) -> PairIndex:
+        return PairIndex(self.query_codes, self.doc_ids)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return fingerprint_columns(self.query_ids or (), self.query_codes, self.doc_ids, scores=self.scores)
+
+    def gather(self, pairs: Pairs) -> Gathered:
+        """Scores (P, A) of the pairs."""
+        codes = None
+        if self.query_ids is not None:
+            spots = positions(self.query_ids)
+            codes = np.array([spots.get(query, -1) for query in pairs.query_ids], dtype=np.int64)[
+                pairs.query_codes
+            ]
+        rows = self._index.locate(codes, pairs.doc_ids, pairs.doc_hashes)
+        known = rows >= 0
+        column = np.zeros((len(pairs), self.scores.shape[1]))
+        column[known] = self.scores[rows[known]]
+        return Gathered({"": column}, known)
+
+    def gather_queries(self, query_ids: Sequence[str]) -> Mapping[str, Array]:
+        return {}
+
+
+def _nested(labels: Any) -> bool:
+    if not isinstance(labels, Mapping):
+        raise InputTypeError(f"labels are a mapping {{document: label}}, got {type(labels).__name__}")
+    kinds = {isinstance(inner, Mapping) for inner in labels.values()}
+    if len(kinds) > 1:
+        raise InputTypeError(
+            "some of the labels are by document and some by query: {query: {document: label}}"
+        )
+    return True in kinds
+
+
+def _few(rows: Sequence[tuple[Any, Any, Any]]) -> str:
+    found = list(dict.fromkeys(label for *_, label in rows))
+    return ", ".join(map(repr, found[:5])) + (", .." if len(found) > 5 else "")

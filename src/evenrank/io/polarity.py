@@ -1,0 +1,159 @@
+"""Polarity scores in and out: tables with a document, perhaps a query, and a score for each axis."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+from evenrank.data.polarity import Polarity
+from evenrank.errors import DataError, InputTypeError, ParameterError
+from evenrank.io.atomic import atomic_write
+from evenrank.io.cells import id_cells, score_cells
+from evenrank.io.frames import Frame, as_frame
+from evenrank.io.names import ACCEPTED
+from evenrank.io.report import Report
+from evenrank.io.source import as_source, guess_format
+from evenrank.io.tables import open_table
+
+SCORE_COLUMNS = ("polarity", "score", "bias")
+AXIS = "axis_"
+
+_KEY = "evenrank.polarity"
+
+
+def read_polarity(
+    source: object, *, format: str | None = None, columns: Mapping[str, str] | None = None
+) -> Polarity:
+    """Polarity scores from what ``write_polarity`` wrote, from any table, or from ``{document: score}``.
+
+    A table has a column of documents, one of queries if scores depend on the query, and ``polarity`` (or
+    ``score``), or ``axis_1``, ``axis_2`` and so on.
+
+    >>> read_polarity({"d1": 0.5, "d2": -1.0})
+    <Polarity: 2 documents, 1 axis>
+    """
+    if isinstance(source, Polarity):
+        return source
+    file = as_source(source)
+    if file is not None:
+        file.check()
+        form = format or guess_format(file.path or file.name) or "csv"
+        table = open_table(file, form, lambda name, why: DataError(f"{name}: no scores ({why})"))
+        about = _about(table.metadata.get(_KEY), file.name)
+        return _of_frame(table.frame, columns, file.name, table.report, about)
+    frame = as_frame(source)
+    if frame is not None:
+        return _of_frame(frame, columns, "polarity", Report("polarity"), {})
+    if not isinstance(source, Mapping):
+        raise InputTypeError(
+            "polarity is read from a path, a table, or a dict {document: score} or "
+            f"{{query: {{document: score}}}}; got {type(source).__name__}"
+        )
+    kinds = {isinstance(inner, Mapping) for inner in source.values()}
+    if len(kinds) > 1:
+        raise InputTypeError("polarity: some of the values are scores and some are {document: score}")
+    nested = True in kinds
+    rows = [
+        (query, document, score)
+        for query, inner in (source.items() if nested else [(None, source)])
+        for document, score in inner.items()
+    ]
+    if not rows:
+        raise DataError("polarity: no scores")
+    queries, documents, scores = zip(*rows, strict=True)
+    return Polarity.build(list(documents), list(scores), queries=list(queries) if nested else None)
+
+
+def _of_frame(
+    frame: Frame, columns: Mapping[str, str] | None, name: str, report: Report, about: Mapping[str, Any]
+) -> Polarity:
+    given = dict(columns or {})
+    for role, column in given.items():
+        if role not in ("document", "query", "score"):
+            raise ParameterError(f"columns: {role!r} is not one of document, query, score")
+        if column not in frame.names:
+            raise DataError(
+                f"{name}: no column {column!r} for the {role}; "
+                f"the columns are {', '.join(map(repr, frame.names))}"
+            )
+    document = given.get("document") or _first(frame, ACCEPTED["document"])
+    query = given.get("query") or _first(frame, ACCEPTED["query"])
+    axes = [given["score"]] if "score" in given else [c for c in frame.names if c.startswith(AXIS)]
+    single = _first(frame, SCORE_COLUMNS)
+    if not axes and single is not None:
+        axes = [single]
+    if document is None or not axes:
+        lacks = "document" if document is None else "polarity"
+        raise DataError(
+            f"{name}: no column for the {lacks}; the columns are {', '.join(map(repr, frame.names))}: "
+            "name it, columns={'document': .., 'score': ..}"
+        )
+    ids = id_cells(frame.column(document), "document", report)
+    owners = None if query is None else id_cells(frame.column(query), "query", report)
+    scores = [score_cells(frame.column(axis), report, axis, text=frame.text) for axis in axes]
+    report.check()
+    try:
+        return Polarity.build(
+            ids,
+            np.stack(scores, axis=1),
+            queries=owners,
+            axes=[
+                axis.removeprefix(AXIS) if axis.startswith(AXIS) else str(n + 1)
+                for n, axis in enumerate(axes)
+            ],
+            oriented=about.get("oriented"),
+            without_axis=about.get("without_axis"),
+            source=name,
+        )
+    except DataError as error:
+        raise report.relocated(error) from None
+
+
+def _about(text: str | None, name: str) -> dict[str, Any]:
+    """What ``write_polarity`` keeps beside the scores; nothing for a table of another hand."""
+    if text is None:
+        return {}
+    try:
+        about = json.loads(text)
+        oriented = about["oriented"]
+        return {
+            "oriented": None if oriented is None else bool(oriented),
+            "without_axis": dict(about["without_axis"]),
+        }
+    except (ValueError, TypeError, KeyError) as error:
+        raise DataError(f"{name}: its metadata {_KEY} is broken: write the scores again") from error
+
+
+def _first(frame: Frame, accepted: tuple[str, ...]) -> str | None:
+    return next((name for name in accepted if name in frame.names), None)
+
+
+def check_name(path: str | PathLike[str]) -> None:
+    if Path(path).suffix.lower() != ".parquet":
+        raise ParameterError(f"{path}: polarity is written as Parquet, so the name must end in .parquet")
+
+
+def write_polarity(polarity: Polarity, path: str | PathLike[str]) -> None:
+    """As Parquet: ``query`` (if scores depend on it), ``document``, ``axis_1`` and so on; what is known of
+    their direction is kept in the file."""
+    check_name(path)
+    columns: dict[str, Any] = {}
+    if polarity.query_ids is not None:
+        columns["query"] = pa.array(
+            [polarity.query_ids[code] for code in polarity.query_codes.tolist()], pa.large_string()
+        )
+    columns["document"] = polarity.doc_ids
+    for place, axis in enumerate(polarity.axes):
+        values = np.ascontiguousarray(polarity.scores[:, place])
+        columns[AXIS + axis] = pa.Array.from_buffers(pa.float64(), len(values), [None, pa.py_buffer(values)])
+    about = {"oriented": polarity.oriented, "without_axis": dict(polarity.without_axis or {})}
+    table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(about)})
+    with atomic_write(path) as file:
+        pa.parquet.write_table(table, file)
