@@ -32,6 +32,8 @@ class Rule:
 
 REFUSED: Any = object()
 
+_MISSPELT = {"true": "True", "false": "False", "none": "None", "null": "None"}
+
 
 def integer(at_least: int | None = None, *, optional: bool = False) -> Rule:
     def accept(value: Any) -> Any:
@@ -72,19 +74,28 @@ def number(
     return Rule(wording + (" or None" if optional else ""), accept)
 
 
-def choice(*options: str) -> Rule:
-    return Rule(
-        "one of " + ", ".join(repr(option) for option in options),
-        lambda value: value if isinstance(value, str) and value in options else REFUSED,
-    )
+def choice(*options: str, optional: bool = False) -> Rule:
+    def accept(value: Any) -> Any:
+        if value is None and optional:
+            return None
+        return value if isinstance(value, str) and value in options else REFUSED
+
+    wording = "one of " + ", ".join(repr(option) for option in options)
+    return Rule(wording + (" or None" if optional else ""), accept)
 
 
-def flag() -> Rule:
-    return Rule("True or False", lambda value: value if isinstance(value, bool) else REFUSED)
+def flag(*, optional: bool = False) -> Rule:
+    def accept(value: Any) -> Any:
+        return value if isinstance(value, bool) or (value is None and optional) else REFUSED
+
+    return Rule("True or False" + (" or None" if optional else ""), accept)
 
 
-def text() -> Rule:
-    return Rule("a string", lambda value: value if isinstance(value, str) else REFUSED)
+def text(*, optional: bool = False) -> Rule:
+    def accept(value: Any) -> Any:
+        return value if isinstance(value, str) or (value is None and optional) else REFUSED
+
+    return Rule("a string" + (" or None" if optional else ""), accept)
 
 
 def term_of(kind: str, *, optional: bool = False) -> Rule:
@@ -98,7 +109,18 @@ def term_of(kind: str, *, optional: bool = False) -> Rule:
         return value if isinstance(value, Term) and value.kind == kind else REFUSED
 
     article = "an" if kind[0] in "aeiou" else "a"
-    return Rule(f"{article} {kind}" + (" or None" if optional else ""), accept)
+    # the few kinds of attention are named; measures are too many for that
+    listed = f" ({', '.join(usual_names(kind))})" if kind == "attention" else ""
+    return Rule(f"{article} {kind}{listed}" + (" or None" if optional else ""), accept)
+
+
+def usual_names(kind: str) -> list[str]:
+    """The terms of a kind as they are written, with the parameters that they have by default."""
+    names = []
+    for name, cls in REGISTRY[kind].items():
+        defaults = ", ".join(f"{field.name}={field.default!r}" for field in cls.parameters())
+        names.append(f"{name}({defaults})" if defaults else name)
+    return names
 
 
 def parameter(default: Any, rule: Rule, meaning: str) -> Any:
@@ -212,11 +234,20 @@ def build(node: ast.expr, kind: str, source: str) -> Any:
     if isinstance(node, ast.Call):
         if node.args or any(keyword.arg is None for keyword in node.keywords):
             raise ParameterError(f"{source!r}: parameters are given by name, as in Name(param=value)")
-        arguments = {str(keyword.arg): literal(keyword.value, kind, source) for keyword in node.keywords}
+        arguments = {str(keyword.arg): keyword.value for keyword in node.keywords}
         node = node.func
     if not isinstance(node, ast.Name):
         raise ParameterError(f"{source!r} is not of the form Name(param=value, ...)@cutoff")
-    return make(lookup(node.id, kind), arguments, cutoff)
+    cls = lookup(node.id, kind)
+    known = {field.name for field in cls.parameters()}
+    values = {
+        # a word without quotes is a string: what it means is for the parameter's rule to say
+        name: value.id
+        if isinstance(value, ast.Name) and name in known and value.id not in _MISSPELT
+        else literal(value, kind, source)
+        for name, value in arguments.items()
+    }
+    return make(cls, values, cutoff)
 
 
 def make(cls: type[Term], arguments: Mapping[str, Any], cutoff: Any = None) -> Term:
@@ -251,9 +282,8 @@ def literal(node: ast.expr, kind: str, source: str) -> Any:
 
 def _nested(node: ast.expr, kind: str, source: str) -> Any:
     """A nested term may be of any kind; the parameter's own rule says which it wants."""
-    if isinstance(node, ast.Name) and node.id in ("true", "false", "none", "null"):
-        right = {"true": "True", "false": "False"}.get(node.id, "None")
-        raise ParameterError(f"{source!r}: write {right}, not {node.id}")
+    if isinstance(node, ast.Name) and node.id in _MISSPELT:
+        raise ParameterError(f"{source!r}: write {_MISSPELT[node.id]}, not {node.id}")
     first: UnknownNameError | None = None
     for candidate in (kind, *(other for other in REGISTRY if other != kind)):
         try:

@@ -38,7 +38,7 @@ class Words:
     """The counts of one case by document id; ``None`` where a document was not counted."""
 
     def __init__(self, case: Case) -> None:
-        (self.words,) = case.evidence
+        (self.words,) = (source for source in case.evidence if isinstance(source, WordCounts))
         ids = self.words.doc_ids.to_pylist()
         self.counts = dict(zip(ids, self.words.counts.tolist(), strict=True))
         self.lengths = dict(zip(ids, self.words.lengths.tolist(), strict=True))

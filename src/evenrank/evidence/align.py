@@ -10,21 +10,30 @@ document, as a code that is the same in every block.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.gathered import Array, Documents, Evidence, Gathered, Pairs
+from evenrank.data.membership import Membership
 from evenrank.data.qrels import Qrels
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
-from evenrank.data.strings import Int64s, Selection, as_strings, hash_strings, ragged
+from evenrank.data.strings import Int64s, Selection, as_strings, ragged
 from evenrank.errors import ParameterError
 from evenrank.evidence.blocks import Ranked, RankedEvidence, Reference
 
 BLOCKS = ("ranked", "judged", "judged_by_intent", "background", "pool", "against", "rankings", "query")
+
+
+class HasNeeds(Protocol):
+    """A measure or a re-ranker: it names the arrays that it reads."""
+
+    @property
+    def needs(self) -> frozenset[str]: ...
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,7 @@ def align(
     lacks has an empty list; what is unknown is marked, not filled."""
     blocks = split_needs(needs)
     aligner = _Aligner(tuple(queries), sources, depth)
+    sources = aligner.settle_targets(set().union(*blocks.values()) if blocks else set())
     members = run.runs if isinstance(run, RunSet) else (run,)
     ranked = aligner.lists(members[:1], blocks.get("ranked", set()), stacked=False)
     against = rankings = None
@@ -112,6 +122,22 @@ class _Aligner:
         self.depth = depth
         self._to_encode: list[tuple[dict[str, Gathered], pa.LargeStringArray]] = []
 
+    def settle_targets(self, names: set[str]) -> Sources:
+        """Give sources whose target depends on a query's documents the documents of the background."""
+        pooled: dict[str, Evidence] = {}
+        for name in sorted(names & set(self.sources.evidence)):
+            source = self.sources.evidence[name]
+            if isinstance(source, Membership) and source.needs_pool:
+                pool = self.background()
+                pairs = pool.pairs(self.queries)
+                judgements = self.sources.evidence.get("relevance")
+                pooled[name] = source.pooled(
+                    pairs, len(self.queries), shared=pool.shared, judgements=judgements
+                )
+        if pooled:
+            self.sources = replace(self.sources, evidence={**self.sources.evidence, **pooled})
+        return self.sources
+
     def lists(self, runs: Sequence[Run], evidence: set[str], *, stacked: bool) -> Ranked:
         """The lists of these runs as one matrix; ``stacked`` gives the axis S even for one run."""
         matrices, ids, hashes, codes, begin = [], [], [], [], 0
@@ -142,18 +168,11 @@ class _Aligner:
         return Ranked(rows_of_all, self._gather(pairs, evidence, {}))
 
     def documents(self, documents: Documents, evidence: set[str]) -> Reference:
-        counts = np.diff(documents.offsets)
-        if documents.shared:
-            codes = np.zeros(len(documents.doc_ids), dtype=np.int64)
-        else:
-            codes = np.repeat(np.arange(len(counts)), counts)
         ready = documents.gathered
         gathered = dict(ready)
         missing = evidence - set(ready)
         if missing:
-            ids = documents.doc_ids.array()
-            pairs = Pairs(self.queries, codes, Selection(ids), hash_strings(ids))
-            gathered = self._gather(pairs, missing, ready)
+            gathered = self._gather(documents.pairs(self.queries), missing, ready)
         return Reference(documents.offsets, gathered, documents.shared)
 
     def background(self) -> Documents:
@@ -168,7 +187,7 @@ class _Aligner:
         lengths = np.where(spots >= 0, background.lengths[spots], 0)
         rows = ragged(background.offsets[:-1][spots], lengths)
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        return Documents(Selection(background.doc_ids, rows), offsets)
+        return Documents(Selection(background.doc_ids, rows), offsets, doc_hashes=background.doc_hashes[rows])
 
     def pool(self, runs: Sequence[Run]) -> Documents:
         """For each query the documents that any of its rankings or judgements names, by code."""

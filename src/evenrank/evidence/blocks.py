@@ -6,7 +6,7 @@ small cut-off pays for that cut-off only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -51,6 +51,7 @@ class Ranked:
     rows: Int64s  # (Q, K) or (Q, S, K): the pair at a rank, -1 in the padding
     gathered: Mapping[str, Gathered]
     _cache: dict[str, Array] = field(default_factory=dict, repr=False)
+    _cuts: dict[int, Ranked] = field(default_factory=dict, repr=False)
 
     @property
     def depth(self) -> int:
@@ -79,26 +80,39 @@ class Ranked:
             self._cache[name] = column
         return self._cache[name]
 
+    def shared(self, name: str, compute: Callable[[], Array]) -> Array:
+        """An array that several measures need, computed by the first; its name says all it depends on."""
+        if name not in self._cache:
+            array = compute()
+            array.flags.writeable = False
+            self._cache[name] = array
+        return self._cache[name]
+
     def known(self, evidence: str) -> Bools:
         """True at ranks whose document has this evidence."""
         known: Bools = _take(self.gathered[evidence].known, self.rows)
         return known
 
     def cut(self, depth: int | None) -> Ranked:
-        """The first ``depth`` ranks."""
+        """The first ``depth`` ranks: the same view for all who ask."""
         if depth is None or depth >= self.depth:
             return self
-        return replace(self, rows=self.rows[..., :depth], _cache={})
+        if depth not in self._cuts:
+            self._cuts[depth] = self._with_rows(self.rows[..., :depth])
+        return self._cuts[depth]
+
+    def _with_rows(self, rows: Int64s) -> Ranked:
+        return replace(self, rows=rows, _cache={}, _cuts={})
 
     def select(self, queries: Int64s) -> Ranked:
-        return replace(self, rows=self.rows[queries], _cache={})
+        return self._with_rows(self.rows[queries])
 
     def compact(self, keep: Bools) -> Ranked:
         """Only the documents marked, moved up to close the gaps: a view with new ranks."""
         keep = keep & self.mask
         order = np.argsort(~keep, axis=-1, kind="stable")
         rows = np.where(keep, self.rows, -1)
-        return replace(self, rows=np.take_along_axis(rows, order, axis=-1), _cache={})
+        return self._with_rows(np.take_along_axis(rows, order, axis=-1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +210,7 @@ class RankedEvidence:
         """The lists in the order of random keys, one a rank: (K,)."""
         order = np.argsort(np.where(self.ranked.mask, keys, np.inf), axis=-1, kind="stable")
         rows = np.take_along_axis(self.ranked.rows, order, axis=-1)
-        return replace(self, ranked=replace(self.ranked, rows=rows, _cache={}))
+        return replace(self, ranked=replace(self.ranked, rows=rows, _cache={}, _cuts={}))
 
     def compact(self, keep: Bools) -> RankedEvidence:
         """Drop the ranked documents that are not marked; the list closes up."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.data.gathered import Evidence
 from evenrank.errors import ParameterError
 from evenrank.evidence.blocks import Bools, RankedEvidence
 from evenrank.grammar import Term, integer, parameter
@@ -31,6 +33,32 @@ class Direction(enum.Enum):
 
 
 @dataclass(frozen=True)
+class Note:
+    """What a reader of the values must know, with numbers that add up over blocks of queries.
+
+    ``text`` may hold ``{count}``, ``{of}`` and ``{most}``; counts are added, of ``most`` the largest stays.
+    """
+
+    text: str
+    count: int = 0
+    of: int = 0
+    most: float = 0.0
+
+    def __str__(self) -> str:
+        return self.text.format(count=f"{self.count:,}", of=f"{self.of:,}", most=f"{self.most:.1e}")
+
+    @staticmethod
+    def merged(notes: Iterable[Note]) -> tuple[Note, ...]:
+        """Notes of the same text as one."""
+        found: dict[str, Note] = {}
+        for note in notes:
+            old = found.get(note.text, Note(note.text))
+            total = Note(note.text, old.count + note.count, old.of + note.of, max(old.most, note.most))
+            found[note.text] = total
+        return tuple(found.values())
+
+
+@dataclass(frozen=True)
 class Result:
     """Values of one measure: (Q,), or (Q, C) with the names of the C columns.
 
@@ -41,7 +69,7 @@ class Result:
     values: Floats
     undefined: Mapping[str, Bools] = field(default_factory=dict)
     columns: tuple[str, ...] = ("",)
-    notes: tuple[str, ...] = ()  # what a reader of the values must know
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,6 +100,14 @@ class Measure(Term):
         if self.cutoff is not None and not self.takes_cutoff:
             raise ParameterError(f"{self.name} takes no cut-off, got @{self.cutoff}")
 
+    def settled(self, sources: Mapping[str, Evidence]) -> Measure:
+        """This measure with what it leaves open decided by the evidence there is, as ``attr=None``."""
+        nested = {field.name: getattr(self, field.name) for field in self.parameters()}
+        changed = {
+            name: value.settled(sources) for name, value in nested.items() if isinstance(value, Measure)
+        }
+        return dataclasses.replace(self, **changed) if changed else self  # type: ignore[arg-type]
+
     def check(self) -> None:
         """What can only be said of a measure about to be used: a nested one may lack its cut-off."""
         if not self.name:
@@ -94,6 +130,11 @@ class Measure(Term):
         """The kinds of judgements it needs: its queries are then the judged ones rather than the run's."""
         return frozenset(need.partition(".")[2] for need in self.needs) & JUDGEMENTS
 
+    @property
+    def welcomes_judgements(self) -> bool:
+        """True where judgements change it if there are any, though it does without."""
+        return False
+
     def range(self) -> tuple[float, float]:
         """The smallest and the largest value there can be, for these parameters."""
         return self.bounds
@@ -115,6 +156,10 @@ class Measure(Term):
             if block == "ranked" and name in evidence.ranked and name not in JUDGEMENTS | {"documents"}:
                 evidence = evidence.compact(evidence.ranked.known(name))
         return evidence.cut(self.cutoff)
+
+    def takes_part(self, evidence: RankedEvidence) -> Bools:
+        """(Q, K): the ranked documents that count at all; others need no evidence."""
+        return evidence.ranked.mask
 
     def compute(self, evidence: RankedEvidence) -> Result:
         """Values for all queries at once. ``evidence`` is cut to ``depth``."""

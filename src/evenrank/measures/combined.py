@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import numpy as np
 
+from evenrank.data.gathered import Evidence
 from evenrank.errors import ParameterError
 from evenrank.evidence.blocks import RankedEvidence
 from evenrank.measures.base import Direction, Floats, Measure, Result
@@ -51,6 +52,9 @@ class WeightedSum(Measure):
     def __matmul__(self, cutoff: int) -> WeightedSum:
         """The same sum with every part at this cut-off, where the part takes one."""
         return WeightedSum(terms=tuple((w, m @ cutoff if m.takes_cutoff else m) for w, m in self.terms))
+
+    def settled(self, sources: Mapping[str, Evidence]) -> WeightedSum:
+        return WeightedSum(terms=tuple((weight, m.settled(sources)) for weight, m in self.terms))
 
     def check(self) -> None:
         for _, measure in self.terms:

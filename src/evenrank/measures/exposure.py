@@ -6,11 +6,15 @@ Counts are (Q, K, G), attention is (K,).
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
 
 from evenrank.attention import Attention, log2
+from evenrank.data.gathered import Evidence
+from evenrank.data.words import WordCounts
+from evenrank.errors import ParameterError
 from evenrank.evidence.blocks import Bools, RankedEvidence
 from evenrank.grammar import declare, flag, parameter, term_of
 from evenrank.measures.base import Direction, Floats, Measure, Result
@@ -75,11 +79,11 @@ UNDEFINED_SHARE = {**UNDEFINED_EMPTY, NO_GROUP_WORD: "no document of the list ha
 
 @declare
 class RBDF(ExposureMeasure):
-    """Rank-biased document fraction: the share of attention that goes to documents with group words."""
+    """Rank-biased discounting factor: the share of attention that goes to documents with group words."""
 
     formula = "sum_{r<=k} v_r [c(d_r) > 0] / sum_{r<=k} v_r"
     reference = "Abolghasemi et al. 2024, Measuring bias in a ranked list, ECIR, Eq. 11"
-    direction = Direction.LOWER
+    direction = Direction.NONE
     undefined_when: ClassVar[dict[str, str]] = UNDEFINED_EMPTY
 
     def compute(self, evidence: RankedEvidence) -> Result:
@@ -88,10 +92,10 @@ class RBDF(ExposureMeasure):
 
 @declare
 class TED(ExposureMeasure):
-    """Term exposure disparity: how far the groups' shares of exposure are from their targets.
+    """Term exposure-based divergence: how far the groups' shares of exposure are from their targets.
 
-    With ``rbdf=True`` the disparity is scaled by the share of documents that have group words at all:
-    a list that has none has no disparity. Without it such a list is undefined.
+    With ``rbdf=True`` the divergence is scaled by the share of attention that goes to documents with group
+    words (``RBDF``): a list that has none does not diverge. Without it such a list is undefined.
     """
 
     formula = "sum_g |p(g) - J_g| RBDF, p(g) = sum_r (c_g(d_r)/len(d_r)) v_r, over all groups"
@@ -100,9 +104,11 @@ class TED(ExposureMeasure):
     bounds = (0.0, 2.0)
     undefined_when: ClassVar[dict[str, str]] = UNDEFINED_SHARE
 
-    rbdf: bool = parameter(True, flag(), "scale by the share of documents with group words")
+    rbdf: bool = parameter(
+        True, flag(), "scale by RBDF, the share of attention to documents with group words"
+    )
 
-    def disparity(self, evidence: RankedEvidence) -> Result:
+    def divergence(self, evidence: RankedEvidence) -> Result:
         difference, total = self.difference(evidence)
         if self.rbdf:
             scaled = np.where(total > 0, difference, 0.0) * self.representative_share(evidence)
@@ -110,14 +116,14 @@ class TED(ExposureMeasure):
         return Result(difference, {**empty(evidence), NO_GROUP_WORD: total <= 0})
 
     def compute(self, evidence: RankedEvidence) -> Result:
-        return self.disparity(evidence)
+        return self.divergence(evidence)
 
 
 @declare
 class TExFAIR(TED):
-    """Term exposure-based fairness: the largest possible disparity minus the list's own.
+    """Term exposure-based fairness: the largest possible divergence minus the list's own.
 
-    ``rbdf=False`` leaves out proportionality; ``normalized=True`` divides by the largest disparity, so
+    ``rbdf=False`` leaves out proportionality; ``normalized=True`` divides by the largest divergence, so
     that 1 is fair whatever the targets.
     """
 
@@ -125,13 +131,13 @@ class TExFAIR(TED):
     reference = "Abolghasemi et al. 2024, ECIR, Eq. 13"
     direction = Direction.HIGHER
 
-    normalized: bool = parameter(False, flag(), "divide by the largest disparity")
+    normalized: bool = parameter(False, flag(), "divide by the largest divergence")
 
     def compute(self, evidence: RankedEvidence) -> Result:
-        disparity = self.disparity(evidence)
+        divergence = self.divergence(evidence)
         worst = 2 * (1 - evidence.query["words.target"].min(axis=1))  # (Q,)
-        fairness = worst - disparity.values
-        return Result(fairness / worst if self.normalized else fairness, disparity.undefined)
+        fairness = worst - divergence.values
+        return Result(fairness / worst if self.normalized else fairness, divergence.undefined)
 
 
 @declare
@@ -158,6 +164,14 @@ class TermExposure(ExposureMeasure):
     direction = Direction.NONE
     bounds = (0.0, np.inf)
     undefined_when: ClassVar[dict[str, str]] = UNDEFINED_EMPTY
+
+    def settled(self, sources: Mapping[str, Evidence]) -> Measure:
+        words = sources.get("words")
+        if isinstance(words, WordCounts) and words.terms is None:
+            raise ParameterError(
+                f"{self!r}: counts were made without --terms: scan again with --terms (terms=True)"
+            )
+        return self
 
     def compute(self, evidence: RankedEvidence) -> Result:
         length = np.maximum(evidence.ranked["words.length"], 1)[:, :, None]  # (Q, K, 1)

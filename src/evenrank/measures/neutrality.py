@@ -14,7 +14,7 @@ import numpy as np
 from evenrank import attention
 from evenrank.evidence.blocks import RankedEvidence
 from evenrank.grammar import choice, declare, integer, parameter
-from evenrank.measures.base import Direction, Floats, Measure, Result
+from evenrank.measures.base import Direction, Floats, Measure, Note, Result
 from evenrank.measures.relevance import divide
 
 EMPTY_LIST = "empty list"
@@ -133,7 +133,7 @@ class NFaiRR(NeutralityMeasure):
             NOTHING_NEUTRAL: self.ideal(evidence) == 0,
         }
         above = int((values > 1 + 1e-9).sum())
-        note = f"above 1 for {above} queries, whose lists hold documents outside the background"
+        note = Note("above 1 for {count} queries, whose lists hold documents outside the background", above)
         return Result(values, undefined, notes=(note,) if above else ())
 
     def explain(self, evidence: RankedEvidence) -> Floats:
@@ -145,7 +145,9 @@ class SetFaiRR(NeutralityMeasure):
     """What FaiRR would be if the background stood in random order: the bias that no ranker added."""
 
     formula = "mean_{d in D} w(d) sum_{i <= min(k, |D|)} 1 / log2(1 + i)"
-    reference = "Rekabsaz, Kopeinik and Schedl 2021, SIGIR, Eq. 5 (its last line has a spare factor t)"
+    reference = (
+        "Rekabsaz, Kopeinik and Schedl 2021, SIGIR, Eqs. 6-8 (the line after them has a spare factor t)"
+    )
     bounds = (0.0, np.inf)
     needs_cutoff = True
     undefined_when: ClassVar[dict[str, str]] = {
@@ -154,7 +156,7 @@ class SetFaiRR(NeutralityMeasure):
 
     @property
     def needs(self) -> frozenset[str]:
-        return frozenset({"ranked.words", "background.words"})
+        return frozenset({"background.words"})
 
     @property
     def depth(self) -> int | None:
@@ -178,7 +180,7 @@ class NSetFaiRR(SetFaiRR):
     """SetFaiRR over the same ideal as NFaiRR."""
 
     formula = "SetFaiRR@k / IFaiRR@k"
-    reference = "Rekabsaz, Kopeinik and Schedl 2021, SIGIR, Eq. 5"
+    reference = "Rekabsaz, Kopeinik and Schedl 2021, SIGIR, Eq. 9"
     bounds = (0.0, 1.0)
     undefined_when: ClassVar[dict[str, str]] = {
         **SetFaiRR.undefined_when,

@@ -1,0 +1,84 @@
+"""How far one distribution is from another: arrays (.., L) over L values, one number for each.
+
+``achieved`` comes first, ``target`` second; they broadcast against each other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenrank.measures.base import Floats
+
+_TINY = np.finfo(np.float64).tiny
+
+
+def over_values(array: Floats) -> Floats:
+    """The sum over the last axis: for few values a product with ones is many times faster than ``sum``."""
+    total: Floats = array @ np.ones(array.shape[-1])
+    return total
+
+
+def total_variation(p: Floats, q: Floats) -> Floats:
+    """L1, not halved."""
+    return np.asarray(np.abs(p - q).sum(axis=-1))
+
+
+def kullback_leibler(p: Floats, q: Floats) -> Floats:
+    """``sum p ln(p/q)``, with 0 ln 0 = 0, infinite where q = 0 < p."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(p > 0, p * np.log(p / q), 0.0)
+    return np.asarray(terms.sum(axis=-1))  # may hold infinities, which a product with ones cannot take
+
+
+def _x_log_x(x: Floats) -> Floats:
+    """``x ln x``, 0 for 0."""
+    return x * np.log(np.maximum(x, _TINY))
+
+
+def jensen_shannon(p: Floats, q: Floats) -> Floats:
+    """The divergence in bits, not its root: 0 to 1.
+
+    As entropies, H((p + q)/2) - (H(p) + H(q))/2: each logarithm is taken once.
+    """
+    middle = (p + q) / 2
+    inner = over_values(_x_log_x(p) - 2 * _x_log_x(middle)) + over_values(_x_log_x(q))
+    bits: Floats = np.clip(inner / (2 * np.log(2)), 0.0, 1.0)  # equal distributions differ in the last bit
+    return bits
+
+
+def hellinger(p: Floats, q: Floats) -> Floats:
+    """``sqrt(sum (sqrt p - sqrt q)^2 / 2)``."""
+    return np.asarray(np.sqrt(((np.sqrt(p) - np.sqrt(q)) ** 2).sum(axis=-1) / 2))
+
+
+def normalised_match_distance(p: Floats, q: Floats) -> Floats:
+    """NMD: ``sum_i |P_i - Q_i| / (L - 1)`` of the cumulative shares P, Q: 0 to 1."""
+    values = p.shape[-1]
+    cumulative = (p - q) @ np.triu(np.ones((values, values)))  # P - Q
+    distance: Floats = over_values(np.abs(cumulative)) / (values - 1)
+    return distance
+
+
+def root_normalised_order_aware(p: Floats, q: Floats) -> Floats:
+    """RNOD: ``sqrt(OD / (L - 1))``, 0 to 1.
+
+    OD is the mean over i with q_i > 0 of ``sum_j |i - j| (p_j - q_j)^2``.
+    """
+    values = np.arange(p.shape[-1])
+    apart = np.abs(values[:, None] - values)  # (L, L)
+    wanted = (q > 0).astype(float)  # (.., L)
+    # the mean over i does not depend on p: it weighs each j once
+    weight = wanted @ apart / wanted.sum(axis=-1, keepdims=True)  # (.., L)
+    divergence: Floats = np.sqrt(over_values((p - q) ** 2 * weight) / (p.shape[-1] - 1))
+    return divergence
+
+
+DISTANCES = {"L1": total_variation, "JSD": jensen_shannon, "KL": kullback_leibler, "Hellinger": hellinger}
+MOST = {"L1": 2.0, "JSD": 1.0, "KL": np.inf, "Hellinger": 1.0}
+
+SIMILAR = {
+    "JSD": jensen_shannon,
+    "NMD": normalised_match_distance,
+    "RNOD": root_normalised_order_aware,
+}
+ORDERED = frozenset({"NMD", "RNOD"})  # these see the distance between values: two values, or an order

@@ -1,0 +1,191 @@
+"""Expected exposure: what attention documents, or groups, get over many rankings of a query, and what is due.
+
+``e_d`` is the mean over the rankings of the attention at d's rank; ``e*_d`` is what d would get if all
+orders of equally relevant documents were equally likely. Summed over the documents of a group, where an
+attribute is named.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from evenrank import attention
+from evenrank.attention import Attention
+from evenrank.data.gathered import Evidence
+from evenrank.errors import ParameterError
+from evenrank.evidence.blocks import Bools, Ranked, RankedEvidence
+from evenrank.grammar import choice, declare, parameter, term_of
+from evenrank.measures.base import Direction, Floats, Measure, Result
+from evenrank.measures.groups import ATTRIBUTE, EMPTY_LIST_MEANS, GROUP_MISSING_MEANS, GroupMeasure
+from evenrank.measures.neutrality import EMPTY_LIST
+from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, divide
+
+REFERENCE = (
+    "Diaz et al. 2020, Evaluating stochastic rankings with expected exposure, CIKM; TREC Fair 2019 to 2022"
+)
+
+
+@dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
+class ExposureMeasure(GroupMeasure):
+    """A measure of e and e*, over documents (``attr=None``) or groups.
+
+    The ideal list holds all documents that a ranking or a judgement names, best grade first; unjudged ones
+    have grade 0. Attention ends at the cut-off.
+    """
+
+    looks_below_cutoff: ClassVar[bool] = True  # documents below it are in the ideal list, too
+    undefined_when: ClassVar[Mapping[str, str]] = {
+        NOT_JUDGED: "the query has no judgements",
+        NO_RELEVANT: "no judged document of the query is relevant: nothing is due to any",
+        EMPTY_LIST: EMPTY_LIST_MEANS,
+    }
+
+    attr: str | None = parameter(
+        None, ATTRIBUTE, "the attribute; None: every document by itself. 'a*b' combines the values of two"
+    )
+    attention: Attention = parameter(  # noqa: RUF009
+        attention.log2(), term_of("attention"), "how attention falls with rank"
+    )
+    missing: str = parameter(
+        "uniform", choice("uniform", "error"), GROUP_MISSING_MEANS.replace(" left out,", "")
+    )
+
+    def settled(self, sources: Mapping[str, Evidence]) -> Measure:
+        return self if self.attr is None else super().settled(sources)  # None: every document by itself
+
+    @property
+    def needs(self) -> frozenset[str]:
+        groups = set() if self.attr is None else {f"pool.{self.source}"}
+        return frozenset(
+            {"rankings.documents", "pool.documents", "pool.relevance", "judged.relevance", *groups}
+        )
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        exposure, due = self.exposures(evidence)
+        if self.attr is not None:
+            shares = self._pool_membership(evidence)  # (Q, D, L)
+            exposure, due = (np.einsum("qd,qdl->ql", given, shares) for given in (exposure, due))
+        return Result(self.score(exposure, due), self.undefined(evidence))
+
+    def score(self, exposure: Floats, due: Floats) -> Floats:
+        """(Q,) from two of (Q, D) or (Q, L)."""
+        raise NotImplementedError(f"{type(self).__name__} has no kernel")
+
+    def exposures(self, evidence: RankedEvidence) -> tuple[Floats, Floats]:
+        """(Q, D) twice: e and e* of every document of the pool, 0 in the padding."""
+        pool, lists = evidence.reference["pool"], _rankings(evidence)
+        there = pool.mask()  # (Q, D)
+        queries, width = there.shape
+        weights = self._weights(max(width, lists.depth))
+        rows, places = np.nonzero(there)
+        base = int(max(lists["documents"].max(initial=0), pool.padded("documents").max(initial=0))) + 1
+        keys = rows * base + pool.padded("documents")[there]
+        order = np.argsort(keys)
+        owner, _, rank = np.nonzero(lists.mask)
+        spots = order[np.searchsorted(keys[order], owner * base + lists["documents"][lists.mask])]
+        exposure = np.zeros((queries, width))
+        np.add.at(exposure, (rows[spots], places[spots]), weights[rank])
+        rankings = (lists.lengths > 0).sum(axis=1)[:, None].astype(float)  # (Q, 1)
+        return divide(exposure, rankings), _due(pool.padded("relevance"), there, weights)
+
+    def _weights(self, depth: int) -> Floats:
+        weights = self.attention.weights(depth)
+        weights[self.cutoff if self.cutoff is not None else depth :] = 0.0
+        return weights
+
+    def _pool_membership(self, evidence: RankedEvidence) -> Floats:
+        pool = evidence.reference["pool"]
+        shares = pool.padded(self.source)  # (Q, D, L)
+        unknown = pool.mask() & ~pool.known(self.source)
+        exists = evidence.query[f"{self.source}.exists"].astype(float)  # (Q, L)
+        even = divide(exists, exists.sum(axis=1, keepdims=True))
+        return np.where(unknown[:, :, None], even[:, None, :], shares)
+
+    def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:
+        best = evidence.reference["judged"].padded("relevance", 1)  # (Q, 1): judged come best first
+        return {
+            NOT_JUDGED: ~evidence.query["relevance.judged"],
+            NO_RELEVANT: ~np.asarray((best >= 1).any(axis=1)),
+            EMPTY_LIST: _rankings(evidence).lengths.sum(axis=1) == 0,
+        }
+
+
+def _rankings(evidence: RankedEvidence) -> Ranked:
+    if evidence.rankings is None:
+        raise ParameterError("the rankings were not gathered")
+    return evidence.rankings
+
+
+def _due(grades: Floats, there: Bools, weights: Floats) -> Floats:
+    """(Q, D): the mean attention of the ranks that documents of the same grade share in an ideal list."""
+    level = np.where(there, np.maximum(grades, 0), -1.0)  # (Q, D): the padding stands last
+    order = np.argsort(-level, axis=1, kind="stable")
+    falling = np.take_along_axis(level, order, axis=1)
+    fresh = np.ones(level.shape, dtype=bool)
+    fresh[:, 1:] = falling[:, 1:] != falling[:, :-1]
+    block = np.cumsum(fresh.ravel()) - 1  # (Q D,): a block never spans queries
+    mean = np.bincount(block, weights=np.tile(weights[: level.shape[1]], len(level))) / np.bincount(block)
+    due = np.empty_like(level)
+    np.put_along_axis(due, order, mean[block].reshape(level.shape), axis=1)
+    return due * there
+
+
+@declare
+class EE_L(ExposureMeasure):
+    """Expected exposure loss: the squared distance of the exposure given from the exposure due.
+
+    e is the mean over the rankings of a query (a RunSet, or the one list of a run) of the attention at a
+    document's rank. e* is what it would get on average in an ideal list, if all orders of equally relevant
+    documents were equally likely; that list holds every document that a ranking or a judgement names. With
+    ``attr`` both are summed over the documents of a group.
+    """
+
+    formula = "sum (e - e*)**2"
+    reference = REFERENCE
+    direction = Direction.LOWER
+    bounds = (0.0, np.inf)
+
+    def score(self, exposure: Floats, due: Floats) -> Floats:
+        return np.asarray(((exposure - due) ** 2).sum(axis=1))
+
+
+@declare
+class EE_D(ExposureMeasure):
+    """Expected exposure disparity: how unequally exposure is given, whatever is due.
+
+    e is the mean over the rankings of a query (a RunSet, or the one list of a run) of the attention at a
+    document's rank. e* is what it would get on average in an ideal list, if all orders of equally relevant
+    documents were equally likely; that list holds every document that a ranking or a judgement names. With
+    ``attr`` both are summed over the documents of a group.
+    """
+
+    formula = "sum e**2"
+    reference = REFERENCE
+    direction = Direction.LOWER
+    bounds = (0.0, np.inf)
+
+    def score(self, exposure: Floats, due: Floats) -> Floats:
+        return np.asarray((exposure**2).sum(axis=1))
+
+
+@declare
+class EE_R(ExposureMeasure):
+    """Expected exposure relevance: how well the exposure given agrees with the exposure due.
+
+    e is the mean over the rankings of a query (a RunSet, or the one list of a run) of the attention at a
+    document's rank. e* is what it would get on average in an ideal list, if all orders of equally relevant
+    documents were equally likely; that list holds every document that a ranking or a judgement names. With
+    ``attr`` both are summed over the documents of a group.
+    """
+
+    formula = "sum e e*"
+    reference = REFERENCE
+    direction = Direction.HIGHER
+    bounds = (0.0, np.inf)
+
+    def score(self, exposure: Floats, due: Floats) -> Floats:
+        return np.asarray((exposure * due).sum(axis=1))

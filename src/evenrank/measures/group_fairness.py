@@ -1,0 +1,143 @@
+"""Group fairness: how near the documents that a reader has seen are to a target over groups."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from evenrank import attention
+from evenrank.data.attribute import Attribute
+from evenrank.data.gathered import Evidence
+from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.grammar import choice, declare, integer, number, parameter
+from evenrank.measures.base import Direction, Floats, Measure, Result
+from evenrank.measures.divergences import SIMILAR
+from evenrank.measures.groups import (
+    EMPTY_LIST_MEANS,
+    NO_TARGET,
+    NO_TARGET_MEANS,
+    GroupMeasure,
+    check_divergence,
+)
+from evenrank.measures.neutrality import EMPTY_LIST
+from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, divide, stops
+
+CASCADE, RBP_DECAY, LOG_DECAY = "ERR", "RBP", "log2"
+DECAYS = (CASCADE, RBP_DECAY, LOG_DECAY)
+DECAY = choice(*DECAYS, optional=True)
+DECAY_MEANS = "how the reader stops: as in ERR, in RBP, by log2's shares; None: ERR with judgements, else RBP"
+PHI, PHI_MEANS = number(0, 1, open_low=True, open_high=True), "patience of the reader of RBP"
+
+
+@dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
+class PrefixMeasure(GroupMeasure):
+    """A mean over the ranks at which a reader may stop of something that the documents above say."""
+
+    undefined_when: ClassVar[Mapping[str, str]] = {
+        NOT_JUDGED: "the query has no judgements, and the reader of ERR stops by them",
+        NO_RELEVANT: "no judged document of the query is relevant, so the reader of ERR never stops",
+        EMPTY_LIST: f"{EMPTY_LIST_MEANS}, and the reader does not stop by judgements",
+        NO_TARGET: NO_TARGET_MEANS,
+    }
+
+    div: str = parameter("JSD", choice(*SIMILAR), "distance; NMD and RNOD see the order of values")
+    decay: str | None = parameter(None, DECAY, DECAY_MEANS)
+    phi: float = parameter(0.85, PHI, PHI_MEANS)
+    max_grade: int | None = parameter(
+        None, integer(1, optional=True), "largest grade, for the reader of ERR; None takes the judgements'"
+    )
+
+    @property
+    def needs(self) -> frozenset[str]:
+        judged = {"ranked.relevance", "judged.relevance"} if self.decay == CASCADE else set()
+        return frozenset({f"ranked.{self.source}", *judged})
+
+    @property
+    def welcomes_judgements(self) -> bool:
+        return self.decay is None
+
+    def settled(self, sources: Mapping[str, Evidence]) -> Measure:
+        decay = self.decay or (CASCADE if "relevance" in sources else RBP_DECAY)
+        return dataclasses.replace(super().settled(sources), decay=decay)  # type: ignore[call-arg]
+
+    def check_attribute(self, attribute: Attribute) -> None:
+        super().check_attribute(attribute)
+        check_divergence(self, self.div, attribute)
+
+    def weights(self, evidence: RankedEvidence) -> Floats:
+        """(Q, K): the chance that the reader stops at a rank; 0 below the list."""
+        ranked = evidence.ranked
+        if self.decay == CASCADE:
+            return stops(evidence, self.max_grade)
+        if self.decay == LOG_DECAY:
+            weights = attention.log2().weights(ranked.depth) * ranked.mask
+            return divide(weights, weights.sum(axis=1, keepdims=True))
+        return attention.rbp(p=self.phi).weights(ranked.depth) * ranked.mask
+
+    def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:
+        reasons = super().undefined(evidence)
+        if self.decay != CASCADE:
+            return reasons
+        best = evidence.reference["judged"].padded("relevance", 1)  # (Q, 1): judged come best first
+        return {
+            NOT_JUDGED: ~evidence.query["relevance.judged"],
+            NO_RELEVANT: ~np.asarray((best >= 1).any(axis=1)),
+            NO_TARGET: reasons[NO_TARGET],
+        }
+
+    def similarity(self, evidence: RankedEvidence, target: Floats) -> Floats:
+        """(Q, K): 1 - divergence of the first k documents from a target (Q, L)."""
+        return 1 - SIMILAR[self.div](self.prefix_shares(evidence), target[:, None, :])
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        return Result(self.explain(evidence).sum(axis=1), self.undefined(evidence))
+
+    def explain(self, evidence: RankedEvidence) -> Floats:
+        raise NotImplementedError(f"{type(self).__name__} has no kernel")
+
+
+@declare
+class GF(PrefixMeasure):
+    """Group fairness: how near the documents seen so far are to the target, over where a reader stops.
+
+    The share of a value among the first k documents is their mean membership of it. NMD and RNOD take
+    the order of the values into account and are for ordinal attributes, or those of two values.
+    There is no ideal to divide by: a reader who never stops adds nothing.
+    """
+
+    formula = "sum_{i<=k} decay_i (1 - div(p_i, target)), p_i = mean membership of ranks 1..i"
+    reference = "gfr-2022, Eqs. 7-9"
+    direction = Direction.HIGHER
+
+    def explain(self, evidence: RankedEvidence) -> Floats:
+        name = f"{self.source} similarity, {self.div}, missing {self.missing}"
+        similarity = evidence.ranked.shared(
+            name, lambda: self.similarity(evidence, self.target_shares(evidence))
+        )
+        return self.weights(evidence) * similarity
+
+
+@declare
+class dGF(PrefixMeasure):
+    """Polarity: group fairness with the first value as the whole target, less the same with the second.
+
+    Positive where the list leans to the first value of an attribute of two.
+    """
+
+    formula = "GF(target all a_1) - GF(target all a_2)"
+    reference = "gfr-2022, Section 4.1"
+    direction = Direction.SIGNED
+    bounds = (-1.0, 1.0)
+    two_values = True
+
+    def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:
+        return {reason: where for reason, where in super().undefined(evidence).items() if reason != NO_TARGET}
+
+    def explain(self, evidence: RankedEvidence) -> Floats:
+        queries = len(evidence)
+        first, second = (np.tile(side, (queries, 1)) for side in np.eye(2))  # (Q, 2)
+        lean = self.similarity(evidence, first) - self.similarity(evidence, second)
+        return self.weights(evidence) * lean

@@ -1,0 +1,63 @@
+"""The parameter ``missing``: what a measure does with documents that have no evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from evenrank.grammar import REFUSED, Rule
+from evenrank.measures.base import Measure
+from evenrank.measures.combined import WeightedSum
+
+
+def missing_rule(measure: Measure) -> Rule | None:
+    """What the measure's ``missing`` may be; None where it has no such parameter."""
+    return next((field.metadata["rule"] for field in measure.parameters() if field.name == "missing"), None)
+
+
+def takes_missing(measure: Measure, missing: str) -> bool:
+    rule = missing_rule(measure)
+    return rule is not None and rule.accept(missing) is not REFUSED
+
+
+def with_nested(measure: Measure) -> Iterator[Measure]:
+    """The measure and all that are in it: the terms of a sum, parameters that are measures."""
+    yield measure
+    for inner in _inside(measure).values():
+        yield from with_nested(inner)
+
+
+def with_missing(measure: Measure, missing: str) -> Measure:
+    """The measure, and those in it, with this rule wherever it is one of their own.
+
+    >>> from evenrank.measures import parse_measure
+    >>> with_missing(parse_measure("0.5*RandomOrder(measure=TExFAIR)@10 + 0.5*RandomOrder@5"), "drop")
+    0.5*RandomOrder(measure=TExFAIR(missing='drop'))@10 + 0.5*RandomOrder(measure=FaiRR(missing='drop'))@5
+    """
+    changed = _rebuilt(
+        measure, {key: with_missing(inner, missing) for key, inner in _inside(measure).items()}
+    )
+    return replace(changed, missing=missing) if takes_missing(changed, missing) else changed  # type: ignore[call-arg]
+
+
+def without_missing(measure: Measure) -> Measure:
+    """The measure, and those in it, with the rule they have when none is given."""
+    changed = _rebuilt(measure, {key: without_missing(inner) for key, inner in _inside(measure).items()})
+    default = next((field.default for field in changed.parameters() if field.name == "missing"), None)
+    return changed if default is None else replace(changed, missing=default)  # type: ignore[call-arg]
+
+
+def _inside(measure: Measure) -> dict[str | int, Measure]:
+    """The measures right inside this one, by parameter, or by place in a sum."""
+    if isinstance(measure, WeightedSum):
+        return {place: term for place, (_, term) in enumerate(measure.terms)}
+    values = {field.name: getattr(measure, field.name) for field in measure.parameters()}
+    return {name: value for name, value in values.items() if isinstance(value, Measure)}
+
+
+def _rebuilt(measure: Measure, inside: dict[str | int, Measure]) -> Measure:
+    if not inside:
+        return measure
+    if isinstance(measure, WeightedSum):
+        return WeightedSum(terms=tuple((w, inside[place]) for place, (w, _) in enumerate(measure.terms)))
+    return replace(measure, **inside)  # type: ignore[arg-type]

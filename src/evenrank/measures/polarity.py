@@ -1,0 +1,96 @@
+"""Which of two sides a list leans to: the mean over ranks of G(a_1) - G(a_2), 1 for the first value."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from evenrank import attention
+from evenrank.attention import Attention
+from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.grammar import declare, flag, integer, parameter, term_of
+from evenrank.measures.base import Direction, Floats, Result
+from evenrank.measures.groups import EMPTY_LIST_MEANS, GroupMeasure
+from evenrank.measures.neutrality import EMPTY_LIST
+from evenrank.measures.relevance import NOT_JUDGED, divide, ranks
+
+NONE_RETRIEVED = "no relevant document in the list"
+
+
+class LeaningMeasure(GroupMeasure):
+    """A signed measure of an attribute of two values; there is no target."""
+
+    direction = Direction.SIGNED
+    bounds = (-1.0, 1.0)
+    two_values = True
+    undefined_when: ClassVar[dict[str, str]] = {EMPTY_LIST: EMPTY_LIST_MEANS}
+
+    def leaning(self, evidence: RankedEvidence) -> Floats:
+        """(Q, K): +1 for a document of the first value, -1 for one of the second; 0 in the padding."""
+        shares = self.membership(evidence)
+        leaning: Floats = shares[:, :, 0] - shares[:, :, 1]
+        return leaning
+
+    def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:
+        return {EMPTY_LIST: evidence.ranked.lengths == 0}
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        return Result(self.explain(evidence).sum(axis=1), self.undefined(evidence))
+
+    def explain(self, evidence: RankedEvidence) -> Floats:
+        raise NotImplementedError(f"{type(self).__name__} has no kernel")
+
+
+@declare
+class OB(LeaningMeasure):
+    """Output bias: the mean leaning of the first t documents, averaged over t."""
+
+    formula = "1/k sum_{t<=k} 1/t sum_{i<=t} (G_i(a_1) - G_i(a_2)), over min(k, n) ranks"
+    reference = "Kulshrestha et al. 2017, Quantifying search bias, CSCW"
+
+    def explain(self, evidence: RankedEvidence) -> Floats:
+        reciprocal = evidence.ranked.mask / ranks(evidence)  # (Q, K): 1/t
+        # rank i is part of the means of all t >= i
+        later = np.cumsum(reciprocal[:, ::-1], axis=1)[:, ::-1]  # (Q, K)
+        lengths = evidence.ranked.lengths[:, None].astype(float)  # (Q, 1)
+        return divide(self.leaning(evidence) * later, lengths)
+
+
+@declare
+class Polarity(LeaningMeasure):
+    """The mean leaning of the documents by the attention they get; of relevant ones only, if so asked."""
+
+    formula = "sum_{i<=k} v_i (G_i(a_1) - G_i(a_2)) / sum_{i<=k} v_i"
+    reference = "Gezici et al. 2021, Evaluation metrics for measuring bias in search engine results, IRJ 24"
+    undefined_when: ClassVar[dict[str, str]] = {
+        EMPTY_LIST: EMPTY_LIST_MEANS,
+        NOT_JUDGED: "the query has no judgements, and only relevant documents count",
+        NONE_RETRIEVED: "only relevant documents count, and there is none",
+    }
+
+    attention: Attention = parameter(attention.log2(), term_of("attention"), "how attention falls with rank")
+    relevant: bool = parameter(False, flag(), "count relevant documents only; the others get no attention")
+    rel: int = parameter(1, integer(1), "smallest grade that is relevant")
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return super().needs | ({"ranked.relevance"} if self.relevant else set())
+
+    def attended(self, evidence: RankedEvidence) -> Floats:
+        """(Q, K): the attention of the ranks that count."""
+        counts = evidence.ranked.mask
+        if self.relevant:
+            counts = counts & (evidence.ranked["relevance"] >= self.rel)
+        return self.attention.weights(evidence.ranked.depth) * counts
+
+    def explain(self, evidence: RankedEvidence) -> Floats:
+        weights = self.attended(evidence)
+        return divide(self.leaning(evidence) * weights, weights.sum(axis=1, keepdims=True))
+
+    def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:
+        reasons = super().undefined(evidence)
+        if self.relevant:
+            reasons[NOT_JUDGED] = ~evidence.query["relevance.judged"]
+            reasons[NONE_RETRIEVED] = self.attended(evidence).sum(axis=1) == 0
+        return reasons

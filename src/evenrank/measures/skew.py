@@ -1,0 +1,110 @@
+"""Skew: how many times more, or less, often a group stands among the first k than it should."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+
+from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.grammar import choice, declare, parameter
+from evenrank.measures.base import Direction, Floats, Result
+from evenrank.measures.groups import GroupMeasure
+
+NOT_CONCERNED = "neither there nor wanted"
+NOT_CONCERNED_MEANS = "the value has no document in the list and a target of 0"
+REFERENCE = "Geyik, Ambler and Kenthapadi 2019, Fairness-aware ranking in search and recommendation, KDD"
+
+
+class SkewMeasure(GroupMeasure):
+    """A measure of the ratios of achieved and wanted shares."""
+
+    def skews(self, evidence: RankedEvidence) -> tuple[Floats, Bools]:
+        """(Q, L): ln(p_g / q_g) of the whole list, and where a value is neither there nor wanted."""
+        target = self.target_shares(evidence)  # (Q, L)
+        shares = self.prefix_shares(evidence)  # (Q, K, L)
+        achieved = shares[:, -1] if shares.shape[1] else np.zeros_like(target)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            skews = np.log(achieved) - np.log(target)
+        return skews, (achieved == 0) & (target == 0)
+
+
+@declare
+class Skew(SkewMeasure):
+    """For each value, the logarithm of its share among the first k over its target.
+
+    0 is as wanted, above 0 is too much. Minus infinity for a value that is wanted and absent, plus
+    infinity for one that is there with a target of 0.
+    """
+
+    formula = "Skew_g = ln(p_g / q_g), p the shares among the first k, q the target"
+    reference = REFERENCE
+    direction = Direction.SIGNED
+    bounds = (-np.inf, np.inf)
+    undefined_when = {**GroupMeasure.undefined_when, NOT_CONCERNED: NOT_CONCERNED_MEANS}  # noqa: RUF012
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        skews, neither = self.skews(evidence)
+        whole = {reason: where[:, None] for reason, where in self.undefined(evidence).items()}
+        return Result(skews, {**whole, NOT_CONCERNED: neither}, self.value_names(evidence))
+
+
+@dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
+class ExtremeSkew(SkewMeasure):
+    """The skew of one value, and over queries the mean of it or the extreme."""
+
+    extreme: ClassVar[str] = ""
+
+    over: str = parameter("mean", choice("mean", "extreme"), "over queries: the mean, or the worst of them")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.over == "extreme":
+            object.__setattr__(self, "aggregation", self.extreme)
+
+    def aggregate(self, values: Floats) -> Floats:
+        worst = {"min": np.min, "max": np.max}.get(self.aggregation, np.mean)
+        return np.asarray(worst(values, axis=-1))
+
+
+@declare
+class MinSkew(ExtremeSkew):
+    """The skew of the value that comes off worst: 0 at best, minus infinity where a wanted value is absent.
+
+    A mean leaves infinite values out and so keeps only the better lists: look at how many it is over.
+    ``over='extreme'`` is the least over queries, as in fair-2021; infinite ones are counted apart there, too.
+    """
+
+    formula = "min_g ln(p_g / q_g)"
+    reference = f"{REFERENCE}; fair-2021"
+    direction = Direction.HIGHER
+    bounds = (-np.inf, 0.0)
+    extreme = "min"
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        skews, neither = self.skews(evidence)
+        worst = np.where(neither, np.inf, skews).min(axis=1)
+        return Result(
+            np.minimum(worst, 0.0), self.undefined(evidence)
+        )  # equal shares may differ in the last bit
+
+
+@declare
+class MaxSkew(ExtremeSkew):
+    """The skew of the value that is most over-represented: 0 at best.
+
+    ``over='extreme'`` is the most over queries, as in fair-2021. (The values of its Table 4 are above what
+    shares can give: counts were divided there, not proportions.)
+    """
+
+    formula = "max_g ln(p_g / q_g)"
+    reference = f"{REFERENCE}; fair-2021"
+    direction = Direction.LOWER
+    bounds = (0.0, np.inf)
+    extreme = "max"
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        skews, neither = self.skews(evidence)
+        most = np.where(neither, -np.inf, skews).max(axis=1)
+        return Result(np.maximum(most, 0.0), self.undefined(evidence))
