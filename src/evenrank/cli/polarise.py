@@ -1,0 +1,193 @@
+"""``evenrank polarise``: texts by query in, polarity scores out."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from evenrank.cli.inputs import check_output, check_stdin, columns_of
+from evenrank.cli.parser import add_command
+from evenrank.cli.progress import Bar
+from evenrank.cli.streams import put, say
+from evenrank.errors import DataError, ParameterError, counted
+
+if TYPE_CHECKING:
+    from evenrank.cli.parser import Commands
+    from evenrank.evidence.polarise import PolariseResult
+
+ROLES = ("query", "document", "text", "perspective")
+
+
+def add(commands: Commands) -> None:
+    parser = add_command(
+        commands,
+        "polarise",
+        "place documents on the axis of opinion of their query",
+        """Encode texts, fit for every query the axis along which its documents differ most, and write where
+        each document stands on it, for DUO and its kin. Where documents name two perspectives, the first in
+        alphabetical order is positive, and how well the scores tell them apart is printed.""",
+        """
+        evenrank polarise debates.csv -o polarity.parquet
+        evenrank polarise debates.csv --documents retrieved.jsonl --cache vectors -o polarity.parquet
+        evenrank polarise debates.csv --encoder ./my-model --axes 2 -o polarity.parquet
+        evenrank polarise debates.csv --encoder vectors.parquet -o polarity.parquet
+        evenrank polarise debates.csv --compare-encoders minilm ./my-model --figure scores.svg
+        """,
+    )
+    parser.add_argument(
+        "fit", metavar="FIT",
+        help="documents that axes are fitted to: a table with the columns query, document, text and perhaps "
+        "perspective (CSV, TSV, JSONL, Parquet)",
+    )  # fmt: skip
+    parser.add_argument("--documents", metavar="FILE", help="documents to place; default: those of FIT")
+    parser.add_argument(
+        "--distractors", metavar="FILE",
+        help="documents of two perspectives that differ in something else, to be removed first",
+    )  # fmt: skip
+    parser.add_argument("-o", "--output", metavar="FILE", help="the Parquet file to write")
+    parser.add_argument(
+        "--encoder", default="minilm", metavar="MODEL",
+        help="a sentence-transformers model or its folder (default: minilm, which needs no network), or a "
+        "file of vectors: a Parquet table with the columns document and vector, or vectors.npy with the ids "
+        "in vectors.txt",
+    )  # fmt: skip
+    parser.add_argument("--axes", type=_positive, default=1, metavar="M", help="how many axes (default: 1)")
+    parser.add_argument("--batch", type=_positive, default=64, metavar="N", help="texts encoded at once")
+    parser.add_argument(
+        "--cache", metavar="FOLDER", help="where vectors are kept, so that none is made twice"
+    )
+    parser.add_argument(
+        "--columns", type=partial(columns_of, roles=ROLES), metavar="ROLE=NAME,...",
+        help="what the tables call their columns: query=topic,document=id,text=doc,perspective=side",
+    )  # fmt: skip
+    parser.add_argument(
+        "--compare-encoders", nargs="+", metavar="MODEL",
+        help="print a table of the accuracy of each of these encoders, and write no scores; FIT must name "
+        "perspectives",
+    )  # fmt: skip
+    parser.add_argument(
+        "--figure", metavar="FILE", help="draw a histogram of the scores: .html, .svg, .png, .pdf"
+    )
+    parser.set_defaults(run=run)
+
+
+def _positive(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"must be an integer > 0, got {text!r}")
+    return int(text)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    names = arguments.compare_encoders or [arguments.encoder]
+    inputs = [arguments.fit, arguments.documents, arguments.distractors]
+    check_stdin(inputs)
+    for written in (arguments.output, arguments.figure):
+        check_output(written, [*inputs, *names])
+    if arguments.figure is not None:
+        from evenrank.report.files import check_figure
+
+        check_figure(arguments.figure)
+    _check_asked(arguments)
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # the library warns of forks that do not happen
+    results = _results(arguments, names)
+    if arguments.compare_encoders is not None:
+        put(_table(results))
+    for name, result in results.items():
+        for line in _told(result):
+            say(line if len(results) == 1 else f"{name}: {line}")
+    if arguments.output is not None:
+        from evenrank.io.polarity import write_polarity
+
+        write_polarity(results[names[0]].polarity, arguments.output)
+        say(f"wrote {arguments.output}")
+    if arguments.figure is not None:
+        from evenrank.report import save_figure
+        from evenrank.report.histogram import polarity_figure
+
+        save_figure(polarity_figure({name: r.polarity for name, r in results.items()}), arguments.figure)
+        say(f"wrote {arguments.figure}")
+    return 0
+
+
+def _check_asked(arguments: argparse.Namespace) -> None:
+    """What is wrong with the command line is said before anything is encoded."""
+    if arguments.compare_encoders is None:
+        if arguments.output is None and arguments.figure is None:
+            raise ParameterError("say where the scores go: -o polarity.parquet")
+    elif arguments.output is not None:
+        raise ParameterError("--compare-encoders prints a table and writes no scores: leave -o out")
+    if arguments.output is not None:
+        from evenrank.io.polarity import check_name
+
+        check_name(arguments.output)
+
+
+def _results(arguments: argparse.Namespace, encoders: Sequence[str]) -> dict[str, PolariseResult]:
+    from evenrank.evidence.polarise import as_vectors, polarise_with_accuracy, read_opinions
+
+    vectors = {name: as_vectors(name) for name in encoders}
+    texts = not all(vectors.values())
+
+    def read(path: str | None, roles: Sequence[str] = ROLES) -> Any:
+        named = {role: name for role, name in (arguments.columns or {}).items() if role in roles}
+        return None if path is None else read_opinions(path, columns=named, texts=texts)
+
+    fit, documents = read(arguments.fit), read(arguments.documents, ROLES[:3])
+    distractors = read(arguments.distractors)
+    if arguments.compare_encoders is not None and fit.sides is None:
+        raise ParameterError("accuracies are compared where FIT names two perspectives: add that column")
+    results = {}
+    for name in encoders:
+        with Bar("encoding", "texts") as bar:
+            results[name] = polarise_with_accuracy(
+                fit,
+                documents,
+                encoder=vectors[name] or name,
+                axes=arguments.axes,
+                distractors=distractors,
+                batch=arguments.batch,
+                cache=arguments.cache,
+                progress=bar,
+            )
+    return results
+
+
+def _told(result: PolariseResult) -> list[str]:
+    polarity, found = result.polarity, result.accuracy
+    many = counted(len(polarity.query_ids or ()), "query", "queries")
+    lines = [f"{counted(len(polarity), 'document', 'documents')} of {many}"]
+    if not polarity.oriented:
+        lines.append("no perspectives are named: which side is positive has no meaning")
+    elif result.unturned:
+        many = counted(len(result.unturned), "query", "queries")
+        lines.append(f"{many} without both perspectives: which side is positive has no meaning there")
+    if found is not None:
+        low, high = found.interval()
+        between = "" if math.isnan(low) else f" [{low:.4f}, {high:.4f}]"
+        lines.append(
+            f"accuracy {found.mean:.4f}{between} over {counted(len(found.values), 'query', 'queries')}; "
+            f"by chance {found.mean_chance:.4f}"
+        )
+    reasons: dict[str, int] = {}
+    for why in (polarity.without_axis or {}).values():
+        reasons[why] = reasons.get(why, 0) + 1
+    for why, count in reasons.items():
+        lines.append(f"{counted(count, 'query has', 'queries have')} no axis, and scores of 0: {why}")
+    return lines
+
+
+def _table(results: dict[str, PolariseResult]) -> str:
+    rows = ["encoder\taccuracy\tlow\thigh\tchance\tqueries"]
+    for name, result in results.items():
+        accuracy = result.accuracy
+        if accuracy is None:
+            raise DataError("no query has an axis and documents of both perspectives: nothing to compare")
+        low, high = accuracy.interval()
+        shown = (accuracy.mean, low, high, accuracy.mean_chance)
+        numbers = "\t".join("" if math.isnan(value) else f"{value:.4f}" for value in shown)
+        rows.append(f"{name}\t{numbers}\t{len(accuracy.values)}")
+    return "\n".join(rows) + "\n"

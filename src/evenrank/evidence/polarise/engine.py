@@ -1,0 +1,229 @@
+"""Fit an axis to the documents of each query, and place documents on it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evenrank.data.polarity import Polarity
+from evenrank.data.strings import positions
+from evenrank.errors import DataError, ParameterError
+from evenrank.evidence.polarise.accuracy import Accuracy, chance_share, share_right
+from evenrank.evidence.polarise.axes import (
+    Axes,
+    fit_axes,
+    orientation,
+    project,
+    spurious_direction,
+    without_direction,
+)
+from evenrank.evidence.polarise.cache import VectorCache
+from evenrank.evidence.polarise.encoders import MINILM, Encoder, as_encoder, checked
+from evenrank.evidence.polarise.opinions import Opinions, read_opinions
+from evenrank.evidence.polarise.vectors import as_vectors
+
+Floats = npt.NDArray[np.float64]
+Progress = Callable[[int, int], None]
+"""Called with how many texts are encoded, of how many."""
+
+TEXTS_AT_ONCE = 512
+NO_DOCUMENTS = "no documents to fit an axis to"
+
+
+@dataclass(frozen=True)
+class PolariseResult:
+    """Scores, and how well those of labelled documents tell the perspectives apart (None without labels).
+
+    ``unturned`` are queries whose fit documents do not take both perspectives: their sign has no meaning.
+    """
+
+    polarity: Polarity
+    accuracy: Accuracy | None
+    unturned: tuple[str, ...] = ()
+
+
+def polarise(
+    fit_documents: Any,
+    documents: Any = None,
+    *,
+    encoder: Any = MINILM,
+    axes: int = 1,
+    distractors: Any = None,
+    batch: int = 64,
+    cache: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    seed: int = 0,
+) -> Polarity:
+    """Polarity scores of documents on the axis along which the fit documents of their query differ most.
+
+    ``fit_documents`` and ``documents`` are texts by query: a table or file with the columns query,
+    document, text and perhaps perspective, or ``{query: {document: text}}``. Without ``documents`` the fit
+    documents are scored. ``encoder`` is a callable of a list of texts, a sentence-transformers model or
+    its folder (``"minilm"`` comes with the extra ``embed`` and needs no network), or vectors that are there
+    already, by document: ``{document: vector}``, a Parquet table with the columns document and vector,
+    ``vectors.npy`` with the ids in ``vectors.txt``; then no text is needed. ``distractors`` are documents
+    with two perspectives that differ in something else: the direction between them is removed first.
+    ``cache`` is a folder for vectors of models. Where fit documents name two perspectives, the first in
+    alphabetical order is positive; else the sign of a query's scores has no meaning.
+
+    >>> texts = {"q": {"a": "yes", "b": "no", "c": "maybe"}}
+    >>> polarise(texts, encoder=lambda batch: [[len(text), 1.0] for text in batch])
+    <Polarity: 3 documents of 1 queries, 1 axis>
+    """
+    return polarise_with_accuracy(
+        fit_documents, documents, encoder=encoder, axes=axes, distractors=distractors, batch=batch,
+        cache=cache, progress=progress, seed=seed,
+    ).polarity  # fmt: skip
+
+
+def polarise_with_accuracy(
+    fit_documents: Any,
+    documents: Any = None,
+    *,
+    encoder: Any = MINILM,
+    axes: int = 1,
+    distractors: Any = None,
+    batch: int = 64,
+    cache: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    seed: int = 0,
+) -> PolariseResult:
+    """``polarise``, and the accuracy of the scores where fit documents have perspectives."""
+    if isinstance(axes, bool) or not isinstance(axes, int) or axes < 1:
+        raise ParameterError(f"axes must be an integer >= 1, got {axes!r}")
+    given = as_vectors(encoder)
+    texts = given is None
+    fit = read_opinions(fit_documents, texts=texts)
+    placed = fit if documents is None else read_opinions(documents, texts=texts)
+    removed = None if distractors is None else read_opinions(distractors, texts=texts)
+    everything = [part for part in (fit, None if placed is fit else placed, removed) if part is not None]
+    if given is None:
+        vectors = _encoded(everything, as_encoder(encoder, batch=batch), cache, progress)
+    else:
+        vectors = [given.of(part.doc_ids) for part in everything]
+    fit_vectors = vectors[0]
+    placed_vectors = vectors[0] if placed is fit else vectors[1]
+    if removed is not None:
+        direction = _distractor_direction(removed, vectors[-1])
+        fit_vectors, placed_vectors = (without_direction(v, direction) for v in (fit_vectors, placed_vectors))
+    fitted, without, unturned = _fit(fit, fit_vectors, axes)
+    scores = np.zeros((len(placed), axes))
+    where = positions(fit.query_ids)
+    for code, query in enumerate(placed.query_ids):
+        own = fitted.get(where.get(query, -1))
+        if own is None:
+            without.setdefault(query, NO_DOCUMENTS)
+            continue
+        rows = placed.rows(code)
+        scores[rows] = project(placed_vectors[rows], own)
+    polarity = Polarity.build(
+        list(placed.doc_ids),
+        scores,
+        queries=[placed.query_ids[code] for code in placed.query_codes.tolist()],
+        oriented=fit.sides is not None and len(unturned) < len(fitted),
+        without_axis={query: without[query] for query in placed.query_ids if query in without},
+        source=placed.source,
+    )
+    return PolariseResult(polarity, _accuracy(fit, fit_vectors, fitted, seed), unturned)
+
+
+def _encoded(
+    parts: list[Opinions], encoder: Encoder, cache: str | os.PathLike[str] | None, progress: Progress | None
+) -> list[Floats]:
+    """Vectors of all parts; every text is encoded once."""
+    names: dict[str, str] = {}  # the first document of each text
+    for part in parts:
+        for text, document in zip(part.texts or (), part.doc_ids, strict=True):
+            names.setdefault(text, document)
+    texts = list(names)
+    kept = None
+    if cache is not None and encoder.identity is not None:
+        kept = VectorCache(cache, encoder.identity)
+    blocks: list[Floats] = []
+    for begin in range(0, len(texts), TEXTS_AT_ONCE):
+        block = texts[begin : begin + TEXTS_AT_ONCE]
+        width = blocks[0].shape[1] if blocks else None
+
+        def encode(wanted: list[str], width: int | None = width) -> Floats:
+            ids = [names[text] for text in wanted]
+            return checked(encoder.encode(wanted), ids, width, f"encoder {encoder.name!r}")
+
+        blocks.append(encode(block) if kept is None else kept.encode(block, encode))
+        if blocks[-1].shape[1] != blocks[0].shape[1]:
+            raise DataError(
+                f"{cache}: holds vectors of {encoder.name!r} of widths {blocks[0].shape[1]} and "
+                f"{blocks[-1].shape[1]}, which do not compare: use another folder"
+            )
+        if progress is not None:
+            progress(begin + len(block), len(texts))
+    everything = np.concatenate(blocks)
+    place = positions(texts)
+    return [everything[[place[text] for text in part.texts or ()]] for part in parts]
+
+
+def _fit(
+    fit: Opinions, vectors: Floats, count: int
+) -> tuple[dict[int, Axes], dict[str, str], tuple[str, ...]]:
+    """The axes of every query that has them, why others have none, and where perspectives do not say
+    which side is positive."""
+    fitted: dict[int, Axes] = {}
+    unturned: list[str] = []
+    without: dict[str, str] = {}
+    sides = fit.sides
+    for code, query in enumerate(fit.query_ids):
+        rows = fit.rows(code)
+        found = fit_axes(vectors[rows], count)
+        if isinstance(found, str):
+            without[query] = found
+            continue
+        if sides is not None:
+            first, second = (_takes(fit, rows, side) for side in sides)
+            if not first.any() or not second.any():
+                unturned.append(query)
+            turn = orientation(project(vectors[rows], found), first, second)
+            found = Axes(found.centre, found.directions * turn[:, None])
+        fitted[code] = found
+    return fitted, without, tuple(unturned)
+
+
+def _takes(fit: Opinions, rows: npt.NDArray[np.int64], side: str) -> npt.NDArray[np.bool_]:
+    named = fit.perspectives or ()
+    return np.array([named[row] == side for row in rows.tolist()], dtype=bool)
+
+
+def _distractor_direction(removed: Opinions, vectors: Floats) -> Floats:
+    sides = removed.sides
+    if sides is None:
+        raise DataError(
+            "distractors need a perspective for every document: two sets that differ in something else"
+        )
+    everywhere = np.arange(len(removed))
+    direction = spurious_direction(*(vectors[_takes(removed, everywhere, side)] for side in sides))
+    if direction is None:
+        raise DataError("the two sets of distractors have the same mean: there is no direction to remove")
+    return direction
+
+
+def _accuracy(fit: Opinions, vectors: Floats, fitted: Mapping[int, Axes], seed: int) -> Accuracy | None:
+    """Of the first axis, for the queries that have documents of both perspectives."""
+    sides = fit.sides
+    if sides is None:
+        return None
+    generator = np.random.default_rng(seed)
+    queries, values, chance = [], [], []
+    for code, axes in fitted.items():
+        rows = fit.rows(code)
+        first, second = (_takes(fit, rows, side) for side in sides)
+        if not first.any() or not second.any():
+            continue
+        named = first | second
+        scores = project(vectors[rows], axes)[named, 0]
+        queries.append(fit.query_ids[code])
+        values.append(share_right(scores, first[named]))
+        chance.append(chance_share(scores, first[named], generator))
+    return Accuracy(tuple(queries), np.array(values), np.array(chance)) if queries else None

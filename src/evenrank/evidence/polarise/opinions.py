@@ -1,0 +1,166 @@
+"""Texts by query: the documents that an axis of opinion is fitted to, or that are placed on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evenrank.data.qrels import repeated_pairs
+from evenrank.data.strings import Int64s, as_strings, encode_first_seen
+from evenrank.errors import DataError, InputTypeError, Problem
+from evenrank.io.cells import id_cells, is_missing, text_cells
+from evenrank.io.frames import Frame, as_frame
+from evenrank.io.report import Report
+from evenrank.io.source import as_source, guess_format
+from evenrank.io.tables import open_table
+
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "query": ("query", "query_id", "qid", "topic"),
+    "document": ("document", "doc_id", "docid", "docno", "id", "_id"),
+    "text": ("text", "doc", "contents", "body"),
+    "perspective": ("perspective", "label", "side", "stance"),
+}
+_ACCEPTED = (
+    "a path to a table with the columns query, document, text and perhaps perspective, a pandas, polars or "
+    "Arrow table of these, or a dict {query: {document: text}}"
+)
+
+
+@dataclass(frozen=True)
+class Opinions:
+    """Documents of queries with their texts, and which of two perspectives each takes, where known."""
+
+    query_ids: tuple[str, ...]
+    query_codes: Int64s  # (N,)
+    doc_ids: tuple[str, ...]  # (N,)
+    texts: tuple[str, ...] | None  # (N,), None where vectors are known
+    perspectives: tuple[str | None, ...] | None = None  # (N,)
+    source: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.doc_ids)
+
+    def rows(self, query: int) -> Int64s:
+        order, bounds = self._by_query
+        return order[bounds[query] : bounds[query + 1]]
+
+    @cached_property
+    def _by_query(self) -> tuple[Int64s, Int64s]:
+        order = np.argsort(self.query_codes, kind="stable")
+        return order, np.searchsorted(self.query_codes[order], np.arange(len(self.query_ids) + 1))
+
+    @property
+    def sides(self) -> tuple[str, str] | None:
+        """The two perspectives in alphabetical order; the first one is positive."""
+        named = sorted({side for side in self.perspectives or () if side})
+        if not named:
+            return None
+        if len(named) != 2:
+            raise DataError(
+                f"{self.source or 'documents'}: an axis has two perspectives, found are {len(named)}: "
+                f"{', '.join(map(repr, named[:5]))}; leave that column out to go without"
+            )
+        return named[0], named[1]
+
+
+def read_opinions(
+    source: object,
+    *,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    texts: bool = True,
+) -> Opinions:
+    """Texts by query, from a table, a file, or ``{query: {document: text}}``; without ``texts`` ids are
+    enough, ``{query: [document, ..]}``.
+
+    >>> read_opinions({"q": {"d1": "yes, because", "d2": "no, since"}}).doc_ids
+    ('d1', 'd2')
+    """
+    if isinstance(source, Opinions):
+        return source
+    file = as_source(source)
+    if file is not None:
+        file.check()
+        form = format or guess_format(file.path or file.name) or "jsonl"
+        table = open_table(file, form, lambda name, why: DataError(f"{name}: no documents ({why})"))
+        return _of_frame(table.frame, columns, file.name, table.report, texts)
+    frame = as_frame(source)
+    if frame is not None:
+        return _of_frame(frame, columns, "documents", Report("documents"), texts)
+    if not isinstance(source, Mapping):
+        raise InputTypeError(f"documents are read from {_ACCEPTED}; got {type(source).__name__}")
+    return _of_mapping(source, with_texts=texts)
+
+
+def _of_frame(
+    frame: Frame, columns: Mapping[str, str] | None, name: str, report: Report, with_texts: bool
+) -> Opinions:
+    chosen: dict[str, str] = {}
+    for role, accepted in COLUMNS.items():
+        given = (columns or {}).get(role)
+        found = [given] if given else [column for column in accepted if column in frame.names]
+        if given and given not in frame.names:
+            raise DataError(f"{name}: has no column {given!r}; it has {', '.join(map(repr, frame.names))}")
+        if found:
+            chosen[role] = found[0]
+        elif role != "perspective" and (role != "text" or with_texts):
+            raise DataError(
+                f"{name}: no column for the {role} (accepted: {', '.join(accepted)}); "
+                f"name it, columns={{{role!r}: ..}} (--columns {role}=NAME)"
+            )
+    queries = id_cells(frame.column(chosen["query"]), "query", report)
+    documents = id_cells(frame.column(chosen["document"]), "document", report)
+    texts = text_cells(frame.column(chosen["text"]), "text", report) if with_texts else None
+    sides = None
+    if "perspective" in chosen:
+        column = frame.column(chosen["perspective"])
+        cells = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+        sides = tuple(None if is_missing(cell) or cell == "" else str(cell) for cell in cells)
+    report.check()
+    written = None if texts is None else texts.to_pylist()
+    return _built(queries.to_pylist(), documents.to_pylist(), written, sides, name)
+
+
+def _of_mapping(given: Mapping[Any, Any], *, with_texts: bool) -> Opinions:
+    queries, documents, texts = list[str](), list[str](), list[str]()
+    for query, inner in given.items():
+        listed = isinstance(inner, Iterable) and not isinstance(inner, str) and not with_texts
+        if not isinstance(inner, Mapping) and not listed:
+            raise InputTypeError(f"query {query!r}: expected {{document: text}}, got {type(inner).__name__}")
+        for document in inner:
+            queries.append(str(query))
+            documents.append(str(document))
+            if with_texts and not isinstance(inner[document], str):
+                raise InputTypeError(
+                    f"document {document!r}: a text is a string, got {type(inner[document]).__name__}"
+                )
+            if with_texts:
+                texts.append(inner[document])
+    return _built(queries, documents, texts if with_texts else None, None, "documents")
+
+
+def _built(
+    queries: Sequence[str],
+    documents: Sequence[str],
+    texts: Sequence[str] | None,
+    sides: tuple[str | None, ...] | None,
+    name: str,
+) -> Opinions:
+    if not documents:
+        raise DataError(f"{name}: no documents")
+    codes, query_ids = encode_first_seen(queries)
+    twice = repeated_pairs(codes, as_strings(list(documents)))
+    if len(twice):
+        raise DataError.listing(
+            name,
+            [
+                Problem(int(row) + 1, f"document {documents[row]!r} is twice in query {queries[row]!r}")
+                for row in twice[:21].tolist()
+            ],
+        )
+    written = None if texts is None else tuple(texts)
+    return Opinions(query_ids, codes.astype(np.int64), tuple(documents), written, sides, name)

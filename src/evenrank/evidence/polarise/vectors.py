@@ -1,0 +1,137 @@
+"""Vectors of documents that were made before, by document: nothing is encoded and no text is read."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from evenrank.data.strings import positions
+from evenrank.errors import DataError, counted
+from evenrank.evidence.polarise.encoders import checked
+from evenrank.io.cells import id_cells
+from evenrank.io.frames import Frame, as_frame
+from evenrank.io.names import ACCEPTED
+from evenrank.io.report import Report
+from evenrank.io.source import as_source
+from evenrank.io.tables import open_table
+
+Floats = npt.NDArray[np.float64]
+
+DOCUMENT = (*ACCEPTED["document"], "id", "_id")
+VECTOR = ("vector", "embedding", "embeddings")
+IDS = ".txt"
+PARQUET = (".parquet", ".pq")
+
+
+class GivenVectors(NamedTuple):
+    """A vector for each of these documents."""
+
+    doc_ids: tuple[str, ...]
+    table: Floats  # (N, D)
+    source: str
+
+    def of(self, documents: Sequence[str]) -> Floats:
+        """(n, D): the vectors of some documents, all of which must be there."""
+        places = positions(self.doc_ids)
+        missing = list(dict.fromkeys(document for document in documents if document not in places))
+        if missing:
+            few = ", ".join(map(repr, missing[:3])) + (", .." if len(missing) > 3 else "")
+            such = counted(len(missing), "document has", "documents have")
+            raise DataError(f"{self.source}: {such} no vector: {few}")
+        # only what is asked for must be sound
+        return checked(self.table[[places[d] for d in documents]], documents, source=self.source)
+
+
+def as_vectors(given: Any) -> GivenVectors | None:
+    """The vectors that a file, a table or ``{document: vector}`` holds; None for an encoder of texts.
+
+    ``vectors.npy`` has its ids beside it in ``vectors.txt``, one a line; a table has the columns document
+    and vector.
+
+    >>> as_vectors({"d1": [1.0, 0.0], "d2": [0.0, 1.0]}).of(["d2"]).tolist()
+    [[0.0, 1.0]]
+    """
+    if isinstance(given, GivenVectors):
+        return given
+    if isinstance(given, Mapping):
+        return _built([str(document) for document in given], list(given.values()), "vectors")
+    if isinstance(given, (str, os.PathLike)):
+        path = Path(given)
+        if path.suffix.lower() == ".npy":
+            return _of_array(path)
+        if path.suffix.lower() in PARQUET:
+            return _of_table(path)
+        return None
+    frame = as_frame(given)
+    return None if frame is None else _of_frame(frame, "vectors", Report("vectors"))
+
+
+def _of_array(path: Path) -> GivenVectors:
+    beside = path.with_suffix(IDS)
+    try:
+        table = np.load(path, allow_pickle=False)
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except (OSError, ValueError, EOFError) as error:
+        raise DataError(f"{path}: is not a sound .npy file of numbers: {error}") from error
+    try:
+        text = beside.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise DataError(
+            f"{path}: whose vectors are they? Put the ids into {beside.name} beside it, one a line"
+        ) from None
+    except UnicodeDecodeError:
+        raise DataError(f"{beside}: is not UTF-8") from None
+    documents = [line.strip() for line in text.split("\n") if line.strip()]
+    if table.ndim != 2 or len(table) != len(documents):
+        raise DataError(
+            f"{path}: has an array of {table.shape} for the {len(documents):,} ids of {beside.name}, "
+            f"needed is ({len(documents)}, width)"
+        )
+    return _built(documents, table, str(path))
+
+
+def _of_table(path: Path) -> GivenVectors:
+    source = as_source(path)
+    if source is None:
+        raise DataError(f"{path}: no such file")
+    source.check()
+    table = open_table(source, "parquet", lambda name, why: DataError(f"{name}: no vectors ({why})"))
+    return _of_frame(table.frame, source.name, table.report)
+
+
+def _of_frame(frame: Frame, name: str, report: Report) -> GivenVectors:
+    chosen = {}
+    for role, accepted in (("document", DOCUMENT), ("vector", VECTOR)):
+        column = next((column for column in accepted if column in frame.names), None)
+        if column is None:
+            raise DataError(
+                f"{name}: no column for the {role} (accepted: {', '.join(accepted)}); "
+                f"the columns are {', '.join(map(repr, frame.names))}"
+            )
+        chosen[role] = frame.column(column)
+    documents = id_cells(chosen["document"], "document", report).to_pylist()
+    report.check()
+    vectors = chosen["vector"]
+    return _built(documents, vectors.to_pylist() if hasattr(vectors, "to_pylist") else list(vectors), name)
+
+
+def _built(documents: Sequence[str], vectors: Any, source: str) -> GivenVectors:
+    if not len(documents):
+        raise DataError(f"{source}: no vectors")
+    twice = [document for document, count in Counter(documents).items() if count > 1]
+    if twice:
+        raise DataError(f"{source}: document {twice[0]!r} has two vectors")
+    try:
+        table = np.asarray(vectors, dtype=np.float64)
+    except (TypeError, ValueError):
+        table = np.empty(0)
+    if table.ndim != 2 or table.shape[1] == 0:
+        raise DataError(f"{source}: every document needs a vector of numbers, all of the same width")
+    return GivenVectors(tuple(documents), table, source)

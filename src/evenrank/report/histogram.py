@@ -1,0 +1,57 @@
+"""How polarity scores are distributed: one panel an encoder or corpus, as Figure 5 of pair-duo-2024."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenrank.errors import counted
+from evenrank.report.style import COLOURS, load_altair, shown_names, styled, wrapped
+
+if TYPE_CHECKING:
+    import altair
+
+    from evenrank.data.polarity import Polarity
+
+BINS = 31  # odd, so that 0 is in the middle of one and on neither side
+WIDTH, HEIGHT = 360, 130
+TITLE = 48  # letters of a line
+
+
+def polarity_figure(scores: Mapping[str, Polarity]) -> altair.VConcatChart:
+    """A histogram of the scores on the first axis for each name, on one scale; 0 is the fit set's mean."""
+    alt = load_altair()
+    values = {name: polarity.scores[:, 0] for name, polarity in scores.items()}
+    reach = max((float(np.abs(part).max(initial=0.0)) for part in values.values()), default=0.0) or 1.0
+    edges = np.linspace(-reach, reach, BINS + 1)
+    shown = shown_names(values)
+    panels = []
+    for place, (name, part) in enumerate(values.items()):
+        counts, _ = np.histogram(part, edges)
+        rows = [
+            {"from": float(edges[bin]), "to": float(edges[bin + 1]), "documents": int(count)}
+            for bin, count in enumerate(counts)
+        ]
+        bars = (
+            alt.Chart(alt.Data(values=rows))
+            .mark_bar(color=COLOURS[place % len(COLOURS)], opacity=0.85)
+            .encode(
+                x=alt.X(
+                    "from:Q", bin="binned", title="polarity score", scale=alt.Scale(domain=[-reach, reach])
+                ),
+                x2="to:Q",
+                y=alt.Y("documents:Q", title="documents"),
+                tooltip=[alt.Tooltip("from:Q"), alt.Tooltip("to:Q"), alt.Tooltip("documents:Q")],
+            )
+        )
+        title = alt.TitleParams(
+            wrapped(shown[name], TITLE),
+            subtitle=counted(len(part), "document", "documents"),
+            anchor="start",
+            frame="group",
+        )
+        panels.append(bars.properties(width=WIDTH, height=HEIGHT, title=title))
+    chart: altair.VConcatChart = styled(alt.vconcat(*panels))
+    return chart

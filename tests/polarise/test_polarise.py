@@ -1,0 +1,289 @@
+"""From texts to scores: orientation, several axes, distractors, other documents, and what cannot be done."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars
+import pytest
+
+import evenrank as er
+from evenrank.errors import DataError, InputTypeError, ParameterError
+from evenrank.evidence.polarise import polarise_with_accuracy, read_opinions
+
+Encode = Callable[[Sequence[str]], Any]
+Debate = dict[str, dict[str, str]]
+
+
+def scores_of(polarity: er.Polarity) -> dict[str, list[float]]:
+    return dict(zip(polarity.doc_ids.to_pylist(), polarity.scores.tolist(), strict=True))
+
+
+def table(debate: Debate, sides: dict[str, str | None]) -> polars.DataFrame:
+    rows = [(q, d, text, sides.get(d)) for q, texts in debate.items() for d, text in texts.items()]
+    return polars.DataFrame(rows, ["query", "document", "text", "perspective"], orient="row")
+
+
+SIDES: dict[str, str | None] = {"a": "for", "c": "for", "b": "against", "d": "against"}
+
+
+def test_sides_are_told_apart(debate: Debate, bag: Encode) -> None:
+    polarity = er.polarise(debate, encoder=bag)
+    scores = scores_of(polarity)
+    assert np.sign(scores["a"]) == np.sign(scores["c"]) == -np.sign(scores["b"]) == -np.sign(scores["d"])
+    assert polarity.query_ids == ("q",)
+    assert polarity.axes == ("1",)
+    assert not polarity.oriented
+    assert not polarity.without_axis
+    assert sum(score for (score,) in scores.values()) == pytest.approx(0, abs=1e-12)
+
+
+def test_the_first_perspective_in_alphabetical_order_is_positive(debate: Debate, bag: Encode) -> None:
+    polarity = er.polarise(table(debate, SIDES), encoder=bag)
+    assert polarity.oriented
+    scores = scores_of(polarity)
+    assert min(scores["b"], scores["d"]) > [0.0] > max(scores["a"], scores["c"])
+    renamed = er.polarise(
+        table(debate, {d: {"for": "a", "against": "b"}[str(s)] for d, s in SIDES.items()}), encoder=bag
+    )
+    np.testing.assert_array_equal(renamed.scores, -polarity.scores)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_runs_and_orders_of_documents_give_the_same_scores(debate: Debate, bag: Encode, named: bool) -> None:
+    whole = table(debate, SIDES if named else {})
+    first = scores_of(er.polarise(whole, encoder=bag, axes=2))
+    assert scores_of(er.polarise(whole, encoder=bag, axes=2)) == first
+    for order in itertools.permutations(range(4)):
+        assert scores_of(er.polarise(whole[list(order)], encoder=bag, axes=2)) == first
+
+
+def test_several_axes(debate: Debate, bag: Encode) -> None:
+    one, two = er.polarise(debate, encoder=bag), er.polarise(debate, encoder=bag, axes=2)
+    assert two.axes == ("1", "2")
+    np.testing.assert_allclose(two.scores[:, :1], one.scores, atol=1e-12)
+    assert two.scores[:, 0] @ two.scores[:, 1] == pytest.approx(0, abs=1e-9)
+    assert two.scores[:, 0].var() > two.scores[:, 1].var() > 0
+    for wrong in (0, -1, True, 1.5, "2"):
+        with pytest.raises(ParameterError, match="axes must be an integer >= 1"):
+            er.polarise(debate, encoder=bag, axes=wrong)  # type: ignore[arg-type]
+
+
+def test_other_documents_are_placed_on_the_axis(debate: Debate, bag: Encode) -> None:
+    own = scores_of(er.polarise(debate, encoder=bag))
+    others = {"q": {"x": "no no the tax", "y": "yes no"}, "other": {"z": "yes"}}
+    polarity = er.polarise(debate, others, encoder=bag)
+    scores = scores_of(polarity)
+    assert scores["x"] == own["b"]
+    assert set(scores) == {"x", "y", "z"}
+    assert scores["z"] == [0.0]
+    assert polarity.without_axis == {"other": "no documents to fit an axis to"}
+
+
+def test_distractors_take_their_direction_away(bag: Encode) -> None:
+    # the sides differ in yes and no, and far more in tax and tree, which is beside the point
+    texts = {"q": {"a": "yes tax tax tax", "b": "no tree tree tree", "c": "yes tree tree", "d": "no tax tax"}}
+    beside = polars.DataFrame(
+        {
+            "query": ["x", "x"],
+            "document": ["1", "2"],
+            "text": ["tax tax", "tree tree"],
+            "perspective": ["1", "2"],
+        }
+    )
+    plain = er.polarise(texts, encoder=bag)
+    cleaned = er.polarise(texts, encoder=bag, distractors=beside)
+    side = np.array([1, -1, 1, -1])
+    assert abs(np.corrcoef(plain.scores[:, 0], side)[0, 1]) < 0.5
+    assert abs(np.corrcoef(cleaned.scores[:, 0], side)[0, 1]) > 0.9
+    # where a document stands along what is removed makes no difference any more, only the rest of it does
+    other = {"q": {"n": "yes", "m": "yes tax tree", "o": "yes tax tax", "p": "yes tree tree"}}
+    after = er.polarise(texts, other, encoder=bag, distractors=beside).scores[:, 0]
+    np.testing.assert_allclose(after[2:], after[1], atol=1e-9)
+    before = er.polarise(texts, other, encoder=bag).scores[:, 0]
+    assert abs(before[2] - before[3]) > 1
+
+
+def test_distractors_that_cannot_be_used(debate: Debate, bag: Encode) -> None:
+    with pytest.raises(DataError, match="distractors need a perspective for every document"):
+        er.polarise(debate, encoder=bag, distractors={"x": {"1": "tax"}})
+    same = table({"x": {"1": "tax", "2": "tax"}}, {"1": "a", "2": "b"})
+    with pytest.raises(DataError, match="distractors have the same mean"):
+        er.polarise(debate, encoder=bag, distractors=same)
+
+
+def test_accuracy_needs_perspectives(debate: Debate, bag: Encode) -> None:
+    assert polarise_with_accuracy(debate, encoder=bag).accuracy is None
+    found = polarise_with_accuracy(table(debate, SIDES), encoder=bag).accuracy
+    assert found is not None
+    assert found.query_ids == ("q",)
+    assert found.mean == 1.0
+    # two of four: right in both orientations for 2 of the 6 ways to choose two, else half
+    assert found.mean_chance == pytest.approx((2 * 1 + 4 * 0.5) / 6, abs=0.03)
+    part = polarise_with_accuracy(table(debate, {"a": "for", "b": "against"}), encoder=bag).accuracy
+    assert part is not None
+    assert part.mean == 1.0  # of the two that are labelled
+
+
+def test_queries_of_one_perspective_are_told(debate: Debate, bag: Encode) -> None:
+    more = debate | {"r": {"e": "yes", "f": "yes yes tree"}}
+    sides = SIDES | {"e": "for", "f": "for"}
+    result = polarise_with_accuracy(table(more, sides), encoder=bag)
+    assert result.unturned == ("r",)
+    assert result.polarity.oriented
+    assert result.accuracy is not None
+    assert result.accuracy.query_ids == ("q",)
+
+
+def test_one_document_and_one_opinion_have_no_axis(debate: Debate, bag: Encode) -> None:
+    texts = {"one": {"a": "yes"}, "same": {"b": "no", "c": "no"}, **debate}
+    polarity = er.polarise(texts, encoder=bag)
+    assert polarity.without_axis == {"one": "one document only", "same": "all documents are alike"}
+    assert polarity.scores[:3].tolist() == [[0.0]] * 3
+    run = {q: {d: -float(i) for i, d in enumerate(docs)} for q, docs in texts.items()}
+    block = er.evaluate(run, "DUO", polarity=polarity).block("DUO")
+    reasons = {q: block.reasons[s] for q, s in zip(block.query_ids, block.status[:, 0], strict=True)}
+    assert reasons == {"one": "too short", "same": "too short", "q": "ok"}
+
+
+@pytest.mark.parametrize(
+    ("sides", "said"),
+    [
+        (dict.fromkeys("abcd", "for"), "an axis has two perspectives, found are 1: 'for'"),
+        (dict(zip("abcd", ["for", "against", "both", "for"], strict=True)), "found are 3: 'against', 'both'"),
+    ],
+)
+def test_perspectives_are_two(debate: Debate, bag: Encode, sides: Any, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        er.polarise(table(debate, sides), encoder=bag)
+
+
+@pytest.mark.parametrize(
+    ("encode", "said"),
+    [
+        (lambda texts: [[1.0, float("nan")]] * len(texts), "document 'a': its vector holds NaN or infinity"),
+        (lambda texts: [[1.0, float("inf")]] * len(texts), "document 'a': its vector holds NaN or infinity"),
+        (
+            lambda texts: [[float("no" not in t), 0.0] for t in texts],
+            r"document 'b': its vector is zero, .* \(2 such documents\)",
+        ),
+        (
+            lambda texts: [[1.0]] * (len(texts) - 1),
+            r"gave an array of \(3, 1\) for 4 documents, needed is \(4, width\)",
+        ),
+        (lambda texts: [1.0] * len(texts), r"gave an array of \(4,\)"),
+        (lambda texts: [[]] * len(texts), r"gave an array of \(4, 0\)"),
+        (
+            lambda texts: [[1.0] * (n + 1) for n in range(len(texts))],
+            "one vector of numbers a document, all of the same width",
+        ),
+        (lambda texts: [["a", "b"]] * len(texts), "one vector of numbers a document"),
+    ],
+)
+def test_vectors_that_cannot_be_used(debate: Debate, encode: Encode, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        er.polarise(debate, encoder=encode)
+
+
+def test_a_width_that_changes_between_blocks(monkeypatch: pytest.MonkeyPatch, debate: Debate) -> None:
+    monkeypatch.setattr("evenrank.evidence.polarise.engine.TEXTS_AT_ONCE", 2)
+    widths = iter((3, 4))
+
+    def encode(texts: Sequence[str]) -> Any:
+        return np.ones((len(texts), next(widths)))
+
+    with pytest.raises(DataError, match="'encode' gave vectors of width 4 and of width 3"):
+        er.polarise(debate, encoder=encode)
+
+
+def test_every_text_is_encoded_once_and_progress_is_told(
+    monkeypatch: pytest.MonkeyPatch, debate: Debate, bag: Encode
+) -> None:
+    monkeypatch.setattr("evenrank.evidence.polarise.engine.TEXTS_AT_ONCE", 2)
+    seen: list[str] = []
+
+    def encode(texts: Sequence[str]) -> Any:
+        seen.extend(texts)
+        return bag(texts)
+
+    told: list[tuple[int, int]] = []
+    more = {"q": {"x": "no the tree", "y": "yes"}}
+    er.polarise(debate, more, encoder=encode, progress=lambda done, of: told.append((done, of)))
+    assert sorted(seen) == sorted({*debate["q"].values(), "yes"})
+    assert told == [(2, 5), (4, 5), (5, 5)]
+
+
+def test_texts_from_a_file_with_columns_of_its_own(tmp_path: Path, debate: Debate, bag: Encode) -> None:
+    wanted = er.polarise(table(debate, SIDES), encoder=bag)
+    path = tmp_path / "debates.csv"
+    renamed = {"query": "issue", "document": "name", "text": "said", "perspective": "party"}
+    table(debate, SIDES).rename(renamed).write_csv(path)
+    with pytest.raises(DataError, match=r"no column for the query .*--columns query=NAME"):
+        read_opinions(path)
+    opinions = read_opinions(path, columns=renamed)
+    np.testing.assert_array_equal(er.polarise(opinions, encoder=bag).scores, wanted.scores)
+    with pytest.raises(DataError, match="has no column 'nothing'"):
+        read_opinions(path, columns=renamed | {"text": "nothing"})
+
+
+def test_texts_that_cannot_be_read(tmp_path: Path, debate: Debate, bag: Encode) -> None:
+    with pytest.raises(InputTypeError, match="documents are read from a path"):
+        er.polarise(7, encoder=bag)
+    with pytest.raises(InputTypeError, match=r"query 'q': expected \{document: text\}, got list"):
+        er.polarise({"q": ["a"]}, encoder=bag)
+    with pytest.raises(InputTypeError, match="document 'a': a text is a string, got int"):
+        er.polarise({"q": {"a": 1}}, encoder=bag)
+    with pytest.raises(DataError, match="no documents"):
+        er.polarise({}, encoder=bag)
+    with pytest.raises(DataError, match=r"nothing\.csv: no such file"):
+        er.polarise(tmp_path / "nothing.csv", encoder=bag)
+    twice = polars.concat([table(debate, SIDES)] * 2)
+    with pytest.raises(DataError, match="documents:5: document 'a' is twice in query 'q'"):
+        er.polarise(twice, encoder=bag)
+    with pytest.raises(DataError, match="text is missing"):
+        er.polarise(table(debate, SIDES).with_columns(text=polars.lit(None)), encoder=bag)
+
+
+def test_negated_polarity_negates_signed_duo(debate: Debate, bag: Encode) -> None:
+    polarity = er.polarise(table(debate, SIDES), encoder=bag)
+    run = {"q": {"c": 4.0, "a": 3.0, "b": 2.0, "d": 1.0}}
+    one = er.evaluate(run, "DUO(signed=True) DUO", polarity=polarity)
+    other = er.evaluate(run, "DUO(signed=True) DUO", polarity=polarity.negated())
+    assert one.mean("DUO(signed=True)") == -other.mean("DUO(signed=True)") < 0  # "against" is positive
+    assert one.mean("DUO") == other.mean("DUO") > 0
+
+
+def test_a_duo_is_explained(debate: Debate, bag: Encode) -> None:
+    polarity = er.polarise(debate, encoder=bag)
+    run = {"q": {"c": 4.0, "a": 3.0, "b": 2.0, "d": 1.0}}
+    found = er.explain(run, "DUO", "q", polarity=polarity)
+    assert found.value == er.evaluate(run, "DUO", polarity=polarity).mean("DUO")
+    assert found.best is not None
+    assert found.best.value == 0
+
+
+def test_a_sign_without_meaning_and_queries_without_an_axis_are_said(debate: Debate, bag: Encode) -> None:
+    texts = debate | {"one": {"x": "yes"}, "two": {"y": "no"}}
+    run = {q: {d: -float(i) for i, d in enumerate(docs)} for q, docs in texts.items()}
+
+    def said(measures: str, polarity: Any) -> list[str]:
+        (notes,) = er.evaluate(run, measures, polarity=polarity).notes.values()
+        return [note for note in notes if note.startswith("polarity:")]
+
+    fitted = er.polarise(texts, encoder=bag)
+    axis = "polarity: 2 queries have no axis, and scores of 0: one document only (2)"
+    assert said("DUO rND", fitted) == [axis]
+    for measure in ("DUO(signed=True)", "rRD", "0.5*DUO + 0.5*rRD"):
+        found = said(measure, fitted)
+        assert found[1:] == [axis]
+        assert "no perspectives were named, so which side is positive has no meaning" in found[0]
+    sides = SIDES | {"x": "for", "y": "against"}
+    assert said("DUO(signed=True)", er.polarise(table(texts, sides), encoder=bag)) == [axis]
+    # who gives scores knows what their sign means
+    given = {q: {d: float(i) for i, d in enumerate(docs)} for q, docs in texts.items()}
+    assert said("DUO(signed=True)", given) == []
+    assert "polarity" not in str(er.evaluate(run, "RR", qrels={"q": {"a": 1}}, polarity=fitted).notes)

@@ -1,0 +1,59 @@
+"""The histogram of polarity: every document once, on one scale, nothing of 0 on a side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from drawn import HOSTILE
+
+import evenrank as er
+from evenrank.report import save_figure
+from evenrank.report.histogram import BINS, polarity_figure
+
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+
+
+def polarity(scores: Any) -> er.Polarity:
+    return er.Polarity.build([f"d{place}" for place in range(len(scores))], scores)
+
+
+def panels(given: dict[str, er.Polarity]) -> list[dict[str, Any]]:
+    whole = polarity_figure(given).to_dict()
+    return [{"data": whole.get("data"), **panel} for panel in whole["vconcat"]]
+
+
+def test_every_document_is_in_one_bar_and_panels_share_their_scale() -> None:
+    generator = np.random.default_rng(0)
+    given = {"one": polarity(generator.normal(size=300)), "other": polarity([-7.0, 0.0, 0.5])}
+    drawn = panels(given)
+    assert [panel["title"]["text"] for panel in drawn] == [["one"], ["other"]]
+    for panel, part in zip(drawn, given.values(), strict=True):
+        rows = panel["data"]["values"]
+        assert len(rows) == BINS
+        assert sum(row["documents"] for row in rows) == len(part)
+        for row in rows[:-1]:
+            inside = (part.scores[:, 0] >= row["from"]) & (part.scores[:, 0] < row["to"])
+            assert row["documents"] == inside.sum()
+        assert panel["encoding"]["x"]["scale"]["domain"] == [-7.0, 7.0]
+        assert panel["title"]["subtitle"].startswith(f"{len(part)} documents")
+
+
+def test_a_score_of_0_is_on_neither_side() -> None:
+    (panel,) = panels({"flat": polarity(np.zeros((4, 2)))})
+    (bar,) = [row for row in panel["data"]["values"] if row["documents"]]
+    assert bar["from"] == -bar["to"] < 0
+
+
+def test_the_first_axis_is_drawn() -> None:
+    (panel,) = panels({"two": polarity([[1.0, -9.0], [1.0, -9.0]])})
+    assert [row["documents"] for row in panel["data"]["values"]][-1] == 2
+
+
+def test_names_of_any_kind_are_drawn(tmp_path: Any) -> None:
+    figure = polarity_figure({name: polarity([1.0, -1.0]) for name in HOSTILE})
+    for suffix in (".svg", ".png", ".html"):
+        save_figure(figure, tmp_path / f"h{suffix}")
+    assert "<script>alert(1)" not in (tmp_path / "h.svg").read_text()
