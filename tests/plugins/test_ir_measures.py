@@ -244,3 +244,19 @@ def test_importing_evenrank_does_not_load_ir_measures():
     code = "import evenrank, sys; print('ir_measures' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_measures_that_do_with_or_without_judgements_get_them() -> None:
+    """GF stops as ERR does where there are judgements, and ir_measures always has some."""
+    from evenrank.data.membership import Membership
+
+    groups = Membership.from_labels("gender", {"a": "f", "b": "m"})
+    run = [ir_measures.ScoredDoc("q", "a", 2.0), ir_measures.ScoredDoc("q", "b", 1.0)]
+    qrels = [ir_measures.Qrel("q", "b", 1)]
+    measure = plugin.bind("GF@10", groups=groups)
+    found = ir_measures.calc_aggregate([measure], qrels, run)
+    ours = er.evaluate(
+        {"q": {"a": 2.0, "b": 1.0}}, "GF(decay='ERR')@10", qrels={"q": {"b": 1}}, groups=groups
+    ).mean("GF(decay='ERR')@10")
+    assert found[measure] == pytest.approx(ours)
+    assert ours == pytest.approx(0.5)  # stops at rank 2 by chance 1/2, where the groups are even

@@ -18,7 +18,11 @@ def run_of(frame: Any) -> Run:
 
     ir_measures has sorted the frame by score, but leaves the order of equal scores to chance.
     """
-    queries, documents, scores = _ids(frame, "query_id"), _ids(frame, "doc_id"), _numbers(frame, "score")
+    queries, documents, scores = (
+        ids_of(frame, "query_id"),
+        ids_of(frame, "doc_id"),
+        numbers_of(frame, "score"),
+    )
     return Run.build(queries, documents, scores) if len(frame) else empty_lists(())
 
 
@@ -28,8 +32,8 @@ def qrels_of(frame: Any, *, by_intent: bool) -> Qrels | DiversityQrels:
     Judgements with several iterations are read by intent for every measure: there a document may be
     judged more than once, and a measure without intents takes its best grade.
     """
-    queries, documents = _ids(frame, "query_id"), _ids(frame, "doc_id")
-    grades = _numbers(frame, "relevance")
+    queries, documents = ids_of(frame, "query_id"), ids_of(frame, "doc_id")
+    grades = numbers_of(frame, "relevance")
     if (grades != np.floor(grades)).any():
         raise DataError("relevance: grades are whole numbers; scale fractions before they are passed")
     if by_intent or ("iteration" in frame and frame["iteration"].nunique() > 1):
@@ -51,7 +55,7 @@ def _column(frame: Any, name: str) -> Any:
     return frame[name]
 
 
-def _ids(frame: Any, name: str) -> list[str]:
+def ids_of(frame: Any, name: str) -> list[str]:
     ids: list[str] = _column(frame, name).tolist()
     for identifier in ids:
         if not isinstance(identifier, str):
@@ -62,7 +66,7 @@ def _ids(frame: Any, name: str) -> list[str]:
     return ids
 
 
-def _numbers(frame: Any, name: str) -> Any:
+def numbers_of(frame: Any, name: str) -> Any:
     numbers = _column(frame, name).to_numpy(dtype=np.float64)
     if np.isnan(numbers).any():
         raise DataError(f"column {name!r} has empty cells")

@@ -59,7 +59,8 @@ class EvenrankMeasure(measures.Measure):
         self.__doc__ = inspect.getdoc(type(measure))
         self.SUPPORTED_PARAMS = _parameters(measure)
         self.RUN_INPUTS = ["query_id", "doc_id", "score"]
-        self.QREL_INPUTS = ["query_id", "doc_id", "relevance"] if measure.judged_by else ["query_id"]
+        judged = measure.judged_by or measure.welcomes_judgements
+        self.QREL_INPUTS = ["query_id", "doc_id", "relevance"] if judged else ["query_id"]
 
     def __call__(self, **params: Any) -> EvenrankMeasure:
         known = {
@@ -92,9 +93,10 @@ class EvenrankMeasure(measures.Measure):
     def runtime_impl(self, qrels: Any, run: Any) -> Iterator[Metric]:
         """Values of the queries where the measure is defined, called by ir_measures."""
         measure = self.evenrank_measure
-        judged_by = measure.judged_by - self.arguments.keys()  # intents may be bound
+        needed = measure.judged_by | ({"relevance"} if measure.welcomes_judgements else set())
+        judged_by = needed - self.arguments.keys()  # intents may be bound
         judgements = qrels_of(qrels, by_intent="intents" in judged_by) if judged_by else None
-        judged = dict.fromkeys(qrels["query_id"]) if measure.judged_by else None
+        judged = dict.fromkeys(qrels["query_id"]) if needed else None
         ranking = run_of(run)
         if not len(ranking) and judged:
             ranking = empty_lists(tuple(judged))

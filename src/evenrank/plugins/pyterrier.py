@@ -1,4 +1,4 @@
-"""What PyTerrier does not know about a measure: how its queries combine, and which way is better.
+"""Re-rankers as transformers, and what PyTerrier does not know about a measure.
 
 ``pt.Experiment`` takes our measures as they are (``evenrank.plugins.ir_measures``). Its own means add
 up every query, so one undefined query makes the mean NaN, and it marks the largest value as the best.
@@ -7,17 +7,86 @@ up every query, so one undefined query makes the mean NaN, and it marks the larg
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import ir_measures
 
-from evenrank.errors import ParameterError
+from evenrank.data.run import Run
+from evenrank.errors import DataError, ParameterError
 from evenrank.measures import Direction, parse_measure
+from evenrank.plugins.frames import ids_of, numbers_of
+from evenrank.rerankers import parse_reranker, rerank
+from evenrank.rerankers.base import Reranker
+from evenrank.rerankers.sweep import read_once
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["direction", "means"]
+__all__ = ["direction", "means", "transformer"]
+
+FIRST_RANK = 0  # as PyTerrier counts
+
+
+def transformer(method: str | Reranker, **evidence: Any) -> Any:
+    """A re-ranker as a ``pt.Transformer``: ``bm25 >> transformer("DetCons", groups=..) >> ..``.
+
+    ``evidence`` is what ``evenrank.rerank`` takes: ``qrels=``, ``groups=``, ``words=`` .. Lists are taken by
+    score, equal scores by the column ``rank`` where there is one, else as they come. Scores and ranks are
+    written anew, other columns stay with their document. Of methods that leave something to chance, the
+    draw is that of their ``seed``; it depends on the queries of the frame, and so on ``batch_size``.
+    """
+    if evidence.get("repeat") is not None:
+        raise ParameterError("a transformer gives one list a query: repeat= has no place here")
+    return _transformer()(parse_reranker(method), read_once(evidence))
+
+
+@cache
+def _transformer() -> type[Any]:
+    """The class, made when it is asked for: PyTerrier takes seconds to load."""
+    import pyterrier
+
+    class Reranked(pyterrier.Transformer):
+        """The lists of a frame in the order of a re-ranker."""
+
+        def __init__(self, method: Reranker, evidence: dict[str, Any]) -> None:
+            super().__init__()
+            self.method, self.evidence = method, evidence
+
+        def transform(self, inp: pandas.DataFrame) -> pandas.DataFrame:
+            return _reranked(inp, self.method, self.evidence)
+
+        def __repr__(self) -> str:
+            return f"evenrank({self.method!r})"
+
+    return Reranked
+
+
+def _reranked(frame: pandas.DataFrame, method: Reranker, evidence: dict[str, Any]) -> pandas.DataFrame:
+    import pandas
+
+    for name in ("qid", "docno", "score"):
+        if name not in frame:
+            raise DataError(f"column {name!r} is missing; there are {', '.join(map(str, frame.columns))}")
+    others = [name for name in frame.columns if name not in ("qid", "docno", "score", "rank")]
+    columns = ["qid", *(name for name in others if name == "query"), "docno", "rank", "score"]
+    columns += [name for name in others if name != "query"]
+    if not len(frame):  # PyTerrier asks with an empty frame which columns come out
+        return frame.assign(rank=pandas.Series(dtype="int64"))[columns]
+    ranked = frame.sort_values("rank", kind="stable") if "rank" in frame else frame
+    run = Run.build(
+        ids_of(ranked, "qid"), ids_of(ranked, "docno"), numbers_of(ranked, "score"), name="frame", ties="file"
+    )
+    new = rerank(run, method, **evidence).to_pandas()
+    new = new.rename(columns={"query": "qid", "document": "docno"})
+    new["rank"] = new["rank"] - 1 + FIRST_RANK
+    merged = new.merge(frame[["qid", "docno", *others]], on=["qid", "docno"], how="left", validate="1:1")
+    if "query" in others:  # a document that the method put in is of the same query
+        merged["query"] = merged["query"].fillna(
+            merged["qid"].map(frame.drop_duplicates("qid").set_index("qid")["query"])
+        )
+    ordered: pandas.DataFrame = merged[columns]
+    return ordered
 
 
 def means(per_query: pandas.DataFrame, eval_metrics: Iterable[Any]) -> pandas.DataFrame:

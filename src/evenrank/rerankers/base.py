@@ -1,58 +1,231 @@
-"""What a re-ranker is: a declared value with a pure function from run to run."""
+"""What a re-ranker is: a declared value with a pure function from run to run.
+
+It sees what a measure sees, evidence aligned to ranks, and gives for every query an order of the places.
+So it never meets an id or a file, and whatever can be measured can be re-ranked by.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+import ast
+import inspect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
 
-from evenrank.data.qrels import Qrels
+import numpy as np
+
+from evenrank.data.gathered import Evidence
 from evenrank.data.run import Run
+from evenrank.data.strings import Int64s, ragged, take
 from evenrank.errors import InputTypeError, ParameterError
-from evenrank.grammar import Term, parse
+from evenrank.evidence.align import Sources, align
+from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.grammar import Term, expression, integer, parameter, parse
+
+
+@dataclass(frozen=True)
+class Reordered:
+    """For each query the old places, counted from 0, in their new order: (Q, K), -1 where the list has ended.
+
+    ``infeasible`` marks the queries, by reason, for which what the method promises cannot be kept.
+    """
+
+    places: Int64s
+    infeasible: Mapping[str, Bools] = field(default_factory=dict)  # (Q,) each
+
+
+@dataclass(frozen=True)
+class Reranking:
+    """A new run, and the queries for which the method could not keep its promise, by reason."""
+
+    run: Run
+    infeasible: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def then(self, later: Reranking) -> Reranking:
+        """What a later step gave, with what both could not keep."""
+        both = dict(self.infeasible)
+        for reason, queries in later.infeasible.items():
+            both[reason] = tuple(dict.fromkeys([*both.get(reason, ()), *queries]))
+        return Reranking(later.run, both)
 
 
 @dataclass(frozen=True, repr=False)
 class Reranker(Term):
-    """Gives every query of a run its documents in another order, with strictly falling scores."""
+    """Gives every query of a run its documents in another order, with strictly falling scores.
+
+    With a cut-off only so many ranks are re-ranked; the documents below follow as they were. Scores are
+    written anew: as many as there are documents, falling by one.
+    """
 
     kind: ClassVar[str] = "reranker"
-    needs_judgements: ClassVar[bool] = False
+    reference: ClassVar[str] = ""
+    stochastic: ClassVar[bool] = False  # has a seed, and gives another order for another one
+    shortens: ClassVar[bool] = False  # may leave documents out
+    adds: ClassVar[bool] = False  # may put documents in that the list lacks
 
-    def apply(self, run: Run, qrels: Qrels | None) -> Run:
-        """The new run; the old one stays as it is."""
+    cutoff: int | None = parameter(
+        None, integer(1, optional=True), "how many ranks are re-ranked; None is all"
+    )
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The arrays that ``reorder`` reads, as measures name them."""
+        return frozenset()
+
+    def settled(self, sources: Mapping[str, Evidence]) -> Reranker:
+        """This method with what it leaves open decided by the evidence there is, as ``attr=None``."""
+        return self
+
+    def reorder(self, evidence: RankedEvidence, generator: np.random.Generator) -> Reordered:
+        """The new order of all lists at once. ``evidence`` is cut to the cut-off."""
         raise NotImplementedError(f"{type(self).__name__} does not re-rank")
+
+    def reorder_often(
+        self, evidence: RankedEvidence, generators: Sequence[np.random.Generator]
+    ) -> Iterable[Reordered]:
+        """``reorder`` for each generator; for methods that can share work among them."""
+        return (self.reorder(evidence, generator) for generator in generators)
+
+    def apply(self, run: Run, sources: Sources, draw: int = 0) -> Reranking:
+        """The new run; the old one stays as it is. ``draw`` numbers repetitions of a stochastic method."""
+        return self.draws(run, sources, [draw])[0]
+
+    def draws(self, run: Run, sources: Sources, draws: Sequence[int]) -> list[Reranking]:
+        """The new run of each repetition: run and evidence meet once for all of them."""
+        from evenrank.evaluation.engine import check_missing
+
+        evidence = align(run, run.query_ids, self.needs, sources, self.cutoff)
+        check_missing(self, evidence, run.query_ids, run)  # type: ignore[arg-type]
+        seed = getattr(self, "seed", 0)
+        orders = self.reorder_often(evidence, [np.random.default_rng([seed, draw]) for draw in draws])
+        return [self._done(run, new, evidence.ranked.depth) for new in orders]
+
+    def _done(self, run: Run, new: Reordered, depth: int) -> Reranking:
+        infeasible = {
+            reason: tuple(run.query_ids[place] for place in np.flatnonzero(where).tolist())
+            for reason, where in new.infeasible.items()
+            if where.any()
+        }
+        return Reranking(rearranged(run, new.places, depth, self), infeasible)
+
+    def __or__(self, other: object) -> Reranker:
+        return Chain(steps=(*self.steps(), *other.steps())) if isinstance(other, Reranker) else NotImplemented
+
+    def steps(self) -> tuple[Reranker, ...]:
+        return (self,)
+
+    @classmethod
+    def summary(cls) -> str:
+        """The first sentence of the docstring."""
+        return (inspect.getdoc(cls) or "").partition("\n\n")[0].replace("\n", " ")
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Chain(Reranker):
+    """One re-ranker after another: ``a | b`` gives b what a gave."""
+
+    name: ClassVar[str] = "Chain"
+
+    chained: tuple[Reranker, ...] = ()
+
+    def __init__(self, steps: tuple[Reranker, ...]) -> None:
+        object.__setattr__(self, "chained", steps)
+        object.__setattr__(self, "cutoff", None)
+
+    def __repr__(self) -> str:
+        return " | ".join(map(repr, self.chained))
+
+    def __matmul__(self, cutoff: int) -> Self:
+        raise ParameterError(f"{self!r} takes no cut-off: give each step its own, as in a@10 | b@10")
+
+    def steps(self) -> tuple[Reranker, ...]:
+        return self.chained
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset().union(*(step.needs for step in self.chained))
+
+    def settled(self, sources: Mapping[str, Evidence]) -> Reranker:
+        return Chain(tuple(step.settled(sources) for step in self.chained))
+
+    def draws(self, run: Run, sources: Sources, draws: Sequence[int]) -> list[Reranking]:
+        """As long as nothing was left to chance, a step is done once for all repetitions."""
+        chance = [place for place, step in enumerate(self.chained) if step.stochastic]
+        certain = chance[0] if chance else len(self.chained)
+        start = Reranking(run)
+        for step in self.chained[:certain]:
+            start = start.then(step.apply(start.run, sources))
+        if certain == len(self.chained):
+            return [start] * len(draws)
+        done = [start.then(one) for one in self.chained[certain].draws(start.run, sources, draws)]
+        for step in self.chained[certain + 1 :]:
+            done = [
+                one.then(step.apply(one.run, sources, draw)) for one, draw in zip(done, draws, strict=True)
+            ]
+        return done
+
+
+def rearranged(run: Run, places: Int64s, depth: int, method: Reranker) -> Run:
+    """The run with its first ``depth`` ranks in the order of ``places`` (Q, K), the others behind them."""
+    kept = places >= 0  # (Q, K)
+    heads, lengths = kept.sum(axis=1), run.lengths
+    tails = np.maximum(lengths - depth, 0)
+    sizes = heads + tails
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    rows = np.empty(int(offsets[-1]), dtype=np.int64)
+    order = np.argsort(~kept, axis=1, kind="stable")  # what is kept stands first
+    moved = np.take_along_axis(places, order, axis=1)
+    rows[ragged(offsets[:-1], heads)] = (moved + run.offsets[:-1, None])[
+        np.arange(places.shape[1]) < heads[:, None]
+    ]
+    rows[ragged(offsets[:-1] + heads, tails)] = ragged(run.offsets[:-1] + depth, tails)
+    there = np.flatnonzero(sizes > 0)
+    scores = np.repeat(sizes, sizes) - (np.arange(len(rows)) - np.repeat(offsets[:-1], sizes))
+    return Run(
+        tuple(run.query_ids[place] for place in there.tolist()),
+        np.concatenate([[0], np.cumsum(sizes[there])]).astype(np.int64),
+        take(run.doc_ids, rows),
+        scores.astype(np.float64),
+        f"{run.name}+{method!r}",
+        "file",
+        None,
+        run.doc_hashes[rows],
+    )
 
 
 def parse_reranker(source: str | Reranker) -> Reranker:
-    """A re-ranker from its name.
+    """A re-ranker from its name; ``a | b`` is one after another.
 
-    >>> parse_reranker("Oracle(insert=True)")
-    Oracle(insert=True)
+    >>> parse_reranker("Oracle(insert=True)@50")
+    Oracle(insert=True)@50
     """
     if isinstance(source, Reranker):
         return source
     if not isinstance(source, str):
         raise InputTypeError(f"a re-ranker is a string or a Reranker, got {type(source).__name__}")
-    found = parse(source, "reranker")
-    if not isinstance(found, Reranker):
-        raise ParameterError(f"{source!r} is not a re-ranker")
-    return found
+    steps = [parse(step, "reranker") for step in _steps(source)]
+    for step in steps:
+        if not isinstance(step, Reranker):
+            raise ParameterError(f"{source!r} is not a re-ranker")
+    return steps[0] if len(steps) == 1 else Chain(tuple(steps))
 
 
-def rerank(run: Run, method: str | Reranker, *, qrels: Any = None) -> Run:
-    """The run in the order of a re-ranker.
+def _steps(source: str) -> Iterator[str]:
+    def split(node: ast.expr) -> Iterator[ast.expr]:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            yield from split(node.left)
+            yield from split(node.right)
+        else:
+            yield node
 
-    >>> run = Run.build(["q", "q"], ["a", "b"], [2.0, 1.0])
-    >>> rerank(run, "Oracle()", qrels={"q": {"b": 1}}).documents("q")
-    ['b', 'a']
-    """
-    if not isinstance(run, Run):
-        raise InputTypeError(f"rerank takes a Run, as read_run gives; got {type(run).__name__}")
-    reranker = parse_reranker(method)
-    if qrels is not None and not isinstance(qrels, Qrels):
-        from evenrank.io import read_qrels
+    for node in split(expression(source)):
+        yield ast.unparse(node)
 
-        qrels = read_qrels(qrels)
-    if reranker.needs_judgements and qrels is None:
-        raise ParameterError(f"{reranker!r} needs judgements: pass qrels=")
-    return reranker.apply(run, qrels)
+
+def check_needs(method: Reranker, sources: Sources) -> None:
+    """Say what a method lacks before anything is computed, in the words of measures."""
+    from evenrank.evaluation.inputs import way_out
+
+    names = {need.partition(".")[2] for need in method.needs} - {"documents"}
+    for name in sorted(names - set(sources.evidence)):
+        raise ParameterError(f"{method!r} needs {way_out(name, sources)}")

@@ -2,47 +2,56 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from evenrank.data.qrels import Qrels
 from evenrank.data.run import Run
-from evenrank.errors import ParameterError
+from evenrank.evidence.align import Sources
+from evenrank.evidence.blocks import RankedEvidence
 from evenrank.grammar import declare, flag, parameter
-from evenrank.rerankers.base import Reranker
+from evenrank.rerankers.base import Reordered, Reranker, Reranking
 
 
 @declare
 class Oracle(Reranker):
     """Relevant documents first, higher grades before lower ones, everything else in its old order.
 
-    ``insert=True`` puts all judged relevant documents first, retrieved or not, in the order of the
-    judgements, which is the +QRels setting of nfairc-advbert-2021: its values are the same for all
+    ``insert=True`` puts all judged relevant documents first, retrieved or not, in the order in which the
+    judgements list them, which is the +QRels setting of nfairc-advbert-2021: its values are the same for all
     systems, so the paper must have done this.
     """
 
-    needs_judgements: ClassVar[bool] = True
+    reference = "nfairc-advbert-2021, Section 4"
 
     insert: bool = parameter(False, flag(), "also put relevant documents into the list that it lacks")
 
-    def apply(self, run: Run, qrels: Qrels | None) -> Run:
-        if qrels is None:
-            raise ParameterError(f"{self!r} needs judgements: pass qrels=")
-        judged = qrels.to_dict()
+    @property
+    def adds(self) -> bool:  # type: ignore[override]
+        return self.insert
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"ranked.relevance"})
+
+    def reorder(self, evidence: RankedEvidence, generator: np.random.Generator) -> Reordered:
+        grades = np.maximum(evidence.ranked["relevance"], 0)  # (Q, K)
+        order = np.argsort(np.where(evidence.ranked.mask, -grades, np.inf), axis=1, kind="stable")
+        return Reordered(np.where(evidence.ranked.mask, order, -1))
+
+    def apply(self, run: Run, sources: Sources, draw: int = 0) -> Reranking:
+        judgements = sources.evidence.get("relevance")
+        if not self.insert or not isinstance(judgements, Qrels):
+            return super().apply(run, sources, draw)
+        judged = judgements.as_listed()
         queries: list[str] = []
         documents: list[str] = []
         scores: list[float] = []
         for query in run.query_ids:
-            grades = {d: grade for d, grade in judged.get(query, {}).items() if grade > 0}
             ranked = run.documents(query)
-            if self.insert:
-                first = list(grades)  # judgements stand best grade first
-            else:
-                first = sorted((d for d in ranked if d in grades), key=lambda d: -grades[d])
+            first = [document for document, grade in judged.get(query, {}).items() if grade > 0]
             leading = set(first)
             order = first + [document for document in ranked if document not in leading]
             queries += [query] * len(order)
             documents += order
             scores += np.arange(len(order), 0, -1.0).tolist()
-        return Run.build(queries, documents, scores, name=f"{run.name}+{self!r}", ties="file")
+        return Reranking(Run.build(queries, documents, scores, name=f"{run.name}+{self!r}", ties="file"))

@@ -29,7 +29,7 @@ def check_measure(
 
     ``evidence`` makes the sources that the measure needs beyond judgements, from document ids and a
     generator. ``oracle`` computes one query slowly from its paper: ``oracle(measure, documents, case,
-    query)`` is the value, or None where it is undefined.
+    query)`` is the value, or None where it is undefined; for several columns a list, NaN where undefined.
 
     >>> check_measure("nDCG@10", cases=2)
     """
@@ -88,7 +88,12 @@ def _check_values(measure: Measure, block: ScoresBlock) -> None:
         measure,
         f"has values outside its range {low} to {high}: {np.sort(values)[[0, -1]] if len(values) else ()}",
     )
-    undeclared = set(_words(block)) - {OK, INFINITE, *measure.undefined_when}
+    # a sum names the part that is undefined first
+    undeclared = {word.rpartition(": ")[2] for word in _words(block)} - {
+        OK,
+        INFINITE,
+        *measure.undefined_when,
+    }
     _require(
         not undeclared, measure, f"is undefined for reasons that it does not declare: {sorted(undeclared)}"
     )
@@ -156,11 +161,13 @@ def _check_scores_do_not_matter(measure: Measure, case: Case, block: ScoresBlock
 
 def _check_explanation(measure: Measure, case: Case, block: ScoresBlock) -> None:
     """Where a measure explains itself by rank, the ranks add up to the value."""
+    from evenrank.evaluation.inputs import with_combined
     from evenrank.evidence.align import Sources, align
 
     by_name: dict[str, Any] = {"relevance": case.qrels, "intents": case.intents}
     by_name |= {source.name: source for source in case.evidence}
-    sources = Sources(by_name, case.background, case.against)
+    measure = measure.settled(by_name)
+    sources = Sources(with_combined(by_name, [measure]), case.background, case.against)
     aligned = align(case.run, case.run.query_ids, measure.needs, sources, measure.depth)
     parts = measure.explain(measure.prepared(aligned))
     if parts is None:
@@ -177,15 +184,17 @@ def _check_explanation(measure: Measure, case: Case, block: ScoresBlock) -> None
 def _check_oracle(measure: Measure, case: Case, block: ScoresBlock, oracle: Oracle) -> None:
     for place, query in enumerate(block.query_ids):
         expected = oracle(measure, case.run.documents(query), case, query)
-        status = {block.reasons[code] for code in block.status[place].tolist()}
         values = block.values[place]  # (C,)
-        if expected is None:
-            defined = status & {OK, INFINITE}
-            _require(not defined, measure, f"is defined ({values}) where it should not be: {query}")
-            continue
-        _require(status == {OK}, measure, f"is undefined ({status}) where it should be {expected}: {query}")
+        wanted = np.atleast_1d(np.array(np.nan if expected is None else expected, dtype=np.float64))
+        states = np.array([block.reasons[code] for code in block.status[place].tolist()])  # (C,)
         _require(
-            np.allclose(values, expected, rtol=0, atol=1e-9),
+            bool((np.isin(states, [OK, INFINITE]) == ~np.isnan(wanted)).all()),
+            measure,
+            f"is {states.tolist()} with {values} where the slow computation gives {expected}: {query}",
+        )
+        _require(
+            bool(((states == INFINITE) == np.isinf(wanted)).all())
+            and np.allclose(values, wanted, rtol=0, atol=1e-9, equal_nan=True),
             measure,
             f"gives {values} where the slow computation gives {expected}",
         )

@@ -1,0 +1,154 @@
+"""The groups among the first i documents, for every i: how far from the target, and which are too few.
+
+Documents without membership have no group: they add to no share, unless ``missing`` says otherwise. A
+prefix of such documents has no shares at all.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from evenrank import attention
+from evenrank.data.attribute import TARGETS
+from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.grammar import choice, declare, parameter
+from evenrank.measures.base import Direction, Floats, Note, Result
+from evenrank.measures.divergences import kullback_leibler
+from evenrank.measures.groups import EMPTY_LIST_MEANS, NO_TARGET, NO_TARGET_MEANS, GroupMeasure
+from evenrank.measures.neutrality import EMPTY_LIST
+from evenrank.measures.relevance import divide
+
+NO_GROUP = "no document has a group"
+NO_GROUP_MEANS = "no document of the list has any value of the attribute"
+FLOOR_TOLERANCE = 1e-9  # a product of shares and ranks may fall short of a whole number in the last bit
+
+TARGET = choice(*TARGETS, optional=True)
+TARGET_MEANS = "the target, where it is not to be the attribute's own"
+MISSING = choice("none", "uniform", "drop", "error")
+MISSING_MEANS = "documents without membership: of no group, equally of all values, left out, or an error"
+
+
+@dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
+class PrefixShareMeasure(GroupMeasure):
+    """A measure of the shares of the first i documents, where some may have no group."""
+
+    undefined_when: ClassVar[Mapping[str, str]] = {
+        EMPTY_LIST: EMPTY_LIST_MEANS,
+        NO_TARGET: NO_TARGET_MEANS,
+        NO_GROUP: NO_GROUP_MEANS,
+    }
+
+    target: str | None = parameter(None, TARGET, TARGET_MEANS)
+    missing: str = parameter("none", MISSING, MISSING_MEANS)
+
+    @property
+    def own_target(self) -> str | None:
+        return self.target
+
+    def masses(self, evidence: RankedEvidence) -> Floats:
+        """(Q, K): the membership of the first i documents, summed over all values."""
+        return np.cumsum(self.membership(evidence).sum(axis=2), axis=1)
+
+    def divergences(self, evidence: RankedEvidence) -> tuple[Floats, Bools]:
+        """(Q, K) twice: KL(D_i || D*), 0 where there is no D_i, and where there is one."""
+        some = (self.masses(evidence) > 0) & evidence.ranked.mask
+        apart = kullback_leibler(self.prefix_shares(evidence), self.target_shares(evidence)[:, None, :])
+        return np.where(some, np.maximum(apart, 0.0), 0.0), some
+
+
+def prefix_notes(some: Bools, mask: Bools, what: str) -> tuple[Note, ...]:
+    """How many ranks have no document of any group down to them, and what becomes of them."""
+    count = int((mask & ~some).sum())
+    text = f"no document down to {{count}} of the ranks has a group: {what}"
+    return (Note(text, count),) if count else ()
+
+
+@declare
+class KL(PrefixShareMeasure):
+    """How far the groups among the first k documents are from the target."""
+
+    formula = "KL(D_k || D*) = sum_g D_k(g) ln(D_k(g) / D*(g))"
+    reference = "fair-2021, Eq. 8"
+    direction = Direction.LOWER
+    bounds = (0.0, np.inf)
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        apart, some = self.divergences(evidence)
+        last = np.maximum(evidence.ranked.lengths - 1, 0)[:, None]  # (Q, 1)
+        if not apart.shape[1]:
+            apart, some = np.zeros((len(evidence), 1)), np.zeros((len(evidence), 1), dtype=bool)
+        value = np.take_along_axis(apart, last, axis=1)[:, 0]
+        return Result(value, {**self.undefined(evidence), NO_GROUP: ~np.asarray(some.any(axis=1))})
+
+
+@declare
+class nDRKL(PrefixShareMeasure):
+    """Normalised discounted reciprocal of the KL divergence: 1 where every prefix is as wanted.
+
+    A prefix without group has no divergence and is left out, of the sum and of what it is divided by.
+    """
+
+    formula = "1/Z sum_{i<=k} 1 / (log2(1 + i) (KL(D_i || D*) + 1)), Z = sum_{i<=k} 1 / log2(1 + i)"
+    reference = "fair-2021, Eq. 8"
+    direction = Direction.HIGHER
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        _, some = self.divergences(evidence)
+        undefined = {**self.undefined(evidence), NO_GROUP: ~np.asarray(some.any(axis=1))}
+        said = prefix_notes(some, evidence.ranked.mask, "left out")
+        return Result(self.explain(evidence).sum(axis=1), undefined, notes=said)
+
+    def explain(self, evidence: RankedEvidence) -> Floats:
+        apart, some = self.divergences(evidence)
+        weights = attention.log2().weights(evidence.ranked.depth) * some  # (Q, K)
+        return divide(weights / (apart + 1), weights.sum(axis=1, keepdims=True))
+
+
+class FeasibilityMeasure(PrefixShareMeasure):
+    """A count of what is too few among the first i documents: fewer of g than floor(q_g i)."""
+
+    reference = "Geyik, Ambler and Kenthapadi 2019, KDD; fair-2021"
+    direction = Direction.LOWER
+    bounds = (0.0, np.inf)
+    undefined_when: ClassVar[Mapping[str, str]] = {EMPTY_LIST: EMPTY_LIST_MEANS, NO_TARGET: NO_TARGET_MEANS}
+
+    def too_few(self, evidence: RankedEvidence) -> Bools:
+        """(Q, K, L): where a value has fewer documents among the first i than its floor."""
+        rank = np.arange(1, evidence.ranked.depth + 1)[:, None]  # (K, 1)
+        floors = np.floor(self.target_shares(evidence)[:, None, :] * rank + FLOOR_TOLERANCE)  # (Q, K, L)
+        have = np.cumsum(self.membership(evidence), axis=1)
+        short: Bools = (have < floors - FLOOR_TOLERANCE) & evidence.ranked.mask[:, :, None]
+        return short
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        return Result(self.explain(evidence).sum(axis=1), self.undefined(evidence))
+
+    def explain(self, evidence: RankedEvidence) -> Floats:
+        raise NotImplementedError(f"{type(self).__name__} has no kernel")
+
+
+@declare
+class InfeasibleIndex(FeasibilityMeasure):
+    """At how many ranks some value has fewer documents so far than it should have at least.
+
+    A list is feasible where this is 0.
+    """
+
+    formula = "#{i <= k: n_g(i) < floor(q_g i) for some g}"
+
+    def explain(self, evidence: RankedEvidence) -> Floats:
+        return self.too_few(evidence).any(axis=2).astype(float)
+
+
+@declare
+class InfeasibleCount(FeasibilityMeasure):
+    """How often, over ranks and values, a value has fewer documents so far than it should have at least."""
+
+    formula = "#{(i, g), i <= k: n_g(i) < floor(q_g i)}"
+
+    def explain(self, evidence: RankedEvidence) -> Floats:
+        return np.asarray(self.too_few(evidence).sum(axis=2), dtype=np.float64)

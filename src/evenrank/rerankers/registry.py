@@ -1,0 +1,69 @@
+"""Which re-rankers there are, and what each says of itself."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from evenrank.grammar import REGISTRY
+from evenrank.rerankers.base import Reranker
+
+_UNSETTLED = "group:"  # evidence of an attribute that is not named yet
+
+
+def all_rerankers() -> dict[str, type[Reranker]]:
+    """Every registered re-ranker by name, in alphabetical order.
+
+    >>> "DetCons" in all_rerankers()
+    True
+    """
+    import evenrank.rerankers  # noqa: F401  which declares ours
+
+    found = {name: cls for name, cls in REGISTRY["reranker"].items() if issubclass(cls, Reranker)}
+    return dict(sorted(found.items(), key=lambda item: item[0].lower()))
+
+
+def describe(cls: type[Reranker]) -> dict[str, Any]:
+    """What a re-ranker declares, in plain values."""
+    summary, _, text = (inspect.getdoc(cls) or "").partition("\n\n")
+    default = cls()
+    return {
+        "name": cls.name,
+        "summary": " ".join(summary.split()),
+        "reference": cls.reference,
+        "needs": sorted({_needed(need, default) for need in default.needs}),
+        "random": _may_vary(cls),
+        "documents": _documents(cls),
+        "parameters": {
+            field.name: {
+                "default": field.default,
+                "must be": field.metadata["rule"].wording,
+                "meaning": field.metadata["meaning"],
+            }
+            for field in cls.parameters()
+        },
+        "text": text.partition(">>>")[0].strip(),
+    }
+
+
+def _needed(need: str, method: Reranker) -> str:
+    name = need.partition(".")[2]
+    if name.startswith(_UNSETTLED):
+        return "groups"
+    if name == "relevance" and hasattr(method, "pseudo"):
+        return "judgements, or else the ranking"
+    return {"relevance": "judgements", "": "a table of numbers"}.get(name, name)
+
+
+def _may_vary(cls: type[Reranker]) -> bool:
+    """Whether some values of its parameters leave the order to chance."""
+    return any(field.name == "seed" for field in cls.parameters())
+
+
+def _documents(cls: type[Reranker]) -> str:
+    """Which documents the new list has."""
+    if not isinstance(cls.__dict__.get("adds", False), bool):  # a parameter decides
+        return "those of the list, or more"
+    if cls.shortens:
+        return "some of those of the list"
+    return "those of the list"

@@ -1,0 +1,64 @@
+"""What re-rankers by relevance and groups share: where relevance comes from, and membership at every rank."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+
+from evenrank.data.gathered import Evidence
+from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.grammar import choice, flag, parameter
+from evenrank.measures.base import Floats
+from evenrank.measures.fair import FAIR, Lists
+from evenrank.measures.groups import ATTRIBUTE, ATTRIBUTE_MEANS
+from evenrank.measures.prefixes import TARGET, TARGET_MEANS
+from evenrank.measures.relevance import nDCG
+from evenrank.rerankers.base import Reranker
+
+PSEUDO_MEANS = "relevance from the ranking; None: where there are no judgements"
+
+
+@dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
+class GroupRelevance(Reranker):
+    """A re-ranker of documents that are relevant and belong to groups.
+
+    Relevance is the grade of the judgements; without them, 1/log2(1 + rank) of the ranking.
+    """
+
+    attr: str | None = parameter(None, ATTRIBUTE, ATTRIBUTE_MEANS)
+    target: str | None = parameter(None, TARGET, TARGET_MEANS)
+    pseudo: bool | None = parameter(None, flag(optional=True), PSEUDO_MEANS)
+    missing: str = parameter(
+        "none",
+        choice("none", "uniform", "error"),
+        "documents without membership: of no group, equally of all values, or an error",
+    )
+
+    @property
+    def measure(self) -> FAIR:
+        """The measure that sees the same: it knows where relevance and membership come from."""
+        return FAIR(
+            irm=nDCG(dcg="log2", judged_only=False, cutoff=None), attr=self.attr, target=self.target,
+            pseudo=self.pseudo, missing=self.missing, cutoff=None, div="KL", whole=False, reachable=False,
+        )  # fmt: skip
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset(need for need in self.measure.needs if need.startswith("ranked."))
+
+    def settled(self, sources: Mapping[str, Evidence]) -> Reranker:
+        measure = self.measure.settled(sources)
+        attr, pseudo = getattr(measure, "attr", None), getattr(measure, "pseudo", None)
+        return dataclasses.replace(self, attr=attr, pseudo=pseudo)
+
+    def lists(self, evidence: RankedEvidence) -> Lists:
+        return self.measure.lists(evidence)
+
+    def target_shares(self, evidence: RankedEvidence) -> Floats:
+        """(Q, L): the share that each group should have, 0 for all where there is no target."""
+        return self.measure.target_shares(evidence)
+
+    def without_target(self, evidence: RankedEvidence) -> Bools:
+        return np.asarray(~np.isfinite(evidence.query[f"{self.measure.source}.target"]).all(axis=1))

@@ -1,0 +1,227 @@
+"""Many methods, or many values of a parameter, on one run: what fairness costs, and what it does not."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from evenrank.data.run import Run
+from evenrank.data.runset import RunSet
+from evenrank.errors import InputTypeError, ParameterError
+from evenrank.grammar import expression
+from evenrank.measures import Direction, Measure, parse_measures
+from evenrank.rerankers.base import Reranker, parse_reranker
+from evenrank.stats.pareto import pareto_front
+
+if TYPE_CHECKING:
+    from evenrank.measures.registry import MeasureLike
+    from evenrank.scores import Scores
+
+MOST = 200  # variants
+SPREAD = (2.5, 97.5)  # percent of the draws
+
+
+class Variant(NamedTuple):
+    """One row of the table: a method with its parameters, as it was written. The original has no method."""
+
+    name: str
+    method: Reranker | None = None
+    sweep: int | None = None  # which of the methods asked for it came from
+
+
+class Compared(NamedTuple):
+    """One value a variant, over so many of all queries."""
+
+    values: tuple[float, ...]
+    queries: int
+    of: int
+
+
+def expand(source: str) -> list[str]:
+    """The methods that a name with sets of values stands for, in the order of the values.
+
+    >>> expand("FAIR_greedy(epsilon={0,0.5}) | DetCons@{5,10}")[1]
+    'FAIR_greedy(epsilon=0) | DetCons@10'
+    """
+    text = source.strip().replace("\n", " ")
+    sets = [node for node in ast.walk(expression(text)) if isinstance(node, ast.Set)]
+    if not sets:
+        return [text]
+    first = min(sets, key=lambda node: node.col_offset)
+    raw = text.encode()  # offsets are of bytes
+    before, after = raw[: first.col_offset].decode(), raw[first.end_col_offset :].decode()
+    found: list[str] = []
+    for element in first.elts:
+        value = raw[element.col_offset : element.end_col_offset].decode()
+        found += expand(before + value + after)
+        if len(found) > MOST:
+            raise ParameterError(f"{source!r} stands for more than {MOST} methods: leave values out")
+    return found
+
+
+def variants(methods: str | Reranker | Iterable[str | Reranker]) -> list[Variant]:
+    """Every method once, by the name under which it was written first."""
+    given = [methods] if isinstance(methods, (str, Reranker)) else list(methods)
+    found: dict[Reranker, Variant] = {}
+    for place, one in enumerate(given):
+        if not isinstance(one, (str, Reranker)):
+            raise InputTypeError(f"a re-ranker is a string or a Reranker, got {type(one).__name__}")
+        for text in expand(one) if isinstance(one, str) else [repr(one)]:
+            method = parse_reranker(text)
+            found.setdefault(method, Variant(text, method, place))
+    if not found:
+        raise ParameterError("a trade-off needs at least one re-ranker (--rerank)")
+    if len(found) > MOST:
+        raise ParameterError(f"{len(found)} methods are too many: the most is {MOST}")
+    return list(found.values())
+
+
+def varies(method: Reranker | None) -> bool:
+    """Whether another draw may give another order."""
+    return method is not None and any(step.stochastic for step in method.steps())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tradeoff:
+    """The scores of a run and of what re-rankers made of it; the first of ``variants`` is the original."""
+
+    variants: tuple[Variant, ...]
+    scores: Scores
+    runs: Mapping[str, Run | RunSet]
+    evidence: Mapping[str, Any] = field(default_factory=dict)  # what ``evaluate`` was given
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        return self.scores.measures
+
+    def ordered(self) -> tuple[Measure, ...]:
+        """The measures by which all variants can be put in order.
+
+        They say which of two values is better, have one column, and at least half of the queries have a
+        finite value for every variant.
+        """
+        return tuple(
+            measure
+            for measure in self.measures
+            if measure.direction in (Direction.HIGHER, Direction.LOWER, Direction.SIGNED)
+            and len(self.scores.block(measure, self.variants[0].name).columns) == 1
+            and 2 * self.compared(measure).queries >= self.compared(measure).of
+        )
+
+    def compared(self, measure: Measure) -> Compared:
+        """The aggregates over the queries for which all variants have a finite value: means over other
+        queries do not compare."""
+        blocks = [self.scores.block(measure, variant.name) for variant in self.variants]
+        values = [
+            {
+                query: value
+                for query, value, code in zip(
+                    block.query_ids, block.values[:, 0].tolist(), block.status[:, 0].tolist(), strict=True
+                )
+                if code == 0
+            }
+            for block in blocks
+        ]
+        common = [query for query in values[0] if all(query in found for found in values[1:])]
+        means = tuple(
+            float(measure.aggregate(np.array([found[query] for query in common]))) if common else np.nan
+            for found in values
+        )
+        return Compared(means, len(common), max(len(block.query_ids) for block in blocks))
+
+    def front(self, measures: Sequence[Measure] | None = None) -> frozenset[str]:
+        """The names of the variants that no other one beats, by these measures or by all of them.
+
+        Larger or smaller is better as the measure says; a signed one is the better the nearer it is to 0.
+        Values are over the queries that all variants have one for.
+        """
+        chosen = self.ordered() if measures is None else tuple(measures)
+        if not chosen:
+            return frozenset()
+        table = [[goodness(one, value) for value in self.compared(one).values] for one in chosen]  # (M, N)
+        on = pareto_front(np.transpose(table)).tolist()
+        return frozenset(variant.name for variant, there in zip(self.variants, on, strict=True) if there)
+
+    def draws(self, measure: Measure, name: str) -> tuple[int, float, float] | None:
+        """Over how many draws a value is the mean, and within what 95% of them lie; None for one ranking."""
+        found = self.scores.block(measure, name).draws
+        if found is None or found.shape[1] != 1:
+            return None
+        values = found[np.isfinite(found)]
+        low, high = np.percentile(values, SPREAD) if len(values) else (np.nan, np.nan)
+        return len(found), float(low), float(high)
+
+
+def goodness(measure: Measure, value: float) -> float:
+    """The value turned so that larger is better."""
+    if measure.direction is Direction.SIGNED:
+        return -abs(value)
+    return -value if measure.direction is Direction.LOWER else value
+
+
+def tradeoff(
+    run: Run,
+    methods: str | Reranker | Iterable[str | Reranker],
+    measures: MeasureLike | Iterable[MeasureLike],
+    *,
+    repeat: int | None = None,
+    queries: Sequence[str] | None = None,
+    missing: str | None = None,
+    **evidence: Any,
+) -> Tradeoff:
+    """A run and what each method makes of it, scored by the same measures with the same evidence.
+
+    A parameter may be a set: ``FAIR_greedy(epsilon={0,0.3,1})`` is three methods. ``repeat`` draws so many
+    rankings of methods that leave something to chance; values are then means over draws. ``evidence`` is what
+    ``evaluate`` and ``rerank`` take: ``qrels=``, ``groups=`` .. The original is the background for all,
+    unless one is given. ``queries`` and ``missing`` are for the measures alone.
+
+    >>> run = Run.build(["q", "q"], ["a", "b"], [2.0, 1.0], name="bm25")
+    >>> found = tradeoff(run, "Oracle", "RR", qrels={"q": {"b": 1}})
+    >>> [(variant.name, found.scores.mean("RR", variant.name)) for variant in found.variants]
+    [('bm25', 0.5), ('Oracle', 1.0)]
+    >>> sorted(found.front())
+    ['Oracle']
+    """
+    from evenrank.evaluation import evaluate
+    from evenrank.rerankers import rerank
+
+    if not isinstance(run, Run):
+        raise InputTypeError(f"tradeoff takes a Run, as read_run gives; got {type(run).__name__}")
+    asked = variants(methods)
+    if repeat is not None and not any(varies(variant.method) for variant in asked):
+        raise ParameterError("no method here leaves anything to chance: leave repeat= (--repeat) out")
+    wanted = parse_measures(measures)
+    known = read_once(evidence)
+    original = run.name if run.name not in {variant.name for variant in asked} else f"{run.name} (original)"
+    runs: dict[str, Run | RunSet] = {original: run}
+    for variant in asked:
+        draws = repeat if varies(variant.method) else None
+        runs[variant.name] = rerank(run, variant.method or "", repeat=draws, **known)
+    given = {name: value for name, value in known.items() if value is not None}
+    options = {"background": run, **given, "queries": queries}
+    scores = evaluate(runs, wanted, missing=missing, **options)
+    return Tradeoff((Variant(original), *asked), scores, runs, options)
+
+
+def read_once(evidence: Mapping[str, Any]) -> dict[str, Any]:
+    """What may be a file or can be gone through once, as values that serve many times."""
+    from evenrank.data.membership import Membership
+    from evenrank.evaluation.inputs import as_intents, as_judgements, as_words
+
+    known = dict(evidence)
+    for name, read in (("qrels", as_judgements), ("intents", as_intents), ("words", as_words)):
+        if known.get(name) is not None:
+            known[name] = read(known[name])
+    if known.get("polarity") is not None:
+        from evenrank.io.polarity import read_polarity
+
+        known["polarity"] = read_polarity(known["polarity"])
+    for name in ("groups", "evidence"):
+        if name in known and not isinstance(known[name], (Membership, str, Mapping)):
+            known[name] = list(known[name])
+    return known

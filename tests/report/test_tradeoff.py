@@ -1,0 +1,289 @@
+"""Figures of trade-offs show the scores, and the command draws what it is asked for."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from drawn import HOSTILE, layers, marks, rows
+from drawn import made as scores_of
+
+import evenrank as er
+from evenrank import report
+from evenrank.cli import main
+from evenrank.data.membership import Membership
+from evenrank.errors import ParameterError
+from evenrank.report import save_figure
+from evenrank.report.tradeoff import curves, plane_figure, ranks_figure
+from evenrank.rerankers.sweep import Tradeoff, Variant, tradeoff
+
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+
+QUERIES, DOCUMENTS = 9, 24
+METHODS = ["MMR(lam={0,0.4,0.8})", "DetCons", "Oracle", "Random"]
+
+
+def run(name: str = "bm25") -> er.Run:
+    generator = np.random.default_rng(5)
+    lists = {f"q{q}": {f"d{d}": float(generator.random()) for d in range(DOCUMENTS)} for q in range(QUERIES)}
+    return er.read_run(lists, name=name)
+
+
+def groups(values: tuple[str, ...] = ("left", "right")) -> Membership:
+    return Membership.from_labels("side", {f"d{d}": values[d % 2] for d in range(DOCUMENTS)})
+
+
+def qrels() -> er.Qrels:
+    return er.read_qrels(
+        {f"q{q}": {f"d{d}": (d * 7 + q) % 3 for d in range(DOCUMENTS)} for q in range(QUERIES)}
+    )
+
+
+def made(
+    methods: Any = METHODS, measures: str = "nDCG@6 NDKL@6", name: str = "bm25", **more: Any
+) -> Tradeoff:
+    return tradeoff(run(name), methods, measures, groups=groups(), qrels=qrels(), **more)
+
+
+def panels(chart: Any) -> list[dict[str, Any]]:
+    whole = chart.to_dict()
+    return [{"data": whole.get("data"), **panel} for panel in whole["concat"]]
+
+
+def test_a_line_a_method_and_a_panel_a_measure() -> None:
+    found = made(repeat=6)
+    summary = {(row.run, row.measure): row for row in curves(found).summary()}
+    drawn = panels(ranks_figure(found))
+    assert [panel["title"]["text"] for panel in drawn] == [["nDCG ↑"], ["NDKL ↓"]]
+    names = [variant.name for variant in found.variants]
+    for measure, panel in zip(("nDCG", "NDKL"), drawn, strict=True):
+        assert [layer["mark"]["type"] for layer in panel["layer"]] == ["area", "line", "point"]
+        for layer in panel["layer"]:
+            plotted = layer.get("data", panel["data"])["values"]
+            assert {(row["run"], row["cutoff"]) for row in plotted} == {
+                (name, rank) for name in names for rank in range(1, 7)
+            }
+            for row in plotted:
+                wanted = summary[row["run"], f"{measure}@{row['cutoff']}"]
+                assert (row["value"], row["low"], row["high"]) == (wanted.value, wanted.low, wanted.high)
+            across = layer["encoding"]["x"]
+            assert across["title"] == "rank position"
+            assert across["scale"].get("type", "linear") == "linear"
+
+
+def test_curves_end_at_the_scores() -> None:
+    found = made(["MMR(lam=0)", "Random"], repeat=4)
+    by_rank = curves(found)
+    assert [repr(measure) for measure in by_rank.measures] == [
+        f"{name}@{rank}" for name in ("nDCG", "NDKL") for rank in range(1, 7)
+    ]
+    for measure in found.measures:
+        for variant in found.variants:
+            assert by_rank.mean(measure, variant.name) == found.scores.mean(measure, variant.name)
+
+
+def test_many_ranks_have_few_marks() -> None:
+    (panel,) = panels(ranks_figure(made(["DetCons"], "nDCG@24")))
+    line, points = (layer.get("data", panel["data"])["values"] for layer in panel["layer"][1:])
+    assert len(line) == 2 * 24
+    ranks = sorted({row["cutoff"] for row in points})
+    assert len(ranks) <= 11
+    assert (ranks[0], ranks[-1]) == (1, 24)
+
+
+def test_fewer_queries_at_some_ranks_are_said() -> None:
+    some = Membership.from_labels(
+        "side", {f"d{d}": "left" if d % 2 else "right" for d in range(0, DOCUMENTS, 3)}
+    )
+    found = tradeoff(run(), "Random", "nDRKL@6 nDCG@6", groups=some, qrels=qrels())
+    first, second = panels(ranks_figure(found))
+    counts = {row.defined for row in curves(found).summary() if row.measure.startswith("nDRKL")}
+    assert len(counts) > 1
+    assert first["title"]["subtitle"][-1] == f"over {min(counts)} to {max(counts)} queries"
+    assert second["title"]["subtitle"] == ["higher is better"]
+
+
+def test_points_of_the_plane_are_the_scores() -> None:
+    found = made(repeat=6)
+    (points,) = marks(layers(plane_figure(found)), "point")
+    plotted = {row["method"]: row for row in rows(points)}
+    assert list(plotted) == [variant.name for variant in found.variants]
+    front = found.front()
+    assert 1 < len(front) < len(plotted)
+    for name, row in plotted.items():
+        assert (row["x"], row["y"]) == tuple(found.scores.mean(measure, name) for measure in found.measures)
+        assert row["front"] == (name in front)
+        assert (row["fill"] == "white") == (name not in front)
+        assert row["shape"] == ("diamond" if name == "bm25" else "circle")
+
+
+def test_other_measures_can_be_chosen() -> None:
+    found = made(measures="AP nDCG@6 NDKL@6 P@3")
+    (points,) = marks(layers(plane_figure(found, "P@3", "NDKL@6")), "point")
+    for row in rows(points):
+        wanted = (found.scores.mean("P@3", row["method"]), found.scores.mean("NDKL@6", row["method"]))
+        assert (row["x"], row["y"]) == wanted
+        assert row["front"] == (
+            row["method"] in found.front([er.parse_measure(m) for m in ("P@3", "NDKL@6")])
+        )
+
+
+def test_the_dashed_line_bounds_what_the_front_beats() -> None:
+    """Every point of its corners is beaten or met by a point of the front, and joins two of them."""
+    found = made()
+    lines = list(marks(layers(plane_figure(found)), "line"))
+    dashed = [layer for layer in lines if "strokeDash" in layer["mark"]]
+    (edge,) = dashed
+    path = [(row["x"], row["y"]) for row in sorted(rows(edge), key=lambda row: row["place"])]
+    best = {(found.scores.mean("nDCG@6", name), found.scores.mean("NDKL@6", name)) for name in found.front()}
+    assert set(path[::2]) == best
+    for (left, right), (first, second) in zip(
+        path[1::2], zip(path[::2], path[2::2], strict=False), strict=True
+    ):
+        assert left == min(first[0], second[0])  # more nDCG is better, so this is the worse
+        assert right == max(first[1], second[1])  # less NDKL is better
+    (family,) = [layer for layer in lines if "strokeDash" not in layer["mark"]]
+    swept = [(row["x"], row["y"]) for row in sorted(rows(family), key=lambda row: row["place"])]
+    assert swept == [
+        (found.scores.mean("nDCG@6", name), found.scores.mean("NDKL@6", name))
+        for name in ("MMR(lam=0)", "MMR(lam=0.4)", "MMR(lam=0.8)")
+    ]
+
+
+def test_what_is_signed_has_no_edge() -> None:
+    chart = plane_figure(made(measures="nDCG@6 dGF@6"))
+    assert not [layer for layer in marks(layers(chart), "line") if "strokeDash" in layer["mark"]]
+
+
+def test_points_that_do_not_stand_as_they_compare_have_no_edge() -> None:
+    """On the query that both have, the first has more P; over its own queries it has less."""
+    values = {
+        "a": {"P@6": [0.9, 0.0], "R@6": [0.1, 0.1]},
+        "b": {"P@6": [0.5, float("nan")], "R@6": [0.9, 0.9]},
+    }
+    found = Tradeoff(tuple(map(Variant, values)), scores_of(values), {})
+    assert found.front() == {"a", "b"}
+    chart = plane_figure(found)
+    assert not list(marks(layers(chart), "line"))
+    assert any(
+        "P@6 compared over the 1 of 2 queries" in line for line in chart.to_dict()["title"]["subtitle"]
+    )
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names(tmp_path: Path, name: str) -> None:
+    found = made(["DetCons"], name=name)
+    for number, chart in enumerate((ranks_figure(found), plane_figure(found))):
+        save_figure(chart, tmp_path / f"{number}.svg")
+        save_figure(chart, tmp_path / f"{number}.html")
+        page = (tmp_path / f"{number}.html").read_text(encoding="utf-8")
+        assert "<script>alert(1)" not in page
+        assert (tmp_path / f"{number}.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+@pytest.mark.parametrize("measures", ["AP", "nDCG@1 AP"])
+def test_nothing_to_draw_by_rank(measures: str) -> None:
+    with pytest.raises(ParameterError, match="values by rank need a measure with a cut-off of 2 or more"):
+        ranks_figure(made(["DetCons"], measures))
+    with pytest.raises(ParameterError, match="-m must name two"):
+        plane_figure(made(["DetCons"], "AP"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    er.write_run(run(), "bm25.trec")
+    er.write_qrels(qrels(), "qrels.txt")
+    lines = [f"d{d},{('left', 'right')[d % 2]}" for d in range(DOCUMENTS)]
+    (tmp_path / "groups.csv").write_text("document,side\n" + "\n".join(lines) + "\n")
+    return tmp_path
+
+
+def command(*options: str, methods: tuple[str, ...] = ("MMR(lam={0,0.4,0.8})", "Random")) -> int:
+    asked = [word for method in methods for word in ("--rerank", method)]
+    return main(
+        ["tradeoff", "bm25.trec", "--qrels", "qrels.txt", "--groups", "side=groups.csv", *asked, *options]
+    )
+
+
+@pytest.mark.parametrize(
+    ("what", "says"), [("ranks", "rank position"), ("plane", "NDKL@6 ↓ against nDCG@6 ↑")]
+)
+def test_the_command(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, what: str, says: str
+) -> None:
+    options = ["-m", "nDCG@6", "-m", "NDKL@6", "--repeat", "5"]
+    assert command(*options, "--figure", "figure.svg", "--draw", what, "-o", "scores.jsonl") == 0
+    said = capsys.readouterr()
+    assert "wrote figure.svg" in said.err
+    assert [line.split()[0] for line in said.out.splitlines()[:6]] == [
+        "method", "bm25", "MMR(lam=0)", "MMR(lam=0.4)", "MMR(lam=0.8)", "Random",
+    ]  # fmt: skip
+    assert says in (folder / "figure.svg").read_text(encoding="utf-8")
+    kept: list[Any] = []
+    monkeypatch.setattr(report, "save_figure", lambda chart, path: kept.append(chart))
+    assert command(*options, "--figure", "again.svg", "--draw", what, "--format", "tsv") == 0
+    table = [line.split("\t") for line in capsys.readouterr().out.splitlines()][1:]
+    printed = {(cells[0], cells[3]): float(cells[5]) for cells in table}
+    own = er.Scores.read("scores.jsonl")
+    assert printed == {(row.run, row.measure): row.value for row in own.summary()}
+    if what == "plane":
+        (points,) = marks(layers(kept[0]), "point")
+        for row in rows(points):
+            assert (row["x"], row["y"]) == (
+                printed[row["method"], "nDCG@6"],
+                printed[row["method"], "NDKL@6"],
+            )
+    else:
+        for name, panel in zip(("nDCG@6", "NDKL@6"), panels(kept[0]), strict=True):
+            for row in panel["layer"][1].get("data", panel["data"])["values"]:
+                if row["cutoff"] == 6:
+                    assert row["value"] == printed[row["run"], name]
+
+
+def test_ranks_are_drawn_unless_asked(folder: Path) -> None:
+    assert command("-m", "nDCG@6 AP", "--figure", "figure.svg") == 0
+    text = (folder / "figure.svg").read_text(encoding="utf-8")
+    assert "rank position" in text
+    assert "AP" not in re.sub(r"MAP", "", text)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "markdown"])
+def test_formats(folder: Path, capsys: pytest.CaptureFixture[str], form: str) -> None:
+    assert command("-m", "nDCG@6", "--format", form) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith('{"method"' if form == "jsonl" else "| method | front |")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["-m", "nDCG@6", "--figure", "x.svg", "--draw", "plane"], "-m must name two"),
+        (["-m", "AP", "--figure", "x.svg"], "values by rank need a measure"),
+        (["-m", "AP", "--draw", "plane"], "give --figure FILE too"),
+        (["-m", "AP", "--figure", "x.doc"], "the name of a figure must end in"),
+        (["-m", "AP", "--figure", "qrels.txt"], "is read here"),
+        (["-m", "AP", "-o", "bm25.trec"], "is read here"),
+        (["-m", "AP", "--rerank", "MMR(lam={2})"], "MMR: lam must be a number"),
+        (["-m", "AP", "--repeat", "x"], "must be an integer > 0"),
+        (["-m", "Nothing@3"], "Nothing"),
+    ],
+)
+def test_what_is_wrong_is_said_before_files_are_read(
+    folder: Path, capsys: pytest.CaptureFixture[str], options: list[str], says: str
+) -> None:
+    (folder / "bm25.trec").write_text("broken\n")
+    assert command(*options) == 2
+    said = capsys.readouterr()
+    assert says in said.err
+    assert said.out == ""
+    assert not (folder / "x.svg").exists()
+
+
+def test_repeat_of_what_does_not_vary(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command("-m", "AP", "--repeat", "3", methods=("DetCons",)) == 2
+    assert "leave repeat= (--repeat) out" in capsys.readouterr().err

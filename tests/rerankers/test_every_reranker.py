@@ -1,0 +1,199 @@
+"""Every registered re-ranker is put through the same checks; adding one adds its tests."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+import reranker_oracles
+from greedy_oracles import GREEDY_ORACLES, GREEDY_PROMISES, GREEDY_VARIANTS, WITHOUT_ORACLE
+from reranker_oracles import ATTRIBUTES, DET
+
+from evenrank.data.gathered import Evidence
+from evenrank.grammar import REGISTRY
+from evenrank.rerankers import Reordered, Reranker, parse_reranker
+from evenrank.testing import check_reranker
+
+ORACLES = {**reranker_oracles.ORACLES, **GREEDY_ORACLES}
+PROMISES = {**reranker_oracles.PROMISES, **GREEDY_PROMISES}
+
+# the values of parameters; each one is seen to matter
+BY_GROUP = [
+    *({"attr": name} for name in ATTRIBUTES),
+    {"attr": "side*topic"},
+    {"attr": "origin", "missing": "stay"},
+    {"attr": "origin", "missing": "error"},
+]
+VARIANTS = {
+    **{
+        name: [*BY_GROUP, {"attr": "origin", "top": 4}, {"attr": "stars", "top": 2, "missing": "stay"}]
+        for name in DET
+    },
+    "FA_IR": [
+        {"attr": "side", "protected": "left", "p": 0.5},
+        {"attr": "side", "protected": "right", "alpha": 0.4},
+        {"attr": "topic", "protected": "b", "adjust": False},
+        {"attr": "origin", "protected": "south", "p": 0.6, "missing": "stay", "top": 5},
+        {"attr": "origin", "protected": "east", "p": 0.3, "adjust": False, "missing": "error"},
+    ],
+    "MMR": [
+        *BY_GROUP,
+        {"attr": "topic", "lam": 0.0},
+        {"attr": "tags", "lam": 0.8},
+        {"attr": "side", "lam": 1.0},
+    ],
+    "Neutral": [
+        {},
+        {"band": 3},
+        {"band": None, "missing": "neutral"},
+        {"band": 4, "tau": 3, "missing": "behind"},
+    ],
+    "Oracle": [{}, {"insert": True}],
+    "Random": [{}, {"seed": 3}],
+    "SortBy": [
+        {"field": "shop.rating"},
+        {"field": "shop.price", "ascending": True},
+        {"field": "shop.rating", "missing": "behind"},
+    ],
+    "Unique": [
+        *BY_GROUP[:-2],
+        {"attr": "origin", "missing": "behind"},
+        {"attr": "origin", "missing": "error"},
+    ],
+    **GREEDY_VARIANTS,
+}
+STILL = {"SortBy": True, "Random": False, "Oracle": False, "Unique": False}  # with one group for all
+STILL |= dict.fromkeys(GREEDY_VARIANTS, False)  # by relevance and opinions, too
+
+
+def known() -> dict[str, type[Reranker]]:
+    return {name: cls for name, cls in REGISTRY["reranker"].items() if cls.__module__.startswith("evenrank.")}
+
+
+def instances() -> list[Reranker]:
+    """All variants, and every second one with a cut-off, too."""
+    found = []
+    for name, cls in known().items():
+        methods = [cls(**arguments) for arguments in VARIANTS.get(name, [])]
+        found += methods + [method @ 4 for method in methods[::2]]
+    return found
+
+
+@pytest.mark.parametrize("method", instances(), ids=repr)
+def test_properties_and_slow_computation(method: Reranker) -> None:
+    check_reranker(
+        method,
+        evidence=evidence_for(method),
+        oracle=ORACLES.get(method.name),
+        promise=PROMISES.get(method.name),
+        unchanged=still_for(method),
+        cases=4,
+    )
+
+
+def evidence_for(method: Reranker):
+    """With gaps wherever the method has a rule for them."""
+    return partial(reranker_oracles.evidence, partial=getattr(method, "missing", "error") != "error")
+
+
+def still_for(method: Reranker):
+    if getattr(method, "lam", 0) == 1.0:
+        return partial(reranker_oracles.evidence, partial=False)
+    if not STILL.get(method.name, True):
+        return None
+
+    def make(documents: list[str], generator: np.random.Generator) -> list[Evidence]:
+        return reranker_oracles.one_group(documents, generator)
+
+    return make
+
+
+def test_every_reranker_is_here() -> None:
+    assert set(known()) == set(VARIANTS)
+    assert set(known()) - WITHOUT_ORACLE == set(ORACLES)
+
+
+def test_every_parameter_is_varied() -> None:
+    for name, cls in known().items():
+        declared = {field.name for field in cls.parameters()}
+        assert declared == {key for arguments in VARIANTS[name] for key in arguments}, name
+
+
+def _swapped(reorder):
+    """The first two documents change places."""
+
+    def broken(self, evidence, generator):
+        new = reorder(self, evidence, generator)
+        places = new.places.copy()
+        if places.shape[1] > 1:
+            places[:, :2] = np.where(places[:, 1:2] >= 0, places[:, 1::-1], places[:, :2])
+        return Reordered(places, new.infeasible)
+
+    return broken
+
+
+def _without_last(reorder):
+    def broken(self, evidence, generator):
+        new = reorder(self, evidence, generator)
+        return Reordered(np.where(np.arange(new.places.shape[1]) < 3, new.places, -1), new.infeasible)
+
+    return broken
+
+
+def _by_luck(reorder):
+    def broken(self, evidence, generator):
+        new = reorder(self, evidence, generator)
+        order = np.argsort(np.where(new.places >= 0, np.random.random(new.places.shape), 2), axis=1)
+        return Reordered(np.take_along_axis(new.places, order, axis=1), new.infeasible)
+
+    return broken
+
+
+def _by_the_batch(reorder):
+    """The last list decides for all whether anything moves."""
+
+    def broken(self, evidence, generator):
+        new = reorder(self, evidence, generator)
+        moved = np.where(evidence.ranked.mask, np.arange(new.places.shape[1]), -1)
+        return Reordered(new.places if len(evidence) > 1 else moved, new.infeasible)
+
+    return broken
+
+
+def _silent(reorder):
+    return lambda self, evidence, generator: Reordered(reorder(self, evidence, generator).places)
+
+
+@pytest.mark.parametrize(
+    ("breaks", "complaint"),
+    [
+        (_swapped, "where the slow computation gives|moves documents where it must not"),
+        (_without_last, "leaves documents out"),
+        (_by_luck, "another order when called again"),
+        (_by_the_batch, "depends on the other queries|looks below"),
+        (_silent, "breaks its promise and does not say so"),
+    ],
+)
+def test_a_broken_reranker_is_caught(monkeypatch, breaks, complaint) -> None:
+    method = parse_reranker("DetCons(attr='origin')")
+    monkeypatch.setattr(type(method), "reorder", breaks(type(method).reorder))
+    with pytest.raises(AssertionError, match=complaint):
+        check_reranker(
+            method, evidence=evidence_for(method), oracle=ORACLES["DetCons"], promise=PROMISES["DetCons"],
+            unchanged=still_for(method),
+        )  # fmt: skip
+
+
+def test_a_seed_that_does_nothing_is_caught(monkeypatch) -> None:
+    cls = known()["Random"]
+    reorder = cls.reorder
+    monkeypatch.setattr(cls, "reorder", lambda self, e, generator: reorder(self, e, np.random.default_rng(1)))
+    with pytest.raises(AssertionError, match="same order for another seed"):
+        check_reranker("Random")
+
+
+def test_a_missing_declaration_is_caught(monkeypatch) -> None:
+    monkeypatch.setattr(known()["Random"], "reference", "")
+    with pytest.raises(AssertionError, match="declares no reference"):
+        check_reranker("Random")

@@ -1,0 +1,137 @@
+"""What is particular to single re-rankers."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from evenrank.data.attribute import Attribute
+from evenrank.data.membership import Membership
+from evenrank.data.run import Run
+from evenrank.data.tables import DocumentTable
+from evenrank.errors import MissingEvidenceError, ParameterError
+from evenrank.evaluation import evaluate
+from evenrank.rerankers import Random, rerank
+from evenrank.rerankers.grouped import hard_groups
+
+RUN = Run.build(["q"] * 5, list("abcde"), [5, 4, 3, 2, 1])
+
+
+def test_random_orders_are_equally_likely() -> None:
+    queries = [f"q{i}" for i in range(3000) for _ in range(3)]
+    run = Run.build(queries, ["a", "b", "c"] * 3000, [3, 2, 1] * 3000)
+    new = rerank(run, "Random(seed=4)")
+    found = Counter("".join(new.documents(query)) for query in new)
+    assert len(found) == 6
+    assert sum((count - 500) ** 2 / 500 for count in found.values()) < 20.5  # chi-square, p = 0.001
+
+
+def test_draws_differ_and_come_back() -> None:
+    draws = rerank(RUN, "Random(seed=1)", repeat=20)
+    orders = [tuple(run.documents("q")) for run in draws.runs]
+    assert len(set(orders)) > 10
+    again = rerank(RUN, "Random(seed=1)", repeat=20)
+    assert [tuple(run.documents("q")) for run in again.runs] == orders
+
+
+def test_unique_keeps_what_belongs_to_nobody() -> None:
+    chains = Membership.from_labels("chain", {"b": "x", "c": "x", "e": "y"})
+    assert rerank(RUN, "Unique", groups=chains).documents("q") == ["a", "b", "d", "e"]
+    assert rerank(RUN, "Unique(missing='behind')", groups=chains).documents("q") == ["b", "e", "a", "d"]
+    assert rerank(RUN, "Unique(missing='behind')@4", groups=chains).documents("q") == ["b", "a", "d", "e"]
+
+
+def test_unique_among_very_many_values() -> None:
+    """Values beyond those of the background are told apart, too."""
+    names = [f"d{i:03}" for i in range(300)]
+    run = Run.build(["q"] * 300, names, np.arange(300, 0, -1.0))
+    values = tuple(f"c{i}" for i in range(150))
+    chain = Attribute("chain", values, target="present")
+    groups = Membership.build(chain, names, [values[i // 2] for i in range(300)])
+    assert rerank(run, "Unique", groups=groups).documents("q") == names[::2]
+
+
+def test_hard_groups_are_the_largest_share_and_of_equal_ones_the_first() -> None:
+    from evenrank.evidence.align import Sources, align
+
+    side = Attribute("side", ("l", "r", "m"))
+    shares = [[0.2, 0.5, 0.3], [0.4, 0.2, 0.4], [0.0, 0.5, 0.5]]
+    membership = Membership.from_matrix(side, list("abc"), shares)
+    for sparse in (False, True):
+        if sparse:
+            membership.__dict__["_table"] = None  # as for a table too large to be dense
+        aligned = align(RUN, ["q"], {"ranked.group:side"}, Sources({"group:side": membership}))
+        assert hard_groups(aligned, "group:side").tolist() == [[1, 0, 1, -1, -1]]
+
+
+def test_mmr_alternates() -> None:
+    side = Membership.from_labels("side", dict(zip("abcde", "lllrr", strict=True)))
+    assert rerank(RUN, "MMR(lam=0.9)", groups=side).documents("q") == list("abdce")
+    assert rerank(RUN, "MMR(lam=0.5)", groups=side).documents("q") == list("adbce")
+    assert rerank(RUN, "MMR(lam=1)", groups=side).documents("q") == list("abcde")
+
+
+def test_mmr_takes_similarities_that_differ_in_the_last_bit_as_equal() -> None:
+    tags = Attribute("tags", ("x", "y", "z"))
+    rows = np.outer([0.3, 0.1, 0.7, 0.9, 0.6], [1, 0.5, 0.3])  # all in one direction
+    alike = Membership.from_matrix(tags, list("abcde"), rows, multilabel=True, split="full")
+    for lists in (RUN, Run.build(["q"] * 5, list("edcba"), [5, 4, 3, 2, 1])):
+        assert rerank(lists, "MMR(lam=0)", groups=alike).documents("q") == lists.documents("q")
+
+
+def test_sort_by_the_only_table() -> None:
+    table = DocumentTable.build("rating", list("abcde"), {"": [1, 3, 3, 5, np.nan]})
+    with pytest.raises(MissingEvidenceError, match="is not a number for 1 ranked documents"):
+        rerank(RUN, "SortBy", evidence=[table])
+    new = rerank(RUN, "SortBy(missing='behind')", evidence=[table])
+    assert new.documents("q") == list("dbcae")
+    new = rerank(RUN, "SortBy(field='rating',ascending=True,missing='behind')@3", evidence=[table])
+    assert new.documents("q") == list("abcde")
+
+
+def test_sort_by_says_what_there_is() -> None:
+    table = DocumentTable.build("shop", list("abcde"), {"price": range(5), "name": list("vwxyz")})
+    with pytest.raises(
+        ParameterError, match=r"SortBy: there is no '' in 'shop'; it has shop\.price, shop\.name"
+    ):
+        rerank(RUN, "SortBy", evidence=[table])
+    with pytest.raises(ParameterError, match="no column of numbers"):
+        rerank(RUN, "SortBy(field='shop.name')", evidence=[table])
+    with pytest.raises(ParameterError, match="say what to sort by"):
+        rerank(RUN, "SortBy")
+    with pytest.raises(ParameterError, match="needs size: pass it in evidence="):
+        rerank(RUN, "SortBy(field='size')", evidence=[table])
+
+
+def test_documents_without_evidence_are_named() -> None:
+    side = Membership.from_labels("side", {"a": "l", "b": "r"})
+    with pytest.raises(
+        MissingEvidenceError, match=r"3 ranked documents .* such as 'c' \(query 'q'\).*'behind'"
+    ):
+        rerank(RUN, "DetCons(missing='error')", groups=side)
+    assert rerank(RUN, "DetCons@2", groups=side).documents("q") == list("abcde")
+
+
+def test_a_query_without_a_target_stays_and_is_reported() -> None:
+    from evenrank.errors import EvenrankWarning
+
+    side = Membership.from_labels(
+        Attribute("side", ("l", "r"), target={"other": (0.5, 0.5)}), dict(zip("abcde", "lllrr", strict=True))
+    )
+    with pytest.warns(EvenrankWarning, match="no target for 1 of 1 queries"):
+        assert rerank(RUN, "DetConstSort", groups=side).documents("q") == list("abcde")
+
+
+def test_a_reranked_run_is_measured_like_any_other() -> None:
+    side = Membership.from_labels("side", dict(zip("abcde", "lllrr", strict=True)))
+    before = evaluate(RUN, "InfeasibleIndex@4", groups=side).block("InfeasibleIndex@4").values.item()
+    new = rerank(RUN, "DetCons(top=4) | Random@1", groups=side)
+    after = evaluate(new, "InfeasibleIndex@4", groups=side).block("InfeasibleIndex@4").values.item()
+    assert (before, after) == (3, 0)  # ranks 2 to 4 lack a document of r
+
+
+def test_a_chain_takes_no_cutoff_of_its_own() -> None:
+    with pytest.raises(ParameterError, match=r"Random \| Random@3 takes no cut-off: give each step its own"):
+        (Random() | Random() @ 3) @ 5
