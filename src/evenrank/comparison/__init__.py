@@ -1,0 +1,202 @@
+"""Which system is better, by how much, and how sure can one be? Scores become a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evenrank.comparison.pairs import Pair, pairs_of
+from evenrank.comparison.table import Table, joined, tables_of
+from evenrank.errors import InputTypeError, ParameterError
+from evenrank.evaluation import evaluate
+from evenrank.scores import Scores
+from evenrank.stats.correlation import CorrelationMatrix, correlation_matrix
+from evenrank.stats.power import discriminative_power_curve
+from evenrank.stats.tukey import Conclusion, TukeyHSD, conclusions, randomised_tukey_hsd
+
+__all__ = ["Comparison", "Pair", "compare"]
+
+OVER = ("systems", "queries", "cutoffs")
+NOT_INDEPENDENT = (
+    "the points are cut-offs of the same lists and not independent: p-values and intervals are too narrow"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Several systems on several measures, and what can be said of their differences."""
+
+    scores: Scores
+    baselines: tuple[str, ...]
+    test: str = "t"
+    correction: str = "holm"
+    alpha: float = 0.05
+    seed: int = 0
+
+    @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        return tables_of(self.scores)
+
+    @cached_property
+    def pairs(self) -> tuple[Pair, ...]:
+        """Every system against the baselines, on every measure; corrected within a measure."""
+        return tuple(
+            pair
+            for table in self.tables
+            for pair in pairs_of(
+                table,
+                self.baselines,
+                test=self.test,
+                correction=self.correction,
+                alpha=self.alpha,
+                seed=self.seed,
+            )
+        )
+
+    def table(self, measure: str) -> Table:
+        for table in self.tables:
+            if table.name == measure:
+                return table
+        names = ", ".join(table.name for table in self.tables)
+        raise ParameterError(f"{measure!r} was not compared; there are {names}")
+
+    def tukey(self, measure: str, *, trials: int = 5000) -> TukeyHSD:
+        """Randomised Tukey HSD over all pairs of systems; queries that any of them lacks are left out."""
+        return randomised_tukey_hsd(self.table(measure).values, trials=trials, seed=self.seed)
+
+    def conclusions(self, measure: str, *, trials: int = 5000) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """For each system that beats others, those others: "A >> B, C", by randomised Tukey HSD."""
+        table = self.table(measure)
+        found: tuple[Conclusion, ...] = conclusions(
+            self.tukey(measure, trials=trials), alpha=self.alpha, lower_is_better=table.lower_is_better
+        )
+        return tuple(
+            (table.systems[row.system], tuple(table.systems[other] for other in row.beaten))
+            for row in found
+            if row.beaten
+        )
+
+    def power(self, *, trials: int = 5000) -> dict[str, npt.NDArray[np.float64]]:
+        """For each measure the sorted p-values of all pairs: its discriminative power curve."""
+        return {
+            table.name: discriminative_power_curve(self.tukey(table.name, trials=trials).p_values)
+            for table in self.tables
+        }
+
+    def correlations(
+        self, method: str = "kendall", *, over: str = "systems", system: str | None = None
+    ) -> tuple[CorrelationMatrix, tuple[str, ...], tuple[str, ...]]:
+        """How measures agree: the matrix, the measures, and what a reader must know.
+
+        Over ``systems`` the points are their means, over ``queries`` the values of one system, over
+        ``cutoffs`` the means of one system at each cut-off of measures that differ in it only.
+        """
+        if over not in OVER:
+            raise ParameterError(f"over must be one of {', '.join(OVER)}, got {over!r}")
+        if over == "cutoffs":
+            columns, names = self._by_cutoff(system)
+            return correlation_matrix(columns, method), names, (NOT_INDEPENDENT,)
+        names = tuple(table.name for table in self.tables)
+        if over == "systems":
+            means = [
+                [self._mean(table, place) for table in self.tables] for place in range(len(self.scores.runs))
+            ]
+            return correlation_matrix(np.array(means), method), names, ()
+        place = self.tables[0].place(self._one(system))
+        queries = list(dict.fromkeys(query for table in self.tables for query in table.query_ids))
+        values = np.full((len(queries), len(names)), np.nan)
+        for column, table in enumerate(self.tables):
+            rows = {query: row for row, query in enumerate(table.query_ids)}
+            known = [(at, rows[query]) for at, query in enumerate(queries) if query in rows]
+            values[[at for at, _ in known], column] = table.values[[row for _, row in known], place]
+        return correlation_matrix(values, method), names, ()
+
+    def _by_cutoff(self, system: str | None) -> tuple[npt.NDArray[np.float64], tuple[str, ...]]:
+        place = self.tables[0].place(self._one(system))
+        by_stem: dict[str, dict[int, float]] = {}
+        for table in self.tables:
+            depth = table.measure.cutoff
+            if depth is not None:
+                stem = table.name.replace(f"@{depth}", "", 1)
+                by_stem.setdefault(stem, {})[depth] = self._mean(table, place)
+        depths = sorted(set.intersection(*(set(found) for found in by_stem.values()))) if by_stem else []
+        if len(depths) < 3:
+            raise ParameterError("correlations over cut-offs need measures at three common cut-offs or more")
+        return np.array([[found[depth] for found in by_stem.values()] for depth in depths]), tuple(by_stem)
+
+    def _mean(self, table: Table, place: int) -> float:
+        values = table.values[:, place]
+        good = values[np.isfinite(values)]
+        return float(table.measure.aggregate(good)) if len(good) else float("nan")
+
+    def _one(self, system: str | None) -> str:
+        if system is None and len(self.scores.runs) > 1:
+            raise ParameterError(f"say which system: {', '.join(self.scores.runs)}")
+        return system or self.scores.runs[0]
+
+    def __repr__(self) -> str:
+        from evenrank.comparison.render import as_text
+
+        return as_text(self)
+
+
+def compare(
+    systems: Any,
+    measures: Any = None,
+    *,
+    baseline: str | Sequence[str] | None = None,
+    test: str = "t",
+    correction: str = "holm",
+    alpha: float = 0.05,
+    seed: int = 0,
+    **inputs: Any,
+) -> Comparison:
+    """Compare systems: ``{name: run}`` with measures and the inputs of ``evaluate``, or ``{name: Scores}``.
+
+    Also one ``Scores`` of several runs. ``baseline`` names one system or several that the others are tested
+    against; without it the first. ``test`` is ``t``, ``wilcoxon`` or ``permutation``, ``correction`` one of
+    ``none``, ``bonferroni``, ``holm``, ``bh``, over all pairs of a measure. Which way is better follows the
+    measure.
+    """
+    scores = _scores(systems, measures, inputs)
+    names = scores.runs
+    if len(names) < 2:
+        raise ParameterError(f"a comparison is of two systems or more, got {', '.join(names)}")
+    chosen = (
+        (names[0],) if baseline is None else (baseline,) if isinstance(baseline, str) else tuple(baseline)
+    )
+    for name in chosen:
+        if name not in names:
+            raise ParameterError(f"no system is called {name!r}; there are {', '.join(names)}")
+    if not 0 < alpha < 1:
+        raise ParameterError(f"alpha must be a number > 0 and < 1, got {alpha!r}")
+    return Comparison(scores, chosen, test, correction, alpha, seed)
+
+
+def _scores(systems: Any, measures: Any, inputs: Mapping[str, Any]) -> Scores:
+    if isinstance(systems, Scores):
+        _no_more(measures, inputs)
+        return systems
+    if not isinstance(systems, Mapping) or not systems:
+        raise InputTypeError(f"systems are a mapping {{name: run or Scores}}, got {type(systems).__name__}")
+    done = [isinstance(system, Scores) for system in systems.values()]
+    if all(done):
+        _no_more(measures, inputs)
+        return joined(list(systems.items()))
+    if any(done):
+        raise InputTypeError("systems are all runs or all Scores, not a mix of both")
+    if measures is None:
+        raise ParameterError(
+            "runs are compared by measures: name them, as compare(runs, 'nDCG@10 NFaiRR@10')"
+        )
+    return evaluate(dict(systems), measures, **inputs)
+
+
+def _no_more(measures: Any, inputs: Iterable[str]) -> None:
+    if measures is not None or inputs:
+        raise ParameterError("Scores are compared as they are: measures and inputs belong to runs")

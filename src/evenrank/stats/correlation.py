@@ -1,0 +1,214 @@
+"""Do two measures agree? Pearson, Spearman and Kendall's tau-b, each with an interval and a p-value.
+
+The points are systems, queries or cut-offs. They should be independent: cut-offs of one averaged curve
+(fair-2021, Table 3) are not, and then neither the interval nor p means what it says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from evenrank.errors import DataError, ParameterError, UnknownNameError
+from evenrank.stats.bootstrap import Floats
+from evenrank.stats.pairs import FinitePairs, finite_pairs
+from evenrank.stats.ties import slack, tied_ranks
+
+TOO_FEW = "fewer than two points"
+PERFECT = "the coefficient is 1 or -1"
+
+
+class Interval(NamedTuple):
+    """NaN with the reason where there is none."""
+
+    low: float
+    high: float
+    reason: str | None = None
+
+
+class Correlation(NamedTuple):
+    """``reason`` says why ``value`` is NaN, the interval's own why that one is."""
+
+    value: float
+    interval: Interval
+    p_value: float
+    n: int
+    dropped: int  # points with an undefined or an infinite value
+    reason: str | None = None
+
+
+class CorrelationMatrix(NamedTuple):
+    """Every column against every other; the order is that of the columns."""
+
+    method: str
+    values: Floats  # (m, m)
+    low: Floats  # (m, m)
+    high: Floats  # (m, m)
+    p_values: Floats  # (m, m)
+    counts: npt.NDArray[np.int64]  # (m, m) points that entered
+    reasons: tuple[tuple[str | None, ...], ...]  # why a value is NaN
+
+
+def pearson(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> Correlation:
+    """Pearson's r; interval ``tanh(atanh(r) +- z sqrt(1/(n-3)))``, p by t with n - 2 degrees of freedom.
+
+    Reference: Fisher, On the probable error of a coefficient of correlation, 1921. Undefined when there are
+    fewer than two points or one side is constant; the interval when n <= 3 or |r| = 1.
+    """
+    pairs = finite_pairs(first, second)
+    if (early := _undefined(pairs, level)) is not None:
+        return early
+    r = _product_moment(pairs.first, pairs.second)
+    n = len(pairs.first)
+    return Correlation(r, _fisher(r, n, level, 3, 1.0), _p_by_t(r, n), n, _dropped(pairs))
+
+
+def spearman(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> Correlation:
+    """Spearman's rho, Pearson's r of the ranks, ties by the mean rank.
+
+    Interval ``tanh(atanh(r) +- z sqrt((1 + r^2/2)/(n-3)))``, p by t as for Pearson. Reference: Bonett and
+    Wright, Sample size requirements for estimating Pearson, Kendall and Spearman correlations, 2000.
+    Undefined as Pearson's.
+    """
+    pairs = finite_pairs(first, second)
+    if (early := _undefined(pairs, level)) is not None:
+        return early
+    r = _product_moment(tied_ranks(pairs.first), tied_ranks(pairs.second))
+    n = len(pairs.first)
+    return Correlation(r, _fisher(r, n, level, 3, 1 + r * r / 2), _p_by_t(r, n), n, _dropped(pairs))
+
+
+def kendall(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> Correlation:
+    """Kendall's tau-b, ``(C - D) / sqrt((C + D + T1)(C + D + T2))``, where T1, T2 are tied on one side only.
+
+    The interval is that of ``kendall_interval``, p that of scipy (exact for few points without ties).
+    Undefined when there are fewer than two points or one side is constant.
+
+    >>> round(kendall([1, 2, 3, 4, 5, 6], [1, 3, 2, 4, 6, 5]).value, 3)
+    0.733
+    """
+    pairs = finite_pairs(first, second)
+    if (early := _undefined(pairs, level)) is not None:
+        return early
+    from scipy.stats import kendalltau
+
+    tau, p_value = kendalltau(tied_ranks(pairs.first), tied_ranks(pairs.second))
+    value, n = _clipped(float(tau)), len(pairs.first)
+    return Correlation(value, kendall_interval(value, n, level=level), float(p_value), n, _dropped(pairs))
+
+
+def kendall_interval(tau: float, n: int, *, level: float = 0.95) -> Interval:
+    """``tanh(atanh(tau) +- z sqrt(.437 / (n-4)))``, z = 1.96 for 95%: the intervals of gfr-2022, Tables 1-2.
+
+    Reference: Fieller, Hartley and Pearson, Tests for rank correlation coefficients, 1957. Undefined when
+    n <= 4 or |tau| = 1.
+
+    >>> [round(end, 3) for end in kendall_interval(0.438, 21)[:2]]
+    [0.154, 0.655]
+    """
+    if not -1 <= tau <= 1:
+        raise ParameterError(f"tau must lie between -1 and 1, got {tau!r}")
+    return _fisher(tau, n, level, 4, 0.437)
+
+
+METHODS: Mapping[str, Callable[..., Correlation]] = MappingProxyType(
+    {"kendall": kendall, "pearson": pearson, "spearman": spearman}
+)
+
+
+def correlation_matrix(
+    columns: npt.ArrayLike, method: str = "kendall", *, level: float = 0.95
+) -> CorrelationMatrix:
+    """Correlate every column of ``columns``, points by measures, with every other.
+
+    A point that lacks a value for one measure is left out only where that measure takes part.
+    """
+    if method not in METHODS:
+        raise UnknownNameError(f"no correlation {method!r}; there are {', '.join(METHODS)}")
+    table = np.asarray(columns, dtype=np.float64)
+    if table.ndim != 2:
+        raise DataError(f"a matrix of correlations needs points by measures, got shape {table.shape}")
+    count = table.shape[1]
+    values, low, high, p_values = (np.full((count, count), np.nan) for _ in range(4))
+    counts = np.zeros((count, count), dtype=np.int64)
+    reasons: list[list[str | None]] = [[None] * count for _ in range(count)]
+    for one in range(count):
+        for two in range(one, count):
+            found = METHODS[method](table[:, one], table[:, two], level=level)
+            for place in ((one, two), (two, one)):
+                values[place], p_values[place], counts[place] = found.value, found.p_value, found.n
+                low[place], high[place] = found.interval.low, found.interval.high
+            reasons[one][two] = found.reason
+            reasons[two][one] = _SWAPPED.get(found.reason or "", found.reason)
+    return CorrelationMatrix(method, values, low, high, p_values, counts, tuple(map(tuple, reasons)))
+
+
+_CONSTANT = {
+    (True, False): "all values of the first are equal",
+    (False, True): "all values of the second are equal",
+    (True, True): "all values of both are equal",
+}
+_SWAPPED = {_CONSTANT[one, two]: _CONSTANT[two, one] for one, two in _CONSTANT}
+
+
+def _undefined(pairs: FinitePairs, level: float) -> Correlation | None:
+    if not 0 < level < 1:
+        raise ParameterError(f"level must be between 0 and 1, as 0.95; got {level!r}")
+    n = len(pairs.first)
+    if n < 2:
+        reason = TOO_FEW
+    else:
+        constant = (_is_constant(pairs.first), _is_constant(pairs.second))
+        if not any(constant):
+            return None
+        reason = _CONSTANT[constant]
+    return Correlation(math.nan, Interval(math.nan, math.nan, reason), math.nan, n, _dropped(pairs), reason)
+
+
+def _is_constant(values: Floats) -> bool:
+    return bool(np.ptp(values) <= slack(values))
+
+
+def _dropped(pairs: FinitePairs) -> int:
+    return pairs.undefined + pairs.infinite
+
+
+def _product_moment(first: Floats, second: Floats) -> float:
+    one, two = first - first.mean(), second - second.mean()
+    one, two = one / np.abs(one).max(), two / np.abs(two).max()  # squares of very large or small numbers fit
+    return _clipped(float(one @ two / math.sqrt(float(one @ one) * float(two @ two))))
+
+
+def _clipped(value: float) -> float:
+    """A coefficient that is 1 or -1 but for rounding is 1 or -1."""
+    return math.copysign(1.0, value) if abs(value) >= 1 - 1e-14 else value
+
+
+def _p_by_t(r: float, n: int) -> float:
+    if n == 2:
+        return 1.0  # two points always lie on a line
+    if abs(r) == 1:
+        return 0.0
+    from scipy.special import stdtr
+
+    return 2 * float(stdtr(n - 2, -abs(r) * math.sqrt((n - 2) / (1 - r * r))))
+
+
+def _fisher(value: float, n: int, level: float, lost: int, variance: float) -> Interval:
+    """``tanh(atanh(value) +- z sqrt(variance / (n - lost)))``."""
+    if not 0 < level < 1:
+        raise ParameterError(f"level must be between 0 and 1, as 0.95; got {level!r}")
+    if abs(value) == 1:
+        return Interval(math.nan, math.nan, PERFECT)
+    if n <= lost:
+        return Interval(math.nan, math.nan, f"an interval needs more than {lost} points")
+    from scipy.special import ndtri
+
+    half = float(ndtri((1 + level) / 2)) * math.sqrt(variance / (n - lost))
+    centre = math.atanh(value)
+    return Interval(math.tanh(centre - half), math.tanh(centre + half))

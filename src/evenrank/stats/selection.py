@@ -1,0 +1,212 @@
+"""Choosing among variants of a ranker by how much fairness weighs against utility: ``F_beta``.
+
+Higher is better in both measures here: negate one where lower is. Only differences count, so that changes
+nothing else. Reference: nfairc-advbert-2021, Eq. 12 and Table 4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from evenrank.errors import DataError, ParameterError
+from evenrank.stats.bootstrap import Floats
+from evenrank.stats.paired import PairedTest, paired_t
+from evenrank.stats.pairs import paired_differences
+from evenrank.stats.ties import TOLERANCE, slack
+
+Indices = npt.NDArray[np.int64]
+
+FOLDS = 5
+BETAS = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0, math.inf)  # those of Table 4
+_NOTHING: Mapping[str, Floats] = MappingProxyType({})
+
+
+def min_max(values: npt.ArrayLike) -> Floats:
+    """``(x - min) / (max - min)``; 0 for all where all are equal.
+
+    >>> min_max([2.0, 4.0, 3.0]).tolist(), min_max([2.0, 2.0]).tolist()
+    ([0.0, 1.0, 0.5], [0.0, 0.0])
+    """
+    x = np.asarray(values, dtype=np.float64)
+    if x.ndim != 1 or not len(x) or not np.isfinite(x).all():
+        raise DataError("variants are compared by one finite value each, and there must be one")
+    low, high = float(x.min()), float(x.max())
+    return np.zeros(len(x)) if high - low <= slack(x) else (x - low) / (high - low)
+
+
+def f_beta(utility: npt.ArrayLike, fairness: npt.ArrayLike, beta: float) -> Floats:
+    """``(1 + beta^2) dU dF / (beta^2 dU + dF)`` of each variant, dU and dF scaled over the variants.
+
+    ``F_0`` is dU, ``F_inf`` is dF, and 0/0 is 0.
+
+    >>> f_beta([0.2, 0.3, 0.4], [0.9, 0.8, 0.7], 1.0).round(3).tolist()
+    [0.0, 0.5, 0.0]
+    """
+    if not beta >= 0:
+        raise ParameterError(f"beta must be a number >= 0, or infinity; got {beta!r}")
+    u, f = min_max(utility), min_max(fairness)  # (V,)
+    if u.shape != f.shape:
+        raise DataError(f"utility and fairness are of the same variants; got {len(u)} and {len(f)}")
+    if beta == 0:
+        return u
+    if math.isinf(beta):
+        return f
+    weight = beta**2 / (1 + beta**2) if beta <= 1 else 1 / (1 + beta**-2)  # neither overflows
+    below = weight * u + (1 - weight) * f
+    return np.divide(u * f, below, out=np.zeros_like(u), where=below > 0)
+
+
+def choose(utility: npt.ArrayLike, fairness: npt.ArrayLike, beta: float) -> int:
+    """The variant with the highest ``F_beta``; of those within 1e-12 the fairest, then the most useful."""
+    scores = f_beta(utility, fairness, beta)
+    candidates = np.flatnonzero(scores >= scores.max() - TOLERANCE)
+    for values in (min_max(fairness), min_max(utility)):
+        candidates = candidates[values[candidates] >= values[candidates].max() - TOLERANCE]
+    return int(candidates[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Which variant cross-validation chose for each query."""
+
+    beta: float
+    chosen: Indices  # (Q,) the variant that answers for the query, -1 where the query does not count
+    fold: Indices  # (Q,) the fold that held the query out, -1 likewise
+    choices: tuple[int, ...]  # by fold
+    dropped: int  # queries without a finite utility and fairness for every variant
+
+    def pool(self, values: npt.ArrayLike) -> Floats:
+        """(Q,): the chosen variant's value on each query, of any measure, from variants by queries."""
+        table = np.asarray(values, dtype=np.float64)
+        if table.ndim != 2 or table.shape[1] != len(self.chosen) or len(table) <= self.chosen.max(initial=-1):
+            raise DataError(
+                f"values to pool are variants by {len(self.chosen)} queries, got shape {table.shape}"
+            )
+        pooled: Floats = table[np.maximum(self.chosen, 0), np.arange(len(self.chosen))]
+        return np.where(self.chosen < 0, np.nan, pooled)
+
+
+def cross_validate(
+    utility: npt.ArrayLike, fairness: npt.ArrayLike, beta: float, *, folds: int = FOLDS, seed: int = 0
+) -> Selection:
+    """Choose a variant for each fold of queries by its means on the other folds.
+
+    ``utility`` and ``fairness`` are variants by queries. The queries are shuffled once by ``seed`` and cut
+    into folds of nearly equal size, the same for every beta. Scaling and choosing see the training queries.
+    A query that one variant has no finite value for is left out, so that all means are over the same queries.
+    """
+    u, f = np.asarray(utility, dtype=np.float64), np.asarray(fairness, dtype=np.float64)
+    if u.ndim != 2 or u.shape != f.shape or not len(u):
+        raise DataError(f"selection needs variants by queries of both; got shapes {u.shape} and {f.shape}")
+    complete = np.flatnonzero((np.isfinite(u) & np.isfinite(f)).all(axis=0))  # (n,) places of queries
+    if not 2 <= folds <= len(complete):
+        raise ParameterError(
+            f"folds must be from 2 to the {len(complete)} queries that all variants have values for, "
+            f"got {folds!r}"
+        )
+    order = np.random.default_rng(seed).permutation(complete)
+    chosen, fold = np.full(u.shape[1], -1), np.full(u.shape[1], -1)
+    choices = []
+    for number, held_out in enumerate(np.array_split(order, folds)):
+        training = np.setdiff1d(complete, held_out)
+        choice = choose(u[:, training].mean(axis=1), f[:, training].mean(axis=1), beta)
+        chosen[held_out], fold[held_out] = choice, number
+        choices.append(choice)
+    return Selection(beta, chosen, fold, tuple(choices), u.shape[1] - len(complete))
+
+
+class Change(NamedTuple):
+    """A measure under the chosen variants, and under the unmitigated one, on the same queries."""
+
+    value: float
+    baseline: float
+    test: PairedTest  # of value - baseline
+    gained: bool  # significantly
+    lost: bool  # significantly
+
+
+class BetaRow(NamedTuple):
+    """A line of Table 4: what a beta chooses, and what that changes."""
+
+    beta: float
+    selection: Selection
+    fairness: Change
+    utility: Change
+    others: dict[str, Change]
+    acceptable: bool  # fairness gained, nothing lost
+
+
+def beta_table(
+    utility: npt.ArrayLike,
+    fairness: npt.ArrayLike,
+    *,
+    baseline: int,
+    betas: Sequence[float] = BETAS,
+    others: Mapping[str, npt.ArrayLike] = _NOTHING,
+    folds: int = FOLDS,
+    seed: int = 0,
+    alpha: float = 0.05,
+) -> tuple[BetaRow, ...]:
+    """Cross-validate each beta, in ascending order, against the variant at place ``baseline``.
+
+    ``others`` are further utility measures, variants by queries, higher better; they take no part in the
+    choice, but a significant loss in one makes a beta unacceptable. Significant is ``p < alpha`` in a
+    two-sided paired t-test, as in the paper.
+    """
+    u, f = np.asarray(utility, dtype=np.float64), np.asarray(fairness, dtype=np.float64)
+    if not 0 <= baseline < len(u):
+        raise ParameterError(f"baseline must be the place of a variant, 0 to {len(u) - 1}; got {baseline!r}")
+    if not 0 < alpha < 1:
+        raise ParameterError(f"alpha must be between 0 and 1, as 0.05; got {alpha!r}")
+    rows = []
+    for beta in sorted(betas):
+        selection = cross_validate(u, f, beta, folds=folds, seed=seed)
+        fairer = _change(selection, f, baseline, alpha)
+        useful = _change(selection, u, baseline, alpha)
+        rest = {
+            name: _change(selection, np.asarray(values, dtype=np.float64), baseline, alpha)
+            for name, values in others.items()
+        }
+        lost = any(change.lost for change in (useful, *rest.values()))
+        rows.append(BetaRow(beta, selection, fairer, useful, rest, fairer.gained and not lost))
+    return tuple(rows)
+
+
+def beta_ranges(rows: Sequence[BetaRow]) -> tuple[tuple[float, float], ...]:
+    """The stretches of neighbouring betas that gain fairness without a significant loss, as (from, to).
+
+    They hold for the betas that were tried; nothing is known of those between. Empty where none will do.
+    """
+    stretches: list[tuple[float, float]] = []
+    open_stretch = False
+    for row in sorted(rows, key=lambda row: row.beta):
+        if row.acceptable:
+            begin = stretches.pop()[0] if open_stretch else row.beta
+            stretches.append((begin, row.beta))
+        open_stretch = row.acceptable
+    return tuple(stretches)
+
+
+def _change(selection: Selection, values: Floats, baseline: int, alpha: float) -> Change:
+    """Means over the queries that have both values, so that they differ by what the test tests."""
+    pooled = selection.pool(values)
+    unmitigated = np.where(selection.chosen < 0, np.nan, values[baseline])
+    differences = paired_differences(pooled, unmitigated).values
+    both = np.isfinite(pooled) & np.isfinite(unmitigated)
+    test = paired_t(differences)
+    significant = test.p_value < alpha  # False where it is NaN
+    gain = float(differences.mean()) if len(differences) else math.nan
+    return Change(
+        float(pooled[both].mean()) if both.any() else math.nan,
+        float(unmitigated[both].mean()) if both.any() else math.nan,
+        test,
+        significant and gain > 0,
+        significant and gain < 0,
+    )

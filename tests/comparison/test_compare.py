@@ -1,0 +1,171 @@
+"""Systems beside each other: differences, tests, and what was left out."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evenrank.comparison import compare
+from evenrank.comparison.render import as_jsonl, as_text, as_tsv
+from evenrank.data.run import Run
+from evenrank.data.words import WordCounts
+from evenrank.errors import InputTypeError, ParameterError
+from evenrank.evaluation import evaluate
+from evenrank.measures import parse_measure
+from evenrank.scores import OK, Scores, ScoresBlock
+
+
+def scores_of(measure: str, **systems: list[float]) -> Scores:
+    blocks = []
+    for name, values in systems.items():
+        numbers = np.array(values, dtype=float)
+        status = np.where(np.isnan(numbers), 2, np.where(np.isinf(numbers), 1, 0)).astype(np.int16)
+        queries = tuple(f"q{place}" for place in range(len(values)))
+        reasons = (OK, "infinite", "empty list")
+        blocks.append(
+            ScoresBlock(
+                name, parse_measure(measure), queries, ("",), numbers[:, None], status[:, None], reasons
+            )
+        )
+    return Scores(tuple(blocks))
+
+
+A = [0.1, 0.5, 0.3, 0.9, 0.4, 0.6, 0.2, 0.8]
+B = [0.4, 0.7, 0.5, 0.95, 0.5, 0.9, 0.5, 0.85]
+
+
+def test_the_t_test_is_scipys_and_the_difference_is_system_less_baseline() -> None:
+    (pair,) = compare(scores_of("nDCG@10", a=A, b=B)).pairs
+    assert (pair.system, pair.baseline) == ("b", "a")
+    assert pair.difference == pytest.approx(np.mean(B) - np.mean(A))
+    assert pair.p_value == pytest.approx(stats.ttest_rel(B, A).pvalue)
+    assert pair.verdict == "better"
+    assert tuple(pair.outcomes) == (8, 0, 0)
+    assert pair.low < pair.difference < pair.high
+
+
+@pytest.mark.parametrize("test", ["t", "wilcoxon", "permutation"])
+def test_better_follows_the_measure(test: str) -> None:
+    """NDKL is better when lower: the same numbers, the other verdict."""
+    (pair,) = compare(scores_of("NDKL@10", a=A, b=B), test=test).pairs
+    assert pair.verdict == "worse"
+    assert pair.difference > 0
+    assert tuple(pair.outcomes) == (0, 0, 8)
+
+
+@pytest.mark.parametrize("test", ["t", "wilcoxon", "permutation"])
+def test_identical_systems_have_p_1(test: str) -> None:
+    (pair,) = compare(scores_of("nDCG@10", a=A, b=A), test=test).pairs
+    assert (pair.p_value, pair.corrected, pair.verdict) == (1.0, 1.0, "")
+    assert "no difference shown" in as_text(compare(scores_of("nDCG@10", a=A, b=A), test=test))
+
+
+def test_queries_without_a_value_are_left_out_and_counted() -> None:
+    holes = [float("nan"), float("inf"), *B[2:]]
+    comparison = compare(scores_of("nDCG@10", a=A, b=holes))
+    (pair,) = comparison.pairs
+    assert (pair.queries, pair.dropped, pair.infinite) == (6, 1, 1)
+    assert pair.p_value == pytest.approx(stats.ttest_rel(B[2:], A[2:]).pvalue)
+    assert "2 left out" in as_text(comparison)
+    assert comparison.table("nDCG@10").reasons[1] == {"infinite": 1, "empty list": 1}
+
+
+def test_the_correction_is_over_all_pairs_of_a_measure() -> None:
+    generator = np.random.default_rng(0)
+    many = {f"s{place:02}": (np.array(A) + generator.normal(0, 0.2, 8)).tolist() for place in range(30)}
+    comparison = compare(scores_of("nDCG@10", **many), correction="bonferroni", baseline="s07")
+    assert len(comparison.pairs) == 29
+    for pair in comparison.pairs:
+        assert pair.corrected == pytest.approx(min(1.0, 29 * pair.p_value))
+
+
+def test_several_baselines_are_each_compared_once() -> None:
+    comparison = compare(scores_of("nDCG@10", a=A, b=B, c=A[::-1]), baseline=["a", "b"])
+    found = [(pair.system, pair.baseline) for pair in comparison.pairs]
+    assert found == [("b", "a"), ("c", "a"), ("c", "b")]
+
+
+def test_tukey_says_who_beats_whom_by_direction() -> None:
+    high = (np.array(A) + 5).tolist()
+    up = compare(scores_of("nDCG@10", a=A, b=high, c=A))
+    assert up.conclusions("nDCG@10", trials=500) == (("b", ("a", "c")),)
+    down = compare(scores_of("NDKL@10", a=A, b=high, c=A))
+    assert set(down.conclusions("NDKL@10", trials=500)) == {("a", ("b",)), ("c", ("b",))}
+    assert len(up.power(trials=200)["nDCG@10"]) == 3
+
+
+def test_runs_are_evaluated_with_their_inputs() -> None:
+    runs = {
+        "first": Run.build(["q1", "q1", "q2"], ["x", "y", "x"], [2.0, 1.0, 1.0]),
+        "second": Run.build(["q1", "q1", "q2"], ["y", "x", "y"], [2.0, 1.0, 1.0]),
+    }
+    comparison = compare(runs, "RR P@1", qrels={"q1": {"x": 1}, "q2": {"x": 1}})
+    assert [pair.measure for pair in comparison.pairs] == ["RR", "P@1"]
+    assert comparison.pairs[0].difference == pytest.approx(0.25 - 1.0)
+
+
+def test_correlations_over_systems_queries_and_cutoffs() -> None:
+    one, two = scores_of("nDCG@10", a=A, b=B, c=A[::-1]), scores_of("RR@10", a=B, b=A, c=A)
+    both = Scores((*one.blocks, *two.blocks))
+    matrix, names, said = compare(both).correlations("pearson")
+    means = np.array([[np.mean(A), np.mean(B)], [np.mean(B), np.mean(A)], [np.mean(A[::-1]), np.mean(A)]])
+    assert names == ("nDCG@10", "RR@10")
+    assert said == ()
+    assert matrix.values[0, 1] == pytest.approx(stats.pearsonr(*means.T).statistic)
+    by_query, *_ = compare(both).correlations("kendall", over="queries", system="a")
+    assert by_query.values[0, 1] == pytest.approx(stats.kendalltau(A, B).statistic)
+    runs = {
+        name: Run.build(["q"] * 5, list("vwxyz"), scores)
+        for name, scores in {"a": [5.0, 4, 3, 2, 1], "b": [1.0, 2, 3, 4, 5]}.items()
+    }
+    deep = evaluate(runs, "nDCG P", qrels={"q": {"v": 3, "y": 1}}, cutoffs=[1, 2, 3, 4, 5])
+    by_depth, stems, warned = compare(deep).correlations("spearman", over="cutoffs", system="a")
+    assert stems == ("nDCG", "P")
+    assert by_depth.counts[0, 1] == 5
+    assert "not independent" in warned[0]
+
+
+def test_scores_with_different_backgrounds_do_not_compare() -> None:
+    from evenrank.data.lexicon import Lexicon
+
+    run = Run.build(["q"] * 2, ["x", "y"], [2.0, 1.0])
+    other = Run.build(["q"] * 2, ["y", "z"], [2.0, 1.0])
+    lexicon = Lexicon.build("toy", {"f": ["she"], "m": ["he"]})
+    words = WordCounts.build(["x", "y", "z"], [5, 5, 5], [[2, 0], [1, 1], [0, 0]], lexicon)
+    one = evaluate(run, "NFaiRR@2", words=words, background=run)
+    two = evaluate(run, "NFaiRR@2", words=words, background=other)
+    with pytest.raises(ParameterError, match="different backgrounds and do not compare"):
+        compare({"one": one, "two": two})
+    assert len(compare({"one": one, "two": one}).pairs) == 1
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    scores = scores_of("nDCG@10", a=A, b=B)
+    with pytest.raises(ParameterError, match="two systems or more, got a"):
+        compare(scores_of("nDCG@10", a=A))
+    with pytest.raises(ParameterError, match="no system is called 'z'; there are a, b"):
+        compare(scores, baseline="z")
+    with pytest.raises(ParameterError, match="Scores are compared as they are"):
+        compare(scores, "nDCG@10")
+    with pytest.raises(ParameterError, match="test must be one of t, wilcoxon, permutation, got 'z'"):
+        compare(scores, test="z").pairs  # noqa: B018
+    with pytest.raises(ParameterError, match="alpha must be a number"):
+        compare(scores, alpha=1.5)
+    with pytest.raises(InputTypeError, match="a mapping"):
+        compare([1, 2])
+    with pytest.raises(InputTypeError, match="not a mix"):
+        compare({"a": scores, "b": Run.build(["q"], ["d"], [1.0])})
+    with pytest.raises(ParameterError, match="name them, as"):
+        compare({"a": Run.build(["q"], ["d"], [1.0])})
+
+
+def test_rows_for_programs() -> None:
+    comparison = compare(scores_of("nDCG@10", a=A, b=B))
+    header, row = as_tsv(comparison).splitlines()
+    cells = dict(zip(header.split("\t"), row.split("\t"), strict=True))
+    assert (cells["system"], cells["wins"], cells["verdict"]) == ("b", "8", "better")
+    assert json.loads(as_jsonl(comparison))["p"] == pytest.approx(stats.ttest_rel(B, A).pvalue)
+    assert "b" in repr(comparison)

@@ -1,0 +1,125 @@
+"""Bootstrap intervals of differences: queries stay together, and the interval covers what it says."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenrank.errors import DataError, ParameterError
+from evenrank.stats.bootstrap import bootstrap_interval
+from evenrank.stats.difference import bootstrap_bound, bootstrap_difference, mean
+
+
+def two_systems(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    difficulty = generator.random(n)
+    return difficulty + generator.normal(0.05, 0.05, n), difficulty
+
+
+def test_of_means_it_is_the_interval_of_the_mean_difference() -> None:
+    first, second = two_systems(40)
+    found = bootstrap_difference(first, second, level=0.9, resamples=500, seed=3)
+    expected = bootstrap_interval(first - second, mean, level=0.9, resamples=500, seed=3)
+    assert (found.low, found.high) == pytest.approx(expected)
+    assert found.difference == pytest.approx((first - second).mean())
+    assert (found.n, found.undefined, found.infinite, found.reason) == (40, 0, 0, None)
+
+
+def test_queries_are_drawn_in_pairs() -> None:
+    """Difficult queries are difficult for both: apart, the interval would be six times as wide."""
+    first, second = two_systems(50)
+    found = bootstrap_difference(first, second)
+    assert found.high - found.low < 0.05
+    assert bootstrap_difference(first, first)[:3] == (0.0, 0.0, 0.0)
+
+
+def test_other_aggregates() -> None:
+    first, second = np.arange(10.0), np.arange(10.0) ** 2
+
+    def largest(values: np.ndarray) -> np.ndarray:
+        return values.max(axis=-1)
+
+    found = bootstrap_difference(first, second, largest)
+    assert found.difference == 9 - 81
+    assert found.low == -72
+    assert found.high <= 4 - 16  # a draw of ten queries without any above 4 is rare
+
+
+def test_a_bound_is_an_end_of_a_wider_tail() -> None:
+    first, second = two_systems(30)
+    both = bootstrap_difference(first, second, level=0.9, seed=5)
+    lower = bootstrap_bound(first, second, side="lower", level=0.95, seed=5)
+    upper = bootstrap_bound(first, second, side="upper", level=0.95, seed=5)
+    assert (lower.low, lower.high) == (pytest.approx(both.low), math.inf)
+    assert (upper.low, upper.high) == (-math.inf, pytest.approx(both.high))
+    assert lower.difference == upper.difference == both.difference
+
+
+@settings(max_examples=30)
+@given(st.integers(5, 40), st.integers(0, 1000))
+def test_changing_sides_turns_the_interval(n: int, seed: int) -> None:
+    first, second = two_systems(n, seed)
+    one = bootstrap_difference(first, second, resamples=200)
+    two = bootstrap_difference(second, first, resamples=200)
+    assert (one.low, one.high) == pytest.approx((-two.high, -two.low))
+    assert one.low <= one.high
+
+
+def test_spoilt_pairs_are_dropped_and_counted() -> None:
+    first, second = two_systems(20)
+    spoilt = bootstrap_difference(np.append(first, [math.nan, math.inf]), np.append(second, [1.0, 1.0]))
+    assert spoilt[:4] == bootstrap_difference(first, second)[:4]
+    assert (spoilt.undefined, spoilt.infinite) == (1, 1)
+
+
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_few_pairs_have_no_interval(n: int) -> None:
+    first, second = two_systems(n)
+    for found in (
+        bootstrap_difference(first, second),
+        bootstrap_bound(first, second, side="lower"),
+        bootstrap_bound(first, second, side="upper"),
+    ):
+        assert math.isnan(found.low)
+        assert math.isnan(found.high)
+        assert found.reason == "fewer than 5 pairs of defined values"
+        assert math.isnan(found.difference) == (n == 0)
+        assert found.n == n
+
+
+def test_five_pairs_have_an_interval() -> None:
+    found = bootstrap_difference(*two_systems(5))
+    assert found.reason is None
+    assert found.low < found.difference < found.high
+
+
+def test_the_seed_decides() -> None:
+    first, second = two_systems(20)
+    assert bootstrap_difference(first, second, seed=1) == bootstrap_difference(first, second, seed=1)
+    assert bootstrap_difference(first, second, seed=1) != bootstrap_difference(first, second, seed=2)
+
+
+def test_bad_input_is_refused() -> None:
+    with pytest.raises(ParameterError, match=r"level of a bound must be between 0\.5 and 1"):
+        bootstrap_bound([1.0], [1.0], side="lower", level=0.05)
+    with pytest.raises(ParameterError, match="side must be lower or upper, got 'left'"):
+        bootstrap_bound([1.0], [1.0], side="left")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="level must be between 0 and 1"):
+        bootstrap_difference([1.0], [1.0], level=95)
+    with pytest.raises(DataError, match="two lists of one length"):
+        bootstrap_difference([1.0], [1.0, 2.0])
+
+
+@pytest.mark.slow
+def test_coverage() -> None:
+    """95% intervals of 60 queries hold the true difference about 95 times in 100."""
+    held = 0
+    for seed in range(600):
+        first, second = two_systems(60, seed)
+        found = bootstrap_difference(first, second, resamples=500, seed=seed)
+        held += found.low <= 0.05 <= found.high
+    assert 0.91 <= held / 600 <= 0.98
