@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from typing import TYPE_CHECKING, Any
 
-from evenrank.errors import MissingExtraError, ParameterError
+from evenrank.errors import ParameterError
 from evenrank.measures import Direction
 from evenrank.report.lines import Point, points_of
+from evenrank.report.style import COLOURS, EVEN, SHAPES, load_altair, styled, wrapped
 from evenrank.scores.render import arrow, printable
 
 if TYPE_CHECKING:
     import altair
 
     from evenrank.scores import Scores
-
-# Okabe and Ito's colours, told apart by readers of any colour vision, without the yellow, which is too
-# light for a line; shapes differ as well, for print without colour
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 
 PANELS = 24
 PANELS_IN_A_ROW = 3
@@ -28,22 +23,16 @@ NAME_WIDTH = 320  # of a run in the legend
 TITLE_WIDTH = 34  # characters of a panel's title
 BAND, BAND_OF_MANY = 0.18, 0.07  # opacity: many bands lie over each other
 MANY_RUNS = 4
+MARKS = 10  # on a line of ranks
+ORIGINAL = COLOURS[-1]  # black, for the run that others were made from
 
 
-def load_altair() -> Any:
-    try:
-        import altair
-        import vl_convert  # noqa: F401  draws what altair describes
-    except ImportError:
-        raise MissingExtraError.for_job("figures", "altair and vl-convert-python", "report") from None
-    return altair
-
-
-def cutoff_figure(scores: Scores) -> altair.ConcatChart:
+def cutoff_figure(scores: Scores, *, by_rank: bool = False) -> altair.ConcatChart:
     """Value against cut-off, from scores of measures at several cut-offs.
 
     Measures that differ in their cut-off only form one line; each has a panel with its own axis. The band
-    is the 95% interval of the scores; a point where a measure is undefined is left out.
+    is the 95% interval of the scores; a point where a measure is undefined is left out. ``by_rank`` is for
+    scores at every rank: ranks are equally far apart, and only some of them have a mark.
     """
     alt = load_altair()
     by_panel: dict[str, list[Point]] = {}
@@ -60,37 +49,46 @@ def cutoff_figure(scores: Scores) -> altair.ConcatChart:
     if len(panels) > PANELS:
         raise ParameterError(f"{len(panels)} panels are too many for a figure: the most is {PANELS}")
     runs = [run for run in scores.runs if any(p.run == run for points in panels.values() for p in points)]
-    drawn = [_panel(alt, points, runs) for points in panels.values()]
-    chart: altair.ConcatChart = (
-        alt.concat(*drawn, columns=PANELS_IN_A_ROW, spacing=28)
-        .resolve_scale(color="shared", shape="shared")
-        .configure(font="Helvetica, Arial, sans-serif", background="white")
-        .configure_view(stroke="#dddddd")
-        .configure_axis(labelFontSize=11, titleFontSize=12, gridColor="#eeeeee", titleFontWeight="normal")
-        .configure_title(fontSize=13, subtitleFontSize=11, subtitleColor="#666666", anchor="start", offset=8)
-        .configure_legend(
-            orient="bottom", columns=min(len(runs), PANELS_IN_A_ROW), labelLimit=NAME_WIDTH, labelFontSize=12,
-            symbolSize=90, titleFontSize=12,
-        )
+    drawn = [_panel(alt, points, runs, by_rank=by_rank) for points in panels.values()]
+    chart = alt.concat(*drawn, columns=PANELS_IN_A_ROW, spacing=28).resolve_scale(
+        color="shared", shape="shared"
+    )
+    drawing: altair.ConcatChart = styled(chart).configure_legend(
+        orient="bottom", columns=min(len(runs), PANELS_IN_A_ROW), labelLimit=NAME_WIDTH, labelFontSize=12,
+        symbolSize=90, titleFontSize=12,
     )  # fmt: skip
-    return chart
+    return drawing
 
 
-def _panel(alt: Any, points: list[Point], runs: list[str]) -> Any:
-    first = points[0]
-    cutoffs = sorted({point.cutoff for point in points})
-    shown = [printable(run) for run in runs]
-    style = {"domain": shown, "range": [COLOURS[place % len(COLOURS)] for place in range(len(runs))]}
-    shapes = {"domain": shown, "range": [SHAPES[place % len(SHAPES)] for place in range(len(runs))]}
-    # the legend would take the opacity of the bands
-    legend = alt.Legend(title=None, symbolOpacity=1) if len(runs) > 1 else None
-    colour = alt.Color("run:N", scale=alt.Scale(**style), legend=legend)
-    depth = alt.X(
+def _depth(alt: Any, cutoffs: list[int], *, by_rank: bool) -> Any:
+    """The horizontal axis."""
+    if by_rank:
+        scale = alt.Scale(domain=[cutoffs[0], cutoffs[-1]], nice=False, padding=10)
+        return alt.X("cutoff:Q", title="rank position", scale=scale, axis=alt.Axis(format="d", tickMinStep=1))
+    return alt.X(
         "cutoff:Q",
         title="cut-off k",
         scale=alt.Scale(type="log", domain=[cutoffs[0], cutoffs[-1]], nice=False, padding=12),
         axis=alt.Axis(values=cutoffs, format="d", labelOverlap="greedy", labelSeparation=3, labelFlush=False),
     )
+
+
+def _panel(alt: Any, points: list[Point], runs: list[str], *, by_rank: bool) -> Any:
+    first = points[0]
+    cutoffs = sorted({point.cutoff for point in points})
+    shown = [printable(run) for run in runs]
+    palette = [ORIGINAL, *(colour for colour in COLOURS if colour != ORIGINAL)] if by_rank else COLOURS
+    colours = [palette[place % len(palette)] for place in range(len(runs))]
+    if by_rank:  # the original alone is black; where colours begin again, lines are dashed
+        colours[1:] = [palette[1 + place % (len(palette) - 1)] for place in range(len(runs) - 1)]
+    style = {"domain": shown, "range": colours}
+    # a colour that comes again has another shape
+    forms = [SHAPES[(place + place // len(COLOURS)) % len(SHAPES)] for place in range(len(runs))]
+    shapes = {"domain": shown, "range": forms}
+    # the legend would take the opacity of the bands
+    legend = alt.Legend(title=None, symbolOpacity=1) if len(runs) > 1 else None
+    colour = alt.Color("run:N", scale=alt.Scale(**style), legend=legend)
+    depth = _depth(alt, cutoffs, by_rank=by_rank)
     scale = alt.Scale(zero=False, nice=False, padding=10)
     tip = [alt.Tooltip(field) for field in ("run:N", "cutoff:Q", "value:Q", "low:Q", "high:Q", "queries:Q")]
     base = alt.Chart(alt.Data(values=[_row(point) for point in points if math.isfinite(point.value)]))
@@ -99,23 +97,31 @@ def _panel(alt: Any, points: list[Point], runs: list[str]) -> Any:
     )
     value = alt.Y("value:Q", title=f"{first.aggregation} over queries", scale=scale)
     line = base.mark_line(strokeWidth=1.8).encode(x=depth, y=value, color=colour)
-    marks = base.mark_point(filled=True, opacity=1, size=45).encode(
+    if by_rank and len(runs) > len(palette):
+        dashes = [[5, 3] if place >= len(palette) else [1, 0] for place in range(len(runs))]
+        scale_of_dashes = alt.Scale(domain=shown, range=dashes)
+        line = line.encode(strokeDash=alt.StrokeDash("run:N", scale=scale_of_dashes, legend=None))
+    marked = base
+    if by_rank and len(cutoffs) > MARKS:
+        step = math.ceil(len(cutoffs) / MARKS)
+        kept = {*cutoffs[::step], cutoffs[-1]}
+        rows = [_row(point) for point in points if math.isfinite(point.value) and point.cutoff in kept]
+        marked = alt.Chart(alt.Data(values=rows))
+    marks = marked.mark_point(filled=True, opacity=1, size=45).encode(
         x=depth, y=value, color=colour, shape=alt.Shape("run:N", scale=alt.Scale(**shapes), legend=legend),
         tooltip=tip,
     )  # fmt: skip
     layers = [band, line, marks]
     if first.direction == Direction.SIGNED.value:
-        zero = alt.Chart(alt.Data(values=[{"even": 0}])).mark_rule(color="#888888", strokeDash=[4, 3])
+        zero = alt.Chart(alt.Data(values=[{"even": 0}])).mark_rule(**EVEN)
         layers.insert(0, zero.encode(y=alt.Y("even:Q", scale=scale)))
-    title = alt.TitleParams(_title(first), subtitle=_subtitle(first, runs), frame="group")
+    subtitle = _subtitle(first, runs) + (_fewer(points) if by_rank else [])
+    title = alt.TitleParams(_title(first), subtitle=subtitle, frame="group")
     return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=title)
 
 
 def _title(point: Point) -> list[str]:
-    """In as many lines as the panel needs; parameters have no blanks, so the lines break after commas."""
-    text = f"{printable(point.title)} {arrow(point.direction)}".rstrip()
-    lines = textwrap.wrap(text.replace(",", ", "), TITLE_WIDTH, break_on_hyphens=False)
-    return [line.replace(", ", ",") for line in lines]
+    return wrapped(f"{printable(point.title)} {arrow(point.direction)}".rstrip(), TITLE_WIDTH)
 
 
 def _subtitle(point: Point, runs: list[str]) -> list[str]:
@@ -123,6 +129,12 @@ def _subtitle(point: Point, runs: list[str]) -> list[str]:
     only = printable(runs[0]) if len(runs) == 1 else ""
     below = "; ".join(filter(None, (only, point.missing)))
     return [point.direction.partition(":")[0], *([below] if below else [])]
+
+
+def _fewer(points: list[Point]) -> list[str]:
+    """Where a measure is undefined for some queries, which is so at the first ranks, lines compare less."""
+    counts = {point.defined for point in points}
+    return [f"over {min(counts)} to {max(counts)} queries"] if len(counts) > 1 else []
 
 
 def _row(point: Point) -> dict[str, Any]:

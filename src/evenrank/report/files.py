@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenrank.errors import InputTypeError, ParameterError
 from evenrank.io.atomic import atomic_write
-from evenrank.report.figures import load_altair
+from evenrank.report.style import load_altair
 
 if TYPE_CHECKING:
     import altair

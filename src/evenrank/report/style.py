@@ -1,0 +1,70 @@
+"""What all figures share: altair where it is installed, colours, fonts, how names and titles are written."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from evenrank.errors import MissingExtraError
+from evenrank.scores.render import printable
+
+# Okabe and Ito's colours, told apart by readers of any colour vision, without the yellow, which is too
+# light for a line; shapes differ as well, for print without colour
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
+GREY = "#888888"
+NO_NAME = "(no name)"
+EVEN = {"color": GREY, "strokeDash": [4, 3]}  # the line where a signed measure is even
+
+
+def load_altair() -> Any:
+    try:
+        import altair
+        import vl_convert  # noqa: F401  draws what altair describes
+    except ImportError:
+        raise MissingExtraError.for_job("figures", "altair and vl-convert-python", "report") from None
+    return altair
+
+
+def styled(chart: Any) -> Any:
+    return (
+        chart.configure(font="Helvetica, Arial, sans-serif", background="white")
+        .configure_view(stroke="#dddddd")
+        .configure_axis(labelFontSize=11, titleFontSize=12, gridColor="#eeeeee", titleFontWeight="normal")
+        .configure_title(fontSize=13, subtitleFontSize=11, subtitleColor="#666666", anchor="start", offset=8)
+    )
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """In as many lines as are needed; parameters have no blanks, so the lines break after commas.
+
+    >>> wrapped("GF(attr='stance',div='JSD')@10 and iRBU@10", 24)
+    ["GF(attr='stance',", "div='JSD')@10 and", 'iRBU@10']
+    """
+    lines = textwrap.wrap(text.replace(",", ", "), width, break_on_hyphens=False)
+    return [line.replace(", ", ",") for line in lines]
+
+
+def shown_names(names: Iterable[str]) -> dict[str, str]:
+    """What is drawn for each name. Two that would look the same are told apart: they are not one bar.
+
+    >>> list(shown_names(["a\\n", "a\\\\n"]).values())
+    ['a\\\\n', 'a\\\\n (2)']
+    """
+    seen: Counter[str] = Counter()
+    shown = {}
+    for name in names:
+        text = printable(name) or NO_NAME
+        seen[text] += 1
+        shown[name] = text if seen[text] == 1 else f"{text} ({seen[text]})"
+    return shown
+
+
+def counted(count: int, what: str) -> str:
+    """
+    >>> counted(1, "run"), counted(2, "query")
+    ('1 run', '2 queries')
+    """
+    return f"{count} {what if count == 1 else {'run': 'runs', 'query': 'queries'}[what]}"
