@@ -64,7 +64,9 @@ def test_sorting_is_best_where_it_is_said_to_be(
     assert best.value == pytest.approx(values.max())
 
 
-@pytest.mark.parametrize("text", ["TExFAIR@5", "TED@5", "ARaB@5", "RaB(form='tf')@5", "AWRF@5", "RBDF@5"])
+@pytest.mark.parametrize(
+    "text", ["TExFAIR@5", "TED@5", "ARaB@5", "RaB(form='tf')@5", "AWRF@5", "TED(rbdf=False)@5"]
+)
 def test_few_documents_are_tried_in_all_orders(text: str, run: er.Run, counts: er.WordCounts) -> None:
     measure = er.parse_measure(text)
     values = er.evaluate(orders(run, DEBATE, 5), measure, words=counts).blocks[0].values[:, 0]

@@ -80,7 +80,7 @@ def test_documents_without_evidence_are_an_error_that_names_them() -> None:
     weight = DocumentTable.build("weight", ["a", "b"], {"": [1.0, 0.5]})
     background = Run.build(["q1", "q2"], ["a", "a"], [1.0, 1.0])
     with pytest.raises(
-        MissingEvidenceError, match=r"3 ranked documents .* 'c' \(query 'q1'\), .* missing= accepts"
+        MissingEvidenceError, match=r"3 ranked documents .* 'c' \(query 'q1'\), .* missing= .* must be"
     ):
         evaluate(RUN, "ToyBackground", evidence=[weight], background=background)
 

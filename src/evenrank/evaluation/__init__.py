@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.gathered import Documents, Evidence
+from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.data.words import WordCounts
-from evenrank.errors import InputTypeError
 from evenrank.evaluation.engine import evaluate_run
 from evenrank.evaluation.inputs import (
     as_against,
@@ -19,11 +21,19 @@ from evenrank.evaluation.inputs import (
     as_judgements,
     asked_queries,
     check_needs,
+    further_evidence,
     named_runs,
     sources_by_name,
+    with_combined,
     with_options,
 )
-from evenrank.evaluation.notes import intent_notes
+from evenrank.evaluation.notes import (
+    group_notes,
+    intent_notes,
+    polarity_notes,
+    settled_notes,
+    words_note,
+)
 from evenrank.evaluation.provenance import provenance
 from evenrank.evidence.align import Sources
 from evenrank.measures import parse_measures
@@ -42,9 +52,12 @@ def evaluate(
     qrels: Any = None,
     intents: Any = None,
     queries: Sequence[str] | None = None,
-    words: WordCounts | None = None,
+    words: WordCounts | str | PathLike[str] | None = None,
+    groups: Membership | Iterable[Membership] = (),
+    polarity: Any = None,
     evidence: Iterable[Evidence] = (),
     background: Run | WordCounts | Documents | Sequence[str] | None = None,
+    background_depth: int | None = None,
     against: Run | None = None,
     cutoffs: Sequence[int] | None = None,
     missing: str | None = None,
@@ -54,11 +67,12 @@ def evaluate(
     ``qrels`` are graded judgements, ``intents`` judgements by intent. ``queries`` are the queries to
     score; without it a measure that needs judgements takes the judged ones (a run that lacks one has an
     empty list there) and any other measure takes the run's. ``words`` are counts of group words in the
-    documents, ``evidence`` is any further source that measures need by name. ``background`` is what some
-    measures compare with: a run, word counts (the whole collection) or document ids; one run alone is
-    compared with its own first 200 documents. ``against`` is the second run of a pair. ``cutoffs``
-    evaluates every measure at each of these depths. ``missing`` is what measures do with documents that
-    have no evidence.
+    documents, or the file that ``scan`` wrote, ``groups`` say which groups documents belong to,
+    ``polarity`` where they stand on an axis of opinion, ``evidence`` is any further source that measures
+    need by name. ``background`` is what some measures compare with: a run, word counts (the whole
+    collection) or document ids; one run alone is compared with itself. A run is cut at
+    ``background_depth`` (200). ``against`` is the second run of a pair. ``cutoffs`` evaluates every
+    measure at each of these depths. ``missing`` is what measures do with documents that have no evidence.
 
     >>> run = Run.build(["q1", "q1"], ["a", "b"], [2.0, 1.0])
     >>> evaluate(run, "RR", qrels={"q1": {"b": 1}}).mean("RR")
@@ -67,26 +81,26 @@ def evaluate(
     runs = named_runs(run)
     wanted = with_options(parse_measures(measures, check=cutoffs is None), cutoffs, missing)
     judgements = as_judgements(qrels)
-    if isinstance(evidence, Evidence) or not isinstance(evidence, Iterable):
-        raise InputTypeError(f"evidence is a list of sources, as [table]; got {type(evidence).__name__}")
-    further = [*evidence] if words is None else [words, *evidence]
-    documents, note = as_background(background, runs, wanted)
-    sources = Sources(
-        sources_by_name(judgements, as_intents(intents), further), documents, as_against(against)
-    )
-    for measure in wanted:
+    further = further_evidence(words, groups, evidence, polarity)
+    named = sources_by_name(judgements, as_intents(intents), further)
+    settled = [measure.settled(named) for measure in wanted]
+    named = with_combined(named, settled)
+    documents, note = as_background(background, runs, settled, named, background_depth)
+    sources = Sources(named, documents, as_against(against))
+    for measure in settled:
         check_needs(measure, sources)
     asked = None if queries is None else asked_queries(queries)
     derived = qrels is None or isinstance(judgements, DiversityQrels)
-    kinds = {kind for measure in wanted for kind in measure.judged_by}
+    kinds = {kind for measure in settled for kind in measure.judged_by}
     common = intent_notes(sources, "relevance" in kinds, "intents" in kinds, derived)
-    if note is not None:
-        common.append(note)
+    common += filter(None, [note, words_note(sources, settled)])
+    common += polarity_notes(sources, settled)
+    common += [*settled_notes(wanted, settled), *group_notes(sources, settled)]
     blocks: list[ScoresBlock] = []
     notes: dict[str, tuple[str, ...]] = {}
     for name, ranking in runs.items():
-        scores, said = evaluate_run(name, ranking, wanted, sources, asked)
-        blocks += scores
+        scores, said = evaluate_run(name, ranking, settled, sources, asked)
+        blocks += [replace(block, measure=measure) for block, measure in zip(scores, wanted, strict=True)]
         notes[name] = (*common, *said)
     inputs: dict[str, Any] = dict(runs)
     return Scores(tuple(blocks), notes, partial(provenance, inputs, sources, asked))

@@ -11,16 +11,16 @@ import numpy as np
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.errors import DataError, MissingEvidenceError, ParameterError
-from evenrank.evaluation.notes import judged_note, query_notes, tie_note
+from evenrank.evaluation.notes import evidence_words, judged_note, missing_notes, query_notes, tie_note
 from evenrank.evidence.align import Sources, align, split_needs
 from evenrank.evidence.blocks import RankedEvidence, Reference, dense_width
 from evenrank.measures import Measure, Result
-from evenrank.measures.base import JUDGEMENTS
+from evenrank.measures.base import JUDGEMENTS, Note
 from evenrank.scores import INFINITE, OK, ScoresBlock
 
 NO_REASON = "undefined"
 
-_NUMBERS_AT_ONCE = 1 << 23  # dense numbers in one block of queries
+_NUMBERS_AT_ONCE = 1 << 20  # dense numbers in one block of queries: small enough for the cache
 
 
 def evaluate_run(
@@ -56,14 +56,22 @@ def evaluate_run(
         depth = None if None in depths else max(d for d in depths if d is not None)
         needs = frozenset().union(*(measure.needs for measure in group))
         parts: dict[Measure, list[ScoresBlock]] = {measure: [] for measure in group}
-        for member in members:
+        for place, member in enumerate(members):
+            found_here: list[str] = []
             aligned = align(member, everything, needs, sources, depth)
             tied = tie_note(member, depth) if isinstance(member, Run) else None
-            notes.update(dict.fromkeys(filter(None, [tied, judged_note(aligned)])))
+            found_here += filter(None, [tied, judged_note(aligned)])
+            by_scope: dict[tuple[str, ...], list[Measure]] = {}
             for measure in group:
-                block, said = _compute(measure, aligned, everything, member, scope_of(measure))
-                parts[measure].append(block)
-                notes.update(dict.fromkeys(said))
+                by_scope.setdefault(scope_of(measure), []).append(measure)
+            for scope, alike in by_scope.items():
+                computed, said = _compute(alike, aligned, everything, member, scope)
+                for measure, block in computed.items():
+                    parts[measure].append(block)
+                found_here += said
+            if place == 0:  # of a thousand draws each would say nearly the same
+                which = f" (the first of {len(members):,} rankings)" if len(members) > 1 else ""
+                notes.update(dict.fromkeys(note + which for note in found_here))
         for measure, found in parts.items():
             several = isinstance(run, RunSet) and len(found) > 1
             blocks[measure] = _mean_over_rankings(run, found) if several else found[0]  # type: ignore[arg-type]
@@ -84,31 +92,34 @@ def _groups(measures: Sequence[Measure], run: Run | RunSet) -> list[list[Measure
 
 
 def _compute(
-    measure: Measure,
+    measures: Sequence[Measure],
     aligned: RankedEvidence,
     queries: tuple[str, ...],
     run: Run | RunSet,
     scope: tuple[str, ...],
-) -> tuple[ScoresBlock, list[str]]:
-    """One measure for its own queries, a block of queries at a time, and what it says about them."""
+) -> tuple[dict[Measure, ScoresBlock], list[str]]:
+    """Measures for the same queries, and what they say. All of them see a block of queries before the next
+    one is made dense, so that they share what they look at, and no more than that is in memory."""
     if scope != queries:
         place = {query: index for index, query in enumerate(queries)}
         aligned = aligned.select([place[query] for query in scope])
-    for part in measure.parts():
-        check_missing(part, aligned.cut(part.depth), scope, run)
-    aligned = aligned.cut(measure.depth)
-    size = _queries_at_once(measure, aligned)
-    blocks = (
-        [aligned]
-        if size >= len(aligned)
-        else [
-            aligned.select(np.arange(begin, min(begin + size, len(aligned))))
-            for begin in range(0, len(aligned), size)
-        ]
-    )
-    results = [_check_result(measure, measure.evaluate(block), len(block)) for block in blocks]
-    said = [f"{measure!r}: {note}" for result in results for note in result.notes]
-    return _block(measure, scope, results), said
+    said: list[str] = []
+    for measure in measures:
+        for part in measure.parts():
+            looked_at = aligned.cut(part.depth)
+            check_missing(part, looked_at, scope, run)
+            said += missing_notes(part, looked_at)
+    size = min(_queries_at_once(measure, aligned.cut(measure.depth)) for measure in measures)
+    results: dict[Measure, list[Result]] = {measure: [] for measure in measures}
+    for begin in range(0, max(1, len(aligned)), size):
+        end = min(begin + size, len(aligned))
+        block = aligned if size >= len(aligned) else aligned.select(np.arange(begin, end))
+        for measure, found in results.items():
+            found.append(_check_result(measure, measure.evaluate(block.cut(measure.depth)), len(block)))
+    for measure, found in results.items():
+        notes = Note.merged(note for result in found for note in result.notes)
+        said += [f"{measure!r}: {note}" for note in notes]
+    return {measure: _block(measure, scope, found) for measure, found in results.items()}, said
 
 
 def check_missing(
@@ -126,6 +137,8 @@ def check_missing(
                 _check_reference(measure, block, name, evidence.reference[block])
             elif ranked is not None and name in ranked:
                 unknown = ranked.mask & ~ranked.known(name)
+                if block == "ranked" and isinstance(measure, Measure):
+                    unknown = unknown & measure.takes_part(evidence)
                 if unknown.any():
                     _raise_missing(measure, name, unknown, queries, run if block == "ranked" else None)
 
@@ -134,13 +147,14 @@ def _check_reference(measure: Measure, block: str, name: str, reference: Referen
     count = int((~reference.gathered[name].known).sum()) if name in reference.gathered else 0
     if count:
         raise MissingEvidenceError(
-            f"{measure!r}: {count:,} documents of the {block} have no {name!r}{_way_out(measure, name)}"
+            f"{measure!r}: {count:,} documents of the {block} have no {evidence_words(name)}"
+            + _way_out(measure, name)
         )
 
 
 def _way_out(measure: Measure, name: str) -> str:
     rules = next((f.metadata["rule"].wording for f in measure.parameters() if f.name == "missing"), None)
-    return f"; missing= accepts {rules}" if rules else f"; add them to {name!r}"
+    return f"; missing= (--missing) must be {rules}" if rules else f"; add them to {evidence_words(name)}"
 
 
 def _raise_missing(
@@ -153,7 +167,7 @@ def _raise_missing(
         examples = f", such as {named}"
     whose = "" if run is None else f" of run {run.name!r}"
     raise MissingEvidenceError(
-        f"{measure!r}: {int(unknown.sum()):,} ranked documents{whose} have no {name!r}"
+        f"{measure!r}: {int(unknown.sum()):,} ranked documents{whose} have no {evidence_words(name)}"
         f"{examples}{_way_out(measure, name)}"
     )
 
@@ -223,4 +237,5 @@ def _mean_over_rankings(runs: RunSet, parts: Sequence[ScoresBlock]) -> ScoresBlo
         status = np.where(counts, np.maximum(status, codes), status).astype(np.int16)
         count += counts
     values = np.where(status <= 1, total / count, np.nan)
-    return replace(first, values=values, status=status, reasons=tuple(reasons))
+    draws = np.array([[part.aggregate(column) for column in range(values.shape[1])] for part in parts])
+    return replace(first, values=values, status=status, reasons=tuple(reasons), draws=draws)

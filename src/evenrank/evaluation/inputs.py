@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.gathered import Documents, Evidence
+from evenrank.data.membership import PREFIX, Membership, evidence_name, named_by, split_name
 from evenrank.data.qrels import Qrels
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.data.strings import Selection, as_strings
 from evenrank.data.words import WordCounts
 from evenrank.errors import InputTypeError, ParameterError
-from evenrank.evidence.align import Sources, split_needs
+from evenrank.evidence.align import HasNeeds, Sources, split_needs
 from evenrank.measures import Measure, WeightedSum
+from evenrank.measures.missing import missing_rule, takes_missing, with_missing, with_nested
 
 
 def named_runs(run: Any) -> dict[str, Run | RunSet]:
@@ -65,6 +67,61 @@ def as_intents(intents: Any) -> DiversityQrels | None:
     return read_qrels(intents, diversity=True)
 
 
+def as_words(words: Any) -> WordCounts | None:
+    if isinstance(words, (str, PathLike)):
+        from evenrank.io.counts import read_counts
+
+        return read_counts(words)
+    if words is None or isinstance(words, WordCounts):
+        return words
+    raise InputTypeError(
+        f"words= takes word counts, as scan gives, or the file that it wrote; got {type(words).__name__}"
+    )
+
+
+def further_evidence(words: Any, groups: Any, evidence: Any, polarity: Any = None) -> list[Evidence]:
+    """All sources beside judgements, in one list."""
+    if isinstance(evidence, Evidence) or not isinstance(evidence, Iterable):
+        raise InputTypeError(f"evidence is a list of sources, as [table]; got {type(evidence).__name__}")
+    members = [groups] if isinstance(groups, Membership) else groups
+    if isinstance(members, (str, Mapping)) or not isinstance(members, Iterable):
+        raise InputTypeError(f"groups= takes what read_groups gives, or a list; got {type(groups).__name__}")
+    members = list(members)
+    for member in members:
+        if not isinstance(member, Membership):
+            raise InputTypeError(f"groups= takes what read_groups gives, got {type(member).__name__}")
+    if polarity is not None:
+        from evenrank.io.polarity import read_polarity
+
+        polarity = read_polarity(polarity)
+    known = [source for source in (as_words(words), polarity) if source is not None]
+    return [*known, *members, *evidence]
+
+
+def with_combined(sources: Mapping[str, Evidence], measures: Sequence[HasNeeds]) -> dict[str, Evidence]:
+    """The sources, and what measures ask for that follows from them.
+
+    That is an attribute as a combination of others, ``a*b``, or one with another target, ``a:pool``.
+    """
+    found = dict(sources)
+    for name in sorted({need.partition(".")[2] for measure in measures for need in measure.needs}):
+        derived = _derived(name, sources) if name.startswith(PREFIX) and name not in found else None
+        if derived is not None:
+            found[name] = derived
+    return found
+
+
+def _derived(name: str, sources: Mapping[str, Evidence]) -> Membership | None:
+    """The membership of this name, made from others; None where there are none to make it from."""
+    attribute, target = named_by(name)
+    own = sources.get(evidence_name(attribute))
+    if isinstance(own, Membership):
+        return own.with_target(target)
+    parts = [sources.get(evidence_name(part)) for part in split_name(attribute)]
+    known = [part for part in parts if isinstance(part, Membership)]
+    return Membership.combined(*known, target=target) if len(known) == len(parts) > 1 else None
+
+
 def sources_by_name(
     judgements: Qrels | DiversityQrels | None, intents: DiversityQrels | None, evidence: Iterable[Evidence]
 ) -> dict[str, Evidence]:
@@ -94,17 +151,36 @@ BACKGROUND_DEPTH = 200
 
 
 def as_background(
-    given: Any, runs: Mapping[str, Run | RunSet], measures: Sequence[Measure]
+    given: Any,
+    runs: Mapping[str, Run | RunSet],
+    measures: Sequence[HasNeeds],
+    sources: Mapping[str, Evidence],
+    depth: int | None = None,
 ) -> tuple[Run | Documents | None, str | None]:
-    """The background that measures compare with, and what to say of it.
+    """The background that measures compare with, and what to say of it if one of them does.
 
-    A run is taken as deep as it is, word counts stand for their whole collection, a list of ids for that
-    set. A single run without a background is its own, to depth 200.
+    A run is cut at ``depth`` (200), word counts stand for their whole collection, a list of ids for that
+    set. A single run without a background is its own.
     """
+    needed = any(_needs_background(measure, sources) for measure in measures)
+    if depth is not None:
+        if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
+            raise ParameterError(f"background_depth must be an integer >= 1, got {depth!r}")
+        if given is not None and not isinstance(given, Run):
+            raise ParameterError(
+                "background_depth (--background-depth) is where a run is cut, and the background is no run"
+            )
+    documents, note = _background(given, runs, depth or BACKGROUND_DEPTH, needed=needed)
+    return documents, note if needed else None
+
+
+def _background(
+    given: Any, runs: Mapping[str, Run | RunSet], depth: int, *, needed: bool
+) -> tuple[Run | Documents | None, str | None]:
     if isinstance(given, WordCounts):
         return given.as_documents(), f"background: the whole collection, {len(given):,} documents"
     if given is None:
-        if not any("background" in split_needs(measure.needs) for measure in measures):
+        if not needed:
             return None, None
         (run, *others) = runs.values()
         if others or isinstance(run, RunSet):
@@ -112,15 +188,29 @@ def as_background(
                 "several runs need one common background, or their values do not compare: "
                 "pass background=, a run, a list of document ids or word counts (--background)"
             )
-        return run.head(BACKGROUND_DEPTH), f"background: the run's own first {BACKGROUND_DEPTH} documents"
-    if isinstance(given, (Run, Documents)):
-        return given, None
+        return run.head(depth), f"background: the run's own first {depth:,} documents"
+    if isinstance(given, Run):
+        if given.depth <= depth:
+            return given, f"background: run {given.name!r}, {given.depth:,} documents deep"
+        whole = f"which is {given.depth:,} deep"
+        return given.head(depth), f"background: the first {depth:,} documents of run {given.name!r}, {whole}"
+    if isinstance(given, Documents):
+        whose = "the same for every query" if given.shared else "by query"
+        return given, f"background: {len(given.doc_ids):,} documents, {whose}"
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise InputTypeError(
             f"background= takes a Run, WordCounts or a list of document ids, got {type(given).__name__}"
         )
     ids = as_strings(list(dict.fromkeys(given)))
-    return Documents(Selection(ids), np.array([0, len(ids)]), shared=True), None
+    documents = Documents(Selection(ids), np.array([0, len(ids)]), shared=True)
+    return documents, f"background: {len(ids):,} documents, the same for every query"
+
+
+def _needs_background(measure: HasNeeds, sources: Mapping[str, Evidence]) -> bool:
+    """Because it compares with one, or because a target comes from the documents of a query."""
+    blocks = split_needs(measure.needs)
+    names = set().union(*blocks.values())
+    return "background" in blocks or any(getattr(sources.get(name), "needs_pool", False) for name in names)
 
 
 def asked_queries(queries: Iterable[str]) -> tuple[str, ...]:
@@ -139,9 +229,9 @@ def with_options(
 ) -> list[Measure]:
     """The measures at each cut-off, with the rule for missing evidence, sums part by part."""
     if missing is not None:
-        if not any(_takes_missing(part) for measure in measures for part in measure.parts()):
-            raise ParameterError("missing= was given, but none of the measures has that parameter")
-        measures = [_with_missing(measure, missing) for measure in measures]
+        if not any(takes_missing(inner, missing) for measure in measures for inner in with_nested(measure)):
+            raise ParameterError(_missing_refused(measures, missing))
+        measures = [with_missing(measure, missing) for measure in measures]
     if cutoffs is not None:
         if isinstance(cutoffs, (str, int)) or not isinstance(cutoffs, Iterable):
             raise InputTypeError(f"cutoffs is a list of depths, as [5, 10]; got {cutoffs!r}")
@@ -159,18 +249,18 @@ def with_options(
     return measures
 
 
-def _takes_missing(measure: Measure) -> bool:
-    return any(field.name == "missing" for field in measure.parameters())
-
-
-def _with_missing(measure: Measure, missing: str) -> Measure:
-    if isinstance(measure, WeightedSum):
-        return WeightedSum(terms=tuple((w, _with_missing(part, missing)) for w, part in measure.terms))
-    return replace(measure, missing=missing) if _takes_missing(measure) else measure  # type: ignore[call-arg]
+def _missing_refused(measures: Sequence[Measure], missing: str) -> str:
+    """A rule that some measure refuses is told by that measure; else nobody has one."""
+    for inner in (inner for measure in measures for inner in with_nested(measure)):
+        rule = missing_rule(inner)
+        if rule is not None:
+            return f"{inner!r}: missing must be {rule.wording}, got {missing!r}"
+    return "missing= was given, but none of the measures has that parameter"
 
 
 _WAY_OUT = {
     "words": "word counts: pass words= (--words FILE), as scan gives",
+    "polarity": "polarity: pass polarity= (--polarity FILE), as polarise gives",
     "relevance": "judgements: pass qrels= (--qrels FILE)",
     "intents": "judgements by intent: pass intents=read_qrels(FILE, diversity=True) (--diversity-qrels FILE)",
 }
@@ -184,4 +274,13 @@ def check_needs(measure: Measure, sources: Sources) -> None:
     if "background" in blocks and sources.background is None:
         raise ParameterError(f"{measure!r} needs a background: pass background=, a run or a set of documents")
     for name in sorted(set().union(*blocks.values()) - {"documents"} - set(sources.evidence)):
-        raise ParameterError(f"{measure!r} needs {_WAY_OUT.get(name, f'{name}: pass it in evidence=')}")
+        raise ParameterError(f"{measure!r} needs {way_out(name, sources)}")
+
+
+def way_out(name: str, sources: Sources) -> str:
+    if not name.startswith(PREFIX):
+        return _WAY_OUT.get(name, f"{name}: pass it in evidence=")
+    others = dict.fromkeys(named_by(other)[0] for other in sources.evidence if other.startswith(PREFIX))
+    there = f"; there are {', '.join(others)}" if others else ""
+    attribute, _ = named_by(name)
+    return f"groups of {attribute!r}: pass groups= (--groups {attribute}=FILE){there}"

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
 from evenrank.data.diversity import DiversityQrels
+from evenrank.data.membership import PREFIX, Membership, named_by
+from evenrank.data.polarity import Polarity
 from evenrank.data.run import Run
-from evenrank.data.strings import ragged
-from evenrank.errors import DataError
-from evenrank.evidence.align import Sources
-from evenrank.evidence.blocks import RankedEvidence
+from evenrank.data.strings import Int64s, ragged
+from evenrank.data.words import WordCounts
+from evenrank.errors import DataError, MissingEvidenceError, counted
+from evenrank.evidence.align import Sources, split_needs
+from evenrank.evidence.blocks import Bools, RankedEvidence, Reference
+from evenrank.measures import Direction, Measure
+from evenrank.measures.base import JUDGEMENTS
 
+VALUES_SHOWN = 12
+FILLED = frozenset({"neutral", "uniform"})  # rules that make a perfect list out of unknown documents
 WORDS = {"relevance": "judgements", "intents": "judgements by intent"}
+MISSING = {
+    "neutral": "taken as neutral",
+    "uniform": "taken as equally of all groups",
+    "none": "taken as of no group",
+    "drop": "left out",
+}
 
 
 def query_notes(
@@ -89,6 +104,90 @@ def judged_note(evidence: RankedEvidence) -> str | None:
     return "none of the ranked documents is judged: are document ids written the same way in both files?"
 
 
+def missing_notes(measure: Measure, evidence: RankedEvidence) -> list[str]:
+    """How many of the documents that a measure looks at have no evidence, where it has a rule for them."""
+    rule = getattr(measure, "missing", "error")
+    if rule == "error":
+        return []
+    lists = {"ranked": evidence.ranked, "against": evidence.against, "rankings": evidence.rankings}
+    said = []
+    for block, names in sorted(split_needs(measure.needs).items(), key=lambda item: item[0] not in lists):
+        found = lists.get(block) or evidence.reference.get(block)
+        names = {name for name in names - {"documents"} - JUDGEMENTS if found and name in found.gathered}
+        if found is None or not names:
+            continue
+        known = {name: found.known(name) for name in names}
+        looked_at = found.mask() if isinstance(found, Reference) else found.mask
+        whose = f"documents of the {block}" if block != "ranked" else "ranked documents"
+        if block == "ranked" and measure.cutoff is not None:
+            if rule == "drop":
+                looked_at = looked_at & _until_full(np.logical_and.reduce([*known.values()]), measure.cutoff)
+            whose += f" {'to fill' if rule == 'drop' else 'in'} the first {measure.cutoff} ranks"
+        said += [
+            note
+            for name in sorted(names)
+            for note in _missing_note(looked_at, looked_at & ~known[name], whose, name, rule)
+        ]
+    return said
+
+
+def _until_full(known: Bools, cutoff: int) -> Bools:
+    """The ranks that are read until there are ``cutoff`` documents that stay."""
+    before: Int64s = np.cumsum(known, axis=-1) - known
+    return np.asarray(before < cutoff)
+
+
+def _missing_note(looked_at: Bools, missing: Bools, whose: str, name: str, rule: str) -> list[str]:
+    count, total = int(missing.sum()), int(looked_at.sum())
+    if not count:
+        return []
+    hint = "; are document ids written the same way in both?" if count == total else ""
+    if count == total and rule in FILLED and whose.startswith("ranked") and len(looked_at) > 1:
+        raise MissingEvidenceError(f"none of the {total:,} {whose} has {evidence_words(name)}{hint}")
+    said = MISSING.get(rule, repr(rule))
+    return [f"{count:,} of {total:,} {whose} have no {evidence_words(name)}: {said}{hint}"]
+
+
+def evidence_words(name: str) -> str:
+    """What to call a source of evidence in a message."""
+    return f"groups of {named_by(name)[0]!r}" if name.startswith(PREFIX) else repr(name)
+
+
+def words_note(sources: Sources, measures: Sequence[Measure]) -> str | None:
+    """What the words were counted with, where a measure reads them."""
+    words = sources.evidence.get("words")
+    names = set().union(*(names for measure in measures for names in split_needs(measure.needs).values()))
+    if not isinstance(words, WordCounts) or "words" not in names:
+        return None
+    lexicon = words.lexicon
+    where = f", in {words.source}" if words.source else ""
+    return (
+        f"words: {len(lexicon):,} terms of lexicon {lexicon.name!r} ({', '.join(lexicon.groups)}), "
+        f"tokeniser {words.tokenizer!r}{where}"
+    )
+
+
+def polarity_notes(sources: Sources, measures: Sequence[Measure]) -> list[str]:
+    """What to know of polarity that was fitted: a sign without meaning, queries without an axis."""
+    polarity = sources.evidence.get("polarity")
+    reading = [measure for measure in measures if "ranked.polarity" in measure.needs]
+    if not isinstance(polarity, Polarity) or not reading:
+        return []
+    said = []
+    directed = [part for measure in reading for part in measure.parts() if getattr(part, "directed", False)]
+    if polarity.oriented is False and directed:
+        said.append(
+            "polarity: no perspectives were named, so which side is positive has no meaning, "
+            f"nor has the side that {directed[0]!r} tells"
+        )
+    why = Counter((polarity.without_axis or {}).values())
+    if why:
+        reasons = ", ".join(f"{reason} ({count:,})" for reason, count in why.items())
+        many = counted(why.total(), "query has", "queries have")
+        said.append(f"polarity: {many} no axis, and scores of 0: {reasons}")
+    return said
+
+
 def intent_notes(sources: Sources, graded: bool, by_intent: bool, derived: bool) -> list[str]:
     """What to know of judgements by intent."""
     intents = sources.evidence.get("intents")
@@ -99,3 +198,27 @@ def intent_notes(sources: Sources, graded: bool, by_intent: bool, derived: bool)
         if graded and derived:
             said.append("relevance is a document's best grade over the intents: no qrels were given")
     return said
+
+
+def settled_notes(asked: Sequence[Measure], settled: Sequence[Measure]) -> list[str]:
+    """What the measures that leave something open have become with the evidence there is."""
+    return [f"{one!r} is {two!r}" for one, two in zip(asked, settled, strict=True) if one != two]
+
+
+def group_notes(sources: Sources, measures: Sequence[Measure]) -> list[str]:
+    """Which value has which share of a given target, and which side of a signed measure is which."""
+    said: dict[str, None] = {}
+    for measure in itertools.chain.from_iterable(measure.parts() for measure in measures):
+        name = next((need.partition(".")[2] for need in sorted(measure.needs) if PREFIX in need), "")
+        source = sources.evidence.get(name)
+        if not isinstance(source, Membership):
+            continue
+        attribute = source.attribute
+        if isinstance(attribute.target, tuple) and len(attribute.values) <= VALUES_SHOWN:
+            shares = zip(attribute.values, attribute.target, strict=True)
+            listed = ", ".join(f"{value} {share:.4g}" for value, share in shares)
+            said[f"target of {attribute.name!r}: {listed}"] = None
+        if measure.direction is Direction.SIGNED and len(attribute.values) == 2:
+            first, second = attribute.values
+            said[f"{measure!r}: above 0 it leans to {first!r}, below to {second!r}"] = None
+    return list(said)

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evenrank.data.gathered import Documents
+from evenrank.data.gathered import Documents, Evidence
+from evenrank.data.membership import Membership
 from evenrank.data.qrels import fingerprint_columns
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
+from evenrank.data.words import WordCounts
 from evenrank.evidence.align import Sources
 
 
@@ -33,7 +35,7 @@ def provenance(
         "ir_measures": version("ir_measures"),
         "runs": {name: _run_facts(run) for name, run in runs.items()},
         "evidence": {
-            name: {"sha256": source.fingerprint, "source": getattr(source, "source", None)}
+            name: {"sha256": source.fingerprint, "source": getattr(source, "source", None), **_values(source)}
             for name, source in sources.evidence.items()
         },
         "background": _background_facts(sources.background),
@@ -46,6 +48,13 @@ def provenance(
             "seed": SEED,
         },
     }
+
+
+def _values(source: Evidence) -> dict[str, Any]:
+    """What the groups are called: signed measures say first against second."""
+    if isinstance(source, Membership):
+        return {"values": list(source.attribute.values)}
+    return {"values": list(source.lexicon.groups)} if isinstance(source, WordCounts) else {}
 
 
 def _background_facts(background: Run | Documents | None) -> dict[str, Any] | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenrank.data.gathered import Documents, Evidence
+from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, InputTypeError, MissingEvidenceError, ParameterError
@@ -18,11 +20,15 @@ from evenrank.evaluation.inputs import (
     as_background,
     as_intents,
     as_judgements,
+    as_words,
     check_needs,
+    further_evidence,
     named_runs,
     sources_by_name,
+    with_combined,
     with_options,
 )
+from evenrank.evaluation.notes import settled_notes
 from evenrank.evidence.align import Sources, align, split_needs
 from evenrank.explanation.best import TOLERANCE, best_order, goal_of
 from evenrank.explanation.documents import known_documents
@@ -49,9 +55,12 @@ def explain(
     *,
     qrels: Any = None,
     intents: Any = None,
-    words: WordCounts | None = None,
+    words: WordCounts | str | PathLike[str] | None = None,
+    groups: Membership | Iterable[Membership] = (),
+    polarity: Any = None,
     evidence: Iterable[Evidence] = (),
     background: Run | WordCounts | Documents | Sequence[str] | None = None,
+    background_depth: int | None = None,
     missing: str | None = None,
     depth: int | None = None,
 ) -> Explanation:
@@ -67,17 +76,18 @@ def explain(
     """
     whole = _one_run(run)
     (wanted,) = with_options([parse_measure(measure)], None, missing)
-    _check_one_list(wanted)
     if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or depth < 1):
         raise ParameterError(f"depth must be an integer >= 1, got {depth!r}")
     judgements, by_intent = as_judgements(qrels), as_intents(intents)
-    if isinstance(evidence, Evidence) or not isinstance(evidence, Iterable):
-        raise InputTypeError(f"evidence is a list of sources, as [table]; got {type(evidence).__name__}")
-    others = [*evidence]
-    named = sources_by_name(judgements, by_intent, others if words is None else [words, *others])
+    counted = as_words(words)
+    others = further_evidence(counted, groups, evidence, polarity)
+    named = sources_by_name(judgements, by_intent, others)
+    asked, wanted = wanted, wanted.settled(named)
+    named = with_combined(named, [wanted])
+    _check_one_list(wanted)
     _check_query(whole, wanted, query, Sources(named))
     own = whole.select([query])
-    documents, said = as_background(background, {whole.name: own}, [wanted])
+    documents, _ = as_background(background, {whole.name: own}, [wanted], named, background_depth)
     sources = Sources(named, documents)
     check_needs(wanted, sources)
     scores = evaluate(
@@ -85,15 +95,14 @@ def explain(
         wanted,
         qrels=judgements,
         intents=by_intent,
-        words=words,
         evidence=others,
-        background=documents,
+        background=background,
+        background_depth=background_depth,
         queries=[query],
     )
     block = scores.blocks[0]
     statuses = [block.reasons[code] for code in block.status[0].tolist()]
-    compared = said is not None and "background" in split_needs(wanted.needs)
-    notes = [*([str(said)] if compared else []), *scores.notes[own.name]]
+    notes = [*settled_notes([asked], [wanted]), *scores.notes[own.name]]
 
     trial = Trial(wanted, align(own, [query], _needs(wanted, sources), sources))
     counting = counting_rows(wanted, trial.evidence)
@@ -109,7 +118,11 @@ def explain(
     elif statuses == [OK]:
         best = best_order(trial, counting)
     ids = own.documents(query)
-    if any(part.family == "words" for part in wanted.parts()) and words is not None and words.terms is None:
+    if (
+        any(part.family == "words" for part in wanted.parts())
+        and counted is not None
+        and counted.terms is None
+    ):
         notes.append("the words found are shown where counts were made by term (--terms, terms=True)")
     places = {} if best is None else {row: place for place, row in enumerate(best.rows.tolist(), 1)}
     known = known_documents(wanted, trial.evidence, sources, query, shown.tolist())

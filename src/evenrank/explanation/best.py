@@ -55,9 +55,10 @@ def best_order(trial: Trial, rows: Int64s) -> Order | None:
         return None
     below = np.array([], dtype=np.int64)
     numbers = NUMBERS
-    if isinstance(trial.measure, Delegated):  # what lies below the cut-off may matter to it
+    elsewhere = isinstance(trial.measure, Delegated)
+    if elsewhere or trial.measure.looks_below_cutoff:  # what lies below the cut-off may matter to it
         below = np.setdiff1d(np.arange(trial.evidence.ranked.depth), rows)
-        numbers = NUMBERS_ELSEWHERE
+        numbers = NUMBERS_ELSEWHERE if elsewhere else NUMBERS
     search = _Search(trial, goal, below, numbers)
     if sorts(trial.measure):
         return search.found(by_own_value(trial, rows), True, "documents sorted by their own value")

@@ -10,6 +10,7 @@ import numpy as np
 
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.gathered import Array, Evidence, Gathered, Sparse
+from evenrank.data.membership import Membership
 from evenrank.data.words import WordCounts
 from evenrank.evidence.align import Sources
 from evenrank.evidence.blocks import RankedEvidence
@@ -83,12 +84,23 @@ def _add(
         grades = _dense(gathered, "", row).tolist()
         names = source.intent_ids[source.query_ids.index(query)]
         facts["intents"] = {intent: grade for intent, grade in zip(names, grades, strict=False) if grade}
+    elif isinstance(source, Membership):
+        shares = _dense(gathered, "", row).tolist()
+        facts["other"][source.attribute.name] = _shares(source.attribute.values, shares)
     elif name == "relevance":
         facts["grade"] = float(_dense(gathered, "", row))
     else:
         for column in gathered.columns:
             label = f"{name}.{column}" if column else name
             facts["other"][label] = _dense(gathered, column, row).tolist()
+
+
+def _shares(values: Sequence[str], shares: Sequence[float]) -> str | dict[str, float]:
+    """The value that a document has, or its shares of several."""
+    if len(values) != len(shares):  # renumbered by query: which value a place is, is not known here
+        return "several values"
+    found = {value: round(share, 4) for value, share in zip(values, shares, strict=True) if share}
+    return next(iter(found)) if list(found.values()) == [1.0] else found
 
 
 def _dense(gathered: Gathered, column: str, row: int) -> Array:

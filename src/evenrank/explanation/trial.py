@@ -86,7 +86,7 @@ def contributions(measure: Measure, evidence: RankedEvidence) -> Floats | None:
             total += weight * own
         return total
     read = counting(measure, evidence)
-    by_rank = measure.explain(read)
+    by_rank = measure.explain(measure.prepared(evidence))  # it may look below what counts
     if by_rank is None:
         return None
     rows = read.ranked.rows[0]

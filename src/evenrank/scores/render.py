@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from evenrank.scores.columns import largest_columns, shown_rows
 from evenrank.scores.rows import as_jsonl, as_tsv, per_query_jsonl, per_query_tsv, values_of
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def arrow(direction: str) -> str:
 def _summary_table(scores: Scores, style: _Style, width: int | None = None) -> _Table:
     """Runs against measures where there are several runs, they count the same queries, and it fits,
     if need be without the intervals; else one row for each run and measure."""
-    rows = scores.summary()
+    rows = shown_rows(scores)
     if len(scores.runs) > 1:
         for intervals in (True, False):
             table = _wide(rows, style, intervals=intervals)
@@ -166,9 +167,15 @@ def _queries(row: SummaryRow) -> str:
 def remarks(scores: Scores, *, notes: bool = True) -> list[str]:
     """What must be known to read the values, each once: ``runs: measures: what``."""
     said: dict[str, dict[str, list[str]]] = {}  # what -> run -> measures
+    largest = largest_columns(scores)
     for row in scores.summary():
         for what in _said_of(row):
-            said.setdefault(what, {}).setdefault(row.run, []).append(label(row.measure, row.column))
+            named = said.setdefault(what, {}).setdefault(row.run, [])
+            name = label(row.measure, "" if row.measure in largest else row.column)
+            if name not in named:
+                named.append(name)
+    for measure, columns in largest.items():
+        said[columns.said()] = {run: [measure] for run in scores.runs}
     if notes:
         for run, texts in scores.notes.items():
             for text in texts:
@@ -284,9 +291,10 @@ def per_query_text(scores: Scores) -> str:
     """One row a query, one column a measure; a blank where a measure does not take the query."""
     style = _Style()
     headings: dict[tuple[str, str], str] = {}
+    largest = largest_columns(scores)
     for block in scores.blocks:
-        for column in block.columns:
-            measure = repr(block.measure)
+        measure = repr(block.measure)
+        for column in largest[measure].places if measure in largest else block.columns:
             headings[measure, column] = style.heading(measure, column, block.measure.direction.value)
     found: dict[tuple[str, str], dict[tuple[str, str], str]] = {}
     for run, query, measure, column, value, _ in values_of(scores):
@@ -297,4 +305,5 @@ def per_query_text(scores: Scores) -> str:
         for (run, query), cells in found.items()
     ]
     head = ["run"] * several + ["query", *headings.values()]
-    return _text_table(_Table(head, rows, [False] * (several + 1) + [True] * len(headings)))
+    table = _text_table(_Table(head, rows, [False] * (several + 1) + [True] * len(headings)))
+    return "\n".join([table, *(f"{measure}: {columns.said()}" for measure, columns in largest.items())])

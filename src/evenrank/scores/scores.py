@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -14,11 +14,15 @@ import numpy.typing as npt
 
 from evenrank.errors import DataError, ParameterError, UnknownNameError
 from evenrank.measures import Measure, parse_measure
+from evenrank.measures.missing import without_missing
 from evenrank.stats.bootstrap import bootstrap_interval
 
 if TYPE_CHECKING:
     import pandas
     import polars
+
+    from evenrank.measures.registry import MeasureLike
+    from evenrank.scores.agreement import Disagreement
 
 OK = "ok"
 INFINITE = "infinite"
@@ -38,6 +42,7 @@ class ScoresBlock:
     values: npt.NDArray[np.float64]  # (Q, C), NaN where undefined
     status: npt.NDArray[np.int16]  # (Q, C)
     reasons: tuple[str, ...] = (OK, INFINITE)
+    draws: npt.NDArray[np.float64] | None = None  # (R, C): the aggregate of each ranking, where there are R
 
     def defined(self, column: int = 0) -> npt.NDArray[np.float64]:
         """The values that count: neither undefined nor infinite."""
@@ -103,6 +108,11 @@ class Scores:
                 return block
         if run not in self.runs:
             raise UnknownNameError(f"no run {run!r} here; there are {', '.join(self.runs)}")
+        # evaluate(..., missing=) gives measures a rule that who asks by name need not repeat
+        if wanted == without_missing(wanted):
+            alike = [b for b in self.blocks if b.run == run and without_missing(b.measure) == wanted]
+            if len(alike) == 1:
+                return alike[0]
         raise UnknownNameError(
             f"{wanted!r} was not evaluated; there are {', '.join(map(str, self.measures))}"
         )
@@ -208,6 +218,22 @@ class Scores:
                 values = dict(zip(block.query_ids, block.values[:, index].tolist(), strict=True))
                 out.setdefault(block.run, {})[name] = values
         return out
+
+    def by(self, categories: Mapping[str, str | Iterable[str]]) -> Scores:
+        """The same with every run split by the category of its queries; a query may have several."""
+        from evenrank.scores.breakdown import by_category
+
+        return by_category(self, categories)
+
+    def disagreements(
+        self,
+        measures: MeasureLike | Iterable[MeasureLike] | None = None,
+        runs: Sequence[str] | None = None,
+    ) -> tuple[Disagreement, ...]:
+        """The queries for which measures order two runs differently, strongest first."""
+        from evenrank.scores.agreement import disagreements
+
+        return disagreements(self, measures, runs)
 
     def __repr__(self) -> str:
         from evenrank.scores.render import as_text

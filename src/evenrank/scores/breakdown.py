@@ -1,0 +1,54 @@
+"""Scores by category of query: the same table, with a row for each category."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenrank.errors import DataError, InputTypeError
+
+if TYPE_CHECKING:
+    from evenrank.scores.scores import Scores
+
+NO_CATEGORY = "(no category)"
+
+
+def by_category(scores: Scores, categories: Mapping[str, str | Iterable[str]]) -> Scores:
+    """The scores with every run split into its categories of queries, called ``run: category``.
+
+    A query with several categories counts in each of them; one without any is in ``(no category)``.
+    """
+    if not isinstance(categories, Mapping) or not categories:
+        raise InputTypeError("categories are a mapping {query: category}, or {query: [category, ..]}")
+    own = {query: [given] if isinstance(given, str) else list(given) for query, given in categories.items()}
+    names = list(dict.fromkeys(name for given in own.values() for name in given))
+    known = {query for block in scores.blocks for query in block.query_ids}
+    if not known & set(own):
+        raise DataError(
+            f"none of the {len(own):,} queries with a category was scored: are ids written the same way?"
+        )
+    blocks = []
+    alone = len(scores.runs) == 1
+    notes: dict[str, Any] = {}
+    for run in scores.runs:
+        for category in [*names, NO_CATEGORY]:
+            called = category if alone else f"{run}: {category}"
+            for block in (block for block in scores.blocks if block.run == run):
+                inside = [category in (own.get(query) or [NO_CATEGORY]) for query in block.query_ids]
+                rows = np.flatnonzero(inside)
+                if not len(rows):
+                    continue
+                blocks.append(
+                    replace(
+                        block,
+                        run=called,
+                        query_ids=tuple(block.query_ids[row] for row in rows.tolist()),
+                        values=block.values[rows],
+                        status=block.status[rows],
+                    )
+                )
+                notes.setdefault(called, scores.notes.get(run, ()))
+    return replace(scores, blocks=tuple(blocks), notes=notes)

@@ -1,0 +1,180 @@
+"""What is said beside the numbers: missing evidence, the background, what words were counted with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evenrank import Lexicon, ParameterError, Run, WordCounts, evaluate, explain, parse_measure, scan
+from evenrank.data.attribute import Attribute
+from evenrank.data.membership import Membership
+from evenrank.evaluation.inputs import with_options
+
+LEXICON = Lexicon.build("two", {"female": ["she"], "male": ["he"]})
+COUNTED = "words: 2 terms of lexicon 'two' (female, male), tokeniser 'word'"
+
+
+def counts(*documents: str) -> WordCounts:
+    return WordCounts.build(documents, [4] * len(documents), [[2, 0]] * len(documents), LEXICON)
+
+
+def a_run(*documents: str, name: str = "run", queries: tuple[str, ...] = ("q",)) -> Run:
+    rows = [(query, document) for query in queries for document in documents]
+    scores = [float(len(rows) - place) for place in range(len(rows))]
+    return Run.build([query for query, _ in rows], [document for _, document in rows], scores, name=name)
+
+
+def notes(*arguments: object, **options: object) -> list[str]:
+    (said,) = evaluate(*arguments, **options).notes.values()  # type: ignore[arg-type]
+    return [note for note in said if not note.startswith(("words:", "background:"))]
+
+
+def test_missing_counts_are_counted() -> None:
+    run = a_run("a", "x", "b", "y")
+    assert notes(run, "FaiRR@3", words=counts("a", "b"), missing="neutral") == [
+        "1 of 3 ranked documents in the first 3 ranks have no 'words': taken as neutral"
+    ]
+    assert notes(run, "FaiRR", words=counts("a", "b"), missing="neutral") == [
+        "2 of 4 ranked documents have no 'words': taken as neutral"
+    ]
+    assert notes(run, "FaiRR@3", words=counts("a", "x", "b"), missing="neutral") == []
+
+
+def test_nothing_known_hints_at_the_ids() -> None:
+    assert notes(a_run("1", "2"), "TExFAIR@10", words=counts("D1", "D2"), missing="neutral") == [
+        "2 of 2 ranked documents in the first 10 ranks have no 'words': taken as neutral; "
+        "are document ids written the same way in both?"
+    ]
+
+
+def test_dropped_documents_are_counted_down_to_the_last_that_is_read() -> None:
+    run = a_run("x", "a", "y", "b", "z", "c")
+    assert notes(run, "FaiRR@2", words=counts("a", "b", "c"), missing="drop") == [
+        "2 of 4 ranked documents to fill the first 2 ranks have no 'words': left out"
+    ]
+
+
+def test_the_background_is_counted_too() -> None:
+    background = a_run("a", "y", "z", "w", queries=("q", "p"))
+    said = notes(a_run("a", "x"), "NFaiRR@1", words=counts("a"), background=background, missing="neutral")
+    assert said == ["3 of 4 documents of the background have no 'words': taken as neutral"]
+    said = notes(a_run("a"), "NFaiRR@1", words=counts("a"), background=["a", "b"], missing="neutral")
+    assert said == ["1 of 2 documents of the background have no 'words': taken as neutral"]
+
+
+def test_set_measures_do_not_look_at_the_list() -> None:
+    background = ["a", "b"]
+    assert notes(a_run("x"), "SetFaiRR@1", words=counts("a", "b"), background=background) == []
+
+
+def test_groups_are_called_by_their_attribute() -> None:
+    gender = Membership.build(Attribute("gender", ("f", "m")), ["a"], ["f"])
+    assert notes(a_run("a", "x"), "GF(attr='gender')@5", groups=gender) == [
+        # what decay=None has become is said as well
+        "GF(attr='gender')@5 is GF(attr='gender',decay='RBP')@5",
+        "1 of 2 ranked documents in the first 5 ranks have no groups of 'gender': "
+        "taken as equally of all groups",
+    ]
+
+
+def test_each_note_once_however_many_measures() -> None:
+    said = notes(
+        a_run("a", "x"), "FaiRR@2 TExFAIR@2 0.5*AWRF@2 + 0.5*TED@2", words=counts("a"), missing="neutral"
+    )
+    assert said == ["1 of 2 ranked documents in the first 2 ranks have no 'words': taken as neutral"]
+
+
+def test_the_rule_reaches_nested_measures() -> None:
+    (measure,) = with_options([parse_measure("RandomOrder(measure=TExFAIR)@10")], None, "drop")
+    assert repr(measure) == "RandomOrder(measure=TExFAIR(missing='drop'))@10"
+    said = notes(
+        a_run("a", "x"), "RandomOrder(measure=TExFAIR,samples=2)@1", words=counts("a"), missing="neutral"
+    )
+    assert said == ["1 of 2 ranked documents have no 'words': taken as neutral"]
+    with pytest.raises(ParameterError, match=r"TExFAIR: missing must be one of 'error', .* got 'maybe'"):
+        evaluate(a_run("a"), "RandomOrder(measure=TExFAIR)@1", words=counts("a"), missing="maybe")
+
+
+def test_scores_are_found_by_the_name_that_was_asked_for() -> None:
+    scores = evaluate(
+        a_run("a", "x"), "FaiRR@2 RandomOrder(samples=2)@2", words=counts("a"), missing="neutral"
+    )
+    assert scores.mean("FaiRR@2") == scores.mean("FaiRR(missing='neutral')@2")
+    nested = "RandomOrder(measure=FaiRR(missing='neutral'),samples=2)@2"
+    assert scores.block("RandomOrder(samples=2)@2") is scores.block(nested)
+    with pytest.raises(ParameterError, match="was not evaluated"):
+        scores.mean("FaiRR(missing='drop')@2")
+    both = evaluate(a_run("a", "x"), "FaiRR(missing='neutral') FaiRR(missing='drop')", words=counts("a"))
+    with pytest.raises(ParameterError, match="FaiRR was not evaluated"):
+        both.mean("FaiRR")
+
+
+def background_note(**options: object) -> str:
+    (said,) = evaluate(a_run("a"), "NFaiRR@1", words=counts("a", "b", "c"), **options).notes.values()  # type: ignore[arg-type]
+    (note,) = [note for note in said if note.startswith("background:")]
+    return note
+
+
+def test_the_background_is_named_with_its_depth() -> None:
+    deep = a_run("a", "b", "c", name="bm25")
+    assert background_note() == "background: the run's own first 200 documents"
+    assert background_note(background_depth=5) == "background: the run's own first 5 documents"
+    assert background_note(background=deep) == "background: run 'bm25', 3 documents deep"
+    assert (
+        background_note(background=deep, background_depth=2)
+        == "background: the first 2 documents of run 'bm25', which is 3 deep"
+    )
+    assert background_note(background=["a", "b", "a"]) == "background: 2 documents, the same for every query"
+
+
+def test_a_background_run_is_cut_at_200_whether_given_or_its_own() -> None:
+    """A neutral document below the cut does not raise the ideal."""
+    biased = [f"f{place:03d}" for place in range(200)]
+    run = a_run(*biased, "neutral", name="own")
+    words = WordCounts.build([*biased, "neutral"], [4] * 201, [[3, 1]] * 200 + [[0, 0]], LEXICON)
+    own = evaluate(run, "NFaiRR@1", words=words).mean("NFaiRR@1")
+    given = evaluate(run, "NFaiRR@1", words=words, background=run).mean("NFaiRR@1")
+    deeper = evaluate(run, "NFaiRR@1", words=words, background=run, background_depth=201).mean("NFaiRR@1")
+    assert (own, given, deeper) == (1.0, 1.0, 0.5)
+    why = explain(run, "NFaiRR@1", "q", words=words, background=run, background_depth=201)
+    assert why.value == 0.5
+    assert why.notes.count("background: run 'own', 201 documents deep") == 1
+
+
+def test_a_depth_that_means_nothing_is_refused() -> None:
+    words = counts("a")
+    with pytest.raises(ParameterError, match="background_depth must be an integer >= 1, got 0"):
+        evaluate(a_run("a"), "NFaiRR@1", words=words, background_depth=0)
+    with pytest.raises(ParameterError, match="the background is no run"):
+        evaluate(a_run("a"), "NFaiRR@1", words=words, background=words, background_depth=5)
+
+
+def test_what_words_were_counted_with_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "docs.tsv"
+    path.write_text("a\tshe he\n")
+    scan(path, LEXICON, tmp_path / "counts.parquet", tokenizer="whitespace")
+    (said,) = evaluate(a_run("a"), "FaiRR@1", words=tmp_path / "counts.parquet").notes.values()
+    assert said == (f"words: 2 terms of lexicon 'two' (female, male), tokeniser 'whitespace', in {path}",)
+    (said,) = evaluate(a_run("a"), "RR", qrels={"q": {"a": 1}}, words=counts("a")).notes.values()
+    assert said == ()  # nobody read them
+
+
+def test_words_from_a_file_or_a_clear_error(tmp_path: Path) -> None:
+    scan([("a", "she he")], LEXICON, tmp_path / "counts.parquet")
+    values = [
+        evaluate(a_run("a"), "FaiRR@1", words=words).mean("FaiRR@1")
+        for words in (tmp_path / "counts.parquet", str(tmp_path / "counts.parquet"))
+    ]
+    assert values == [1.0, 1.0]
+    assert explain(a_run("a"), "FaiRR@1", "q", words=tmp_path / "counts.parquet").value == 1.0
+    with pytest.raises(
+        TypeError, match="words= takes word counts, as scan gives, or the file that it wrote; got dict"
+    ):
+        evaluate(a_run("a"), "FaiRR@1", words={"a": 1})  # type: ignore[arg-type]
+
+
+def test_terms_that_were_not_counted() -> None:
+    match = r"TermExposure@2: counts were made without --terms: scan again with --terms \(terms=True\)"
+    with pytest.raises(ParameterError, match=match):
+        evaluate(a_run("a"), "TermExposure@2", words=counts("a"))
