@@ -12,14 +12,17 @@ test: .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -n auto -m "not slow"
 
 test-full: .venv/dev.stamp
-	$(BIN)/python -m pytest
+	EVENRANK_CASES=25 $(BIN)/python -m pytest -n auto
 
 bench: .venv/bench.stamp
 	$(BIN)/python benchmarks/runs.py --write
 	$(BIN)/python benchmarks/scan.py --write
+	$(BIN)/python benchmarks/groups.py --write
+	$(BIN)/python benchmarks/duo.py --write
+	$(BIN)/python benchmarks/rerank.py --write
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -23,6 +23,7 @@ LAYERS = {
     "stats": 3,
     "scores": 4,
     "evaluation": 4,
+    "comparison": 5,
     "explanation": 5,
     "report": 5,
     "plugins": 5,
@@ -32,7 +33,13 @@ LAYERS = {
     "testing": 5,
     "cli": 6,
 }
-SAME_LAYER = {("attention", "grammar"), ("evaluation", "scores"), ("evidence", "io")}
+SAME_LAYER = {
+    ("attention", "grammar"),
+    ("evaluation", "scores"),
+    ("evidence", "io"),
+    ("rerankers", "evaluation"),
+    ("rerankers", "scores"),
+}
 # measures see arrays: of the layer below only the types that hold them
 NOT_AT_ALL = {("measures", "io"), ("stats", "io"), ("stats", "evidence"), ("measures", "stats")}
 

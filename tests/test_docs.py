@@ -89,6 +89,12 @@ def test_measure_pages_are_up_to_date() -> None:
     assert there == built, "run python docs/build_measures.py"
 
 
+def test_reranker_pages_are_up_to_date() -> None:
+    built = runpy.run_path(str(ROOT / "docs/build_rerankers.py"))["pages"]()
+    there = {page.name: page.read_text(encoding="utf-8") for page in (ROOT / "docs/rerankers").glob("*.md")}
+    assert there == built, "run python docs/build_rerankers.py"
+
+
 def test_the_demo_table_in_the_readme_is_the_demos(checkout: Path) -> None:
     (shown,) = blocks(ROOT / "README.md", "text")
     done = subprocess.run(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from evenrank import ParameterError, parse_measure, parse_measures
 from evenrank.errors import UnknownNameError
 from evenrank.grammar import split_list
-from evenrank.measures import AP, ERR, RBP, RR, Delegated, P, WeightedSum, alpha_nDCG, nDCG
+from evenrank.measures import AP, AWRF, ERR, RBP, RR, Delegated, P, WeightedSum, alpha_nDCG, nDCG
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,9 @@ from evenrank.measures import AP, ERR, RBP, RR, Delegated, P, WeightedSum, alpha
         ("AP(judged_only=True)", AP(judged_only=True)),
         ("0.5*P@5 + 0.5*RR", WeightedSum(terms=((0.5, P() @ 5), (0.5, RR())))),
         ("2*RR", 2 * RR()),
+        ("AWRF(distance=Hellinger)", AWRF(distance="Hellinger")),
+        ("AWRF(attention=rbp)", AWRF(attention="rbp")),
+        ("nDCG(dcg=log2)", nDCG()),
         ("RR + P@5", RR() + P() @ 5),
         ("0.2*RR@3+0.8*AP", 0.2 * (RR() @ 3) + 0.8 * AP()),
     ],
@@ -66,9 +69,13 @@ def test_any_text_is_a_measure_or_a_clear_error(text: str) -> None:
         ("recip_rank", r"'recip_rank' is trec_eval's name; here it is RR"),
         ("10", r"'10' is a number: several cut-offs are given by cutoffs=\[5, 10\]"),
         ("RR(judged_only=true)", r"write True, not true"),
-        ("Qwertz", r"no measure is called 'Qwertz'; known: AP, "),
+        ("Qwertz", r"no measure is called 'Qwertz'; known: .*AP, "),
         ("nDCG(depth=3)@10", r"nDCG has no parameter 'depth'; it takes dcg, judged_only"),
         ("P(rel=0)@5", r"P: rel must be an integer >= 1, got 0"),
+        ("P(rel=two)@5", r"P: rel must be an integer >= 1, got 'two'"),
+        ("AWRF(distance=hellinger)", r"distance must be one of 'L1', 'JSD', 'KL', 'Hellinger', got 'hell"),
+        ("AWRF(attention=log3)", r"no attention is called 'log3'; did you mean log2\?"),
+        ("AWRF(attention=3)", r"must be an attention \(log2, rbp\(p=0\.8\), reciprocal, uniform"),
         ("P(rel=1.0)@5", r"P: rel must be an integer >= 1, got 1.0"),
         ("P(rel=True)@5", r"P: rel must be an integer >= 1, got True"),
         ("RBP(p=1)", r"RBP: p must be a number >= 0 and < 1, got 1"),

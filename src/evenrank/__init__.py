@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "Attribute": "data.attribute",
     "DataError": "errors",
     "DiversityQrels": "data.diversity",
     "DocumentTable": "data.tables",
@@ -18,9 +19,11 @@ _HOME = {
     "EvenrankWarning": "errors",
     "Lexicon": "data.lexicon",
     "Measure": "measures",
+    "Membership": "data.membership",
     "MissingEvidenceError": "errors",
     "MissingExtraError": "errors",
     "ParameterError": "errors",
+    "Polarity": "data.polarity",
     "Qrels": "data.qrels",
     "QueryTable": "data.tables",
     "Run": "data.run",
@@ -32,13 +35,17 @@ _HOME = {
     "explain": "explanation",
     "parse_measure": "measures",
     "parse_measures": "measures",
+    "polarise": "evidence.polarise",
     "read_counts": "io.counts",
     "read_documents": "io",
+    "read_groups": "io.groups",
     "read_lexicon": "io.lexicons",
+    "read_polarity": "io.polarity",
     "read_qrels": "io",
     "read_run": "io",
     "rerank": "rerankers",
     "scan": "evidence.scan",
+    "seme": "stats.seme",
     "write_lexicon": "io.lexicons",
     "write_qrels": "io",
     "write_run": "io",
@@ -47,8 +54,11 @@ _HOME = {
 __all__ = ["__version__", *sorted(_HOME)]
 
 if TYPE_CHECKING:
+    from evenrank.data.attribute import Attribute as Attribute
     from evenrank.data.diversity import DiversityQrels as DiversityQrels
     from evenrank.data.lexicon import Lexicon as Lexicon
+    from evenrank.data.membership import Membership as Membership
+    from evenrank.data.polarity import Polarity as Polarity
     from evenrank.data.qrels import Qrels as Qrels
     from evenrank.data.run import Run as Run
     from evenrank.data.runset import RunSet as RunSet
@@ -62,6 +72,7 @@ if TYPE_CHECKING:
     from evenrank.errors import MissingExtraError as MissingExtraError
     from evenrank.errors import ParameterError as ParameterError
     from evenrank.evaluation import evaluate as evaluate
+    from evenrank.evidence.polarise import polarise as polarise
     from evenrank.evidence.scan import scan as scan
     from evenrank.explanation import explain as explain
     from evenrank.io import read_documents as read_documents
@@ -70,14 +81,17 @@ if TYPE_CHECKING:
     from evenrank.io import write_qrels as write_qrels
     from evenrank.io import write_run as write_run
     from evenrank.io.counts import read_counts as read_counts
+    from evenrank.io.groups import read_groups as read_groups
     from evenrank.io.lexicons import read_lexicon as read_lexicon
     from evenrank.io.lexicons import write_lexicon as write_lexicon
+    from evenrank.io.polarity import read_polarity as read_polarity
     from evenrank.measures import Measure as Measure
     from evenrank.measures import all_measures as all_measures
     from evenrank.measures import parse_measure as parse_measure
     from evenrank.measures import parse_measures as parse_measures
     from evenrank.rerankers import rerank as rerank
     from evenrank.scores import Scores as Scores
+    from evenrank.stats.seme import seme as seme
 
 
 def __getattr__(name: str) -> Any:

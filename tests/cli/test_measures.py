@@ -98,3 +98,16 @@ def test_no_such_measure(evenrank: Evenrank, name: str, said: str) -> None:
     assert (outcome.code, outcome.out) == (2, "")
     assert said in outcome.err
     assert outcome.err.count("\n") == 1
+
+
+def test_the_kinds_of_attention_are_named(evenrank: Evenrank) -> None:
+    assert "an attention (log2, rbp(p=0.8), reciprocal, uniform)" in evenrank("measures", "AWRF").out
+
+
+def test_what_the_paper_calls_them(evenrank: Evenrank) -> None:
+    factor = evenrank("measures", "RBDF").out
+    assert factor.startswith("RBDF: Rank-biased discounting factor: ")
+    assert "neither high nor low is better" in factor
+    assert evenrank("measures", "TED").out.startswith("TED: Term exposure-based divergence: ")
+    assert "Eqs. 6-8" in evenrank("measures", "SetFaiRR").out
+    assert "Eq. 9" in evenrank("measures", "NSetFaiRR").out

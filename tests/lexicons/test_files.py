@@ -213,6 +213,10 @@ BAD_JSON: dict[str, tuple[str, str]] = {
         '{"groups": {"a": ["x"], "b": ["y"]}, "targets": {"a": 0.9, "b": 0.9}}',
         "{}: targets must be >= 0 and sum to 1, got {{'a': 0.9, 'b': 0.9}}",
     ),
+    "a target that is no number": (
+        '{"groups": {"a": ["x"], "b": ["y"]}, "targets": {"a": NaN, "b": 0.5}}',
+        "{}: targets must be >= 0 and sum to 1, got {{'a': nan, 'b': 0.5}}",
+    ),
     "a target that is text": (
         '{"groups": {"a": ["x"], "b": ["y"]}, "targets": {"a": "half", "b": 0.5}}',
         "{}: targets must give a number for each group, got {{'a': 'half', 'b': 0.5}}",

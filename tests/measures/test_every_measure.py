@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import functools
+import os
+from collections.abc import Callable
 
+import fair_oracles
+import group_oracles
+import numpy as np
 import oracles
+import order_oracles
 import pytest
 import word_oracles
 
 from evenrank import attention
+from evenrank.data.gathered import Evidence
 from evenrank.measures import Measure, TExFAIR, all_measures
-from evenrank.testing import check_measure
+from evenrank.testing import Case, check_measure
 
 SLOW_DEFAULT = {"RandomOrder"}  # a thousand orders of every list
 MISSING = [{"missing": "neutral"}, {"missing": "drop"}]
@@ -49,16 +55,40 @@ VARIANTS = {
     **{name: [{"tau": 0}, {"tau": 3}, *MISSING] for name in ("FaiRR", "NFaiRR", "SetFaiRR", "NSetFaiRR")},
     **{name: [{"form": "tf"}, {"form": "bool"}, *MISSING] for name in ("RaB", "ARaB")},
 }
-ORACLES = {**oracles.ORACLES, **word_oracles.WORD_ORACLES}
+for kind, arguments in [
+    *group_oracles.GROUP_VARIANTS.items(),
+    *fair_oracles.FAIR_VARIANTS.items(),
+    *order_oracles.ORDER_VARIANTS.items(),
+]:
+    VARIANTS[kind] = [*VARIANTS.get(kind, []), *arguments]
+CASES = int(os.environ.get("EVENRANK_CASES", "3"))  # of each of very many; make test-full takes more
+ELSEWHERE = set(order_oracles.ORDER_ORACLES)  # with scores of their own, in test_indexical.py
+
+
+def awrf(m: Measure, documents: list[str], case: Case, query: str) -> float | None:
+    by = word_oracles.awrf if m.attr is None else group_oracles.awrf_by_groups
+    return by(m, documents, case, query)
+
+
+ORACLES = {
+    **oracles.ORACLES,
+    **word_oracles.WORD_ORACLES,
+    **group_oracles.GROUP_ORACLES,
+    **fair_oracles.FAIR_ORACLES,
+    **order_oracles.ORDER_ORACLES,
+    "AWRF": awrf,
+}
 
 
 def instances() -> list[Measure]:
     found = []
     for name, cls in all_measures().items():
+        if name in ELSEWHERE:
+            continue
         for arguments in [*([] if name in SLOW_DEFAULT else [{}]), *VARIANTS.get(name, [])]:
             measure = cls(**arguments)
             if measure.takes_cutoff:
-                found += [measure @ 3, measure @ 30]
+                found += [measure @ 3, measure @ 30] if measure.family != "groups" else [measure @ 3]
             if not measure.needs_cutoff:
                 found.append(measure)
     return found
@@ -66,9 +96,21 @@ def instances() -> list[Measure]:
 
 @pytest.mark.parametrize("measure", instances(), ids=repr)
 def test_properties_and_slow_computation(measure: Measure) -> None:
+    check_measure(measure, oracle=ORACLES[measure.name], evidence=evidence_for(measure), cases=CASES)
+
+
+def evidence_for(measure: Measure) -> Callable[[list[str], np.random.Generator], list[Evidence]]:
+    """Words and groups, for some of the documents where the measure has a rule for the others."""
     partial = getattr(measure, "missing", "error") != "error"
-    words = functools.partial(word_oracles.word_counts, partial=partial)
-    check_measure(measure, oracle=ORACLES[measure.name], evidence=words)
+    only = group_oracles.only_group(measure)
+
+    def make(documents: list[str], generator: np.random.Generator) -> list[Evidence]:
+        return [
+            *word_oracles.word_counts(documents, generator, partial=partial),
+            *group_oracles.group_evidence(documents, generator, partial=partial, only=only),
+        ]
+
+    return make
 
 
 def test_every_measure_has_a_slow_computation() -> None:

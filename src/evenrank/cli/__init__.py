@@ -16,8 +16,11 @@ from evenrank.cli.evaluate import add as add_evaluate
 from evenrank.cli.explain import add as add_explain
 from evenrank.cli.measures import add as add_measures
 from evenrank.cli.parser import Parser, make_parser
+from evenrank.cli.polarise import add as add_polarise
+from evenrank.cli.rerank import add as add_rerank
 from evenrank.cli.scan import add as add_scan
 from evenrank.cli.streams import discard_output, flush_output, say, say_warnings
+from evenrank.cli.tradeoff import add as add_tradeoff
 from evenrank.errors import EvenrankError, EvenrankWarning, InputTypeError, ParameterError
 
 __all__ = ["build_parser", "main"]
@@ -26,7 +29,9 @@ BAD_DATA = 1
 USAGE = 2
 INTERRUPTED = 130
 
-COMMANDS = (add_evaluate, add_explain, add_scan, add_measures, add_doctor)  # in the order of the help
+COMMANDS = (  # in the order of the help
+    add_evaluate, add_explain, add_rerank, add_tradeoff, add_scan, add_polarise, add_measures, add_doctor,
+)  # fmt: skip
 DEBUG = "EVENRANK_DEBUG"
 
 

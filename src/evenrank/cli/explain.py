@@ -5,18 +5,23 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from evenrank.cli.evidence import (
+    WORDS_HELP,
+    add_evidence,
+    add_reading,
+    check_columns,
+    evidence_files,
+    read_evidence,
+    read_named_run,
+)
+from evenrank.cli.groups import MISSING, MISSING_HELP, check_groups
 from evenrank.cli.inputs import check_stdin, run_names
 from evenrank.cli.parser import add_command
 from evenrank.cli.streams import put, terminal_width
-from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
-    from evenrank.data.run import Run
-    from evenrank.data.words import WordCounts
     from evenrank.explanation import Explanation
-
-COLLECTION = "collection"
 
 
 def add(commands: Commands) -> None:
@@ -39,25 +44,9 @@ def add(commands: Commands) -> None:
         "-m", "--measures", action="append", required=True, metavar="MEASURES",
         help="measures, such as NFaiRR@10; one explanation each (see: evenrank measures)",
     )  # fmt: skip
-    parser.add_argument("--qrels", metavar="FILE", help="relevance judgements")
-    parser.add_argument("--diversity-qrels", metavar="FILE", help="judgements by intent, as in TREC Web")
-    parser.add_argument(
-        "--words", metavar="FILE",
-        help="counts of group words, as evenrank scan writes them; with scan --terms, the words are shown",
-    )  # fmt: skip
-    parser.add_argument(
-        "--background", metavar="RUN",
-        help="what NFaiRR and its kin compare with: a run, or the word 'collection' for all documents of "
-        "--words; without it, the run's own first 200 documents",
-    )  # fmt: skip
-    parser.add_argument(
-        "--missing", choices=("error", "neutral", "drop"),
-        help="ranked documents without word counts: an error (the default), without group words, or left out",
-    )  # fmt: skip
-    parser.add_argument(
-        "--ties", choices=("trec", "file"),
-        help="order of equal scores: by document id, descending (trec), or as in the file",
-    )  # fmt: skip
+    add_evidence(parser, f"{WORDS_HELP}; with scan --terms, the words are shown")
+    parser.add_argument("--missing", choices=MISSING, help=MISSING_HELP)
+    add_reading(parser)
     parser.add_argument(
         "--depth", type=_depth, metavar="N", help="show so many ranks (default: those that count)"
     )
@@ -72,54 +61,28 @@ def _depth(text: str) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    background = None if arguments.background == COLLECTION else arguments.background
-    check_stdin([arguments.ranking, arguments.qrels, arguments.diversity_qrels, background])
+    check_stdin([arguments.ranking, *evidence_files(arguments)])
+    check_groups(arguments)
     put(_printed(_explanations(arguments), arguments.format))
     return 0
 
 
 def _explanations(arguments: argparse.Namespace) -> list[Explanation]:
     from evenrank.explanation import explain
-    from evenrank.io import read_qrels, read_run
-    from evenrank.io.counts import read_counts
     from evenrank.measures import parse_measures
 
     # what is wrong with the command line is said before large files are read
     measures = parse_measures(arguments.measures)
     (name,) = run_names([arguments.ranking], [])
-    qrels = None if arguments.qrels is None else read_qrels(arguments.qrels)
-    by_intent = None
-    if arguments.diversity_qrels is not None:
-        by_intent = read_qrels(arguments.diversity_qrels, diversity=True)
-    ranking = read_run(arguments.ranking, name=name, ties=arguments.ties)
-    words = None if arguments.words is None else read_counts(arguments.words)
-    background = _background(arguments, words)
+    check_columns(arguments, [arguments.ranking])
+    evidence = read_evidence(arguments)
+    ranking = read_named_run(arguments, arguments.ranking, name)
     return [
         explain(
-            ranking,
-            measure,
-            arguments.query,
-            qrels=qrels,
-            intents=by_intent,
-            words=words,
-            background=background,
-            missing=arguments.missing,
-            depth=arguments.depth,
+            ranking, measure, arguments.query, missing=arguments.missing, depth=arguments.depth, **evidence
         )
         for measure in measures
     ]
-
-
-def _background(arguments: argparse.Namespace, words: WordCounts | None) -> Run | WordCounts | None:
-    from evenrank.io import read_run
-
-    if arguments.background is None:
-        return None
-    if arguments.background == COLLECTION:
-        if words is None:
-            raise ParameterError("--background collection is the collection of --words: give that too")
-        return words
-    return read_run(arguments.background, ties=arguments.ties)
 
 
 def _printed(explanations: list[Explanation], form: str) -> str:

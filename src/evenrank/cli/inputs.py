@@ -13,6 +13,7 @@ STDIN = "-"
 RUN_ROLES = ("query", "document", "score", "rank")
 QRELS_ROLES = ("query", "document", "grade")
 INTENT_ROLES = (*QRELS_ROLES, "intent")
+DOCUMENT_ROLES = ("id", "text", "title")
 ROLES = tuple(dict.fromkeys((*RUN_ROLES, *INTENT_ROLES)))
 
 
@@ -38,7 +39,7 @@ def _same_file(one: str, other: str) -> bool:
         return False
 
 
-def columns_of(text: str) -> dict[str, str]:
+def columns_of(text: str, roles: Sequence[str] = ROLES) -> dict[str, str]:
     """``query=qid,score=sim`` as a mapping from role to column.
 
     >>> columns_of("query=qid,score=sim")
@@ -50,8 +51,8 @@ def columns_of(text: str) -> dict[str, str]:
         role, column = role.strip(), column.strip()
         if not (role and equals and column):
             raise argparse.ArgumentTypeError(f"must be ROLE=NAME,ROLE=NAME,..., got {text!r}")
-        if role not in ROLES:
-            raise argparse.ArgumentTypeError(f"{role!r} is not a role: they are {', '.join(ROLES)}")
+        if role not in roles:
+            raise argparse.ArgumentTypeError(f"{role!r} is not a role: they are {', '.join(roles)}")
         if role in named:
             raise argparse.ArgumentTypeError(f"the {role} is named twice, in {text!r}")
         named[role] = column
@@ -61,7 +62,7 @@ def columns_of(text: str) -> dict[str, str]:
 def is_table(path: str | None, format: str | None) -> bool:
     from evenrank.io.source import guess_format
 
-    return path is not None and (format or guess_format(path) or "trec") != "trec"
+    return path is not None and (format or guess_format(path) or "trec") not in ("trec", "ntcir")
 
 
 def table_columns(
@@ -126,7 +127,7 @@ def _as_text(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def read_query_ids(path: str) -> list[str]:
+def read_ids(path: str, what: str = "query") -> list[str]:
     """One id a line: what stands before the first tab. Blank lines and # comments are skipped."""
     from evenrank.errors import Problem
     from evenrank.io.source import as_source
@@ -144,13 +145,13 @@ def read_query_ids(path: str) -> list[str]:
             continue
         if not text.strip() or text.startswith("#"):
             continue
-        query = text.partition("\t")[0].strip()
-        if query:
-            ids.append(query)
+        identifier = text.partition("\t")[0].strip()
+        if identifier:
+            ids.append(identifier)
         else:
-            problems.append(Problem(number, "there is no query id before the tab"))
+            problems.append(Problem(number, f"there is no {what} id before the tab"))
     if problems:
         raise DataError.listing(name, problems)
     if not ids:
-        raise DataError(f"{name}: holds no query id")
+        raise DataError(f"{name}: holds no {what} id")
     return ids

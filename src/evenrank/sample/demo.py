@@ -8,13 +8,16 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from evenrank.data.attribute import Attribute
+from evenrank.data.membership import Membership
+from evenrank.data.polarity import Polarity
 from evenrank.data.run import Run
 from evenrank.errors import MissingExtraError
 from evenrank.evaluation import evaluate
 from evenrank.evidence.scan import scan
 from evenrank.io import write_run
 from evenrank.io.lexicons import read_lexicon
-from evenrank.measures import Measure, TermExposure, all_measures
+from evenrank.measures import AWRF, Measure, TermExposure, all_measures
 from evenrank.sample import Sample, load
 from evenrank.scores import Scores
 
@@ -48,9 +51,40 @@ def bm25_run(sample: Sample, depth: int = DEPTH) -> Run:
     return Run.build(queries, documents, values, name="bm25")
 
 
+def groups_of(sample: Sample) -> list[Membership]:
+    """Who a text leans to, where both and none are half of each, and how popular it is, on a scale."""
+    leaning = Attribute("leaning", ("female", "male"))
+    popularity = Attribute("popularity", ("1", "2", "3", "4"), ordinal=True)
+    scale = {document: str(level) for document, level in sample.popularity.items()}
+    return [
+        Membership.from_labels(leaning, sample.leaning, even=("both", "none")),
+        Membership.from_labels(popularity, scale),
+    ]
+
+
+def polarity_of(sample: Sample) -> Polarity:
+    """The side that a text takes in a debate."""
+    sides = {
+        query: {document: side for side, grades in by_side.items() for document in grades}
+        for query, by_side in sample.sides.to_dict().items()
+    }
+    return Polarity.from_labels(sides, positive="for")
+
+
 def measures_to_show(cutoff: int = CUTOFF) -> list[Measure]:
-    """Every registered measure, at the cut-off where it takes one; the words' exposures go by themselves."""
-    shown = [cls() for cls in all_measures().values() if cls is not TermExposure]
+    """Every registered measure, at the cut-off where it takes one; the words' exposures go by themselves.
+
+    Groups are those of leaning; texts that take no side are left out of the order of sides.
+    """
+    shown: list[Measure] = []
+    for cls in all_measures().values():
+        names = {field.name for field in cls.parameters()}
+        if cls is TermExposure:
+            continue
+        arguments: dict[str, str] = {"attr": "leaning"} if "attr" in names and cls is not AWRF else {}
+        if cls.family == "order":
+            arguments["missing"] = "drop"
+        shown.append(cls(**arguments))  # type: ignore[arg-type]
     return [measure @ cutoff if measure.takes_cutoff else measure for measure in shown]
 
 
@@ -66,7 +100,15 @@ def main(folder: str = "demo") -> None:
     sample = load()
     run = bm25_run(sample)
     words = scan(list(sample.documents.items()), read_lexicon(LEXICON), terms=True)
-    scores = evaluate(run, measures_to_show(), qrels=sample.qrels, intents=sample.sides, words=words)
+    scores = evaluate(
+        run,
+        measures_to_show(),
+        qrels=sample.qrels,
+        intents=sample.sides,
+        words=words,
+        groups=groups_of(sample),
+        polarity=polarity_of(sample),
+    )
     exposure = evaluate(run, TermExposure(cutoff=CUTOFF), words=words)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,141 @@
+"""The options that say what is known of documents, and how files are read: the same in every command."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from evenrank.cli.background import add_background, background_file, read_background
+from evenrank.cli.groups import add_options, group_files, memberships
+from evenrank.cli.inputs import (
+    INTENT_ROLES,
+    QRELS_ROLES,
+    RUN_ROLES,
+    columns_of,
+    is_table,
+    table_columns,
+)
+from evenrank.errors import ParameterError
+
+if TYPE_CHECKING:
+    from evenrank.data.run import Run
+    from evenrank.data.tables import DocumentTable
+
+INPUT_FORMATS = ("trec", "csv", "tsv", "jsonl", "parquet")
+QRELS_FORMATS = (*INPUT_FORMATS, "ntcir")
+WORDS_HELP = "counts of group words, as evenrank scan writes them"
+
+
+def add_evidence(parser: argparse.ArgumentParser, words_help: str = WORDS_HELP) -> None:
+    """What is known of documents: judgements, words, groups, polarity, and the background."""
+    parser.add_argument("--qrels", metavar="FILE", help="relevance judgements")
+    parser.add_argument("--diversity-qrels", metavar="FILE", help="judgements by intent, as in TREC Web")
+    parser.add_argument("--words", metavar="FILE", help=words_help)
+    add_options(parser)
+    parser.add_argument(
+        "--polarity", metavar="FILE", help="scores of opinion, as evenrank polarise writes them"
+    )
+    add_background(parser)
+
+
+def add_tables(parser: argparse.ArgumentParser) -> None:
+    """Numbers of documents, which re-rankers sort by."""
+    parser.add_argument(
+        "--table", type=_table, action="append", default=[], metavar="NAME=FILE",
+        help="numbers of documents, as SortBy(field='NAME.column') wants them: a table with a column of "
+        "documents and columns of numbers; may be repeated",
+    )  # fmt: skip
+
+
+def _table(text: str) -> tuple[str, str]:
+    name, equals, path = text.partition("=")
+    if not (name.strip() and equals and path):
+        raise argparse.ArgumentTypeError(f"must be NAME=FILE, got {text!r}")
+    return name.strip(), path
+
+
+def read_tables(arguments: argparse.Namespace) -> list[DocumentTable]:
+    from evenrank.io.numbers import read_numbers
+
+    return [read_numbers(path, name) for name, path in arguments.table]
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """How runs and judgements are read."""
+    parser.add_argument(
+        "--ties", choices=("trec", "file"),
+        help="order of equal scores: by document id, descending (trec), or as in the file; "
+        "the default is trec, but file for a table with a column of ranks",
+    )  # fmt: skip
+    parser.add_argument(
+        "--columns", type=columns_of, metavar="ROLE=NAME,...",
+        help="what tables among runs and judgements call their columns: "
+        "query=qid,document=docno,score=sim,rank=r,grade=rel,intent=side",
+    )  # fmt: skip
+    parser.add_argument(
+        "--input-format", choices=INPUT_FORMATS, help="format of the runs, where their names do not tell"
+    )
+    parser.add_argument(
+        "--qrels-format",
+        choices=QRELS_FORMATS,
+        help="format of the judgements, where their names do not tell; ntcir has lines 'query document L2'",
+    )
+
+
+def evidence_files(arguments: argparse.Namespace) -> list[str | None]:
+    """The files that ``read_evidence`` reads."""
+    files = [arguments.qrels, arguments.diversity_qrels, arguments.words, arguments.polarity]
+    tables = [path for _, path in getattr(arguments, "table", ())]
+    return [*files, background_file(arguments), *group_files(arguments), *tables]
+
+
+def check_columns(arguments: argparse.Namespace, runs: Sequence[str]) -> None:
+    """Columns are of tables: say so where no file is one."""
+    judgements = [arguments.qrels, arguments.diversity_qrels]
+    if arguments.columns is not None and not (
+        any(is_table(path, arguments.input_format) for path in runs)
+        or any(is_table(path, arguments.qrels_format) for path in judgements)
+    ):
+        raise ParameterError(
+            "--columns is for tables, and none of the files is one: "
+            "--input-format and --qrels-format say so where their names do not"
+        )
+
+
+def read_evidence(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What the options name, under the names that ``evaluate``, ``explain`` and ``rerank`` have for it."""
+    from evenrank.io import read_qrels
+    from evenrank.io.counts import read_counts
+
+    groups = memberships(arguments)
+    named, form = arguments.columns, arguments.qrels_format
+    qrels = by_intent = polarity = None
+    if arguments.qrels is not None:
+        columns = table_columns(named, arguments.qrels, form, QRELS_ROLES)
+        qrels = read_qrels(arguments.qrels, format=form, columns=columns)
+    if arguments.diversity_qrels is not None:
+        columns = table_columns(named, arguments.diversity_qrels, form, INTENT_ROLES)
+        by_intent = read_qrels(arguments.diversity_qrels, diversity=True, format=form, columns=columns)
+    if arguments.polarity is not None:
+        from evenrank.io.polarity import read_polarity
+
+        polarity = read_polarity(arguments.polarity)
+    words = None if arguments.words is None else read_counts(arguments.words)
+    return {
+        "qrels": qrels,
+        "intents": by_intent,
+        "words": words,
+        "groups": groups,
+        "polarity": polarity,
+        "background": read_background(arguments, words, arguments.input_format),
+        "background_depth": arguments.background_depth,
+    }
+
+
+def read_named_run(arguments: argparse.Namespace, path: str, name: str) -> Run:
+    from evenrank.io import read_run
+
+    form = arguments.input_format
+    columns = table_columns(arguments.columns, path, form, RUN_ROLES)
+    return read_run(path, name=name, ties=arguments.ties, format=form, columns=columns)

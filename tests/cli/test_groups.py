@@ -1,0 +1,253 @@
+"""Groups and targets on the command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenrank import EvenrankError, evaluate, read_groups
+from evenrank.cli import build_parser
+from evenrank.cli.groups import check_groups, groups_of, memberships, target_of
+from evenrank.io import read_run
+
+GROUPS = "doc,gender,stars\na,f,1\nb,m,3\nc,f,2\nd,,1\ne,both,3\n"
+
+
+@pytest.fixture
+def folder(files: Path) -> Path:
+    """The folder of ``files``, with groups and targets."""
+    (files / "groups.csv").write_text(GROUPS)
+    (files / "june:24.csv").write_text(GROUPS)
+    (files / "stars.csv").write_text("value,share\n1,0.5\n3,0.5\n")
+    (files / "gold.txt").write_text("0.25\n0.75\n")
+    return files
+
+
+def arguments(*given: str) -> argparse.Namespace:
+    return build_parser().parse_args(["evaluate", "bm25.trec", "-m", "RR", *given])
+
+
+PARSED: dict[str, tuple[str, dict[str, Any]]] = {
+    "g=groups.csv": ("groups.csv", {}),
+    "g=groups.csv:ordinal": ("groups.csv", {"ordinal": True}),
+    "g=groups.csv:multilabel:own": ("groups.csv", {"multilabel": True, "unlabelled": "own"}),
+    "g=groups.csv:full": ("groups.csv", {"multilabel": True, "split": "full"}),
+    "g=groups.csv:values=a, b,c:even=x,y": ("groups.csv", {"values": ["a", "b", "c"], "even": ["x", "y"]}),
+    "g=groups.csv:column=my gender:format=tsv": ("groups.csv", {"column": "my gender", "format": "tsv"}),
+    "g=groups.csv:document=id:query=session:share=p": (
+        "groups.csv",
+        {"columns": {"document": "id", "query": "session", "share": "p"}},
+    ),
+    "g=june:24.csv": ("june:24.csv", {}),
+    "g=june:24.csv:ordinal": ("june:24.csv", {"ordinal": True}),
+    "g=a=b.csv:ordnal": ("a=b.csv:ordnal", {}),
+    "g=ordinal": ("ordinal", {}),
+    "g=x:ordinal:y": ("x:ordinal:y", {}),
+    "g=C:/data/g.csv:own": ("C:/data/g.csv", {"unlabelled": "own"}),
+}
+
+
+@pytest.mark.parametrize("text", PARSED)
+def test_files_and_options_are_told_apart(text: str) -> None:
+    path, options = PARSED[text]
+    found = groups_of(text)
+    assert (found.name, found.path, found.options) == ("g", path, options)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("gender", "must be NAME=FILE or NAME=FILE:OPTION"),
+        ("=groups.csv", "must be NAME=FILE"),
+        ("g=", "must be NAME=FILE"),
+        ("g=:ordinal", "must be NAME=FILE"),
+        ("g=x.csv:values=", "values= names nothing"),
+        ("g=x.csv:even=a,,b", "even= names nothing"),
+        ("g=x.csv:own:own", "own is given twice"),
+    ],
+)
+def test_what_is_no_groups_option(text: str, message: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match=message):
+        groups_of(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "path"),
+    [
+        ("g=pool", "pool", None),
+        ("g=relevance", "relevance", None),
+        ("g=0.5,0.3, 0.2", [0.5, 0.3, 0.2], None),
+        ("g=gold.txt", None, "gold.txt"),
+        ("g=a,b.csv", None, "a,b.csv"),
+        ("a*b=collection", "collection", None),
+    ],
+)
+def test_targets_are_told_apart(text: str, target: Any, path: str | None) -> None:
+    found = target_of(text)
+    assert (found.target, found.path) == (target, path)
+
+
+def test_memberships(folder: Path) -> None:
+    given = arguments(
+        "--groups", "gender=groups.csv:even=both:values=m,f", "--groups", "stars=june:24.csv:ordinal",
+        "--target", "gender=gold.txt", "--target", "stars=stars.csv",
+    )  # fmt: skip
+    gender, stars = memberships(given)
+    expected = read_groups("groups.csv", "gender", even=["both"], values=["m", "f"], target=[0.25, 0.75])
+    assert gender.fingerprint == expected.fingerprint
+    assert (stars.attribute.ordinal, stars.attribute.values) == (True, ("1", "2", "3"))
+    assert stars.attribute.target == (0.5, 0, 0.5)
+    assert memberships(arguments()) == []
+
+
+def test_a_target_for_a_combination(folder: Path) -> None:
+    given = arguments(
+        "--groups", "gender=groups.csv:even=both", "--groups", "stars=groups.csv",
+        "--target", "gender*stars=collection", "--target", "stars=pool",
+    )  # fmt: skip
+    gender, stars, both = memberships(given)
+    assert (gender.attribute.target, stars.attribute.target) == ("uniform", "pool")
+    assert (both.attribute.name, both.attribute.target) == ("gender*stars", "collection")
+
+
+def test_a_target_by_relevance(folder: Path, evenrank: Callable[..., Any]) -> None:
+    """b of q1 and c of q2 are relevant, so m is wanted for q1 and f for q2; the lists begin with f."""
+    common = ("evaluate", "bm25.trec", "--groups", "gender=groups.csv:even=both", "-m", "KL@1")
+    done = evenrank(
+        *common, "--target", "gender=relevance", "--qrels", "qrels.txt", "--per-query", "--format", "tsv"
+    )
+    assert done.code == 0
+    q1, q2 = (next(line for line in done.out.splitlines() if f"\t{q}\t" in line) for q in ("q1", "q2"))
+    assert q1.endswith("infinite")
+    assert float(q2.split("\t")[-2]) == 0
+    failed = evenrank(*common, "--target", "gender=relevance")
+    assert failed.code == 2
+    assert "the target 'relevance' needs judgements: pass qrels= (--qrels FILE)" in failed.err
+
+
+BAD: dict[str, tuple[list[str], str]] = {
+    "twice": (["--groups", "g=groups.csv", "--groups", "g=groups.csv"], "--groups g is given twice"),
+    "an unknown option": (
+        ["--groups", "g=groups.csv:ordnal"],
+        "--groups g: 'ordnal' is not an option: they are ordinal, multilabel, full, own, values=.., even=.., "
+        "column=.., format=.., document=.., query=.., share=..",
+    ),
+    "a target of nothing": (
+        ["--groups", "gender=groups.csv", "--target", "stars=pool"],
+        "--target stars: --groups has gender",
+    ),
+    "a target without groups": (["--target", "stars=pool"], "--target stars: there is no --groups"),
+    "a target of half a combination": (
+        ["--groups", "gender=groups.csv", "--target", "gender*x=pool"],
+        "--target gender*x: --groups has gender",
+    ),
+    "a target twice": (
+        ["--groups", "gender=groups.csv", "--target", "gender=pool", "--target", "gender=pool"],
+        "--target gender is given twice",
+    ),
+    "neither kind nor file": (
+        ["--groups", "gender=groups.csv", "--target", "gender=unifrom"],
+        "--target gender: 'unifrom' is not one of uniform, present, pool, collection, relevance, "
+        "not shares as 0.5,0.5, and there is no file of that name",
+    ),
+    "too few shares": (
+        ["--groups", "stars=groups.csv:ordinal", "--target", "stars=0.5,0.5"],
+        "attribute 'stars': target: 2 shares for 3 values: '1', '2', '3'",
+    ),
+    "no such file": (["--groups", "gender=gone.csv"], "gone.csv: no such file"),
+    "an unknown format": (
+        ["--groups", "gender=groups.csv:format=xml"],
+        "format must be one of trec, csv, tsv, jsonl, parquet, gmemb, trec-fair, got 'xml'",
+    ),
+    "bad data": (
+        ["--groups", "gender=groups.csv:values=f,m"],
+        "groups.csv:6: document 'e': 'both' is not a value of 'gender': they are 'f', 'm'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_wrong_is_named(case: str, folder: Path, evenrank: Callable[..., Any]) -> None:
+    options, message = BAD[case]
+    with pytest.raises(EvenrankError) as caught:
+        memberships(arguments(*options))
+    assert str(caught.value) == message
+    for command in (["evaluate"], ["explain", "--query", "q1"]):
+        outcome = evenrank(*command, "bm25.trec", "-m", "GF@10", *options)
+        assert outcome.err == f"evenrank: {message}\n"
+        assert outcome.code == (1 if case in ("no such file", "bad data") else 2)
+
+
+def test_wrong_usage_is_said_before_files_are_read(files: Path) -> None:
+    with pytest.raises(EvenrankError, match="--groups g is given twice"):
+        check_groups(arguments("--groups", "g=gone.csv", "--groups", "g=gone.csv"))
+
+
+def test_evaluate(folder: Path, evenrank: Callable[..., Any]) -> None:
+    outcome = evenrank(
+        "evaluate", "bm25.trec", "--groups", "gender=groups.csv:even=both",
+        "--groups", "stars=groups.csv:ordinal", "--target", "stars=0.5,0.25,0.25",
+        "-m", "GF(attr='gender')@2 GF(attr='stars',div='NMD')@2", "--per-query", "--format", "tsv",
+    )  # fmt: skip
+    assert outcome.code == 0
+    gender = read_groups("groups.csv", "gender", even=["both"])
+    stars = read_groups("groups.csv", "stars", ordinal=True, target=[0.5, 0.25, 0.25])
+    measures = "GF(attr='gender')@2 GF(attr='stars',div='NMD')@2"
+    scores = evaluate(read_run("bm25.trec"), measures, groups=[gender, stars])
+    from evenrank.scores.render import per_query_tsv
+
+    assert outcome.out == per_query_tsv(scores)
+
+
+def test_explain(folder: Path, evenrank: Callable[..., Any]) -> None:
+    outcome = evenrank(
+        "explain", "bm25.trec", "--query", "q1", "--groups", "gender=groups.csv:even=both", "-m", "GF@2"
+    )
+    assert outcome.code == 0
+    assert "GF@2" in outcome.out
+
+
+def test_missing(folder: Path, evenrank: Callable[..., Any]) -> None:
+    command = ["bm25.trec", "--groups", "gender=groups.csv:even=both", "-m", "GF@2", "--missing"]
+    assert evenrank("evaluate", *command, "uniform").code == 0
+    outcome = evenrank("evaluate", *command, "error")
+    assert outcome.code == 1
+    assert "such as 'd' (query 'q3')" in outcome.err
+    assert "invalid choice: 'some'" in evenrank("evaluate", *command, "some").err
+
+
+def test_standard_input_is_read_once_and_inputs_are_not_written_over(
+    folder: Path, evenrank: Callable[..., Any]
+) -> None:
+    outcome = evenrank("evaluate", "-", "--groups", "gender=-:format=csv", "-m", "GF@2")
+    assert outcome.err == "evenrank: standard input (-) can stand for one file only\n"
+    outcome = evenrank(
+        "evaluate", "bm25.trec", "--groups", "gender=groups.csv", "-m", "GF@2", "-o", "groups.csv"
+    )
+    assert "groups.csv: is read here, and would be written over" in outcome.err
+
+
+def test_ntcir(shared: Path, evenrank: Callable[..., Any]) -> None:
+    toy = shared / "data/fairweb1_gfr/toy"
+    outcome = evenrank(
+        "evaluate", toy / "toyrun1", "--qrels", toy / "toy.4topics.qrels", "--qrels-format", "ntcir",
+        "--groups", f"gender={toy}/toy.R-GENDER.gmemb", "--target", f"gender={toy}/R-GENDER.golddistr",
+        "-m", "ERR@5 GF(attr='gender')@5", "--per-query", "--format", "tsv",
+    )  # fmt: skip
+    assert outcome.code == 0
+    table = (shared / "data/fairweb1_gfr/expected/toy_ntcireval_GFR.tsv").read_text().splitlines()
+    published = {tuple(line.split("\t")[:4]): float(line.split("\t")[4]) for line in table[1:]}
+    rows = [line.split("\t") for line in outcome.out.splitlines()[1:]]
+    found = {(row[1], row[2].partition("@")[0].partition("(")[0]): float(row[4]) for row in rows}
+    for own, other in (("ERR", "ERR"), ("GF", "GF-JSD")):
+        expected = published["toyrun1", "R-GENDER", "P001", other]
+        assert found["P001", own] == pytest.approx(expected, abs=1e-4)
+    outcome = evenrank(
+        "explain", toy / "toyrun1", "--query", "P001", "--qrels", toy / "toy.4topics.qrels",
+        "--qrels-format", "ntcir", "-m", "ERR@5",
+    )  # fmt: skip
+    assert outcome.code == 0
