@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from evenrank import Attribute, DataError, EvenrankError, Membership, ParameterE
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.gathered import Pairs, Sparse
 from evenrank.data.lexicon import Lexicon
+from evenrank.data.lookup import PairIndex
 from evenrank.data.strings import Selection, as_strings, hash_strings
 from evenrank.errors import InputTypeError
 from evenrank.io.groups import read_groups
@@ -501,3 +503,34 @@ def test_long_and_wide_are_the_same(weights: dict[str, tuple[int, int, int]], ra
     assert first.doc_ids.equals(second.doc_ids)
     np.testing.assert_array_equal(first.shares.places, second.shares.places)
     np.testing.assert_allclose(first.shares.values, second.shares.values, atol=1e-15)
+
+
+def test_ids_are_found_whatever_their_length_and_however_alike() -> None:
+    """Short ids are told by hash and length alone, longer ones byte by byte."""
+    generator = np.random.default_rng(5)
+    alphabet = np.array(list("ab\u00e9"))
+    ids = {"".join(generator.choice(alphabet, int(generator.integers(1, 20)))) for _ in range(4000)}
+    listed, others = sorted(ids)[::2], sorted(ids)[1::2]
+    labels = {identifier: "xy"[place % 2] for place, identifier in enumerate(listed)}
+    membership = Membership.from_labels(Attribute("side", ("x", "y")), labels)
+    asked = as_strings([*others, *listed])
+    rows = membership.rows_of(
+        Pairs(("q",), np.zeros(len(asked), np.int64), Selection(asked), hash_strings(asked))
+    )
+    assert (rows[: len(others)] == -1).all()
+    assert membership.doc_ids.take(pa.array(rows[len(others) :])).to_pylist() == listed
+
+
+def test_ids_of_the_same_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = as_strings(["a", "b\x00"])  # length and bytes cancel out
+    assert hash_strings(short)[0] == hash_strings(short)[1]
+    index = PairIndex(np.zeros(1, np.int64), short.slice(1))
+    assert index.locate(None, Selection(short), hash_strings(short)).tolist() == [-1, 0]
+
+    def alike(strings: pa.LargeStringArray) -> npt.NDArray[np.uint64]:
+        return np.full(len(strings), 7, dtype=np.uint64)
+
+    monkeypatch.setattr("evenrank.data.lookup.hash_strings", alike)
+    long = as_strings([f"document-{place}" for place in range(8, 14)])
+    index = PairIndex(np.zeros(3, np.int64), long.slice(0, 3))
+    assert index.locate(None, Selection(long), alike(long)).tolist() == [0, 1, 2, -1, -1, -1]

@@ -189,6 +189,14 @@ class Membership:
         return self.shares.dense(np.arange(len(self)))
 
     @cached_property
+    def _places(self) -> npt.NDArray[np.int16] | None:
+        """The value of every document, where all have one and no more."""
+        one = len(self.shares.places) == len(self) and (np.diff(self.shares.offsets) == 1).all()
+        if not one or self.shares.width > np.iinfo(np.int16).max or (self.shares.values != 1).any():
+            return None
+        return self.shares.places.astype(np.int16)
+
+    @cached_property
     def fingerprint(self) -> str:
         about = repr((self.attribute.name, self.attribute.values, self.attribute.ordinal))
         target = self.attribute.target
@@ -224,6 +232,8 @@ class Membership:
         column: Column
         if self._table is None:
             column = self.shares.rows(rows)
+        elif known.all() and self._places is not None:
+            column = np.eye(self.shares.width)[self._places[rows]]  # labels: the rows of a small table
         elif known.all():
             column = self._table[rows]
         else:

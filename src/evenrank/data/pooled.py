@@ -54,7 +54,10 @@ class PooledMembership:
         known = rows >= 0
         found = membership.shares.rows(rows[known])
         sizes = np.diff(found.offsets)
-        cells = np.repeat(pool.query_codes[known], sizes).astype(np.int64) * width + found.places
+        owners = pool.query_codes[known]
+        if len(found.places) != len(owners) or (sizes != 1).any():
+            owners = np.repeat(owners, sizes)
+        cells = owners.astype(np.int64) * width + found.places
         renumbered = width > _MOST_VALUES and not membership.attribute.ordinal
         keys, back = np.arange(count * width), cells
         if renumbered:  # the values that a query's pool has, and no others

@@ -19,6 +19,8 @@ from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, Problem
 UInt64s = npt.NDArray[np.uint64]
 Int64s = npt.NDArray[np.int64]
 
+TOLD_BY_HASH = 8
+
 _ROWS_AT_ONCE = 1 << 18  # keeps the temporaries of one step inside the cache
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio, odd
 _FINISHER = np.uint64(0xD6E8FEB86659FD93)
@@ -127,6 +129,8 @@ def hash_strings(strings: pa.LargeStringArray) -> UInt64s:
 
     Eight bytes at a time are read straight from the Arrow buffer. The hash only finds candidates:
     whoever uses it compares the strings themselves, so that a collision costs time, not correctness.
+    Strings of the same length up to ``TOLD_BY_HASH`` bytes have the same hash only if they are equal:
+    every step on one number can be undone.
     """
     count = len(strings)
     hashes = np.empty(count, dtype=np.uint64)
@@ -259,6 +263,13 @@ def same(
     return result
 
 
+def lengths_of(strings: pa.LargeStringArray, rows: Int64s | None = None) -> Int64s:
+    """How many bytes each string has."""
+    offsets = offsets_of(strings)
+    lengths: Int64s = np.diff(offsets) if rows is None else offsets[rows + 1] - offsets[rows]
+    return lengths
+
+
 def _reader(strings: pa.LargeStringArray, rows: Int64s) -> tuple[Int64s, Int64s, UInt64s]:
     """Where the strings of some rows begin, how long they are, and the number that begins at every byte."""
     offsets = offsets_of(strings)
@@ -273,6 +284,8 @@ def _reader(strings: pa.LargeStringArray, rows: Int64s) -> tuple[Int64s, Int64s,
 
 def _read(words: UInt64s, at: Int64s) -> UInt64s:
     """Eight bytes from each place on; what lies behind the end of the buffer is 0."""
+    if len(at) and int(at.max()) < len(words):
+        return words[at]
     there = np.minimum(at, len(words) - 1)
     shift = np.minimum(at - there, 8).astype(np.uint64) * np.uint64(8)
     found = words[there]

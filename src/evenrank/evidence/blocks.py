@@ -26,6 +26,8 @@ def _take(column: Column, rows: Int64s) -> Array:
         return column.dense(rows)
     there = rows >= 0
     if there.all():
+        if rows.size == len(column) and np.array_equal(rows.ravel(), np.arange(rows.size)):
+            return column.reshape(*rows.shape, *column.shape[1:])  # whole lists, none shorter: nothing moves
         return column[rows]
     out = np.zeros((*rows.shape, *column.shape[1:]), dtype=column.dtype)
     out[there] = column[rows[there]]

@@ -25,9 +25,9 @@ def total_variation(p: Floats, q: Floats) -> Floats:
 
 def kullback_leibler(p: Floats, q: Floats) -> Floats:
     """``sum p ln(p/q)``, with 0 ln 0 = 0, infinite where q = 0 < p."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(p > 0, p * np.log(p / q), 0.0)
-    return np.asarray(terms.sum(axis=-1))  # may hold infinities, which a product with ones cannot take
+    lost = q <= 0
+    apart = over_values(_x_log_x(p) - p * np.log(np.where(lost, 1.0, q)))
+    return np.where((lost & (p > 0)).any(axis=-1), np.inf, apart) if lost.any() else apart
 
 
 def _x_log_x(x: Floats) -> Floats:

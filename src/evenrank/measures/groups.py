@@ -159,4 +159,5 @@ def check_divergence(measure: Measure, div: str, attribute: Attribute) -> None:
 def prefix_shares(membership: Floats) -> Floats:
     """(Q, K, L): the distribution over values of the first k documents; 0 where they have none."""
     mass = np.cumsum(membership, axis=1)
-    return divide(mass, over_values(mass)[:, :, None])
+    total = over_values(mass)[:, :, None]
+    return mass / total if (total > 0).all() else divide(mass, total)
