@@ -506,7 +506,6 @@ def test_long_and_wide_are_the_same(weights: dict[str, tuple[int, int, int]], ra
 
 
 def test_ids_are_found_whatever_their_length_and_however_alike() -> None:
-    """Short ids are told by hash and length alone, longer ones byte by byte."""
     generator = np.random.default_rng(5)
     alphabet = np.array(list("ab\u00e9"))
     ids = {"".join(generator.choice(alphabet, int(generator.integers(1, 20)))) for _ in range(4000)}

@@ -9,7 +9,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evenrank.data.strings import (
-    TOLD_BY_HASH,
     Int64s,
     Selection,
     UInt64s,
@@ -30,8 +29,7 @@ class PairIndex:
 
     Keys are 64-bit hashes, sorted. A directory on their leading bits gives the few rows where a key
     can be, so that a look-up costs two gathers instead of a binary search. The length of the id and its row
-    stand beside the key, so that memory is read once. A short id is known by its hash and length; of a
-    longer one all bytes are compared.
+    stand beside the key, so that memory is read once. What is found is compared with the id itself.
     """
 
     def __init__(self, query_codes: npt.NDArray[Any], doc_ids: pa.LargeStringArray) -> None:
@@ -65,9 +63,9 @@ class PairIndex:
             if query_codes is not None:
                 right &= self._query_codes[slots] == query_codes[pending]
             rows = (record[:, _REST] >> _HALF).astype(np.int64)
-            long = np.flatnonzero(right & (lengths[pending] > TOLD_BY_HASH))
-            if len(long):
-                right[long] = same(self._doc_ids, rows[long], doc_ids.strings, doc_ids.rows_at(pending[long]))
+            likely = np.flatnonzero(right)
+            asked = doc_ids.rows_at(pending[likely])
+            right[likely] = same(self._doc_ids, rows[likely], doc_ids.strings, asked)
             found[pending[right]] = rows[right]
             # pairs are unique: one that is found is not looked for again
             pending = pending[~right]

@@ -19,8 +19,6 @@ from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, Problem
 UInt64s = npt.NDArray[np.uint64]
 Int64s = npt.NDArray[np.int64]
 
-TOLD_BY_HASH = 8
-
 _ROWS_AT_ONCE = 1 << 18  # keeps the temporaries of one step inside the cache
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio, odd
 _FINISHER = np.uint64(0xD6E8FEB86659FD93)
@@ -129,8 +127,6 @@ def hash_strings(strings: pa.LargeStringArray) -> UInt64s:
 
     Eight bytes at a time are read straight from the Arrow buffer. The hash only finds candidates:
     whoever uses it compares the strings themselves, so that a collision costs time, not correctness.
-    Strings of the same length up to ``TOLD_BY_HASH`` bytes have the same hash only if they are equal:
-    every step on one number can be undone.
     """
     count = len(strings)
     hashes = np.empty(count, dtype=np.uint64)
