@@ -25,7 +25,7 @@ def panels(given: dict[str, er.Polarity]) -> list[dict[str, Any]]:
     return [{"data": whole.get("data"), **panel} for panel in whole["vconcat"]]
 
 
-def test_every_document_is_in_one_bar_and_panels_share_their_scale() -> None:
+def test_every_document_is_in_one_bar_and_panels_have_their_own_scale() -> None:
     generator = np.random.default_rng(0)
     given = {"one": polarity(generator.normal(size=300)), "other": polarity([-7.0, 0.0, 0.5])}
     drawn = panels(given)
@@ -37,8 +37,18 @@ def test_every_document_is_in_one_bar_and_panels_share_their_scale() -> None:
         for row in rows[:-1]:
             inside = (part.scores[:, 0] >= row["from"]) & (part.scores[:, 0] < row["to"])
             assert row["documents"] == inside.sum()
-        assert panel["encoding"]["x"]["scale"]["domain"] == [-7.0, 7.0]
+        reach = float(np.abs(part.scores).max())
+        assert panel["encoding"]["x"]["scale"]["domain"] == [-reach, reach]
         assert panel["title"]["subtitle"].startswith(f"{len(part)} documents")
+
+
+def test_documents_of_queries_without_an_axis_are_left_out() -> None:
+    scores = er.Polarity.build(
+        ["a", "b", "c"], [1.0, -1.0, 0.0], queries=["q", "q", "r"], without_axis={"r": "one document only"}
+    )
+    (panel,) = panels({"model": scores})
+    assert sum(row["documents"] for row in panel["data"]["values"]) == 2
+    assert panel["title"]["subtitle"].startswith("2 documents")
 
 
 def test_a_score_of_0_is_on_neither_side() -> None:

@@ -135,3 +135,23 @@ def test_a_reranked_run_is_measured_like_any_other() -> None:
 def test_a_chain_takes_no_cutoff_of_its_own() -> None:
     with pytest.raises(ParameterError, match=r"Random \| Random@3 takes no cut-off: give each step its own"):
         (Random() | Random() @ 3) @ 5
+
+
+def test_queries_without_judgements_take_relevance_from_their_ranking() -> None:
+    """Not 0 for all: then nothing but fairness would order them."""
+    documents = [f"d{place}" for place in range(6)]
+    scores = [6.0, 5, 4, 3, 2, 1]
+    run = Run.build(["judged"] * 6 + ["not"] * 6, documents * 2, scores * 2)
+    groups = Membership.from_labels("side", dict(zip(documents, "aaabbb", strict=True)))
+    qrels = {"judged": {"d5": 1}}
+    both = rerank(run, "FAIR_greedy(alpha=0.0)", qrels=qrels, groups=groups)
+    alone = rerank(run.select(["not"]), "FAIR_greedy(alpha=0.0)", groups=groups)
+    assert both.documents("not") == alone.documents("not")
+    assert both.documents("judged")[0] == "d5"
+
+
+def test_a_run_of_which_no_document_is_known_is_refused() -> None:
+    run = Run.build(["q1", "q1", "q2"], ["a", "b", "a"], [2.0, 1.0, 1.0])
+    groups = Membership.from_labels("side", {"x": "l", "y": "r"})
+    with pytest.raises(MissingEvidenceError, match=r"none of the 3 ranked documents has groups of 'side'"):
+        rerank(run, "DetCons", groups=groups)

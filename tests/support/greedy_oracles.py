@@ -22,7 +22,7 @@ def parted(method: Reranker, documents: list[str]) -> tuple[list[str], list[str]
 
 
 def relevance(method: Reranker, head: list[str], case: Case, query: str) -> list[float]:
-    if method.pseudo:
+    if method.pseudo or query not in case.qrels:
         return [1 / log2(1 + i) for i in range(1, len(head) + 1)]
     judged = oracles.grades(case, query)
     return [float(judged.get(d, 0) >= 1) for d in head]

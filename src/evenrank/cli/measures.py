@@ -185,5 +185,6 @@ def _parameter(entry: dict[str, Any]) -> str:
 
 def _shown(key: str, value: Any) -> str:
     if key == "range":
-        return f"{value[0]:g} to {value[1]:g}".replace("-inf", "minus infinity").replace("inf", "infinity")
+        low, high = (f"{bound:g}".replace("inf", "infinity").replace("-i", "minus i") for bound in value)
+        return f"{low} to {high}"
     return ", ".join(value) if isinstance(value, list) else str(value)

@@ -114,8 +114,9 @@ class Polarity:
             raise ParameterError(f"no document is labelled {positive!r}: found are {_few(rows)}")
         others = {label for *_, label in rows} - {positive, *neutral}
         if negative is None and len(others) > 1:
+            listed = ", ".join(map(repr, sorted(others)[:5]))
             raise ParameterError(
-                f"labels other than {positive!r} are {_few(rows)}: say which is negative=, which neutral="
+                f"labels other than {positive!r} are {listed}: say which is negative=, which neutral="
             )
         negative = negative if negative is not None else next(iter(others), None)
         sign = {

@@ -178,7 +178,7 @@ def polarity_notes(sources: Sources, measures: Sequence[Measure]) -> list[str]:
     if polarity.oriented is False and directed:
         said.append(
             "polarity: no perspectives were named, so which side is positive has no meaning, "
-            f"nor has the side that {directed[0]!r} tells"
+            f"nor has the side that {', '.join(map(repr, directed))} tells"
         )
     why = Counter((polarity.without_axis or {}).values())
     if why:

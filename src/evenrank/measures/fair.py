@@ -15,7 +15,7 @@ from evenrank.data.strings import Int64s
 from evenrank.errors import ParameterError
 from evenrank.evidence.blocks import Bools, RankedEvidence
 from evenrank.grammar import Rule, choice, declare, flag, make, parameter, term_of
-from evenrank.measures.base import Direction, Floats, Measure, Result
+from evenrank.measures.base import Direction, Floats, Measure, Note, Result
 from evenrank.measures.divergences import DISTANCES, SIMILAR
 from evenrank.measures.diversity import ERR_IA, NRBP, alpha_nDCG, greedy_ideal, novelty_gain
 from evenrank.measures.greedy import greedy_order
@@ -26,6 +26,9 @@ from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, RBP, divide, nD
 
 DEFAULT_IRM: Measure = make(alpha_nDCG, {})  # type: ignore[assignment]
 DIVERGENCES: dict[str, Callable[[Floats, Floats], Floats]] = {**DISTANCES, **SIMILAR}
+OWN_RELEVANCE = (
+    "relevance is that of the ranking itself, so what an order loses of it is not seen: judgements show that"
+)
 NOTHING_TO_GAIN = "the ideal is 0"
 
 
@@ -197,6 +200,8 @@ class FAIR(PrefixShareMeasure):
             return Result(own.values / (_last(apart, ranked.lengths) + 1), reasons, notes=notes)
         contributions, most = self._parts(evidence)
         reasons = {**self.undefined(evidence), NOTHING_TO_GAIN: most <= 0}
+        if self.pseudo:
+            notes = (*notes, Note(OWN_RELEVANCE))
         return Result(contributions.sum(axis=1), reasons, notes=notes)
 
     def explain(self, evidence: RankedEvidence) -> Floats | None:

@@ -339,6 +339,10 @@ class rKL(ProtectedMeasure):
     )
 
     @property
+    def directed(self) -> bool:
+        return self.clamp is not None  # both ends are clamped to one share: the sides are not alike
+
+    @property
     def utility(self) -> counts.Utility:
         return counts.clamped(self.clamp)
 

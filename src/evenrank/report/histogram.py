@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from evenrank.errors import counted
 from evenrank.report.style import COLOURS, load_altair, shown_names, styled, wrapped
@@ -21,14 +22,18 @@ TITLE = 48  # letters of a line
 
 
 def polarity_figure(scores: Mapping[str, Polarity]) -> altair.VConcatChart:
-    """A histogram of the scores on the first axis for each name, on one scale; 0 is the fit set's mean."""
+    """A histogram of the scores on the first axis for each name; 0 is the fit set's mean.
+
+    Each has its own scale, since encoders give vectors of any length. Documents of queries without an axis
+    stand nowhere and are left out.
+    """
     alt = load_altair()
-    values = {name: polarity.scores[:, 0] for name, polarity in scores.items()}
-    reach = max((float(np.abs(part).max(initial=0.0)) for part in values.values()), default=0.0) or 1.0
-    edges = np.linspace(-reach, reach, BINS + 1)
+    values = {name: _placed(polarity) for name, polarity in scores.items()}
     shown = shown_names(values)
     panels = []
     for place, (name, part) in enumerate(values.items()):
+        reach = float(np.abs(part).max(initial=0.0)) or 1.0
+        edges = np.linspace(-reach, reach, BINS + 1)
         counts, _ = np.histogram(part, edges)
         rows = [
             {"from": float(edges[bin]), "to": float(edges[bin + 1]), "documents": int(count)}
@@ -55,3 +60,12 @@ def polarity_figure(scores: Mapping[str, Polarity]) -> altair.VConcatChart:
         panels.append(bars.properties(width=WIDTH, height=HEIGHT, title=title))
     chart: altair.VConcatChart = styled(alt.vconcat(*panels))
     return chart
+
+
+def _placed(polarity: Polarity) -> npt.NDArray[np.float64]:
+    """The scores of documents whose query has an axis."""
+    scores: npt.NDArray[np.float64] = polarity.scores[:, 0]
+    if not polarity.without_axis or polarity.query_ids is None:
+        return scores
+    has_axis = np.array([query not in polarity.without_axis for query in polarity.query_ids])
+    return np.asarray(scores[has_axis[polarity.query_codes]])

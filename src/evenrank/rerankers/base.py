@@ -17,7 +17,7 @@ import numpy as np
 from evenrank.data.gathered import Evidence
 from evenrank.data.run import Run
 from evenrank.data.strings import Int64s, ragged, take
-from evenrank.errors import InputTypeError, ParameterError
+from evenrank.errors import InputTypeError, MissingEvidenceError, ParameterError
 from evenrank.evidence.align import Sources, align
 from evenrank.evidence.blocks import Bools, RankedEvidence
 from evenrank.grammar import Term, expression, integer, parameter, parse
@@ -96,6 +96,7 @@ class Reranker(Term):
 
         evidence = align(run, run.query_ids, self.needs, sources, self.cutoff)
         check_missing(self, evidence, run.query_ids, run)  # type: ignore[arg-type]
+        _check_known(self, evidence)
         seed = getattr(self, "seed", 0)
         orders = self.reorder_often(evidence, [np.random.default_rng([seed, draw]) for draw in draws])
         return [self._done(run, new, evidence.ranked.depth) for new in orders]
@@ -229,3 +230,17 @@ def check_needs(method: Reranker, sources: Sources) -> None:
     names = {need.partition(".")[2] for need in method.needs} - {"documents"}
     for name in sorted(names - set(sources.evidence)):
         raise ParameterError(f"{method!r} needs {way_out(name, sources)}")
+
+
+def _check_known(method: Reranker, evidence: RankedEvidence) -> None:
+    """Documents without evidence are usual; a run of which none is known has other ids."""
+    from evenrank.evaluation.notes import evidence_words
+
+    ranked = evidence.ranked
+    for need in sorted(method.needs):
+        block, _, name = need.partition(".")
+        if block != "ranked" or name in ("documents", "relevance", "intents") or name not in ranked:
+            continue
+        if len(evidence) > 1 and ranked.mask.any() and not (ranked.known(name) & ranked.mask).any():
+            what = f"none of the {int(ranked.mask.sum()):,} ranked documents has {evidence_words(name)}"
+            raise MissingEvidenceError(f"{method!r}: {what}; are document ids written the same way in both?")

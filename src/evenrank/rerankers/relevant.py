@@ -54,7 +54,20 @@ class GroupRelevance(Reranker):
         return dataclasses.replace(self, attr=attr, pseudo=pseudo)
 
     def lists(self, evidence: RankedEvidence) -> Lists:
-        return self.measure.lists(evidence)
+        """What is known of the documents; a query without judgements has the relevance of its ranking."""
+        lists = self.measure.lists(evidence)
+        if self.pseudo:
+            return lists
+        unjudged = ~evidence.query["relevance.judged"]  # (Q,)
+        if not unjudged.any():
+            return lists
+        ranking = dataclasses.replace(self.measure, pseudo=True).lists(evidence)
+        return Lists(
+            *(
+                np.where(unjudged.reshape(-1, *[1] * (own.ndim - 1)), other, own)
+                for own, other in zip(lists, ranking, strict=True)
+            )
+        )
 
     def target_shares(self, evidence: RankedEvidence) -> Floats:
         """(Q, L): the share that each group should have, 0 for all where there is no target."""
