@@ -20,7 +20,8 @@ class MMR(GroupReranker):
 
     The next document has the largest ``lam rel(d) - (1 - lam) max_s sim(d, s)`` over the documents s that
     stand already. ``rel`` comes from the ranking, 1 / log2(1 + rank); ``sim`` is the cosine of
-    memberships. Of equal ones the first stands first, so that ``lam=1`` changes nothing.
+    memberships. Of equal ones the first stands first, so that ``lam=1`` changes nothing, but for documents
+    without a group, which go where ``missing`` says.
     """
 
     reference = "Carbonell and Goldstein 1998, The use of MMR, diversity-based reranking, SIGIR, Eq. 1"
