@@ -4,10 +4,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenrank import ParameterError, parse_measure, parse_measures
+from evenrank import ParameterError, parse_measure
 from evenrank.errors import UnknownNameError
 from evenrank.grammar import split_list
-from evenrank.measures import AP, AWRF, ERR, RBP, RR, Delegated, P, WeightedSum, alpha_nDCG, nDCG
+from evenrank.measures import (
+    AP,
+    AWRF,
+    ERR,
+    RBP,
+    RR,
+    Delegated,
+    P,
+    WeightedSum,
+    alpha_nDCG,
+    nDCG,
+    parse_measures,
+)
 
 
 @pytest.mark.parametrize(

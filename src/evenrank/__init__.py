@@ -31,10 +31,10 @@ _HOME = {
     "Scores": "scores",
     "WordCounts": "data.words",
     "all_measures": "measures",
+    "compare": "comparison",
     "evaluate": "evaluation",
     "explain": "explanation",
     "parse_measure": "measures",
-    "parse_measures": "measures",
     "polarise": "evidence.polarise",
     "read_counts": "io.counts",
     "read_documents": "io",
@@ -46,7 +46,6 @@ _HOME = {
     "rerank": "rerankers",
     "scan": "evidence.scan",
     "seme": "stats.seme",
-    "write_lexicon": "io.lexicons",
     "write_qrels": "io",
     "write_run": "io",
 }
@@ -54,6 +53,7 @@ _HOME = {
 __all__ = ["__version__", *sorted(_HOME)]
 
 if TYPE_CHECKING:
+    from evenrank.comparison import compare as compare
     from evenrank.data.attribute import Attribute as Attribute
     from evenrank.data.diversity import DiversityQrels as DiversityQrels
     from evenrank.data.lexicon import Lexicon as Lexicon
@@ -83,12 +83,10 @@ if TYPE_CHECKING:
     from evenrank.io.counts import read_counts as read_counts
     from evenrank.io.groups import read_groups as read_groups
     from evenrank.io.lexicons import read_lexicon as read_lexicon
-    from evenrank.io.lexicons import write_lexicon as write_lexicon
     from evenrank.io.polarity import read_polarity as read_polarity
     from evenrank.measures import Measure as Measure
     from evenrank.measures import all_measures as all_measures
     from evenrank.measures import parse_measure as parse_measure
-    from evenrank.measures import parse_measures as parse_measures
     from evenrank.rerankers import rerank as rerank
     from evenrank.scores import Scores as Scores
     from evenrank.stats.seme import seme as seme
