@@ -24,6 +24,7 @@ LAYERS = {
     "scores": 4,
     "evaluation": 4,
     "comparison": 5,
+    "counterfactuals": 5,
     "explanation": 5,
     "report": 5,
     "plugins": 5,

@@ -47,6 +47,17 @@ def debates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_the_positive_side_can_be_named(evenrank: Evenrank, debates: Path) -> None:
+    given = ("polarise", "debates.csv", "--encoder", "good.parquet")
+    assert evenrank(*given, "-o", "usual.parquet").code == 0
+    assert evenrank(*given, "--positive", "for", "-o", "turned.parquet").code == 0
+    usual, turned = er.read_polarity("usual.parquet"), er.read_polarity("turned.parquet")
+    np.testing.assert_array_equal(turned.scores, -usual.scores)
+    done = evenrank(*given, "--positive", "pro", "-o", "x.parquet")
+    assert done.code == 2
+    assert "no perspective is called 'pro'" in done.err
+
+
 def test_scores_are_written_and_accuracy_is_said(evenrank: Evenrank, debates: Path) -> None:
     outcome = evenrank("polarise", "ids.csv", "--encoder", "good.parquet", "-o", "p.parquet")
     assert (outcome.code, outcome.out) == (0, "")

@@ -102,6 +102,26 @@ def test_more_are_searched_until_no_swap_is_better(text: str, run: er.Run, count
     assert worse[measure.direction.name].all()
 
 
+@pytest.mark.parametrize("text", ["DUO", "DUO(signed=True)@9", "DUO(center='list',step=3)"])
+def test_the_best_order_of_opinions_is_the_most_balanced_one(text: str, run: er.Run) -> None:
+    generator = np.random.default_rng(5)
+    documents = run.documents(DEBATE)
+    scores = generator.normal(size=len(documents))
+    polarity = er.Polarity.build(list(documents), scores)
+    explanation = explain(run, text, DEBATE, polarity=polarity)
+    best = explanation.best
+    assert best is not None
+    assert best.exact
+    assert len(best.documents) > TRIED_WHOLE
+    assert best.value == pytest.approx(0, abs=1e-12)
+    own = dict(zip(documents, scores.tolist(), strict=True))
+    lists = er.read_run({DEBATE: {d: float(-r) for r, d in enumerate(best.documents)}})
+    assert er.evaluate(lists, text, polarity=polarity).mean(text) == pytest.approx(0, abs=1e-12)
+    shown = explanation.documents[0]
+    assert shown.known.other["polarity"] == pytest.approx(own[shown.document])
+    assert f"{own[shown.document]:.4g}" in repr(explanation).splitlines()[3]
+
+
 def test_a_search_that_is_stopped_says_so(
     run: er.Run, counts: er.WordCounts, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,7 +68,14 @@ def test_what_has_no_axis_says_why() -> None:
     assert fit_axes(np.eye(3)) == NO_AXIS  # a triangle with equal sides
     cross = np.array([[2.0, 0, 0], [-2, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]])
     assert isinstance(fit_axes(cross), Axes)
-    assert fit_axes(cross, 2) == NO_AXIS  # the second and the third are equally long
+
+
+def test_a_later_axis_without_a_direction_of_its_own_is_zero_and_the_first_stays() -> None:
+    cross = np.array([[2.0, 0, 0], [-2, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]])
+    np.testing.assert_allclose(axes_of(cross, 2).directions, [[1, 0, 0], [0, 0, 0]], atol=1e-12)
+    np.testing.assert_allclose(axes_of(cross, 3).directions, [[1, 0, 0], [0, 0, 0], [0, 0, 0]], atol=1e-12)
+    longer = np.vstack([cross, cross * [0, 0.5, 0]])  # the second is longer than the third again
+    np.testing.assert_allclose(axes_of(longer, 2).directions, [[1, 0, 0], [0, 1, 0]], atol=1e-12)
 
 
 def test_axes_that_the_documents_do_not_have_are_zero() -> None:

@@ -53,6 +53,21 @@ def test_the_first_perspective_in_alphabetical_order_is_positive(debate: Debate,
     np.testing.assert_array_equal(renamed.scores, -polarity.scores)
 
 
+def test_the_positive_perspective_can_be_named(debate: Debate, bag: Encode) -> None:
+    named = table(debate, SIDES)
+    usual = polarise_with_accuracy(named, encoder=bag)
+    same, turned = (polarise_with_accuracy(named, encoder=bag, positive=side) for side in ("against", "for"))
+    np.testing.assert_array_equal(same.polarity.scores, usual.polarity.scores)
+    np.testing.assert_array_equal(turned.polarity.scores, -usual.polarity.scores)
+    assert turned.accuracy is not None
+    assert usual.accuracy is not None
+    assert turned.accuracy.mean == usual.accuracy.mean
+    with pytest.raises(ParameterError, match="no perspective is called 'pro': there are 'against' and 'for'"):
+        er.polarise(named, encoder=bag, positive="pro")
+    with pytest.raises(ParameterError, match="'for': no document names one"):
+        er.polarise(debate, encoder=bag, positive="for")
+
+
 @pytest.mark.parametrize("named", [True, False])
 def test_runs_and_orders_of_documents_give_the_same_scores(debate: Debate, bag: Encode, named: bool) -> None:
     whole = table(debate, SIDES if named else {})

@@ -28,8 +28,8 @@ def add(commands: Commands) -> None:
         "polarise",
         "place documents on the axis of opinion of their query",
         """Encode texts, fit for every query the axis along which its documents differ most, and write where
-        each document stands on it, for DUO and its kin. Where documents name two perspectives, the first in
-        alphabetical order is positive, and how well the scores tell them apart is printed.""",
+        each document stands on it, for DUO and its kin. Where documents name two perspectives, --positive or
+        the first in alphabetical order is positive, and how well the scores tell them apart is printed.""",
         """
         evenrank polarise debates.csv -o polarity.parquet
         evenrank polarise debates.csv --documents retrieved.jsonl --cache vectors -o polarity.parquet
@@ -54,6 +54,10 @@ def add(commands: Commands) -> None:
         help="a sentence-transformers model or its folder (default: minilm, which needs no network), or a "
         "file of vectors: a Parquet table with the columns document and vector, or vectors.npy with the ids "
         "in vectors.txt",
+    )  # fmt: skip
+    parser.add_argument(
+        "--positive", metavar="NAME",
+        help="the perspective whose side is positive (default: the first in alphabetical order)",
     )  # fmt: skip
     parser.add_argument("--axes", type=_positive, default=1, metavar="M", help="how many axes (default: 1)")
     parser.add_argument("--batch", type=_positive, default=64, metavar="N", help="texts encoded at once")
@@ -137,6 +141,7 @@ def _results(arguments: argparse.Namespace, encoders: Sequence[str]) -> dict[str
         return None if path is None else read_opinions(path, columns=named, texts=texts)
 
     fit, documents = read(arguments.fit), read(arguments.documents, ROLES[:3])
+    fit.sides_from(arguments.positive)  # a name that is not there is said before anything is encoded
     distractors = read(arguments.distractors)
     if arguments.compare_encoders is not None and fit.sides is None:
         raise ParameterError("accuracies are compared where FIT names two perspectives: add that column")
@@ -152,6 +157,7 @@ def _results(arguments: argparse.Namespace, encoders: Sequence[str]) -> dict[str
                 batch=arguments.batch,
                 cache=arguments.cache,
                 progress=bar,
+                positive=arguments.positive,
             )
     return results
 

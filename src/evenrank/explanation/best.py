@@ -12,8 +12,9 @@ import numpy as np
 from evenrank.data.gathered import Gathered
 from evenrank.data.strings import Int64s
 from evenrank.explanation.trial import Trial
-from evenrank.measures import RBP, D_nDCG, Delegated, Direction, FaiRR, Measure, NFaiRR, P, R, nDCG
+from evenrank.measures import DUO, RBP, D_nDCG, Delegated, Direction, FaiRR, Measure, NFaiRR, P, R, nDCG
 from evenrank.measures.base import Floats
+from evenrank.measures.orders import balanced_order
 
 # sums of a document's own value times a weight that does not rise with the rank: sorting is best
 SORTABLE: tuple[type[Measure], ...] = (FaiRR, NFaiRR, nDCG, RBP, P, R, D_nDCG)
@@ -62,6 +63,8 @@ def best_order(trial: Trial, rows: Int64s) -> Order | None:
     search = _Search(trial, goal, below, numbers)
     if sorts(trial.measure):
         return search.found(by_own_value(trial, rows), True, "documents sorted by their own value")
+    if isinstance(trial.measure, DUO) and trial.measure.axes == 1:
+        return search.found(most_balanced(trial.measure, trial, rows), True, "the most balanced order")
     if len(rows) <= TRIED_WHOLE and math.factorial(len(rows)) * (len(rows) + len(below)) <= numbers:
         return search.all_orders(rows)
     return search.swaps(rows)
@@ -71,6 +74,14 @@ def by_own_value(trial: Trial, rows: Int64s, gathered: Mapping[str, Gathered] | 
     """Best first, by the value of the list that holds this one document; equal ones keep their order."""
     own = trial.values(rows[:, None], gathered)[:, 0]  # (N,)
     return rows[np.argsort(-np.nan_to_num(own, nan=-np.inf), kind="stable")]
+
+
+def most_balanced(measure: DUO, trial: Trial, rows: Int64s) -> Int64s:
+    """In the order that spreads opinions most at every rank at once, which is the best that DUO knows."""
+    polarity = np.asarray(trial.evidence.ranked["polarity"], dtype=np.float64)
+    scores = polarity.reshape(*polarity.shape[:2], -1)[:, rows, 0]  # (1, N)
+    (order,) = balanced_order(scores, np.array([len(rows)]), center=measure.center)
+    return np.take(rows, order)
 
 
 class _Search:

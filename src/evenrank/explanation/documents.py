@@ -92,7 +92,8 @@ def _add(
     else:
         for column in gathered.columns:
             label = f"{name}.{column}" if column else name
-            facts["other"][label] = _dense(gathered, column, row).tolist()
+            found = _dense(gathered, column, row)
+            facts["other"][label] = found.item() if found.size == 1 else found.tolist()
 
 
 def _shares(values: Sequence[str], shares: Sequence[float]) -> str | dict[str, float]:

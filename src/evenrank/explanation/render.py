@@ -73,7 +73,9 @@ def _pairs(grades: dict[str, float] | None) -> str:
 
 
 def _other(value: object) -> str:
-    return NOTHING if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, list):
+        return ", ".join(map(_other, value))
+    return NOTHING if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _change(document: RankedDocument, column: str) -> str:

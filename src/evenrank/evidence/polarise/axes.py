@@ -32,7 +32,8 @@ def fit_axes(vectors: Floats, count: int = 1) -> Axes | str:
     """The first principal components of (N, D) vectors, or why there are none.
 
     Components beyond those that the documents have are 0. The order of the documents does not matter. Of
-    two components of one length neither is the first, and any mixture of them is as good: then there is none.
+    two components of one length neither is the first, and any mixture of them is as good: where the first
+    has its like there is no axis, and a later one that has its like is 0, as one that is not there.
 
     >>> fit_axes(np.array([[1.0, 0], [-1, 0], [0, 0.1], [0, -0.1]])).directions.round(3).tolist()
     [[1.0, 0.0]]
@@ -46,12 +47,13 @@ def fit_axes(vectors: Floats, count: int = 1) -> Axes | str:
     real = strengths > FLAT * scale * np.sqrt(len(vectors))
     if not real[0]:
         return NO_SPREAD
-    longer, shorter = strengths[:count], np.append(strengths, 0.0)[1 : count + 1]
-    if (real[:count] & (longer - shorter <= TIED * longer)).any():
+    like_the_next = strengths[:-1] - strengths[1:] <= TIED * strengths[:-1]
+    alone = real & ~np.append(like_the_next, False) & ~np.append(False, like_the_next)
+    if not alone[0]:
         return NO_AXIS
     directions = np.zeros((count, vectors.shape[1]))
     have = min(count, len(components))
-    directions[:have] = np.where(real[:have, None], components[:have], 0.0)
+    directions[:have] = np.where(alone[:have, None], components[:have], 0.0)
     return Axes(centre, _turned(directions))
 
 

@@ -58,6 +58,7 @@ def polarise(
     cache: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     seed: int = 0,
+    positive: str | None = None,
 ) -> Polarity:
     """Polarity scores of documents on the axis along which the fit documents of their query differ most.
 
@@ -68,8 +69,8 @@ def polarise(
     already, by document: ``{document: vector}``, a Parquet table with the columns document and vector,
     ``vectors.npy`` with the ids in ``vectors.txt``; then no text is needed. ``distractors`` are documents
     with two perspectives that differ in something else: the direction between them is removed first.
-    ``cache`` is a folder for vectors of models. Where fit documents name two perspectives, the first in
-    alphabetical order is positive; else the sign of a query's scores has no meaning.
+    ``cache`` is a folder for vectors of models. Where fit documents name two perspectives, ``positive`` is
+    positive, or the first in alphabetical order; else the sign of a query's scores has no meaning.
 
     >>> texts = {"q": {"a": "yes", "b": "no", "c": "maybe"}}
     >>> polarise(texts, encoder=lambda batch: [[len(text), 1.0] for text in batch])
@@ -77,7 +78,7 @@ def polarise(
     """
     return polarise_with_accuracy(
         fit_documents, documents, encoder=encoder, axes=axes, distractors=distractors, batch=batch,
-        cache=cache, progress=progress, seed=seed,
+        cache=cache, progress=progress, seed=seed, positive=positive,
     ).polarity  # fmt: skip
 
 
@@ -92,6 +93,7 @@ def polarise_with_accuracy(
     cache: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     seed: int = 0,
+    positive: str | None = None,
 ) -> PolariseResult:
     """``polarise``, and the accuracy of the scores where fit documents have perspectives."""
     if isinstance(axes, bool) or not isinstance(axes, int) or axes < 1:
@@ -99,6 +101,7 @@ def polarise_with_accuracy(
     given = as_vectors(encoder)
     texts = given is None
     fit = read_opinions(fit_documents, texts=texts)
+    sides = fit.sides_from(positive)
     placed = fit if documents is None else read_opinions(documents, texts=texts)
     removed = None if distractors is None else read_opinions(distractors, texts=texts)
     everything = [part for part in (fit, None if placed is fit else placed, removed) if part is not None]
@@ -111,7 +114,7 @@ def polarise_with_accuracy(
     if removed is not None:
         direction = _distractor_direction(removed, vectors[-1])
         fit_vectors, placed_vectors = (without_direction(v, direction) for v in (fit_vectors, placed_vectors))
-    fitted, without, unturned = _fit(fit, fit_vectors, axes)
+    fitted, without, unturned = _fit(fit, fit_vectors, axes, sides)
     scores = np.zeros((len(placed), axes))
     where = positions(fit.query_ids)
     for code, query in enumerate(placed.query_ids):
@@ -125,11 +128,11 @@ def polarise_with_accuracy(
         list(placed.doc_ids),
         scores,
         queries=[placed.query_ids[code] for code in placed.query_codes.tolist()],
-        oriented=fit.sides is not None and len(unturned) < len(fitted),
+        oriented=sides is not None and len(unturned) < len(fitted),
         without_axis={query: without[query] for query in placed.query_ids if query in without},
         source=placed.source,
     )
-    return PolariseResult(polarity, _accuracy(fit, fit_vectors, fitted, seed), unturned)
+    return PolariseResult(polarity, _accuracy(fit, fit_vectors, fitted, sides, seed), unturned)
 
 
 def _encoded(
@@ -167,14 +170,13 @@ def _encoded(
 
 
 def _fit(
-    fit: Opinions, vectors: Floats, count: int
+    fit: Opinions, vectors: Floats, count: int, sides: tuple[str, str] | None
 ) -> tuple[dict[int, Axes], dict[str, str], tuple[str, ...]]:
     """The axes of every query that has them, why others have none, and where perspectives do not say
     which side is positive."""
     fitted: dict[int, Axes] = {}
     unturned: list[str] = []
     without: dict[str, str] = {}
-    sides = fit.sides
     for code, query in enumerate(fit.query_ids):
         rows = fit.rows(code)
         found = fit_axes(vectors[rows], count)
@@ -209,9 +211,10 @@ def _distractor_direction(removed: Opinions, vectors: Floats) -> Floats:
     return direction
 
 
-def _accuracy(fit: Opinions, vectors: Floats, fitted: Mapping[int, Axes], seed: int) -> Accuracy | None:
+def _accuracy(
+    fit: Opinions, vectors: Floats, fitted: Mapping[int, Axes], sides: tuple[str, str] | None, seed: int
+) -> Accuracy | None:
     """Of the first axis, for the queries that have documents of both perspectives."""
-    sides = fit.sides
     if sides is None:
         return None
     generator = np.random.default_rng(seed)

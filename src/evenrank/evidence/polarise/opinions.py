@@ -11,7 +11,7 @@ import numpy as np
 
 from evenrank.data.qrels import repeated_pairs
 from evenrank.data.strings import Int64s, as_strings, encode_first_seen
-from evenrank.errors import DataError, InputTypeError, Problem
+from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
 from evenrank.io.cells import id_cells, is_missing, text_cells
 from evenrank.io.frames import Frame, as_frame
 from evenrank.io.report import Report
@@ -65,6 +65,16 @@ class Opinions:
                 f"{', '.join(map(repr, named[:5]))}; leave that column out to go without"
             )
         return named[0], named[1]
+
+    def sides_from(self, positive: str | None) -> tuple[str, str] | None:
+        """The two perspectives, this one first."""
+        sides = self.sides
+        if positive is None or (sides is not None and positive == sides[0]):
+            return sides
+        if sides is None or positive != sides[1]:
+            there = "no document names one" if sides is None else f"there are {sides[0]!r} and {sides[1]!r}"
+            raise ParameterError(f"no perspective is called {positive!r}: {there}")
+        return sides[1], sides[0]
 
 
 def read_opinions(
