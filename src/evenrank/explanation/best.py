@@ -81,7 +81,8 @@ def most_balanced(measure: DUO, trial: Trial, rows: Int64s) -> Int64s:
     polarity = np.asarray(trial.evidence.ranked["polarity"], dtype=np.float64)
     scores = polarity.reshape(*polarity.shape[:2], -1)[:, rows, 0]  # (1, N)
     (order,) = balanced_order(scores, np.array([len(rows)]), center=measure.center)
-    return np.take(rows, order)
+    placed: Int64s = rows[order]
+    return placed
 
 
 class _Search:
