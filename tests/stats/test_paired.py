@@ -92,6 +92,20 @@ def test_few_differences_are_enumerated_with_ties(d: list[float], alternative: A
     assert sign_flip(d, alternative=alternative).p_value == pytest.approx(sign_flip_slowly(d, alternative))
 
 
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+@pytest.mark.parametrize("n", [3, 8, 13])
+def test_sign_flip_is_that_of_scipy(n: int, alternative: Alternative) -> None:
+    d = normal(n, seed=n)
+    expected = scipy.stats.permutation_test(
+        (d, np.zeros(n)), lambda x, y: np.mean(x - y), permutation_type="samples", n_resamples=np.inf,
+        alternative=alternative,
+    )  # fmt: skip
+    # scipy doubles the smaller tail, ours compares absolute means: the same, as every sum has its mirror
+    found = sign_flip(d, alternative=alternative)
+    assert found.p_value == pytest.approx(expected.pvalue, rel=1e-9)
+    assert found.statistic == pytest.approx(expected.statistic)
+
+
 def test_rounding_does_not_break_the_ties_of_signed_sums() -> None:
     # 0.1 + 0.2 - 0.3 is not 0 in floating point; 8 of 8 sums are at least as far from 0 as this one
     assert sign_flip([0.1, 0.2, -0.3]).p_value == 1.0

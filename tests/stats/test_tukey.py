@@ -55,7 +55,7 @@ def exact_p_values(values: np.ndarray) -> np.ndarray:
 
 
 @BOTH_WAYS
-@pytest.mark.parametrize("shape", [(1, 2), (4, 3), (7, 30), (50, 21)])
+@pytest.mark.parametrize("shape", [(1, 2), (4, 3), (7, 30), (50, 21), (130, 4)])
 def test_shuffles_are_those_of_a_plain_loop(shape: tuple[int, int], compiled: bool) -> None:
     values = random_values(*shape)
     found = shuffled_ranges(values, 20, 3, compiled=compiled)
@@ -91,6 +91,28 @@ def test_three_systems_on_four_queries_equal_enumeration(seed: int, compiled: bo
     found = randomised_tukey_hsd(values, trials=trials, compiled=compiled).p_values
     error = np.sqrt(exact * (1 - exact) / trials)
     assert (np.abs(found - exact) <= 4 * error + 2 / trials).all()
+
+
+def every_shuffle(queries: int, systems: int) -> np.ndarray:
+    """Random numbers, as ``draw`` gives them, that make every order of every row once: (m-1, trials * n)."""
+    swaps = list(itertools.product(*(range(k + 1) for k in range(1, systems))))  # one row, in all its orders
+    trials = [row for rows in itertools.product(swaps, repeat=queries) for row in rows]
+    return np.array(
+        [[-(-(row[k - 1] << 32) // (k + 1)) for row in trials] for k in range(1, systems)], np.uint32
+    )
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("seed", range(3))
+def test_all_shuffles_of_three_systems_on_four_queries_give_the_enumerated_p(
+    seed: int, compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same as above without chance: 6^4 trials that are all there are, and the one that was observed."""
+    values = np.random.default_rng(seed).integers(0, 5, (4, 3)) / 4 + [0.0, 0.2, 0.6]
+    draws, trials = every_shuffle(4, 3), 6**4
+    monkeypatch.setattr("evenrank.stats.shuffles.draw", lambda generator, shape: draws.reshape(shape))
+    found = randomised_tukey_hsd(values, trials=trials, compiled=compiled).p_values
+    np.testing.assert_allclose(found, (exact_p_values(values) * trials + 1) / (trials + 1), rtol=1e-12)
 
 
 def test_two_systems_are_the_sign_flip_test() -> None:

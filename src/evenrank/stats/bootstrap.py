@@ -36,16 +36,24 @@ def bootstrap_interval(
         raise ParameterError(f"level must be between 0 and 1, as 0.95; got {level!r}")
     if resamples < 1:
         raise ParameterError(f"resamples must be at least 1, got {resamples!r}")
-    count = len(values)
-    if count < FEWEST:
+    if len(values) < FEWEST:
         return math.nan, math.nan
-    generator = np.random.default_rng(seed)
-    drawn = np.empty(resamples)
-    step = max(1, _NUMBERS_AT_ONCE // count)
-    for begin in range(0, resamples, step):
-        rows = min(step, resamples - begin)
-        picks = generator.integers(0, count, size=(rows, count))  # (B, n)
-        drawn[begin : begin + rows] = aggregate(values[picks])
+    drawn = resampled(values, aggregate, resamples=resamples, seed=seed)
     tail = (1 - level) / 2
     low, high = np.quantile(drawn, [tail, 1 - tail])
     return float(low), float(high)
+
+
+def resampled(
+    values: Floats, statistic: Callable[[Floats], Floats], *, resamples: int, seed: int
+) -> Floats:  # (B, ...)
+    """``statistic`` of values drawn with replacement, as many as there are, ``resamples`` times."""
+    count = len(values)
+    generator = np.random.default_rng(seed)
+    step = max(1, _NUMBERS_AT_ONCE // count)
+    drawn = []
+    for begin in range(0, resamples, step):
+        rows = min(step, resamples - begin)
+        picks = generator.integers(0, count, size=(rows, count))  # (B, n)
+        drawn.append(statistic(values[picks]))
+    return np.concatenate(drawn)

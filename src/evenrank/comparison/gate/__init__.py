@@ -1,0 +1,214 @@
+"""Did a run get worse than its baseline by more than is allowed, beyond what chance explains?
+
+For every measure the differences of the queries give two bounds of the mean difference. If even the better
+one is worse than allowed, the run is worse. If even the worse one is within what is allowed, it is safe.
+Else the queries cannot tell, and the rule says what becomes of that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from evenrank.comparison.gate.rules import FAIL, PASS, Gate, Rule
+from evenrank.comparison.table import Floats, Table, tables_of
+from evenrank.errors import ParameterError, counted
+from evenrank.measures import Direction
+from evenrank.scores import Scores
+from evenrank.stats.bounds import mean_bounds
+from evenrank.stats.pairs import paired_differences
+from evenrank.stats.ties import TOLERANCE
+
+__all__ = ["FAIL", "PASS", "Gate", "GateResult", "Loss", "Rule", "Verdict", "apply_gate"]
+
+WORSE, SAFE, UNCLEAR, TOO_FEW, NOT_COMPARED = "worse", "safe", "unclear", "too few", ""
+LOSSES = 3  # queries that are named
+COLUMNS_NAMED = 10
+
+
+class Loss(NamedTuple):
+    """A query that became worse."""
+
+    query: str
+    baseline: float
+    now: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one rule found. Values are over the queries that both have, in the measure's own units.
+
+    ``low`` and ``high`` bound ``difference``, which is now less baseline, each at ``alpha``. ``value`` is
+    the run's own, over all its queries, which the limit is for.
+    """
+
+    rule: Rule
+    baseline: float
+    now: float
+    difference: float
+    low: float
+    high: float
+    allowed: float  # how much worse it may be; NaN where only a limit is set
+    alpha: float
+    value: float
+    queries: int
+    lost: int  # queries for which only the baseline has a finite value
+    gained: int  # queries for which only the run has
+    neither: int  # queries for which none of them has
+    finding: str
+    problems: tuple[str, ...]  # why it fails; none where it passes
+    losses: tuple[Loss, ...]  # the queries that lost most
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.problems)
+
+
+@dataclass(frozen=True)
+class GateResult:
+    gate: Gate
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def failed(self) -> bool:
+        return any(verdict.failed for verdict in self.verdicts)
+
+    def __repr__(self) -> str:
+        from evenrank.comparison.gate.render import as_text
+
+        return as_text(self)
+
+
+def apply_gate(
+    scores: Scores,
+    gate: Gate,
+    *,
+    now: str = "now",
+    baseline: str = "baseline",
+    progress: Callable[[int, int], None] | None = None,
+) -> GateResult:
+    """Hold the run called ``now`` against the one called ``baseline``, rule by rule."""
+    for name in (now, baseline):
+        if name not in scores.runs:
+            raise ParameterError(f"no run is called {name!r}; there are {', '.join(scores.runs)}")
+    tables = tables_of(scores)
+    verdicts = []
+    for done, rule in enumerate(gate.rules):
+        if progress is not None:
+            progress(done, len(gate.rules))
+        verdicts.append(_verdict(_table(scores, tables, rule, now), rule, gate, now, baseline))
+    return GateResult(gate, tuple(verdicts))
+
+
+def _table(scores: Scores, tables: tuple[Table, ...], rule: Rule, run: str) -> Table:
+    measure = scores.block(rule.measure, run).measure  # as it was evaluated, with its rule for missing ones
+    of_measure = {table.column: table for table in tables if table.measure == measure}
+    if rule.column in of_measure:
+        return of_measure[rule.column]
+    if list(of_measure) == [""]:
+        raise ParameterError(f"{rule.name}: {rule.measure!r} has one value and no columns")
+    columns = list(of_measure)
+    some = ", ".join(columns[:COLUMNS_NAMED]) + (", .." if len(columns) > COLUMNS_NAMED else "")
+    raise ParameterError(
+        f"{rule.name}: name one of the columns, as {rule.measure!r}[{columns[0]}]; they are {some}"
+    )
+
+
+def _verdict(table: Table, rule: Rule, gate: Gate, now: str, baseline: str) -> Verdict:
+    new, old = table.values[:, table.place(now)], table.values[:, table.place(baseline)]
+    both = np.isfinite(new) & np.isfinite(old)
+    lost, gained = int((np.isfinite(old) & ~both).sum()), int((np.isfinite(new) & ~both).sum())
+    gains = paired_differences(new, old, lower_is_better=rule.lower_is_better).values  # (n,) of both
+    own = new[np.isfinite(new)]
+    values = [
+        float(table.measure.aggregate(kept)) if len(kept) else math.nan
+        for kept in (old[both], new[both], own)
+    ]
+    alpha = gate.alpha_of(rule)
+    allowed = rule.margin(values[0]) if rule.compares else math.nan
+    finding, low, high = NOT_COMPARED, math.nan, math.nan
+    if rule.compares:
+        bounds = mean_bounds(gains, alpha=alpha, resamples=gate.resamples, seed=gate.seed)
+        finding = _finding(len(gains), rule.at_least, bounds.lower, bounds.upper, allowed)
+        low, high = (-bounds.upper, -bounds.lower) if rule.lower_is_better else (bounds.lower, bounds.upper)
+    problems = [
+        *_compared(rule, finding, len(gains)),
+        *_lost(rule, lost, len(gains)),
+        *_limit(rule, values[2]),
+    ]
+    return Verdict(
+        rule=rule,
+        baseline=values[0],
+        now=values[1],
+        difference=values[1] - values[0],
+        low=low,
+        high=high,
+        allowed=allowed,
+        alpha=alpha,
+        value=values[2],
+        queries=len(gains),
+        lost=lost,
+        gained=gained,
+        neither=len(both) - len(gains) - lost - gained,
+        finding=finding,
+        problems=tuple(problems),
+        losses=_losses(table, old, new, both, rule),
+    )
+
+
+def _finding(queries: int, at_least: int, lower: float, upper: float, allowed: float) -> str:
+    if queries < at_least:
+        return TOO_FEW
+    edge = -allowed - TOLERANCE * max(1.0, allowed)  # what was summed in another order is not worse
+    return WORSE if upper < edge else SAFE if lower >= edge else UNCLEAR
+
+
+def _compared(rule: Rule, finding: str, queries: int) -> list[str]:
+    if finding == WORSE:
+        return ["worse by more than allowed"]
+    if finding == TOO_FEW and rule.too_few == FAIL:
+        return [f"{counted(queries, 'query', 'queries')} to compare, fewer than {rule.at_least:,}"]
+    if finding == UNCLEAR and rule.unclear == FAIL:
+        return ["not shown to be within what is allowed"]
+    return []
+
+
+def _lost(rule: Rule, lost: int, kept: int) -> list[str]:
+    if lost <= rule.allowed_lost * (lost + kept) + TOLERANCE:
+        return []
+    return [f"{lost:,} of {counted(lost + kept, 'query', 'queries')} lost their value"]
+
+
+def _limit(rule: Rule, value: float) -> list[str]:
+    if rule.limit is None:
+        return []
+    if math.isnan(value):
+        return ["no value to hold against the limit"]
+    room = TOLERANCE * max(1.0, abs(rule.limit))
+    if rule.measure.direction is Direction.SIGNED:
+        beyond, side = abs(value) > rule.limit + room, "further from 0 than"
+    elif rule.lower_is_better:
+        beyond, side = value > rule.limit + room, "above"
+    else:
+        beyond, side = value < rule.limit - room, "below"
+    return [f"{value:.4f} is {side} the limit {rule.limit:g}"] if beyond else []
+
+
+def _losses(table: Table, old: Floats, new: Floats, both: np.ndarray, rule: Rule) -> tuple[Loss, ...]:
+    """The queries that lost most, the worst first. Of a signed measure those that moved away from 0 most."""
+    if rule.measure.direction is Direction.SIGNED:
+        old_cost, new_cost = np.abs(old), np.abs(new)
+    else:
+        old_cost, new_cost = (old, new) if rule.lower_is_better else (-old, -new)
+    places = np.flatnonzero(both)
+    worse = new_cost[places] - old_cost[places]
+    order = np.argsort(-worse, kind="stable")[:LOSSES]
+    return tuple(
+        Loss(table.query_ids[places[k]], float(old[places[k]]), float(new[places[k]]))
+        for k in order.tolist()
+        if worse[k] > TOLERANCE
+    )

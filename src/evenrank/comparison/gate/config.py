@@ -1,0 +1,113 @@
+"""``gate.toml``: the rules of a gate, and where its evidence is.
+
+alpha = 0.05                    # for all measures; so are all keys of a measure but limit
+
+[measures."nDCG@10"]
+allowed = 0.01
+
+[evidence]                      # options of the command, with paths as seen from this file
+qrels = "qrels.txt"
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeVar
+
+from evenrank.comparison.gate.rules import Gate, Rule
+from evenrank.errors import DataError, EvenrankError, ParameterError
+from evenrank.io.source import as_source
+from evenrank.measures import Measure, parse_measure
+
+SHARED = ("alpha", "allowed", "allowed_share", "at_least", "allowed_lost", "unclear", "too_few")
+OF_A_MEASURE = (*SHARED, "limit")
+OF_THE_GATE = ("correction", "resamples", "seed")
+TOP = (*SHARED, *OF_THE_GATE, "baseline", "measures", "evidence")
+
+T = TypeVar("T")
+
+_ALLOWANCES = {"allowed", "allowed_share", "limit"}
+_COLUMN = re.compile(r"(.*\S)\s*\[([^\[\]]+)\]", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class GateConfig:
+    """A gate, and what its file says about the inputs: as it stands there, not yet looked at."""
+
+    gate: Gate
+    name: str  # of the file, for messages
+    folder: Path  # that paths in it start from
+    baseline: str | None = None
+    evidence: Mapping[str, Any] | None = None
+
+    @property
+    def measures(self) -> list[Measure]:
+        return list(dict.fromkeys(rule.measure for rule in self.gate.rules))
+
+
+def read_gate(path: str | PathLike[str]) -> GateConfig:
+    """Read ``gate.toml``. What is wrong with it is said with the file and the key."""
+    source = as_source(path)
+    if source is None or source.path is None:
+        raise ParameterError("a gate's rules are a file, as gate.toml: paths in it start from its folder")
+    try:
+        content = tomllib.loads(b"".join(source.blocks()).decode())
+    except UnicodeDecodeError:
+        raise DataError(f"{source.name}: is not UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(f"{source.name}: is not TOML: {error}") from None
+    check_keys(source.name, content, TOP)
+    measures = _table(source.name, content, "measures")
+    if not measures:
+        raise ParameterError(f'{source.name}: names no measure; one is written [measures."nDCG@10"]')
+    shared = {key: content[key] for key in SHARED if key in content}
+    rules = tuple(_rule(source.name, written, given, shared) for written, given in measures.items())
+    options = {key: content[key] for key in OF_THE_GATE if key in content}
+    gate = _said_of(source.name, lambda: Gate(rules, **options))
+    baseline = content.get("baseline")
+    if not (baseline is None or isinstance(baseline, str)):
+        raise ParameterError(f"{source.name}: baseline must be the path of a run, got {baseline!r}")
+    evidence = _table(source.name, content, "evidence")
+    return GateConfig(gate, source.name, source.path.parent, baseline, evidence)
+
+
+def check_keys(where: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    """Refuse a key that is not known, and name the closest that are."""
+    for key in given:
+        if key not in known:
+            close = difflib.get_close_matches(key.replace("-", "_"), known, 3, 0.5) or known
+            raise ParameterError(f"{where}: no key is called {key!r}; did you mean {', '.join(close)}?")
+
+
+def _table(name: str, content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = content.get(key, {})
+    if not isinstance(found, dict):
+        raise ParameterError(f"{name}: {key} must be a table, as [{key}], got {found!r}")
+    return found
+
+
+def _rule(name: str, written: str, given: Any, shared: Mapping[str, Any]) -> Rule:
+    where = f'{name}: measures."{written}"'
+    if not isinstance(given, dict):
+        raise ParameterError(f'{where}: must be a table, as [measures."{written}"], got {given!r}')
+    check_keys(where, given, OF_A_MEASURE)
+    with_column = _COLUMN.fullmatch(written.strip())
+    text, column = with_column.groups() if with_column else (written, "")
+    measure = _said_of(where, lambda: parse_measure(text))
+    # what a measure says of itself takes the place of what all are allowed
+    own = not _ALLOWANCES.isdisjoint(given)
+    common = {key: value for key, value in shared.items() if not (own and key in _ALLOWANCES)}
+    return _said_of(name, lambda: Rule(measure, column, **{**common, **given}))
+
+
+def _said_of(where: str, made: Callable[[], T]) -> T:
+    try:
+        return made()
+    except EvenrankError as error:
+        raise ParameterError(f"{where}: {error}") from None

@@ -1,0 +1,141 @@
+"""What a gate found, short enough for a pull request: the outcome, a row a measure, who lost most."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from evenrank.comparison import sheet
+from evenrank.comparison.gate.rules import BONFERRONI, PASS
+from evenrank.errors import counted
+from evenrank.measures import Direction
+from evenrank.scores.render import arrow
+
+if TYPE_CHECKING:
+    from evenrank.comparison.gate import GateResult, Verdict
+
+FORMATS = ("table", "jsonl", "markdown")
+HEAD = ("measure", "baseline", "now", "difference", "bounds", "allowed", "queries", "verdict")
+
+_WORDS = {"worse": "worse", "safe": "safe", "unclear": "unclear", "too few": "too few queries", "": "limit"}
+
+
+def as_text(result: GateResult, width: int | None = None) -> str:
+    return sheet.as_text(as_sheet(result), width)
+
+
+def printed(result: GateResult, form: str, width: int | None = None) -> str:
+    return sheet.printed([as_sheet(result)], form, width)
+
+
+def as_sheet(result: GateResult) -> sheet.Sheet:
+    failed = [verdict.rule.name for verdict in result.verdicts if verdict.failed]
+    title = (
+        f"gate failed: {', '.join(failed)}"
+        if failed
+        else f"gate passed: {counted(len(result.verdicts), 'measure', 'measures')}"
+    )
+    return sheet.Sheet(
+        HEAD,
+        tuple(map(_row, result.verdicts)),
+        title=title,
+        notes=tuple(_notes(result)),
+        records=tuple(map(_record, result.verdicts)),
+    )
+
+
+def _row(verdict: Verdict) -> tuple[str, ...]:
+    rule = verdict.rule
+    outcome = f"{'FAIL' if verdict.failed else 'pass'}: {_WORDS[verdict.finding]}"
+    return (
+        f"{rule.name} {arrow(rule.measure.direction.value)}",
+        _number(verdict.baseline),
+        _number(verdict.now),
+        _number(verdict.difference, sign=True),
+        f"[{_number(verdict.low, sign=True)}, {_number(verdict.high, sign=True)}]" if rule.compares else "",
+        _allowed(verdict),
+        f"{verdict.queries:,}",
+        outcome,
+    )
+
+
+def _number(value: float, *, sign: bool = False) -> str:
+    return str(value) if math.isinf(value) else sheet.number(value, sign=sign) or "undefined"
+
+
+def _allowed(verdict: Verdict) -> str:
+    """The difference that is allowed, and the limit, where there are such."""
+    rule, said = verdict.rule, []
+    if rule.compares:
+        sign = "" if not verdict.allowed else "+" if rule.lower_is_better else "-"
+        known = not math.isnan(verdict.allowed)  # a share of nothing is not
+        said.append(f"{sign}{verdict.allowed:.4g}" if known else "undefined")
+    if rule.limit is not None:
+        signed = rule.measure.direction is Direction.SIGNED
+        side = "within ±" if signed else "at most " if rule.lower_is_better else "at least "
+        said.append(f"{side}{rule.limit:g}")
+    return ", ".join(said)
+
+
+def _notes(result: GateResult) -> list[str]:
+    notes = [
+        f"{verdict.rule.name} fails: {problem}" for verdict in result.verdicts for problem in verdict.problems
+    ]
+    for verdict in result.verdicts:
+        if verdict.losses:
+            lost = ", ".join(f"{q} {_number(old)} → {_number(new)}" for q, old, new in verdict.losses)
+            notes.append(f"{verdict.rule.name} lost most on: {lost}")
+    notes += filter(None, map(_left_out, result.verdicts))
+    return notes + _legend(result)
+
+
+def _left_out(verdict: Verdict) -> str:
+    """Which queries did not count, where there are any: those without a value, or with an infinite one."""
+    counts = {"now": verdict.lost, "in the baseline": verdict.gained, "in both": verdict.neither}
+    said = [f"{count:,} {where}" for where, count in counts.items() if count]
+    return f"{verdict.rule.name} has no finite value for: {', '.join(said)}; left out" if said else ""
+
+
+def _legend(result: GateResult) -> list[str]:
+    compared = [verdict for verdict in result.verdicts if verdict.rule.compares]
+    if not compared:
+        return []
+    alphas = sorted({verdict.alpha for verdict in compared})
+    shared = (
+        f", alpha shared by {result.gate.family} measures"
+        if result.gate.correction == BONFERRONI and result.gate.family > 1
+        else ""
+    )
+    levels = ", ".join(f"{100 * (1 - alpha):.4g}%" for alpha in alphas)
+    said = [
+        f"bounds: each one-sided, {levels}{shared}; worse: both beyond what is allowed; safe: both within"
+    ]
+    if any(v.finding == "unclear" and v.rule.unclear == PASS for v in compared):
+        said.append("unclear: the queries show neither; more of them would")
+    return said
+
+
+def _record(verdict: Verdict) -> dict[str, Any]:
+    rule = verdict.rule
+    return {
+        "measure": repr(rule.measure),
+        "column": rule.column,
+        "failed": verdict.failed,
+        "finding": verdict.finding or None,
+        "problems": list(verdict.problems),
+        "baseline": verdict.baseline,
+        "now": verdict.now,
+        "difference": verdict.difference,
+        "low": verdict.low,
+        "high": verdict.high,
+        "allowed": verdict.allowed,
+        "limit": rule.limit,
+        "value": verdict.value,
+        "alpha": verdict.alpha,
+        "queries": verdict.queries,
+        "lost": verdict.lost,
+        "gained": verdict.gained,
+        "neither": verdict.neither,
+        "direction": "signed" if rule.measure.direction is Direction.SIGNED else rule.measure.direction.value,
+        "losses": [loss._asdict() for loss in verdict.losses],
+    }

@@ -1,0 +1,169 @@
+"""The command ``gate``: its exit codes, and a file of rules that names the evidence too."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from evenrank.cli import build_parser
+
+Evenrank = Callable[..., SimpleNamespace]
+
+QUERIES = 40
+RULES = """
+[measures."nDCG@10"]
+allowed = 0.05
+"""
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Production has the relevant document first, or second for every fifth query; the worse run last."""
+    (tmp_path / "data").mkdir()
+    orders = {
+        "production": lambda place: "rabcd" if place % 5 else "arbcd",
+        "same": lambda place: "rabdc" if place % 5 else "arbcd",
+        "worse": lambda place: "abcdr" if place % 3 else "abrcd",
+    }
+    for name, order in orders.items():
+        lines = [
+            f"q{place} Q0 {document}{place} {rank} {9 - rank} x\n"
+            for place in range(QUERIES)
+            for rank, document in enumerate(order(place))
+        ]
+        (tmp_path / f"data/{name}.trec").write_text("".join(lines))
+    (tmp_path / "data/qrels.txt").write_text("".join(f"q{place} 0 r{place} 1\n" for place in range(QUERIES)))
+    groups = [f"{document}{place},{document}\n" for place in range(QUERIES) for document in "rabcd"]
+    (tmp_path / "data/groups.csv").write_text("document,letter\n" + "".join(groups))
+    (tmp_path / "gate.toml").write_text(RULES)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def gate(evenrank: Evenrank, run: str, *more: object) -> SimpleNamespace:
+    fixed = ["--baseline", "data/production.trec", "--config", "gate.toml", "--qrels", "data/qrels.txt"]
+    return evenrank("gate", f"data/{run}.trec", *fixed, *more)
+
+
+def test_it_passes_with_0_and_fails_with_3(evenrank: Evenrank, runs: Path) -> None:
+    passed = gate(evenrank, "same")
+    assert (passed.code, passed.err) == (0, "")
+    assert passed.out.startswith("gate passed: 1 measure\n")
+    failed = gate(evenrank, "worse")
+    assert failed.code == 3
+    assert failed.out.startswith("gate failed: nDCG@10\n")
+    assert "FAIL: worse" in failed.out
+    assert "lost most on: q1 1.0000 → 0.3869, q2 " in failed.out
+
+
+def test_a_run_beside_itself_passes(evenrank: Evenrank, runs: Path) -> None:
+    outcome = gate(evenrank, "production")
+    assert outcome.code == 0
+    assert "safe" in outcome.out
+
+
+def test_formats(evenrank: Evenrank, runs: Path) -> None:
+    (row,) = map(json.loads, gate(evenrank, "worse", "--format", "jsonl").out.splitlines())
+    assert (row["measure"], row["failed"], row["finding"], row["queries"]) == ("nDCG@10", True, "worse", 40)
+    assert row["losses"][0]["baseline"] == 1.0
+    comment = gate(evenrank, "worse", "--format", "markdown")
+    assert comment.code == 3
+    assert comment.out.startswith("**gate failed: nDCG@10**\n")
+
+
+def test_the_file_may_name_everything(
+    evenrank: Evenrank, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Paths start from the file's folder, wherever the command is run."""
+    (runs / "data/gate.toml").write_text(
+        RULES
+        + '[measures."GF@5"]\n'
+        + '[evidence]\nqrels = "qrels.txt"\ngroups = ["letter=groups.csv:values=r,a,b,c,d"]\n'
+        + 'target = "letter=targets.csv"\nbackground_depth = 100\n'
+    )
+    (runs / "data/targets.csv").write_text("value,share\nr,0.2\na,0.2\nb,0.2\nc,0.2\nd,0.2\n")
+    text = (runs / "data/gate.toml").read_text()
+    (runs / "data/gate.toml").write_text('baseline = "production.trec"\n' + text)
+    (runs / "elsewhere").mkdir()
+    monkeypatch.chdir(runs / "elsewhere")
+    outcome = evenrank("gate", "../data/worse.trec", "--config", "../data/gate.toml")
+    assert outcome.code == 3
+    assert "GF@5" in outcome.out
+    (runs / "elsewhere/none.txt").write_text("q0 0 zzz 1\n")
+    other = evenrank("gate", "../data/worse.trec", "--config", "../data/gate.toml", "--qrels", "none.txt")
+    assert "too few queries" in other.out  # the command line goes first
+
+
+@pytest.mark.parametrize(
+    ("rules", "code", "said"),
+    [
+        ("alpha == 1", 1, "gate.toml: is not TOML: "),
+        ('[measures."nDGC@10"]', 2, """gate.toml: measures."nDGC@10": no measure is called 'nDGC'"""),
+        ('[measures."nDCG@10"]\nalowed = 1', 2, "no key is called 'alowed'; did you mean allowed"),
+        (RULES + "[evidence]\nqrel = 'x'", 2, "[evidence]: no key is called 'qrel'; did you mean qrels"),
+        (RULES + "[evidence]\nqrels = 3.5", 2, "[evidence] qrels must be a string or an integer, got 3.5"),
+        (RULES + "[evidence]\ngroups = [true]", 2, "groups must be a string or a list of them, got [True]"),
+        (RULES + "[evidence]\nqrels = ['a', 'b']", 2, "qrels must be a string or an integer, got ['a', 'b']"),
+        (RULES + "[evidence]\nmissing = 'x'", 2, "gate.toml: [evidence] missing: invalid choice: 'x'"),
+        (RULES + "[evidence]\ngroups = 'letter'", 2, "gate.toml: [evidence] groups: must be NAME=FILE"),
+        (RULES + "[evidence]\nwords = 'none.parquet'", 1, "none.parquet"),
+    ],
+)  # fmt: skip
+def test_a_wrong_file_is_said_on_one_line(
+    evenrank: Evenrank, runs: Path, rules: str, code: int, said: str
+) -> None:
+    (runs / "gate.toml").write_text(rules)
+    outcome = gate(evenrank, "same")
+    assert (outcome.code, outcome.out) == (code, "")
+    assert said in outcome.err
+    assert outcome.err.count("\n") == 1
+
+
+def test_what_is_missing_is_said(evenrank: Evenrank, runs: Path) -> None:
+    bare = evenrank("gate", "data/same.trec")
+    assert (bare.code, bare.err) == (
+        2, "evenrank: --baseline names the run to hold it against; gate.toml has no baseline\n",
+    )  # fmt: skip
+    (runs / "gate.toml").unlink()
+    assert gate(evenrank, "same").code == 1
+    assert evenrank("gate", "data/same.trec", "--config", "-").code == 2
+
+
+def test_who_stops_reading_does_not_open_the_gate(runs: Path) -> None:
+    """``evenrank gate .. | head -0`` under pipefail still fails."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "evenrank", "gate", "data/worse.trec", "--qrels", "data/qrels.txt"]
+    done = subprocess.run(
+        [*command, "--baseline", "data/production.trec"], stdout=writer, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (3, b"")
+
+
+def test_help_says_what_the_exit_code_means(evenrank: Evenrank) -> None:
+    assert "3 a gate failed" in evenrank("gate", "--help").out
+
+
+def test_the_workflow_calls_the_command_as_it_is() -> None:
+    root = Path(__file__).resolve().parents[2]
+    workflow = (root / "docs/examples/gate-workflow.yml").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^ +evenrank (gate .*?) >>", workflow, re.MULTILINE | re.DOTALL)
+    arguments = build_parser().parse_args(shlex.split(command.replace("\\\n", " ")))
+    assert (arguments.format, arguments.config) == ("markdown", "ranking/gate.toml")
+
+
+def test_the_guide_shows_the_rules_of_the_sample() -> None:
+    root = Path(__file__).resolve().parents[2]
+    guide = (root / "docs/guides/gate.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```toml\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    assert shown == (root / "src/evenrank/sample/gate.toml").read_text(encoding="utf-8")

@@ -1,0 +1,76 @@
+"""``gate.toml``: what it says, and what is said about a wrong one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evenrank.comparison.gate.config import read_gate
+from evenrank.errors import DataError, ParameterError
+from evenrank.measures import parse_measure
+
+GOOD = """
+alpha = 0.1
+at_least = 10
+correction = "none"
+allowed = 0.5
+baseline = "old.trec"
+
+[measures."nDCG@10"]
+allowed_share = 0.02
+
+[measures."NDKL@10"]
+
+[measures."GroupExposure(groups='x')@10[f]"]
+"""
+
+
+def test_a_file_of_rules(tmp_path: Path) -> None:
+    path = tmp_path / "gate.toml"
+    path.write_text(GOOD.replace("GroupExposure(groups='x')@10[f]", "ARaB@10 [f]") + "limit = 2\n")
+    config = read_gate(path)
+    ndcg, ndkl, arab = config.gate.rules
+    assert (ndcg.allowed, ndcg.allowed_share, ndcg.alpha, ndcg.at_least) == (None, 0.02, 0.1, 10)
+    assert (ndkl.allowed, ndkl.measure) == (0.5, parse_measure("NDKL@10"))
+    assert (arab.name, arab.column, arab.limit, arab.allowed) == ("ARaB@10[f]", "f", 2, None)
+    assert (config.baseline, config.folder, config.gate.correction) == ("old.trec", tmp_path, "none")
+    assert config.measures == [ndcg.measure, ndkl.measure, arab.measure]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", 'names no measure; one is written [measures."nDCG@10"]'),
+        ("alhpa = 0.1", "no key is called 'alhpa'; did you mean alpha"),
+        ("at-least = 9", "no key is called 'at-least'; did you mean at_least"),
+        ("measures = 3", "measures must be a table, as [measures], got 3"),
+        ('[measures]\n"nDCG@10" = 0.1', 'must be a table, as [measures."nDCG@10"], got 0.1'),
+        ('[measures."nDGC@10"]', """measures."nDGC@10": no measure is called 'nDGC'; did you mean nDCG"""),
+        ('[measures."nDCG@10"]\nalowed = 1', "no key is called 'alowed'; did you mean allowed"),
+        ('[measures."nDCG@10"]\nallowed = "1"', "nDCG@10: allowed must be a number >= 0, got '1'"),
+        ('[measures."nDCG@10"]\nallowed = 1979-05-27', "nDCG@10: allowed must be a number >= 0, got"),
+        ('[measures."nDCG@10"]\n[measures."NDCG@10"]', "nDCG@10: has 2 rules"),
+        ('correction = 3\n[measures."nDCG@10"]', "correction must be bonferroni or none, got 3"),
+        ('correction = ["x"]\n[measures."nDCG@10"]', "correction must be bonferroni or none, got ['x']"),
+        ('baseline = 3\n[measures."nDCG@10"]', "baseline must be the path of a run, got 3"),
+        ('evidence = "x"\n[measures."nDCG@10"]', "evidence must be a table, as [evidence], got 'x'"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_wrong_is_refused_with_its_name_and_key(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "gate.toml"
+    path.write_text(text)
+    with pytest.raises(ParameterError) as caught:
+        read_gate(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert said in str(caught.value)
+
+
+def test_a_file_that_is_no_toml_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "gate.toml"
+    path.write_text("alpha == 3")
+    with pytest.raises(DataError, match=r"gate\.toml: is not TOML: .*line 1"):
+        read_gate(path)
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(DataError, match=r"gate\.toml: is not UTF-8"):
+        read_gate(path)
