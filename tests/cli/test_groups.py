@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evenrank import EvenrankError, evaluate, read_groups
+from evenrank import EvenrankError, RunSet, evaluate, read_groups
 from evenrank.cli import build_parser
 from evenrank.cli.groups import check_groups, groups_of, memberships, target_of
 from evenrank.io import read_run
@@ -81,6 +81,10 @@ def test_what_is_no_groups_option(text: str, message: str) -> None:
         ("g=pool", "pool", None),
         ("g=relevance", "relevance", None),
         ("g=0.5,0.3, 0.2", [0.5, 0.3, 0.2], None),
+        ("g=f:0.4, m:0.6", {"f": 0.4, "m": 0.6}, None),
+        ("g=11-100:0.25,a:b:0.75", {"11-100": 0.25, "a:b": 0.75}, None),
+        ("g=june:24.csv", None, "june:24.csv"),
+        ("g=f:0.4,m", None, "f:0.4,m"),
         ("g=gold.txt", None, "gold.txt"),
         ("g=a,b.csv", None, "a,b.csv"),
         ("a*b=collection", "collection", None),
@@ -89,6 +93,23 @@ def test_what_is_no_groups_option(text: str, message: str) -> None:
 def test_targets_are_told_apart(text: str, target: Any, path: str | None) -> None:
     found = target_of(text)
     assert (found.target, found.path) == (target, path)
+
+
+def test_a_value_has_one_share() -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="the value 'f' is listed twice"):
+        target_of("g=f:0.5,f:0.5")
+
+
+def test_a_target_by_the_names_of_values(folder: Path) -> None:
+    """Whatever the order of the values is; one that is not named has no share."""
+    given = arguments("--groups", "stars=groups.csv:ordinal", "--target", "stars=3:0.4,1:0.6")
+    (stars,) = memberships(given)
+    assert dict(zip(stars.attribute.values, stars.attribute.target, strict=True)) == {
+        "1": 0.6, "2": 0, "3": 0.4,
+    }  # fmt: skip
+    wrong = arguments("--groups", "stars=groups.csv:ordinal", "--target", "stars=3:0.4,9:0.6")
+    with pytest.raises(EvenrankError, match="'9' is not a value: they are '1', '2', '3'"):
+        memberships(wrong)
 
 
 def test_memberships(folder: Path) -> None:
@@ -129,6 +150,35 @@ def test_a_target_by_relevance(folder: Path, evenrank: Callable[..., Any]) -> No
     assert "the target 'relevance' needs judgements: pass qrels= (--qrels FILE)" in failed.err
 
 
+def test_a_folder_is_one_system_with_several_rankings(folder: Path, evenrank: Callable[..., Any]) -> None:
+    assert (
+        evenrank("rerank", "bm25.trec", "--with", "Random(seed=4)", "--repeat", "12", "-o", "draws").code == 0
+    )
+    (folder / "draws" / ".notes").write_text("not a run")
+    measures = ["EE_L(attr='gender')@2", "EE_D(attr='gender')@2", "RR"]
+    done = evenrank(
+        "evaluate", "draws/", "bm25.trec", "--groups", "gender=groups.csv:even=both", "--qrels", "qrels.txt",
+        "-m", " ".join(measures), "--format", "tsv",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    rows = [line.split("\t") for line in done.out.splitlines()[1:]]
+    found = {(row[0], row[1]): float(row[3]) for row in rows}
+    assert {run for run, _ in found} == {"draws", "bm25"}
+    draws = RunSet.build([read_run(file) for file in sorted((folder / "draws").glob("*.trec"))])
+    groups = read_groups("groups.csv", "gender", even=["both"])
+    for name, ranking in (("draws", draws), ("bm25", read_run("bm25.trec"))):
+        wanted = evaluate(ranking, measures, groups=groups, qrels="qrels.txt")
+        for measure in measures:
+            assert found[name, measure] == pytest.approx(wanted.mean(measure), abs=1e-6)
+    assert found["draws", measures[1]] < found["bm25", measures[1]]  # a random order spreads attention
+
+
+def test_a_folder_without_runs(folder: Path, evenrank: Callable[..., Any]) -> None:
+    (folder / "empty").mkdir()
+    done = evenrank("evaluate", "empty", "--qrels", "qrels.txt", "-m", "RR")
+    assert (done.code, done.err) == (2, "evenrank: empty: the folder has no runs in it\n")
+
+
 BAD: dict[str, tuple[list[str], str]] = {
     "twice": (["--groups", "g=groups.csv", "--groups", "g=groups.csv"], "--groups g is given twice"),
     "an unknown option": (
@@ -152,7 +202,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "neither kind nor file": (
         ["--groups", "gender=groups.csv", "--target", "gender=unifrom"],
         "--target gender: 'unifrom' is not one of uniform, present, pool, collection, relevance, "
-        "not shares as 0.5,0.5, and there is no file of that name",
+        "not shares as 0.5,0.5 or f:0.5,m:0.5, and there is no file of that name",
     ),
     "too few shares": (
         ["--groups", "stars=groups.csv:ordinal", "--target", "stars=0.5,0.5"],

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from evenrank import DataError, DiversityQrels, Qrels
 from evenrank.data import lookup
 from evenrank.data.lookup import PairIndex
-from evenrank.data.strings import Selection, as_strings, hash_strings
+from evenrank.data.strings import WHOLE_IN_HASH, Selection, as_strings, hash_strings, mix_codes
 
 PAIRS = st.lists(st.tuples(st.integers(0, 3), st.text(max_size=20)), unique=True)
 
@@ -26,16 +26,61 @@ def check(known: list[tuple[int, str]], asked: list[tuple[int, str]]) -> None:
 @given(PAIRS, st.lists(st.tuples(st.integers(-1, 4), st.text(max_size=20))))
 def test_every_pair_is_found_and_no_other(known, asked) -> None:
     check(known, asked + known)
-
-
-@given(PAIRS, PAIRS)
-def test_even_if_all_hashes_collide(known, asked) -> None:
-    original = lookup.hash_strings
-    lookup.hash_strings = lambda strings: np.zeros(len(strings), np.uint64)
+    original, lookup._PAIRS_AT_ONCE = lookup._PAIRS_AT_ONCE, 3
     try:
         check(known, asked + known)
     finally:
+        lookup._PAIRS_AT_ONCE = original
+
+
+@given(PAIRS, PAIRS)
+def test_even_if_all_hashes_of_long_ids_collide(known, asked) -> None:
+    original = lookup.hash_strings
+    lookup.hash_strings = lambda strings: np.zeros(len(strings), np.uint64)
+    long = [[(query, "more than " + document) for query, document in pairs] for pairs in (known, asked)]
+    try:
+        check(long[0], long[1] + long[0])
+    finally:
         lookup.hash_strings = original
+
+
+@given(st.lists(st.text(max_size=8).map(str.encode).filter(lambda data: len(data) <= WHOLE_IN_HASH)))
+def test_the_hash_of_a_short_id_can_be_undone(ids) -> None:
+    """So that equal hashes and equal lengths mean equal ids, and nobody needs to compare them."""
+
+    def undone(value: int, length: int) -> bytes:
+        value = value * pow(0xD6E8FEB86659FD93, -1, 1 << 64) % (1 << 64)
+        value ^= value >> 32
+        value = value * pow(0x9E3779B97F4A7C15, -1, 1 << 64) % (1 << 64)
+        return (value ^ length).to_bytes(8, "little")[:length]
+
+    hashes = hash_strings(as_strings([data.decode() for data in ids])).tolist()
+    assert [undone(value, len(data)) for value, data in zip(hashes, ids, strict=True)] == ids
+
+
+def test_a_key_of_another_query_is_not_taken_for_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = as_strings(["a"])
+    first, second = mix_codes(np.arange(2)).reshape(2, 1)
+    monkeypatch.setattr(lookup, "hash_strings", lambda strings: second - first)
+    index = PairIndex(np.zeros(1, np.int64), ids)  # its key is that of (1, "a") with a hash of 0
+    zero = np.zeros(1, np.uint64)
+    assert index.locate(np.ones(1, np.int64), Selection(ids), zero).tolist() == [-1]
+    assert index.locate(np.zeros(1, np.int64), Selection(ids), second - first).tolist() == [0]
+
+
+def test_many_rows_in_a_few_slots() -> None:
+    """Keys that all begin alike, at the end of the table: they go on behind it."""
+    ids = as_strings([f"document {number}" for number in range(200)])
+    last = np.iinfo(np.uint64).max - int(lookup._NO_QUERY)
+    alike = np.uint64(last) - np.arange(len(ids), dtype=np.uint64)
+    original = lookup.hash_strings
+    lookup.hash_strings = lambda strings: alike[: len(strings)]
+    try:
+        index = PairIndex(np.zeros(150, np.int64), ids.slice(0, 150))
+        rows = index.locate(None, Selection(ids), alike)
+    finally:
+        lookup.hash_strings = original
+    assert rows.tolist() == [*range(150), *[-1] * 50]
 
 
 @given(st.lists(st.text(max_size=40)), st.integers(0, 5))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import evenrank.data.pooled
 from evenrank import Attribute, DataError, EvenrankError, Membership, ParameterError, WordCounts
 from evenrank.data.diversity import DiversityQrels
-from evenrank.data.gathered import Pairs, Sparse
+from evenrank.data.gathered import Labels, Pairs, Sparse
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.lookup import PairIndex
 from evenrank.data.strings import Selection, as_strings, hash_strings
@@ -39,7 +39,8 @@ def shares(membership: Any, pairs: Sequence[tuple[str, str]], queries: Sequence[
     """(P, L), NaN for a document that is not listed."""
     gathered = membership.gather(asked(queries, pairs))
     column = gathered.columns[""]
-    dense = column.dense(np.arange(len(column))) if isinstance(column, Sparse) else np.asarray(column)
+    packed = isinstance(column, (Sparse, Labels))
+    dense = column.dense(np.arange(len(column))) if packed else np.asarray(column)
     return np.where(gathered.known[:, None], dense, np.nan)
 
 

@@ -178,3 +178,26 @@ def test_terms_that_were_not_counted() -> None:
     match = r"TermExposure@2: counts were made without --terms: scan again with --terms \(terms=True\)"
     with pytest.raises(ParameterError, match=match):
         evaluate(a_run("a"), "TermExposure@2", words=counts("a"))
+
+
+def test_equal_scores_are_those_within_a_list() -> None:
+    lists = {
+        "q1": {"a": 3.0, "b": 2.0},
+        "q2": {"c": 2.0, "d": 2.0, "e": 1.0},
+        "q3": {"f": 2.0},
+        "q4": {"g": 2.0},
+    }
+    lists["q5"] = {"h": 9.0, "i": 8.0, "j": 7.0, "k": 7.0}
+
+    def said(measure: str, *queries: str) -> list[str]:
+        chosen = {query: lists[query] for query in queries}
+        qrels = {query: dict.fromkeys(documents, 1) for query, documents in chosen.items()}
+        return notes(chosen, measure, qrels=qrels)
+
+    assert said("RR", "q1", "q3", "q4") == []
+    assert said("RR", "q5", "q3", "q4", "q1", "q2")[0].startswith("2 of 5 lists have equal scores, ")
+    assert said("RR@1", "q1", "q2", "q5")[0].startswith(
+        "1 of 3 lists have equal scores within the first 2 ranks"
+    )
+    assert said("RR@2", "q1", "q5") == []
+    assert said("RR@3", "q1", "q5")[0].startswith("1 of 2 lists have equal scores within the first 4 ranks")

@@ -290,7 +290,99 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         {},
         "<file>: no column of labels for 'gender' (accepted: gender, value, group, label), and no columns of "
         "shares: 'name' holds no shares; the columns found are 'doc', 'age', 'name': name it with column=... "
+        "(in the shell FILE:column=NAME); 'name' may be the labels: column='name' (in the shell "
+        "FILE:column=name)",
+    ),
+    "rows of labels and shares, by other names": (
+        "csv",
+        "doc,sex,part\na,f,0.5\na,m,0.5\n",
+        {"values": ["f", "m"]},
+        "<file>: no column of labels for 'gender' (accepted: gender, value, group, label), and no columns of "
+        "shares: none is called 'f'; the columns found are 'doc', 'sex', 'part': name it with column=... "
+        "(in the shell FILE:column=NAME); 'sex' may be the labels: column='sex', columns={'share': 'part'} "
+        "(in the shell FILE:column=sex:share=part)",
+    ),
+    "labels that are no values": (
+        "csv",
+        "doc,name\na,x\n",
+        {"values": ["f", "m"]},
+        "<file>: no column of labels for 'gender' (accepted: gender, value, group, label), and no columns of "
+        "shares: none is called 'f'; the columns found are 'doc', 'name': name it with column=... "
         "(in the shell FILE:column=NAME)",
+    ),
+    "shares by another name": (
+        "csv",
+        "doc,gender,part\na,f,0.5\na,m,0.5\n",
+        {},
+        "<file>:3: document 'a' has two values, 'f' and 'm': give their shares, or say multilabel ('part' "
+        "may be the shares: columns={'share': 'part'}, in the shell FILE:share=part)",
+    ),
+    "ages are no shares": (
+        "csv",
+        "doc,gender,age\na,f,30\na,m,30\n",
+        {},
+        "<file>:3: document 'a' has two values, 'f' and 'm': give their shares, or say multilabel",
+    ),
+    "columns of shares as labels": (
+        "csv",
+        "doc,f,m\na,0.5,0.5\nb,1,0\n",
+        {"column": "f"},
+        "<file>: 'f' holds shares, not labels: 'f', 'm' sum to 1 in every row, and stand for one value each; "
+        "say values=['f', 'm'] and no column, for an attribute that is not called as one of them (in the "
+        "shell FILE:values=f,m)",
+    ),
+    "authors without a header": (
+        "csv",
+        "d1,Advanced,Developing\nd2,Advanced\n",
+        {},
+        "<file>:2: 2 columns, the header has 3\nif the first line is no header and each is "
+        "document,label,label,.. it is format='trec-fair' (in the shell FILE:format=trec-fair)",
+    ),
+    "authors without a header, of the same number": (
+        "csv",
+        "d1,Advanced\nd2,Developing\n",
+        {},
+        "<file>: no column for the document (accepted: document, doc, doc_id, docid, docno, did, corpus-id); "
+        "the columns found are 'd1', 'Advanced': name it with columns={'document': ...} (in the shell "
+        "FILE:document=NAME); if the first line is no header and each is document,label,label,.. it is "
+        "format='trec-fair' (in the shell FILE:format=trec-fair)",
+    ),
+    "a table as trec-fair": (
+        "trec-fair",
+        "doc,gender\na,f\n",
+        {},
+        "<file>:1: this is the header of a table, and trec-fair has none: say format='csv' (in the shell "
+        "FILE:format=csv), or nothing where the file is called .csv",
+    ),
+    "trec-fair as trec": (
+        "trec",
+        "a,f,m\nb,f\n",
+        {},
+        "<file>:1: 1 fields, needed are 4: query iteration document label (for document,label,label,.. say "
+        "format='trec-fair', in the shell FILE:format=trec-fair)\n"
+        "<file>:2: 1 fields, needed are 4: query iteration document label (for document,label,label,.. say "
+        "format='trec-fair', in the shell FILE:format=trec-fair)",
+    ),
+    "a table as trec": (
+        "trec",
+        "doc,gender\n",
+        {},
+        "<file>:1: 1 fields, needed are 4: query iteration document label (for a table say format='csv', in "
+        "the shell FILE:format=csv)",
+    ),
+    "gmemb as trec": (
+        "trec",
+        "1 a 0.5 0.25 0.25\n",
+        {},
+        "<file>:1: 5 fields, needed are 4: query iteration document label (for query document share share .. "
+        "say format='gmemb', in the shell FILE:format=gmemb)",
+    ),
+    "trec as gmemb": (
+        "gmemb",
+        "1 0 a FIRST\n",
+        {},
+        "<file>:1: document '0': share 'a' is not a number (for query iteration document label say "
+        "format='trec', in the shell FILE:format=trec)",
     ),
     "one column of numbers": (
         "csv",

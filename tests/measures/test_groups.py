@@ -343,6 +343,24 @@ def test_without_judgements_the_reader_is_that_of_rbp(gender: Membership, stars:
     assert values[2] != pytest.approx(sum_of[1])
 
 
+def test_the_largest_grade_of_all_parts(gender: Membership, stars: Membership) -> None:
+    """Given once, it is that of relevance and of the readers who stop by it; one given there stays."""
+    run, judged = a_run(list("abc")), {"q0": {"d0": 1, "d1": 2}}
+    parts = "{}@2", "GF(attr='gender',max_grade=4)@2", "GF(attr='stars',div='RNOD',max_grade=4)@2"
+    for relevance, own in (
+        ("iRBU", "iRBU(max_grade=4)"),
+        ("ERR(max_grade=3)", "ERR(max_grade=3)"),
+        ("P", "P"),
+    ):
+        whole = f"GFR(relevance={relevance},max_grade=4)@2"
+        measures = [whole, parts[0].format(own), *parts[1:]]
+        scores = evaluate(run, measures, groups=[gender, stars], qrels=judged)
+        values = [scores.mean(measure) for measure in scores.measures]
+        assert values[0] == pytest.approx(sum(values[1:]) / 3, abs=1e-12)
+        bare = mean_of(run, f"GFR(relevance={relevance})@2", groups=[gender, stars], qrels=judged)
+        assert values[0] != pytest.approx(bare)
+
+
 def test_intents_are_groups_of_a_query() -> None:
     """q0 has two intents, q1 three, and no document of q1 serves any: they are all alike there."""
     rows = [

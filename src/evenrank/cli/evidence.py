@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli.background import add_background, background_file, read_background
@@ -12,14 +13,18 @@ from evenrank.cli.inputs import (
     INTENT_ROLES,
     QRELS_ROLES,
     RUN_ROLES,
+    STDIN,
     columns_of,
     is_table,
+    run_names,
     table_columns,
 )
+from evenrank.cli.progress import progress
 from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
     from evenrank.data.run import Run
+    from evenrank.data.runset import RunSet
     from evenrank.data.tables import DocumentTable
 
 INPUT_FORMATS = ("trec", "csv", "tsv", "jsonl", "parquet")
@@ -130,6 +135,40 @@ def read_evidence(arguments: argparse.Namespace) -> dict[str, Any]:
         "polarity": polarity,
         "background": read_background(arguments, words, arguments.input_format),
         "background_depth": arguments.background_depth,
+    }
+
+
+def run_files(path: str) -> list[str]:
+    """The run itself, or the files of a folder of them, by name; hidden ones are none."""
+    folder = Path(path)
+    if path == STDIN or not folder.is_dir():
+        return [path]
+    found = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
+    if not found:
+        raise ParameterError(f"{path}: the folder has no runs in it")
+    return [str(file) for file in found]
+
+
+def read_named_runs(arguments: argparse.Namespace, path: str, name: str) -> Run | RunSet:
+    """A run, or a folder of them as several rankings of the same queries."""
+    from evenrank.data.runset import RunSet
+
+    files = run_files(path)
+    if files == [path]:
+        return read_named_run(arguments, path, name)
+    names = run_names(files, [])
+    draws = [
+        read_named_run(arguments, file, own)
+        for own, file in progress(list(zip(names, files, strict=True)), f"reading {name}")
+    ]
+    return RunSet.build(draws, name=name)
+
+
+def read_runs(arguments: argparse.Namespace, names: Sequence[str]) -> dict[str, Run]:
+    """The runs of the command line under their names."""
+    return {
+        name: read_named_run(arguments, path, name)
+        for name, path in progress(list(zip(names, arguments.runs, strict=True)), "reading runs")
     }
 
 

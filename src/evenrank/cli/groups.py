@@ -59,7 +59,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--target", type=target_of, action="append", default=[], metavar="NAME=TARGET",
         help="the shares that the groups of --groups NAME should have: uniform (the default), present, pool, "
-        "relevance, collection, shares in their order as 0.5,0.3,0.2, or a file of them; may be repeated",
+        "relevance, collection, shares by value as f:0.4,m:0.6 or in their order as 0.5,0.3,0.2, or a file "
+        "of them; may be repeated",
     )  # fmt: skip
 
 
@@ -114,18 +115,43 @@ def target_of(text: str) -> TargetOption:
 
     >>> target_of("reviews=0.45,0.22,0.23,0.10").target
     [0.45, 0.22, 0.23, 0.1]
+    >>> target_of("gender=f:0.4,m:0.6").target
+    {'f': 0.4, 'm': 0.6}
     """
     name, equals, given = (part.strip() for part in text.partition("="))
     if not (name and equals and given):
-        raise argparse.ArgumentTypeError(f"must be NAME={'|'.join(_KINDS)}|SHARE,SHARE,..|FILE, got {text!r}")
+        kinds = "|".join(_KINDS)
+        raise argparse.ArgumentTypeError(
+            f"must be NAME={kinds}|SHARE,SHARE,..|VALUE:SHARE,VALUE:SHARE,..|FILE, got {text!r}"
+        )
     if given in _KINDS:
         return TargetOption(name, given)
+    by_value = _shares_by_value(given, text)
+    if by_value is not None:
+        return TargetOption(name, by_value)
     if "," in given:
         try:
             return TargetOption(name, [float(share) for share in given.split(",")])
         except ValueError:
             pass  # a file with a comma in its name
     return TargetOption(name, None, given)
+
+
+def _shares_by_value(given: str, text: str) -> dict[str, float] | None:
+    """``f:0.4,m:0.6``; None where it is something else, as a file with a colon in its name."""
+    shares: dict[str, float] = {}
+    for part in given.split(","):
+        value, _, number = part.rpartition(":")
+        try:
+            share = float(number)
+        except ValueError:
+            return None
+        if not value.strip():
+            return None
+        if value.strip() in shares:
+            raise argparse.ArgumentTypeError(f"the value {value.strip()!r} is listed twice in {text!r}")
+        shares[value.strip()] = share
+    return shares
 
 
 def group_files(arguments: argparse.Namespace) -> list[str]:
@@ -156,7 +182,7 @@ def check_groups(arguments: argparse.Namespace) -> None:
         if target.path is not None and target.path != "-" and not Path(target.path).exists():
             raise ParameterError(
                 f"--target {target.name}: {target.path!r} is not one of {', '.join(_KINDS)}, not shares as "
-                "0.5,0.5, and there is no file of that name"
+                "0.5,0.5 or f:0.5,m:0.5, and there is no file of that name"
             )
 
 

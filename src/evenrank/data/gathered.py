@@ -51,7 +51,34 @@ class Sparse:
         return out.reshape(*rows.shape, self.width)
 
 
-Column = Array | Sparse
+@dataclass(frozen=True)
+class Labels:
+    """Rows with all of one place out of ``width``, kept as the place; -1 is a row that has none."""
+
+    places: npt.NDArray[np.int16]  # (R,)
+    width: int
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def at(self, rows: Int64s) -> npt.NDArray[np.int16]:
+        """The place of each row, -1 also where the row is -1."""
+        if in_order(rows, len(self)):
+            return self.places.reshape(rows.shape)
+        return np.where(rows >= 0, self.places[rows], np.int16(-1)) if len(self) else rows.astype(np.int16)
+
+    def dense(self, rows: Int64s) -> npt.NDArray[np.float64]:
+        """``rows.shape + (width,)``; a row of -1 is all zero."""
+        return np.eye(self.width + 1, self.width)[self.at(rows)]  # the last row, all zero, is that of -1
+
+
+Column = Array | Sparse | Labels
+
+
+def in_order(rows: Int64s, count: int) -> bool:
+    """Whether the rows are all ``count`` of them one after another, so that nothing needs to move."""
+    flat = rows.reshape(-1)
+    return len(flat) == count and (count == 0 or flat[0] == 0) and bool((flat[1:] - flat[:-1] == 1).all())
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evenrank.data.strings import (
+    WHOLE_IN_HASH,
     Int64s,
     Selection,
     UInt64s,
@@ -19,56 +20,66 @@ from evenrank.data.strings import (
 )
 
 _NO_QUERY = mix_codes(np.zeros(1, np.int64))[0]
-_KEY, _REST = range(2)
 _HALF = np.uint64(32)
 _LENGTH = np.uint64((1 << 32) - 1)
+_FREE = np.uint64((1 << 64) - 1)  # in place of row and length: no row is there
+_SLOTS_A_ROW = 3  # more is hardly faster, and takes more memory
+_PAIRS_AT_ONCE = 1 << 15  # keeps the temporaries of one step inside the cache
 
 
 class PairIndex:
     """Rows of a table by (query code, document id); for a table by document, all query codes are 0.
 
-    Keys are 64-bit hashes, sorted. A directory on their leading bits gives the few rows where a key
-    can be, so that a look-up costs two gathers instead of a binary search. The length of the id and its row
-    stand beside the key, so that memory is read once. What is found is compared with the id itself.
+    Keys are 64-bit hashes, each in a slot that its leading bits give, or in the next free one behind: a
+    look-up reads memory once, mostly, since row and length of the id stand beside the key. Ids of up to
+    eight bytes are one to one with their hashes; longer ones are compared themselves, so that a collision
+    costs time, not correctness.
     """
 
     def __init__(self, query_codes: npt.NDArray[Any], doc_ids: pa.LargeStringArray) -> None:
         keys = hash_strings(doc_ids) + mix_codes(query_codes)
         order = np.argsort(keys, kind="stable")
-        self._query_codes = query_codes[order]
+        keys = keys[order]
+        self._query_codes = query_codes
         self._doc_ids = doc_ids
-        self._records = np.empty((len(keys), 2), dtype=np.uint64)
-        self._records[:, _KEY] = keys[order]
-        self._records[:, _REST] = order.astype(np.uint64) << _HALF | lengths_of(doc_ids, order).astype(
-            np.uint64
-        )
-        bits = max(1, min(24, int(len(keys) * 4).bit_length()))
-        self._shift = np.uint64(64 - bits)
-        buckets = (self._records[:, _KEY] >> self._shift).astype(np.int64)
-        self._starts = np.searchsorted(buckets, np.arange((1 << bits) + 1)).astype(np.int32)
+        self._size = np.uint64(max(1, _SLOTS_A_ROW * len(keys)))
+        # keys in order stay in order: each moves behind the one before, if that has come so far
+        steps = np.arange(len(keys))
+        slots = np.maximum.accumulate(self._slots(keys) - steps) + steps
+        count = max(int(self._size), int(slots[-1]) + 1 if len(slots) else 0) + 1  # the last one stays free
+        records = np.full((count, 2), _FREE)
+        records[slots, 0] = keys
+        records[slots, 1] = order.astype(np.uint64) << _HALF | lengths_of(doc_ids, order).astype(np.uint64)
+        self._records = records.view("V16")[:, 0]  # moved as one
+
+    def _slots(self, keys: UInt64s) -> Int64s:
+        """Where to look first: the leading half of a key, as a fraction of all slots."""
+        slots: Int64s = ((keys >> _HALF) * self._size >> _HALF).astype(np.int64)
+        return slots
 
     def locate(self, query_codes: npt.NDArray[Any] | None, doc_ids: Selection, hashes: UInt64s) -> Int64s:
         """The row of each pair, or -1. ``hashes`` are those of the ids; no codes for a table by document."""
-        keys = hashes + (_NO_QUERY if query_codes is None else mix_codes(query_codes))
-        lengths = lengths_of(doc_ids.strings, doc_ids.rows).astype(np.uint64)
-        buckets = (keys >> self._shift).astype(np.int64)
-        at, end = self._starts[buckets], self._starts[buckets + 1]
-        found = np.full(len(keys), -1, dtype=np.int64)
-        pending = np.flatnonzero(at < end)
-        while len(pending):  # as often as the fullest bucket has rows
-            slots = at[pending]
-            record = self._records[slots]  # (P, 2)
-            right = record[:, _KEY] == keys[pending]
-            right &= record[:, _REST] & _LENGTH == lengths[pending]
-            if query_codes is not None:
-                right &= self._query_codes[slots] == query_codes[pending]
-            rows = (record[:, _REST] >> _HALF).astype(np.int64)
-            likely = np.flatnonzero(right)
-            asked = doc_ids.rows_at(pending[likely])
-            right[likely] = same(self._doc_ids, rows[likely], doc_ids.strings, asked)
-            found[pending[right]] = rows[right]
-            # pairs are unique: one that is found is not looked for again
-            pending = pending[~right]
-            at[pending] += 1
-            pending = pending[at[pending] < end[pending]]
+        found = np.full(len(hashes), -1, dtype=np.int64)
+        all_lengths = lengths_of(doc_ids.strings, doc_ids.rows).astype(np.uint64)
+        for begin in range(0, len(hashes), _PAIRS_AT_ONCE):
+            pairs = np.arange(begin, min(begin + _PAIRS_AT_ONCE, len(hashes)))  # those still looked for
+            keys, lengths = hashes[pairs], all_lengths[pairs]
+            keys += _NO_QUERY if query_codes is None else mix_codes(query_codes[pairs])
+            slots = self._slots(keys)
+            while len(pairs):  # as often as the longest row of taken slots is long
+                records = self._records.take(slots).view(np.uint64).reshape(-1, 2)
+                rest = records[:, 1]
+                right = (records[:, 0] == keys) & (rest & _LENGTH == lengths)
+                rows = (rest >> _HALF).astype(np.int64)
+                if query_codes is not None:
+                    likely = np.flatnonzero(right)
+                    right[likely] = self._query_codes[rows[likely]] == query_codes[pairs[likely]]
+                long = np.flatnonzero(right & (lengths > WHOLE_IN_HASH))
+                if len(long):
+                    asked = doc_ids.rows_at(pairs[long])
+                    right[long] = same(self._doc_ids, rows[long], doc_ids.strings, asked)
+                found[pairs[right]] = rows[right]
+                further = np.flatnonzero(~right & (rest != _FREE))
+                pairs, keys, lengths = pairs[further], keys[further], lengths[further]
+                slots = slots[further] + 1
         return found

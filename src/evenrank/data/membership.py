@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evenrank.data.attribute import COLLECTION, COMBINED, RELEVANCE, UNIFORM, Attribute
-from evenrank.data.gathered import Array, Column, Evidence, Gathered, Pairs, Sparse
+from evenrank.data.gathered import Array, Column, Evidence, Gathered, Labels, Pairs, Sparse
 from evenrank.data.lookup import PairIndex
 from evenrank.data.pooled import PooledMembership
 from evenrank.data.qrels import fingerprint_columns
@@ -37,6 +37,7 @@ PREFIX = "group:"  # the evidence of an attribute is called so, before the attri
 TARGET_MARK = ":"  # between the attribute and a target; no attribute has it in its name
 SPLITS = ("share", "full")
 
+_MOST_LABELS = 64  # values that are looked at one by one; of more, shares are kept
 _DENSE = 1 << 24  # numbers of a table that is kept dense, since it is looked up faster
 
 Floats = npt.NDArray[np.float64]
@@ -190,11 +191,11 @@ class Membership:
 
     @cached_property
     def _places(self) -> npt.NDArray[np.int16] | None:
-        """The value of every document, where all have one and no more."""
+        """The value of every document, where all have one and no more; then -1, for row -1."""
         one = len(self.shares.places) == len(self) and (np.diff(self.shares.offsets) == 1).all()
-        if not one or self.shares.width > np.iinfo(np.int16).max or (self.shares.values != 1).any():
+        if not one or self.shares.width > _MOST_LABELS or (self.shares.values != 1).any():
             return None
-        return self.shares.places.astype(np.int16)
+        return np.append(self.shares.places, -1).astype(np.int16)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -215,6 +216,14 @@ class Membership:
         codes = None if self.query_ids is None else self.codes_of(pairs.query_ids)[pairs.query_codes]
         return self._index.locate(codes, pairs.doc_ids, pairs.doc_hashes)
 
+    def lists_as(self, other: Membership) -> bool:
+        """Whether the other one lists the same documents, in the same rows."""
+        return (
+            self.query_ids == other.query_ids
+            and np.array_equal(self.query_codes, other.query_codes)
+            and self.doc_ids.equals(other.doc_ids)
+        )
+
     def codes_of(self, query_ids: Sequence[str]) -> Int64s:
         """The code of each query in this membership: -1 unknown, 0 for all where queries do not matter."""
         if self.query_ids is None:
@@ -230,16 +239,24 @@ class Membership:
         """The same for rows that are known already."""
         known = rows >= 0
         column: Column
-        if self._table is None:
+        if self._places is not None:
+            column = Labels(self._places[rows], self.shares.width)
+        elif self._table is None:
             column = self.shares.rows(rows)
-        elif known.all() and self._places is not None:
-            column = np.eye(self.shares.width)[self._places[rows]]  # labels: the rows of a small table
         elif known.all():
             column = self._table[rows]
         else:
             column = np.zeros((len(rows), self.shares.width))
             column[known] = self._table[rows[known]]
         return Gathered({"": column}, known)
+
+    def entries(self, rows: Int64s) -> tuple[Int64s, Int64s, Floats | None]:
+        """What the rows hold, value by value: which row, the value, the share; None where all are 1."""
+        listed = np.flatnonzero(rows >= 0)
+        if self._places is not None:
+            return listed, self._places[rows[listed]].astype(np.int64), None
+        found = self.shares.rows(rows[listed])
+        return np.repeat(listed, np.diff(found.offsets)), found.places, found.values
 
     def gather_queries(self, query_ids: Sequence[str]) -> Mapping[str, Array]:
         """``target`` (Q, L), NaN for a query without one, and ``exists`` (Q, L): the values it has."""

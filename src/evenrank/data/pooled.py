@@ -51,22 +51,17 @@ class PooledMembership:
         width = membership.shares.width
         count = 1 if shared else queries
         rows = membership.rows_of(pool)
-        known = rows >= 0
-        found = membership.shares.rows(rows[known])
-        sizes = np.diff(found.offsets)
-        owners = pool.query_codes[known]
-        if len(found.places) != len(owners) or (sizes != 1).any():
-            owners = np.repeat(owners, sizes)
-        cells = owners.astype(np.int64) * width + found.places
+        pairs, places, values = membership.entries(rows)
+        cells = pool.query_codes[pairs].astype(np.int64) * width + places
         renumbered = width > _MOST_VALUES and not membership.attribute.ordinal
         keys, back = np.arange(count * width), cells
         if renumbered:  # the values that a query's pool has, and no others
             keys, back = np.unique(cells, return_inverse=True)
-        mass = np.bincount(back, weights=found.values, minlength=len(keys)).astype(np.float64)
+        mass = np.bincount(back, weights=values, minlength=len(keys)).astype(np.float64)
         if membership.attribute.target == PRESENT:
             mass = (mass > 0).astype(np.float64)
         if membership.attribute.target == RELEVANCE and grades is not None:
-            weight = np.repeat(np.maximum(grades[known], 0.0), sizes) * found.values
+            weight = np.maximum(grades[pairs], 0.0) * (1.0 if values is None else values)
             gained = np.bincount(back, weights=weight, minlength=len(keys))
             mass = np.divide(gained, mass, out=np.zeros(len(keys)), where=mass > 0)  # the average grade
         owners = keys // width

@@ -25,6 +25,8 @@ _FINISHER = np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
 _LOW_BYTES = np.array([(1 << (8 * n)) - 1 for n in range(9)], dtype=np.uint64)
 
+WHOLE_IN_HASH = 8  # strings of one length up to so many bytes are equal where their hashes are
+
 
 def as_strings(values: Any) -> pa.LargeStringArray:
     """One contiguous Arrow array of strings, without a copy where it is one already."""
@@ -125,8 +127,10 @@ def offsets_of(strings: pa.LargeStringArray) -> Int64s:
 def hash_strings(strings: pa.LargeStringArray) -> UInt64s:
     """A 64-bit hash of every string, the same in every process.
 
-    Eight bytes at a time are read straight from the Arrow buffer. The hash only finds candidates:
-    whoever uses it compares the strings themselves, so that a collision costs time, not correctness.
+    Eight bytes at a time are read straight from the Arrow buffer, and each step can be undone: strings
+    of the same length, up to eight bytes, have different hashes. Of longer ones the hash only finds
+    candidates: whoever uses it compares the strings themselves, so that a collision costs time, not
+    correctness.
     """
     count = len(strings)
     hashes = np.empty(count, dtype=np.uint64)

@@ -62,6 +62,19 @@ def query_notes(
     return _lines(findings)
 
 
+def pair_notes(run: str, own: Sequence[str], other: Run | None, measures: Sequence[Measure]) -> list[str]:
+    """What the second run of a pair has and the first has not. Nothing in common is an error."""
+    if other is None or not any("against" in split_needs(measure.needs) for measure in measures):
+        return []
+    others = _without(other.query_ids, own)
+    if len(others) == len(other):
+        raise DataError(
+            f"run {other.name!r} has none of the queries of run {run!r}: it has {_few(other.query_ids)}; "
+            f"the other has {_few(own)}"
+        )
+    return list(_lines([(others, f"in run {other.name!r} but not in this one (left out)")]))
+
+
 def _without(ids: Sequence[str], others: Collection[str]) -> list[str]:
     if ids == others:  # the usual case, and told at once
         return []
@@ -83,13 +96,16 @@ def _few(ids: Sequence[str]) -> str:
 
 def tie_note(run: Run, depth: int | None) -> str | None:
     """How many lists have equal scores where a measure looks: their order is the tie rule's."""
-    lengths = run.lengths if depth is None else np.minimum(run.lengths, depth + 1)
-    rows = ragged(run.offsets[:-1], lengths)
-    scores, owner = run.scores[rows], np.repeat(np.arange(len(run)), lengths)
-    tied = (scores[1:] == scores[:-1]) & (owner[1:] == owner[:-1])
+    lengths, scores = run.lengths, run.scores
+    if depth is not None and depth + 1 < run.depth:
+        lengths = np.minimum(lengths, depth + 1)
+        scores = scores[ragged(run.offsets[:-1], lengths)]
+    tied = scores[1:] == scores[:-1]
+    ends = np.cumsum(lengths)  # (Q,)
+    tied[ends[(ends > 0) & (ends < len(scores))] - 1] = False  # the last of a list and the first of the next
     if not tied.any():
         return None
-    lists = len(np.unique(owner[1:][tied]))
+    lists = len(np.unique(np.searchsorted(ends, np.flatnonzero(tied), side="right")))
     rule = "by document id, descending" if run.ties == "trec" else "as in the file"
     where = "" if depth is None else f" within the first {depth + 1} ranks"
     return f"{lists:,} of {len(run):,} lists have equal scores{where}, ordered {rule} (ties={run.ties!r})"

@@ -149,15 +149,15 @@ class _Aligner:
             )
             lengths = np.minimum(lengths, width)
             starts = run.offsets[:-1][spots] if len(run) else np.zeros(len(spots), np.int64)
-            rows = ragged(starts, lengths)
+            rows = None if self._is_whole(run, lengths) else ragged(starts, lengths)
             ends = np.cumsum(lengths)
             places = np.arange(width)
             first = begin + ends - lengths
             matrices.append(np.where(places < lengths[:, None], first[:, None] + places, -1))  # (Q, K)
             ids.append(Selection(run.doc_ids, rows))
-            hashes.append(run.doc_hashes[rows])
+            hashes.append(run.doc_hashes if rows is None else run.doc_hashes[rows])
             codes.append(np.repeat(np.arange(len(spots)), lengths))
-            begin += len(rows)
+            begin += len(ids[-1])
         pairs = Pairs(
             self.queries,
             np.concatenate(codes) if len(codes) > 1 else codes[0],
@@ -185,6 +185,9 @@ class _Aligner:
             )
         spots = self._spots(background)
         lengths = np.where(spots >= 0, background.lengths[spots], 0)
+        if self._is_whole(background, lengths):
+            ids = Selection(background.doc_ids)
+            return Documents(ids, background.offsets, doc_hashes=background.doc_hashes)
         rows = ragged(background.offsets[:-1][spots], lengths)
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         return Documents(Selection(background.doc_ids, rows), offsets, doc_hashes=background.doc_hashes[rows])
@@ -225,17 +228,28 @@ class _Aligner:
 
     def _gather(self, pairs: Pairs, evidence: set[str], ready: Mapping[str, Gathered]) -> dict[str, Gathered]:
         gathered = dict(ready)
+        found: list[tuple[Membership, Int64s]] = []  # attributes often list the same documents
         for name in sorted(evidence):
+            source = self.sources.evidence.get(name)
             if name == "documents":
                 self._to_encode.append((gathered, pairs.doc_ids.array()))
-            elif name in self.sources.evidence:
-                gathered[name] = self.sources.evidence[name].gather(pairs)
+            elif isinstance(source, Membership):
+                rows = next((rows for other, rows in found if source.lists_as(other)), None)
+                rows = source.rows_of(pairs) if rows is None else rows
+                found.append((source, rows))
+                gathered[name] = source.gather_rows(rows)
+            elif source is not None:
+                gathered[name] = source.gather(pairs)
         return gathered
 
     def _spots(self, run: Run) -> Int64s:
         if run.query_ids == self.queries:
             return np.arange(len(self.queries))
         return np.array([run.query_positions.get(query, -1) for query in self.queries], dtype=np.int64)
+
+    def _is_whole(self, run: Run, lengths: Int64s) -> bool:
+        """Whether lists of these lengths are all of the run, in its order: then no row moves."""
+        return run.query_ids == self.queries and len(run.doc_ids) == int(lengths.sum())
 
     def _width(self, run: Run) -> int:
         return run.depth if self.depth is None else min(run.depth, self.depth)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evenrank.data.gathered import Array, Column, Gathered, Sparse
+from evenrank.data.gathered import Array, Column, Gathered, Labels, Sparse, in_order
 from evenrank.data.strings import Int64s
 from evenrank.errors import ParameterError
 
@@ -22,12 +22,12 @@ Bools = npt.NDArray[np.bool_]
 
 def _take(column: Column, rows: Int64s) -> Array:
     """``column[rows]`` with zeros where the row is -1."""
-    if isinstance(column, Sparse):
+    if isinstance(column, (Sparse, Labels)):
         return column.dense(rows)
+    if in_order(rows, len(column)):
+        return column.reshape(*rows.shape, *column.shape[1:])  # whole lists, none shorter
     there = rows >= 0
     if there.all():
-        if rows.size == len(column) and np.array_equal(rows.ravel(), np.arange(rows.size)):
-            return column.reshape(*rows.shape, *column.shape[1:])  # whole lists, none shorter: nothing moves
         return column[rows]
     out = np.zeros((*rows.shape, *column.shape[1:]), dtype=column.dtype)
     out[there] = column[rows[there]]
@@ -62,7 +62,7 @@ class Ranked:
     @property
     def mask(self) -> Bools:
         """True at ranks that hold a document."""
-        return self.rows >= 0
+        return self.shared(" mask", lambda: self.rows >= 0)  # no evidence is called so
 
     @property
     def lengths(self) -> Int64s:
@@ -92,8 +92,18 @@ class Ranked:
 
     def known(self, evidence: str) -> Bools:
         """True at ranks whose document has this evidence."""
-        known: Bools = _take(self.gathered[evidence].known, self.rows)
+        known: Bools = self.shared(
+            f"{evidence} known", lambda: _take(self.gathered[evidence].known, self.rows)
+        )
         return known
+
+    def labels(self, name: str) -> npt.NDArray[np.int16] | None:
+        """The one place of the document at each rank, where all that are known have one; -1 for none."""
+        column = _column(self.gathered, name)
+        if not isinstance(column, Labels):
+            return None
+        labels: npt.NDArray[np.int16] = self.shared(f"{name} labels", lambda: column.at(self.rows))
+        return labels
 
     def cut(self, depth: int | None) -> Ranked:
         """The first ``depth`` ranks: the same view for all who ask."""
@@ -225,5 +235,6 @@ def dense_width(evidence: RankedEvidence, names: Sequence[str]) -> int:
     for name in names:
         gathered: Any = evidence.ranked.gathered.get(name)
         for column in () if gathered is None else gathered.columns.values():
-            width = max(width, column.width if isinstance(column, Sparse) else int(np.prod(column.shape[1:])))
+            packed = isinstance(column, (Sparse, Labels))
+            width = max(width, column.width if packed else int(np.prod(column.shape[1:])))
     return width

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evenrank.data.diversity import DiversityQrels
-from evenrank.data.gathered import Array, Evidence, Gathered, Sparse
+from evenrank.data.gathered import Array, Evidence, Gathered, Labels, Sparse
 from evenrank.data.membership import Membership
 from evenrank.data.words import WordCounts
 from evenrank.evidence.align import Sources
@@ -106,7 +106,9 @@ def _shares(values: Sequence[str], shares: Sequence[float]) -> str | dict[str, f
 
 def _dense(gathered: Gathered, column: str, row: int) -> Array:
     values = gathered.columns[column]
-    return values.dense(np.array([row]))[0] if isinstance(values, Sparse) else np.asarray(values[row])
+    if isinstance(values, (Sparse, Labels)):
+        return np.asarray(values.dense(np.array([row]))[0])
+    return np.asarray(values[row])
 
 
 def _terms(source: WordCounts, gathered: Gathered, row: int) -> tuple[FoundTerm, ...] | None:

@@ -10,6 +10,7 @@ import numpy as np
 from evenrank.data.strings import as_strings
 from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
 from evenrank.io.group_entries import Entries
+from evenrank.io.group_hints import has_header, other_lines
 from evenrank.io.report import Report
 from evenrank.io.source import Source
 from evenrank.io.trec_slow import numbered_lines
@@ -44,6 +45,10 @@ class _Lines:
     def wrong(self, what: str) -> None:
         self._problems.append(Problem(self._number, what))
 
+    def hint(self, fields: list[str], format: str) -> str:
+        """What the file may be instead, unless some line of it was as it should be."""
+        return "" if self.numbers else other_lines(fields, format)
+
     def used(self) -> None:
         self.numbers.append(self._number)
 
@@ -62,7 +67,8 @@ def read_gmemb(source: Source, values: Values, multilabel: bool) -> Entries:
     width = None if values is None else len(values)
     for fields in lines:
         if len(fields) < 4:
-            lines.wrong(f"{len(fields)} fields, needed are 4 or more: query document share share ..")
+            what = f"{len(fields)} fields, needed are 4 or more: query document share share .."
+            lines.wrong(what + lines.hint(fields, "gmemb"))
             continue
         query, document, *given = fields
         width = width or len(given)
@@ -72,7 +78,7 @@ def read_gmemb(source: Source, values: Values, multilabel: bool) -> Entries:
         try:
             row = [parse_score(share.encode(), "share") for share in given]
         except BadValue as error:
-            lines.wrong(f"document {quoted(document)}: {error}")
+            lines.wrong(f"document {quoted(document)}: {error}{lines.hint(fields, 'gmemb')}")
             continue
         lines.used()
         queries.append(query)
@@ -96,7 +102,8 @@ def read_judged_labels(source: Source, values: Values, multilabel: bool) -> Entr
     queries, documents, labels = list[str](), list[str](), list[str]()
     for fields in lines:
         if len(fields) != 4:
-            lines.wrong(f"{len(fields)} fields, needed are 4: query iteration document label")
+            what = f"{len(fields)} fields, needed are 4: query iteration document label"
+            lines.wrong(what + lines.hint(fields, "trec"))
             continue
         lines.used()
         queries.append(fields[0])
@@ -117,6 +124,10 @@ def read_trec_fair(source: Source, values: Values, multilabel: bool) -> Entries:
     lines = _Lines(source, lambda line: [field.strip() for field in line.split(b",")])
     documents, rows, labels, shares = list[str](), list[int](), list[str](), list[float]()
     for document, *authors in lines:
+        header = "" if documents else has_header([document, *authors])
+        if header:
+            lines.wrong(header)
+            continue
         if not document:
             lines.wrong("the document is empty: a line is document,label,label,..")
             continue

@@ -13,6 +13,7 @@ from evenrank.errors import DataError, InputTypeError, ParameterError
 from evenrank.io.cells import id_cells, is_missing
 from evenrank.io.frames import Frame
 from evenrank.io.group_entries import Entries, holds_numbers, label_entries, share_column, wide_entries
+from evenrank.io.group_hints import long_not_wide, no_header, unused_shares, wide_not_labels
 from evenrank.io.group_lines import nothing
 from evenrank.io.names import ACCEPTED, listed, resolve
 from evenrank.io.report import Report
@@ -67,7 +68,17 @@ def frame_entries(frame: Frame, asked: Asked, source: str, report: Report) -> En
     report.subject = _naming(documents)
     order, shares = None, None
     if "value" in chosen:
+        wide = wide_not_labels(frame, chosen) if "share" not in chosen else ()
+        if wide:
+            raise DataError(
+                f"{source}: {chosen['value']!r} holds shares, not labels: {listed(wide)} sum to 1 in every "
+                f"row, and stand for one value each; say values={list(wide)!r} and no column, for an "
+                f"attribute that is not called as one of them (in the shell FILE:values={','.join(wide)})"
+            )
         rows, values, shares = label_entries(frame.column(chosen["value"]), report)
+        if "share" not in chosen and shares is None:
+            told = unused_shares(frame, chosen)
+            report.hint = lambda row: told
         if "share" in chosen and shares is None:
             shares = share_column(frame, chosen["share"], rows, values, report)
     else:
@@ -116,9 +127,8 @@ def _chosen(frame: Frame, asked: Asked, source: str) -> dict[str, str]:
             f"{source}: the values of {asked.name!r} could be in any of the columns {listed(several)}: "
             f"say which, column={several[0]!r} (in the shell FILE:column={several[0]})"
         )
-    return resolve(
-        frame.names, roles, given, source, advice=" (in the shell FILE:document=NAME)", shell="FILE:"
-    )
+    advice = " (in the shell FILE:document=NAME)" + no_header(frame.names, asked.name, *(asked.values or ()))
+    return resolve(frame.names, roles, given, source, advice=advice, shell="FILE:")
 
 
 def _found(frame: Frame, role: str) -> list[str]:
@@ -142,6 +152,6 @@ def _value_columns(frame: Frame, asked: Asked, chosen: Mapping[str, str], source
             f"{source}: no column of labels for {asked.name!r} (accepted: {asked.name}, "
             f"{', '.join(ACCEPTED['value'])}), and no columns of shares{': ' if wrong else ''}{wrong}; "
             f"the columns found are {listed(frame.names)}: name it with column=... (in the shell "
-            "FILE:column=NAME)"
+            f"FILE:column=NAME){long_not_wide(frame, chosen, rest, asked.values)}"
         )
     return tuple(names)

@@ -16,6 +16,7 @@ from evenrank.data.strings import encode_first_seen, take
 from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
 from evenrank.io.frames import as_frame
 from evenrank.io.group_entries import Entries
+from evenrank.io.group_hints import uneven_rows
 from evenrank.io.group_lines import READERS, nothing
 from evenrank.io.group_tables import Asked, frame_entries, mapping_entries
 from evenrank.io.names import listed
@@ -104,7 +105,10 @@ def _of_file(file: Source, format: str | None, asked: Asked) -> Entries:
     file.check()
     format = format or guess_format(file.path or file.name, GROUP_SUFFIXES) or "trec"
     if format not in READERS:
-        table = open_table(file, format, nothing)
+        try:
+            table = open_table(file, format, nothing)
+        except DataError as error:
+            raise uneven_rows(error) from None
         return frame_entries(table.frame, asked, file.name, table.report)
     if asked.column is not None or asked.columns:
         raise ParameterError(f"{file.name}: columns are for tables: a {format} file has no named columns")

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from evenrank.measures.base import Floats
 
@@ -28,6 +29,27 @@ def kullback_leibler(p: Floats, q: Floats) -> Floats:
     lost = q <= 0
     apart = over_values(_x_log_x(p) - p * np.log(np.where(lost, 1.0, q)))
     return np.where((lost & (p > 0)).any(axis=-1), np.inf, apart) if lost.any() else apart
+
+
+def kullback_leibler_of_labels(labels: npt.NDArray[np.int16], q: Floats) -> Floats:
+    """(Q, K): the divergence from q (Q, L) of the first i labels (Q, K), for every i.
+
+    With n_g of value g among them it is ``1/i sum_g (n_g ln n_g - n_g ln q_g) - ln i``. The next label
+    changes one term of the sum: it grows by ``n ln n - (n - 1) ln (n - 1) - ln q_g``, n counting itself.
+    A label of -1 adds nothing to the sum.
+    """
+    ranks = np.arange(1, labels.shape[1] + 1)
+    growth = np.diff(_x_log_x(np.arange(labels.shape[1] + 1.0)), prepend=0.0)  # (K + 1,), by n; 0 for 0
+    with np.errstate(divide="ignore"):
+        logs = np.append(np.log(q), np.zeros((len(q), 1)), axis=1)  # (Q, L + 1): place -1 is the last
+    count = np.zeros(labels.shape, dtype=np.int32)  # (Q, K): n of the value at hand
+    for value in range(q.shape[1]):
+        here = labels == value
+        count += np.cumsum(here, axis=1, dtype=np.int32) * here
+    places = labels % logs.shape[1] + np.arange(0, logs.size, logs.shape[1])[:, None]  # in logs as one row
+    grown = np.cumsum(growth.take(count) - logs.take(places), axis=1)
+    apart: Floats = grown / ranks - np.log(ranks)
+    return apart
 
 
 def _x_log_x(x: Floats) -> Floats:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from evenrank.data.attribute import COMBINED
 from evenrank.data.gathered import Evidence
 from evenrank.data.membership import evidence_name
 from evenrank.errors import ParameterError
-from evenrank.grammar import REFUSED, Rule, choice, declare, make, parameter, term_of, text
+from evenrank.grammar import REFUSED, Rule, choice, declare, integer, make, parameter, term_of, text
 from evenrank.measures.base import Direction, Measure
 from evenrank.measures.combined import WeightedSum
 from evenrank.measures.divergences import SIMILAR
@@ -62,6 +63,9 @@ class GFR(Measure):
     ordinal_div: str = parameter("RNOD", choice(*SIMILAR), "distance for ordinal attributes")
     decay: str | None = parameter(None, DECAY, DECAY_MEANS)
     phi: float = parameter(0.85, PHI, PHI_MEANS)
+    max_grade: int | None = parameter(
+        None, integer(1, optional=True), "largest grade, of relevance too; None takes the judgements'"
+    )
     missing: str = parameter("uniform", GROUP_MISSING, GROUP_MISSING_MEANS)
 
     @property
@@ -86,6 +90,8 @@ class GFR(Measure):
         measures: list[Measure] = []
         if self.relevance is not None and ("relevance" in sources or self.weights is not None):
             own = self.relevance
+            if self.max_grade is not None and getattr(own, "max_grade", self.max_grade) is None:
+                own = replace(own, max_grade=self.max_grade)  # type: ignore[call-arg]
             measures.append(own if own.cutoff is not None or self.cutoff is None else own @ self.cutoff)
         for name in names:
             ordinal = name in attributes and attributes[name].ordinal
@@ -95,6 +101,7 @@ class GFR(Measure):
                     div=self.ordinal_div if ordinal else self.div,
                     decay=self.decay,
                     phi=self.phi,
+                    max_grade=self.max_grade,
                     missing=self.missing,
                     cutoff=self.cutoff,
                 )

@@ -69,6 +69,10 @@ class PrefixMeasure(GroupMeasure):
 
     def weights(self, evidence: RankedEvidence) -> Floats:
         """(Q, K): the chance that the reader stops at a rank; 0 below the list."""
+        name = f"stops, {self.decay}, phi {self.phi}, largest grade {self.max_grade}"
+        return evidence.ranked.shared(name, lambda: self._weights(evidence))
+
+    def _weights(self, evidence: RankedEvidence) -> Floats:
         ranked = evidence.ranked
         if self.decay == CASCADE:
             return stops(evidence, self.max_grade)

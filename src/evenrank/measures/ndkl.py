@@ -6,7 +6,7 @@ from evenrank import attention
 from evenrank.evidence.blocks import RankedEvidence
 from evenrank.grammar import alias, declare
 from evenrank.measures.base import Direction, Floats, Result
-from evenrank.measures.divergences import kullback_leibler
+from evenrank.measures.divergences import kullback_leibler, kullback_leibler_of_labels
 from evenrank.measures.groups import GroupMeasure
 from evenrank.measures.relevance import divide
 
@@ -28,8 +28,11 @@ class NDKL(GroupMeasure):
         return Result(self.explain(evidence).sum(axis=1), self.undefined(evidence))
 
     def explain(self, evidence: RankedEvidence) -> Floats:
-        target = self.target_shares(evidence)[:, None, :]  # (Q, 1, L)
-        apart = kullback_leibler(self.prefix_shares(evidence), target)  # (Q, K)
+        target, labels = self.target_shares(evidence), self.labels(evidence)  # (Q, L), (Q, K)
+        if labels is None:
+            apart = kullback_leibler(self.prefix_shares(evidence), target[:, None, :])  # (Q, K)
+        else:
+            apart = kullback_leibler_of_labels(labels, target)  # (Q, K)
         weights = attention.log2().weights(evidence.ranked.depth) * evidence.ranked.mask  # (Q, K)
         shares = divide(weights, weights.sum(axis=1, keepdims=True))
         # below the list, the divergence of the whole list stands: it may be infinite, and counts nothing

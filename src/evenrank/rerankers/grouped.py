@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from evenrank.data.attribute import Attribute
-from evenrank.data.gathered import Evidence, Sparse
+from evenrank.data.gathered import Evidence, Labels, Sparse
 from evenrank.data.membership import Membership, evidence_name
 from evenrank.data.strings import Int64s
 from evenrank.evidence.blocks import Bools, RankedEvidence
@@ -161,7 +161,9 @@ def hard_groups(evidence: RankedEvidence, source: str) -> Int64s:
     """(Q, K): the value with the largest share at each rank, of equal ones the first; -1 for none."""
     gathered = evidence.ranked.gathered[source]
     column = gathered.columns[""]
-    if isinstance(column, Sparse):
+    if isinstance(column, Labels):
+        codes = column.places.astype(np.int64)
+    elif isinstance(column, Sparse):
         codes = np.full(len(column), -1)
         owners = np.repeat(np.arange(len(column)), np.diff(column.offsets))
         # written last is what stays: the largest share, of equal ones the first value

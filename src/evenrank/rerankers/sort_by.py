@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from evenrank.data.gathered import Evidence, Sparse
+from evenrank.data.gathered import Evidence, Labels, Sparse
 from evenrank.data.tables import DocumentTable
 from evenrank.errors import MissingEvidenceError, ParameterError
 from evenrank.evidence.blocks import RankedEvidence
@@ -58,7 +58,7 @@ class SortBy(Reranker):
     def reorder(self, evidence: RankedEvidence, generator: np.random.Generator) -> Reordered:
         name = self.field or ""
         column = evidence.ranked.gathered[self.table].columns[name.partition(".")[2]]
-        if isinstance(column, Sparse) or column.ndim != 1 or column.dtype.kind not in "biuf":
+        if isinstance(column, (Sparse, Labels)) or column.ndim != 1 or column.dtype.kind not in "biuf":
             raise ParameterError(f"{self!r}: {name!r} is no column of numbers to sort by")
         values = evidence.ranked[name].astype(np.float64)  # (Q, K)
         mask = evidence.ranked.mask
