@@ -203,3 +203,28 @@ def test_without_the_extra_the_line_that_installs_it(
     outcome = evenrank("polarise", "debates.csv", "-o", "p.parquet")
     assert outcome.code == 1
     assert "pip install 'evenrank[embed]'" in outcome.err
+
+
+def test_the_figure_has_the_fit_documents_above_the_others(
+    evenrank: Evenrank, debates: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Figure 5 of pair-duo-2024: two corpora on one axis, and on one scale."""
+    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
+    from evenrank import report
+
+    kept = []
+    monkeypatch.setattr(report, "save_figure", lambda chart, path: kept.append(chart.to_dict()))
+    lines = Path("debates.csv").read_text().splitlines()
+    Path("others.csv").write_text("\n".join([lines[0], *lines[1:4], *lines[5:7]]) + "\n")
+    given = ("polarise", "debates.csv", "--documents", "others.csv", "--encoder", "good.parquet")
+    assert evenrank(*given, "-o", "x.parquet", "--figure", "x.svg").code == 0
+    above, below = kept[0]["vconcat"]
+    assert [panel["title"]["text"] for panel in (above, below)] == [["debates.csv"], ["others.csv"]]
+    assert [panel["title"]["subtitle"] for panel in (above, below)] == ["24 documents", "5 documents"]
+    rows = [panel["data"]["values"] for panel in (above, below)]
+    assert [sum(row["documents"] for row in part) for part in rows] == [24, 5]
+    assert rows[0][0]["from"] == rows[1][0]["from"]
+    placed = er.read_polarity("x.parquet").scores[:, 0]
+    edges = [row["from"] for row in rows[1]] + [rows[1][-1]["to"]]
+    assert [row["documents"] for row in rows[1]] == np.histogram(placed, edges)[0].tolist()

@@ -47,18 +47,28 @@ def evaluate(*options: str, runs: int = 3) -> int:
         ("queries", 1, ["AP ↑ against nDCG@5 ↑", "one: 8 queries"]),
         ("bars", 3, ["nDCG@5 ↑, mean over queries", "3 runs"]),
         ("query-bars", 2, ["nDCG@5 ↑, query by query", "two"]),
+        ("scatter --arrow one=two", 2, ["arrows: green better"]),
     ],
 )
 def test_what_is_drawn(
     folder: Path, capsys: pytest.CaptureFixture[str], what: str, runs: int, shown: list[str]
 ) -> None:
-    assert evaluate("-m", "nDCG@5 AP RR", "--figure", "figure.svg", "--draw", what, runs=runs) == 0
+    assert evaluate("-m", "nDCG@5 AP RR", "--figure", "figure.svg", "--draw", *what.split(), runs=runs) == 0
     said = capsys.readouterr()
     assert "wrote figure.svg" in said.err
     assert "nDCG@5" in said.out
     figure = (folder / "figure.svg").read_text(encoding="utf-8")
     assert all(text in figure for text in shown)
     assert "RR" not in figure
+
+
+@pytest.mark.parametrize(("what", "shown"), [("shares", "mean over queries"), ("query-shares", "query q7")])
+def test_shares(folder: Path, what: str, shown: str) -> None:
+    groups = "stance=stance.qrels:values=PRO,CON:even=BOTH"
+    measures = "GroupShare@5 GroupShare(of='target')@5"
+    assert evaluate("-m", measures, "--groups", groups, "--figure", "figure.svg", "--draw", what) == 0
+    figure = (folder / "figure.svg").read_text(encoding="utf-8")
+    assert all(text in figure for text in (shown, "lines: the target", "PRO", "three"))
 
 
 def test_without_draw_cutoffs_are_drawn(folder: Path) -> None:
@@ -89,6 +99,10 @@ def test_the_sides_of_groups(folder: Path) -> None:
         (["-m", "nDCG@5 AP", "--draw", "queries"], 3, "the queries of one run, and 3 are given"),
         (["-m", "nDCG@5", "--draw", "query-bars"], 3, "the queries of one run or two, and 3 are given"),
         (["-m", "nDCG@5", "--draw", "cutoffs"], 1, "two cut-offs or more"),
+        (["-m", "nDCG@5", "--draw", "bars", "--arrow", "one=two"], 2, "--arrow joins runs of --draw scatter"),
+        (["-m", "nDCG@5 AP", "--draw", "scatter", "--arrow", "one=six"], 2, "'six' has none"),
+        (["-m", "nDCG@5 AP", "--draw", "scatter", "--arrow", "one"], 2, "must be RUN=RUN"),
+        (["-m", "nDCG@5", "--draw", "shares"], 1, "nDCG@5 has 1 columns"),
     ],
 )
 def test_what_does_not_fit_is_refused(

@@ -305,3 +305,17 @@ def test_a_header_alone_is_not_scores(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(("," if name == "s.csv" else "\t").join(columns) + "\n\n")
     with pytest.raises(DataError, match=r"holds no scores, only the names of the columns"):
         Scores.read(tmp_path / name)
+
+
+def test_csv_holds_no_formula_and_reads_back(tmp_path: Path) -> None:
+    names = ["=1+1", "+1", "-1", "@x", "'quoted", "plain"]
+    run = Run.build(names, ["a"] * len(names), [1.0] * len(names), name="=cmd|' /C calc'!A0")
+    scores = evaluate(run, "P@1", qrels={name: {"a": 1} for name in names})
+    scores.write(tmp_path / "x.csv")
+    scores.write(tmp_path / "x.tsv")
+    lines = (tmp_path / "x.csv").read_text().splitlines()[1:]
+    assert [line for line in lines if line.lstrip('"')[:1] in "=+-@\t\r"] == []
+    cells = [cell.lstrip('"') for line in lines for cell in line.split(",")[:2]]
+    assert [cell for cell in cells if cell[:1] in "=+-@\t\r"] == []
+    assert Scores.read(tmp_path / "x.csv") == Scores.read(tmp_path / "x.tsv") == scores
+    assert "\n=cmd|" in (tmp_path / "x.tsv").read_text()

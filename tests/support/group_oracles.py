@@ -297,6 +297,15 @@ def ece(m: Measure, documents: list[str], case: Case, query: str) -> list[float]
     ]
 
 
+def group_share(m: Measure, documents: list[str], case: Case, query: str) -> list[float] | None:
+    groups = Groups(case, m.attr)
+    if m.of == "target":
+        return groups.target(query)
+    rows = groups.rows(groups.listed(m, documents, query), query)
+    total = sum(map(sum, rows))
+    return [sum(row[value] for row in rows) / total for value in range(len(rows[0]))] if total else None
+
+
 def mean_attention(m: Measure, documents: list[str], case: Case, query: str) -> list[float] | None:
     groups = Groups(case, m.attr)
     rows, exposure = groups.rows(groups.listed(m, documents, query), query), ece(m, documents, case, query)
@@ -396,6 +405,7 @@ GROUP_ORACLES = {
     "EE_R": one_ranking,
     "GF": gf,
     "GFR": gfr,
+    "GroupShare": group_share,
     "MA": mean_attention,
     "MaxSkew": _extreme_skew(max),
     "MinSkew": _extreme_skew(min),
@@ -444,6 +454,7 @@ GROUP_VARIANTS = {
         *_MISSING,
     ],
     **dict.fromkeys(("Skew", "NDKL"), _ANY),
+    "GroupShare": [*_ANY, {"of": "target"}, {"of": "target", "attr": "stars"}],
     **{name: [*_ANY, {"over": "extreme"}] for name in ("MinSkew", "MaxSkew")},
     **{name: [*_ANY, {"p": 0.4}] for name in ("MA", "ABR", "ECE")},
     "OB": _BINARY,

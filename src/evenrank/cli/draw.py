@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from evenrank.scores import Scores
 
 CUTOFFS, SCATTER, QUERIES, BARS, QUERY_BARS = "cutoffs", "scatter", "queries", "bars", "query-bars"
-DRAWINGS = (CUTOFFS, SCATTER, QUERIES, BARS, QUERY_BARS)
+SHARES, QUERY_SHARES = "shares", "query-shares"
+DRAWINGS = (CUTOFFS, SCATTER, QUERIES, BARS, QUERY_BARS, SHARES, QUERY_SHARES)
 
 
 def add_figure(parser: argparse.ArgumentParser) -> None:
@@ -21,19 +22,35 @@ def add_figure(parser: argparse.ArgumentParser) -> None:
         "--draw", choices=DRAWINGS,
         help="what --figure shows: values against the --cutoffs (cutoffs, the default), the second measure "
         "against the first by run (scatter) or by query of one run (queries), or the first measure by run "
-        "(bars) or by query of one run or two (query-bars)",
+        "(bars) or by query of one run or two (query-bars), or the columns of the first measure, as "
+        "GroupShare@10, over all queries (shares) or a panel a query (query-shares)",
     )  # fmt: skip
+    parser.add_argument(
+        "--arrow", type=_arrow, action="append", default=[], metavar="RUN=RUN",
+        help="with --draw scatter, an arrow from the first run to the second; may be repeated",
+    )  # fmt: skip
+
+
+def _arrow(text: str) -> tuple[str, str]:
+    start, equals, end = text.partition("=")
+    if not (start and equals and end):
+        raise argparse.ArgumentTypeError(f"must be RUN=RUN, got {text!r}")
+    return start, end
 
 
 def check_drawing(arguments: argparse.Namespace, measures: int) -> None:
     """Say before anything is read that a figure cannot be drawn of these runs and so many measures."""
     if arguments.figure is None:
+        if arguments.arrow:
+            raise ParameterError("--arrow is about the figure: give --figure FILE too")
         if arguments.draw is not None:
             raise ParameterError("--draw says what --figure shows: give --figure FILE too")
         return
     from evenrank.report.files import check_figure
 
     check_figure(arguments.figure)
+    if arguments.arrow and arguments.draw != SCATTER:
+        raise ParameterError("--arrow joins runs of --draw scatter: ask for that")
     _check(arguments.draw or CUTOFFS, measures * len(arguments.cutoffs or [0]), len(arguments.runs))
 
 
@@ -58,7 +75,12 @@ def draw(scores: Scores, arguments: argparse.Namespace) -> None:
         save_figure(cutoff_figure(scores), arguments.figure)
     elif what in (SCATTER, QUERIES):
         run = scores.runs[0] if what == QUERIES else None
-        save_figure(scatter_figure(scores, measures[0], measures[1], run=run), arguments.figure)
+        chart = scatter_figure(scores, measures[0], measures[1], run=run, arrows=arguments.arrow)
+        save_figure(chart, arguments.figure)
+    elif what in (SHARES, QUERY_SHARES):
+        from evenrank.report.shares import shares_figure
+
+        save_figure(shares_figure(scores, measures[0], by_query=what == QUERY_SHARES), arguments.figure)
     else:
         save_figure(bars_figure(scores, measures[0], by_query=what == QUERY_BARS), arguments.figure)
     say(f"wrote {arguments.figure}")

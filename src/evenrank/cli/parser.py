@@ -11,7 +11,7 @@ from evenrank.cli.streams import say
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction["Parser"]
 
-EXIT_CODES = "exit codes: 0 ok, 1 bad data, 2 wrong usage, 130 interrupted"
+EXIT_CODES = "exit codes: 0 ok, 1 bad data, 2 wrong usage, 3 a gate failed, 130 interrupted"
 
 
 class Parser(argparse.ArgumentParser):

@@ -17,6 +17,7 @@ from evenrank.errors import DataError, ParameterError, counted
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
+    from evenrank.data.polarity import Polarity
     from evenrank.evidence.polarise import PolariseResult
 
 ROLES = ("query", "document", "text", "perspective")
@@ -74,8 +75,10 @@ def add(commands: Commands) -> None:
         "perspectives",
     )  # fmt: skip
     parser.add_argument(
-        "--figure", metavar="FILE", help="draw a histogram of the scores: .html, .svg, .png, .pdf"
-    )
+        "--figure", metavar="FILE",
+        help="draw a histogram of the scores, with --documents of those of FIT above it: .html, .svg, .png, "
+        ".pdf",
+    )  # fmt: skip
     parser.set_defaults(run=run)
 
 
@@ -112,7 +115,8 @@ def run(arguments: argparse.Namespace) -> int:
         from evenrank.report import save_figure
         from evenrank.report.histogram import polarity_figure
 
-        save_figure(polarity_figure({name: r.polarity for name, r in results.items()}), arguments.figure)
+        figure = polarity_figure(_corpora(results, arguments), same_scale=len(results) == 1)
+        save_figure(figure, arguments.figure)
         say(f"wrote {arguments.figure}")
     return 0
 
@@ -160,6 +164,21 @@ def _results(arguments: argparse.Namespace, encoders: Sequence[str]) -> dict[str
                 positive=arguments.positive,
             )
     return results
+
+
+def _corpora(results: dict[str, PolariseResult], arguments: argparse.Namespace) -> dict[str, Polarity]:
+    """What is drawn: a panel an encoder, or where others were placed, one for FIT and one for them."""
+    shown: dict[str, Polarity] = {}
+    for name, result in results.items():
+        if result.fit is None:
+            shown[name] = result.polarity
+        else:
+            before = f"{name}: " if len(results) > 1 else ""
+            shown |= {
+                f"{before}{arguments.fit}": result.fit,
+                f"{before}{arguments.documents}": result.polarity,
+            }
+    return shown
 
 
 def _told(result: PolariseResult) -> list[str]:

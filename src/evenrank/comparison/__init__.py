@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +15,15 @@ from evenrank.comparison.pairs import Pair, pairs_of
 from evenrank.comparison.table import Table, joined, tables_of
 from evenrank.errors import InputTypeError, ParameterError
 from evenrank.evaluation import evaluate
+from evenrank.evaluation.inputs import named_runs
 from evenrank.scores import Scores
+from evenrank.scores.files import FilePath
 from evenrank.stats.correlation import CorrelationMatrix, correlation_matrix
 from evenrank.stats.power import discriminative_power_curve
 from evenrank.stats.tukey import Conclusion, TukeyHSD, conclusions, randomised_tukey_hsd
+
+if TYPE_CHECKING:
+    from evenrank.data.lexicon import Lexicon
 
 __all__ = ["Comparison", "Pair", "compare"]
 
@@ -37,6 +43,8 @@ class Comparison:
     correction: str = "holm"
     alpha: float = 0.05
     seed: int = 0
+    runs: Mapping[str, Any] = field(default_factory=dict, repr=False)  # what was compared, and by which
+    inputs: Mapping[str, Any] = field(default_factory=dict, repr=False)  # evidence; none of Scores alone
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
@@ -116,6 +124,12 @@ class Comparison:
             values[[at for at, _ in known], column] = table.values[[row for _, row in known], place]
         return correlation_matrix(values, method), names, ()
 
+    def write(self, path: FilePath, format: str | None = None) -> None:
+        """A row for each pair as .csv, .tsv, .jsonl or .parquet, or the table for a paper as .tex or .md."""
+        from evenrank.comparison.files import write_comparison
+
+        write_comparison(self, path, format)
+
     def _by_cutoff(self, system: str | None) -> tuple[npt.NDArray[np.float64], tuple[str, ...]]:
         place = self.tables[0].place(self._one(system))
         by_stem: dict[str, dict[int, float]] = {}
@@ -138,6 +152,47 @@ class Comparison:
         if system is None and len(self.scores.runs) > 1:
             raise ParameterError(f"say which system: {', '.join(self.scores.runs)}")
         return system or self.scores.runs[0]
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        documents: Any = None,
+        lexicon: Lexicon | None = None,
+        query_texts: Mapping[str, str] | None = None,
+        urls: Mapping[str, str] | None = None,
+        title: str = "evenrank report",
+        measure: str | None = None,
+        system: str | None = None,
+        cutoffs: Sequence[int] | None = None,
+        readable: int = 25,
+    ) -> None:
+        """Write all of it to one HTML file that needs no network and can be read without scripts.
+
+        ``documents`` are the texts: ``{id: text}``, or any collection that ``scan`` reads; words of
+        ``lexicon`` are marked in them, by default of the one that ``words`` were counted with.
+        ``query_texts`` and ``urls`` (of documents) are mappings by id. Queries are sorted by ``measure``, by
+        default the first of fairness, for ``system``, by default the worst that is no baseline. ``cutoffs``
+        are those of the curves. ``readable`` is how many queries show documents where scripts are off.
+        """
+        from evenrank.report.page import write_report
+
+        write_report(
+            path,
+            self.scores,
+            comparison=self,
+            runs=self.runs,
+            inputs=self.inputs,
+            documents=documents,
+            lexicon=lexicon,
+            query_texts=query_texts,
+            urls=urls,
+            title=title,
+            measure=measure,
+            system=system,
+            cutoffs=cutoffs,
+            readable=readable,
+        )
 
     def __repr__(self) -> str:
         from evenrank.comparison.render import as_text
@@ -163,38 +218,51 @@ def compare(
     ``none``, ``bonferroni``, ``holm``, ``bh``, over all pairs of a measure. Which way is better follows the
     measure.
     """
-    scores = _scores(systems, measures, inputs)
+    inputs = {name: _lasting(value) for name, value in inputs.items()}
+    scores, runs = _scores(systems, measures, inputs)
     names = scores.runs
     if len(names) < 2:
         raise ParameterError(f"a comparison is of two systems or more, got {', '.join(names)}")
     chosen = (
         (names[0],) if baseline is None else (baseline,) if isinstance(baseline, str) else tuple(baseline)
     )
-    for name in chosen:
-        if name not in names:
-            raise ParameterError(f"no system is called {name!r}; there are {', '.join(names)}")
+    known_names(chosen, names)
     if not 0 < alpha < 1:
         raise ParameterError(f"alpha must be a number > 0 and < 1, got {alpha!r}")
-    return Comparison(scores, chosen, test, correction, alpha, seed)
+    return Comparison(scores, chosen, test, correction, alpha, seed, runs, inputs)
 
 
-def _scores(systems: Any, measures: Any, inputs: Mapping[str, Any]) -> Scores:
+def _lasting(value: Any) -> Any:
+    """What can be read once is kept, since a report reads it again."""
+    return list(value) if isinstance(value, Iterator) else value
+
+
+def known_names(asked: Iterable[str], names: Sequence[str]) -> None:
+    """Every system that is asked for must be one of those compared."""
+    for name in asked:
+        if name not in names:
+            raise ParameterError(f"no system is called {name!r}; there are {', '.join(names)}")
+
+
+def _scores(systems: Any, measures: Any, inputs: Mapping[str, Any]) -> tuple[Scores, Mapping[str, Any]]:
+    """The scores, and the runs that they are of where those are known."""
     if isinstance(systems, Scores):
         _no_more(measures, inputs)
-        return systems
+        return systems, {}
     if not isinstance(systems, Mapping) or not systems:
         raise InputTypeError(f"systems are a mapping {{name: run or Scores}}, got {type(systems).__name__}")
     done = [isinstance(system, Scores) for system in systems.values()]
     if all(done):
         _no_more(measures, inputs)
-        return joined(list(systems.items()))
+        return joined(list(systems.items())), {}
     if any(done):
         raise InputTypeError("systems are all runs or all Scores, not a mix of both")
     if measures is None:
         raise ParameterError(
             "runs are compared by measures: name them, as compare(runs, 'nDCG@10 NFaiRR@10')"
         )
-    return evaluate(dict(systems), measures, **inputs)
+    runs = named_runs(dict(systems))
+    return evaluate(runs, measures, **inputs), runs
 
 
 def _no_more(measures: Any, inputs: Iterable[str]) -> None:

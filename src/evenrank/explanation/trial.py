@@ -76,8 +76,9 @@ def counting_rows(measure: Measure, evidence: RankedEvidence) -> Int64s:
 
 
 def contributions(measure: Measure, evidence: RankedEvidence) -> Floats | None:
-    """(N,): what each document of the list adds to the value, where the measure says so."""
-    total = np.zeros(evidence.ranked.depth)
+    """(N,): what each document of the lists, one after the other, adds to the value of its list, where the
+    measure says so."""
+    total = np.zeros(int(evidence.ranked.rows.max(initial=-1)) + 1)
     if isinstance(measure, WeightedSum):  # its parts may leave out different documents
         for weight, part in measure.terms:
             own = contributions(part, evidence)
@@ -89,8 +90,8 @@ def contributions(measure: Measure, evidence: RankedEvidence) -> Floats | None:
     by_rank = measure.explain(measure.prepared(evidence))  # it may look below what counts
     if by_rank is None:
         return None
-    rows = read.ranked.rows[0]
-    total[rows[rows >= 0]] = by_rank[0, : len(rows)][rows >= 0]
+    rows = read.ranked.rows  # (Q, K)
+    total[rows[rows >= 0]] = by_rank[:, : rows.shape[1]][rows >= 0]
     return total
 
 

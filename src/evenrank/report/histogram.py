@@ -21,18 +21,20 @@ WIDTH, HEIGHT = 360, 130
 TITLE = 48  # letters of a line
 
 
-def polarity_figure(scores: Mapping[str, Polarity]) -> altair.VConcatChart:
+def polarity_figure(scores: Mapping[str, Polarity], *, same_scale: bool = False) -> altair.VConcatChart:
     """A histogram of the scores on the first axis for each name; 0 is the fit set's mean.
 
-    Each has its own scale, since encoders give vectors of any length. Documents of queries without an axis
-    stand nowhere and are left out.
+    Each has its own scale, since encoders give vectors of any length; ``same_scale`` is for documents of
+    several corpora placed by one encoder. Documents of queries without an axis stand nowhere and are left
+    out.
     """
     alt = load_altair()
     values = {name: _placed(polarity) for name, polarity in scores.items()}
     shown = shown_names(values)
+    widest = max((float(np.abs(part).max(initial=0.0)) for part in values.values()), default=0.0)
     panels = []
     for place, (name, part) in enumerate(values.items()):
-        reach = float(np.abs(part).max(initial=0.0)) or 1.0
+        reach = (widest if same_scale else float(np.abs(part).max(initial=0.0))) or 1.0
         edges = np.linspace(-reach, reach, BINS + 1)
         counts, _ = np.histogram(part, edges)
         rows = [

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from evenrank.errors import ParameterError
 from evenrank.measures import Direction
+from evenrank.report.arrows import SAID, arrow_layers, joined_spots
 from evenrank.report.chosen import Chosen, by_run, choose, values_by_query
 from evenrank.report.labels import place_labels, shortened
 from evenrank.report.plane import Plane, contours
-from evenrank.report.scatter_layers import NAME_SIZE, Canvas, Spot, contour_box, cross_boxes
+from evenrank.report.scatter_layers import NAME_SIZE, Canvas, Spot, contour_box, cross_boxes, line_boxes
 from evenrank.report.style import counted, load_altair, shown_names, styled, wrapped
 from evenrank.scores.render import printable
 
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from evenrank.scores import Scores
 
 WIDTH, HEIGHT = 600, 440
+NARROW_WIDTH, NARROW_HEIGHT = 280, 300  # for a phone
 TITLE_WIDTH, SUBTITLE_WIDTH, RUN_WIDTH = 84, 104, 48  # characters
+NARROW_TITLE, NARROW_SUBTITLE = 42, 52
 FEW = 6  # runs whose intervals can be told apart
 SAME_WAY = {Direction.HIGHER, Direction.LOWER}  # a mean of signed values has no better side
 WAYS_OUT = 16  # directions in which the query that lies farthest out is named
@@ -31,28 +34,37 @@ APART = 4  # so many queries are named since their two values differ most, in un
 
 
 def scatter_figure(
-    scores: Scores, x: str | Measure, y: str | Measure, *, run: str | None = None
+    scores: Scores,
+    x: str | Measure,
+    y: str | Measure,
+    *,
+    run: str | None = None,
+    arrows: Sequence[tuple[str, str]] = (),
+    narrow: bool = False,
 ) -> altair.LayerChart:
     """One measure against another: a point for each run or, with ``run``, for each of its queries.
 
     Where both measures point the same way, dotted lines join the points of equal mean: GFR's contours for
     its two parts. All runs are named, and of queries those that lie farthest out; names that find no room
     are in the tooltip of the .html. Points where one of the two has no value are left out and counted.
-    Kendall's tau is over the points.
+    Kendall's tau is over the points. ``arrows`` lead from the first run of a pair to the second. ``narrow``
+    is for the width of a phone.
     """
     alt = load_altair()
+    width, height = (NARROW_WIDTH, NARROW_HEIGHT) if narrow else (WIDTH, HEIGHT)
     pair = choose(scores, x), choose(scores, y)
     spots, remarks = _runs(scores, *pair) if run is None else _queries(scores, *pair, run)
     if not spots:
         what = "run" if run is None else f"query of {run!r}"
         raise ParameterError(f"no {what} has a value of both {pair[0].measure!r} and {pair[1].measure!r}")
-    crosses = run is None and len(spots) <= FEW
+    pointed = joined_spots(arrows, spots)
+    crosses = run is None and len(spots) <= FEW and not pointed  # too many lines
     ends = [spot.ends for spot in spots if crosses and spot.ends is not None]
     plane = Plane.around(
         [*(spot.x for spot in spots), *(end for each in ends for end in each[:2])],
         [*(spot.y for spot in spots), *(end for each in ends for end in each[2:])],
-        WIDTH,
-        HEIGHT,
+        width,
+        height,
     )
     directions = {chosen.measure.direction for chosen in pair}
     lines = contours(plane) if len(directions) == 1 and directions <= SAME_WAY else []
@@ -61,15 +73,18 @@ def scatter_figure(
     taken = [contour_box(line, plane) for line in lines]
     if crosses:
         taken += [box for spot in spots for box in cross_boxes(spot, plane)]
+    taken += [box for ends in pointed for box in line_boxes([(spot.x, spot.y) for spot in ends], plane)]
     labels = place_labels(
         [plane.pixels(spot.x, spot.y) for spot in spots], wanted,
-        width=WIDTH, height=HEIGHT, size=NAME_SIZE, taken=taken,
+        width=width, height=height, size=NAME_SIZE, taken=taken,
     )  # fmt: skip
     unnamed = sum(text is not None and label is None for text, label in zip(wanted, labels, strict=True))
     if unnamed:
         remarks.append(f"without room for a name: {unnamed}")
     if lines:
         remarks.append("dotted: equal mean of the two")
+    if pointed:
+        remarks.append(SAID)
     canvas = Canvas(alt, plane)
     over = [f"{chosen.measure.aggregation} over queries" for chosen in pair] if run is None else None
     ringed = [run is not None and label is not None for label in labels]  # which of many a name is of
@@ -77,16 +92,21 @@ def scatter_figure(
         *canvas.even([chosen.measure.direction is Direction.SIGNED for chosen in pair]),
         *canvas.contours(lines),
         *(canvas.crosses(spots) if crosses else ()),
+        *arrow_layers(canvas, pointed, [chosen.measure.direction for chosen in pair]),
         canvas.points(spots, names, [chosen.title for chosen in pair], over, ringed),
         *canvas.names(labels, spots),
     ]
     title = alt.TitleParams(
-        wrapped(f"{pair[1].title} against {pair[0].title}", TITLE_WIDTH),
-        subtitle=[line for remark in remarks for line in wrapped(remark, SUBTITLE_WIDTH)],
+        wrapped(f"{pair[1].title} against {pair[0].title}", NARROW_TITLE if narrow else TITLE_WIDTH),
+        subtitle=[
+            line
+            for remark in remarks
+            for line in wrapped(remark, NARROW_SUBTITLE if narrow else SUBTITLE_WIDTH)
+        ],
         frame="group",
         offset=18 if lines else 8,  # labels of contours stand above the frame
     )
-    chart: altair.LayerChart = styled(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=title))
+    chart: altair.LayerChart = styled(alt.layer(*layers).properties(width=width, height=height, title=title))
     return chart
 
 

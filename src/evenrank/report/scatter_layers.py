@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from evenrank.report.labels import Label, text_width
@@ -12,6 +14,7 @@ from evenrank.report.style import COLOURS, EVEN, GREY, wrapped
 NAME_SIZE, CONTOUR_SIZE = 10.5, 10
 AXIS_WIDTH = 64  # characters of an axis title
 TICKS = 9  # about
+PIECE = 6.0  # pixels of a line
 RING, NO_RING = "#333333", "transparent"
 LABELS: dict[str, dict[str, Any]] = {  # how contours are labelled at each edge
     "top": {"align": "center", "baseline": "bottom", "dy": -3},
@@ -54,6 +57,19 @@ def cross_boxes(spot: Spot, plane: Plane) -> Iterator[tuple[float, float, float,
     across, down = plane.pixels(spot.x, spot.y)
     yield first, down - 1, last, down + 1
     yield across - 1, top, across + 1, bottom
+
+
+def line_boxes(
+    points: Sequence[tuple[float, float]], plane: Plane
+) -> list[tuple[float, float, float, float]]:
+    """Small boxes of pixels along a line through these points, which names keep off."""
+    boxes = []
+    for start, end in pairwise(plane.pixels(*point) for point in points):
+        pieces = max(1, int(math.dist(start, end) / PIECE))
+        for piece in range(pieces + 1):
+            x, y = (a + (b - a) * piece / pieces for a, b in zip(start, end, strict=True))
+            boxes.append((x - 1, y - 1, x + 1, y + 1))
+    return boxes
 
 
 class Canvas(NamedTuple):

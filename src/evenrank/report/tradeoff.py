@@ -14,7 +14,7 @@ from evenrank.report.figures import cutoff_figure
 from evenrank.report.labels import place_labels
 from evenrank.report.lines import without_cutoff
 from evenrank.report.plane import Plane
-from evenrank.report.scatter_layers import AXIS_WIDTH, NAME_SIZE, TICKS, Canvas, Spot, cross_boxes
+from evenrank.report.scatter_layers import AXIS_WIDTH, NAME_SIZE, TICKS, Canvas, Spot, cross_boxes, line_boxes
 from evenrank.report.style import COLOURS, GREY, load_altair, shown_names, styled, wrapped
 from evenrank.rerankers.sweep import goodness
 
@@ -31,7 +31,6 @@ TITLE_WIDTH, SUBTITLE_WIDTH = 80, 96  # characters
 FEW = 6  # points whose intervals can be told apart
 ONE_WAY = (Direction.HIGHER, Direction.LOWER)
 ORIGINAL = COLOURS[-1]  # black
-PIECE = 6.0  # pixels
 
 
 def check_ranks(measures: Sequence[Measure]) -> None:
@@ -97,7 +96,7 @@ def plane_figure(found: Tradeoff, x: str | Measure | None = None, y: str | Measu
     canvas = Canvas(alt, plane)
     families = _families(found, spots)
     taken = [box for spot in spots if crosses for box in cross_boxes(spot, plane)]
-    taken += [box for line in (steps, *families) for box in _line_boxes(line, plane)]
+    taken += [box for line in (steps, *families) for box in line_boxes(line, plane)]
     labels = place_labels(
         [plane.pixels(spot.x, spot.y) for spot in spots], [shown[spot.name] for spot in spots],
         width=WIDTH, height=HEIGHT, size=NAME_SIZE, taken=taken,
@@ -176,19 +175,6 @@ def _steps(
     for worse, better in pairwise(best):
         edge += [(worse[0], better[1]), better]
     return edge if len(best) > 1 else []
-
-
-def _line_boxes(
-    points: Sequence[tuple[float, float]], plane: Plane
-) -> list[tuple[float, float, float, float]]:
-    """Small boxes of pixels along a line, which names keep off."""
-    boxes = []
-    for start, end in pairwise(plane.pixels(*point) for point in points):
-        pieces = max(1, int(math.dist(start, end) / PIECE))
-        for piece in range(pieces + 1):
-            x, y = (a + (b - a) * piece / pieces for a, b in zip(start, end, strict=True))
-            boxes.append((x - 1, y - 1, x + 1, y + 1))
-    return boxes
 
 
 def _path(canvas: Canvas, lines: Sequence[Sequence[tuple[float, float]]], **look: Any) -> list[Any]:

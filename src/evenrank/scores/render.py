@@ -30,7 +30,7 @@ NO_INTERVALS = "intervals: print one measure, or --format tsv"
 WIDTH = 100  # of a table in columns, where nobody says how wide it may be
 
 _ARROWS = {"higher": "↑", "lower": "↓", "signed": "±", "a distance": "↔"}
-_LATEX_ARROWS = {"↑": r"$\uparrow$", "↓": r"$\downarrow$", "±": r"$\pm$", "↔": r"$\leftrightarrow$"}
+LATEX_ARROWS = {"↑": r"$\uparrow$", "↓": r"$\downarrow$", "±": r"$\pm$", "↔": r"$\leftrightarrow$"}
 _LATEX_SPECIALS = {
     "\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}",
     ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\symbol{34}",
@@ -275,7 +275,7 @@ def as_markdown(scores: Scores, *, notes: bool = True) -> str:
 
 def as_latex(scores: Scores, *, notes: bool = True) -> str:
     """A whole tabular in the style of booktabs; remarks are comments above it."""
-    table = _summary_table(scores, _Style(escape_latex, _LATEX_ARROWS, "--", "$-$"))
+    table = _summary_table(scores, _Style(escape_latex, LATEX_ARROWS, "--", "$-$"))
     said = [f"% {printable(remark)}\n" for remark in remarks(scores, notes=notes)]
     head, *body = (f"{' & '.join(cells)} \\\\\n" for cells in (table.head, *table.rows))
     columns = "".join("r" if right else "l" for right in table.right)

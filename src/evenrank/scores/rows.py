@@ -1,8 +1,8 @@
 """Scores as rows for programs: TSV, CSV and JSONL.
 
-Every name and every digit stands verbatim, so that rows read back as what they were. That holds for
-names that a spreadsheet would take for a formula too: changing them here would change data, so whoever
-opens such a file in a spreadsheet imports it as text.
+Every name and every digit stands verbatim, so that rows read back as what they were; but for CSV, which
+people open in spreadsheets: there a name that would be taken for a formula has an apostrophe before it,
+which a spreadsheet hides and which is taken off when the file is read back.
 """
 
 from __future__ import annotations
@@ -20,6 +20,21 @@ SUMMARY_FIELDS = (
     "aggregation", "direction",
 )  # fmt: skip
 VALUE_FIELDS = ("run", "query", "measure", "column", "value", "status")
+FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "'")  # the last, so that what is put on can be taken off
+
+
+def as_cell(text: str) -> str:
+    """A name that no spreadsheet computes.
+
+    >>> as_cell("=1+1"), as_cell("bm25")
+    ("'=1+1", 'bm25')
+    """
+    return "'" + text if text.startswith(FORMULAS) else text
+
+
+def of_cell(text: str) -> str:
+    """What ``as_cell`` was given."""
+    return text.removeprefix("'")
 
 
 def delimited(fields: Sequence[str], rows: Iterator[Sequence[str]], delimiter: str) -> str:
@@ -79,7 +94,8 @@ def values_of(scores: Scores) -> Iterator[tuple[str, str, str, str, float, str]]
 
 
 def per_query_tsv(scores: Scores, delimiter: str = "\t") -> str:
-    rows = ((*names, _exact(value), status) for *names, value, status in values_of(scores))
+    said = as_cell if delimiter == "," else str
+    rows = ((*map(said, names), _exact(value), said(status)) for *names, value, status in values_of(scores))
     return delimited(VALUE_FIELDS, rows, delimiter)
 
 

@@ -86,7 +86,7 @@ def _load(path: str, name: str) -> Any:
     # a folder needs no network, and must not ask for one; the library takes a GPU if there is one
     local = Path(path).is_dir()
     try:
-        with _no_bars():
+        with without_bars():
             return SentenceTransformer(path, local_files_only=local)
     except Exception as error:  # what a model of the hub can fail with is any library's
         why = str(error).partition("\n")[0]
@@ -94,7 +94,7 @@ def _load(path: str, name: str) -> Any:
 
 
 @contextmanager
-def _no_bars() -> Iterator[None]:
+def without_bars() -> Iterator[None]:
     """Without the bar that transformers draws for weights; who had bars has them again."""
     try:
         from transformers.utils import logging

@@ -40,11 +40,13 @@ class PolariseResult:
     """Scores, and how well those of labelled documents tell the perspectives apart (None without labels).
 
     ``unturned`` are queries whose fit documents do not take both perspectives: their sign has no meaning.
+    ``fit`` are the scores of the fit documents, where others were placed.
     """
 
     polarity: Polarity
     accuracy: Accuracy | None
     unturned: tuple[str, ...] = ()
+    fit: Polarity | None = None
 
 
 def polarise(
@@ -115,24 +117,32 @@ def polarise_with_accuracy(
         direction = _distractor_direction(removed, vectors[-1])
         fit_vectors, placed_vectors = (without_direction(v, direction) for v in (fit_vectors, placed_vectors))
     fitted, without, unturned = _fit(fit, fit_vectors, axes, sides)
-    scores = np.zeros((len(placed), axes))
     where = positions(fit.query_ids)
-    for code, query in enumerate(placed.query_ids):
-        own = fitted.get(where.get(query, -1))
-        if own is None:
-            without.setdefault(query, NO_DOCUMENTS)
-            continue
-        rows = placed.rows(code)
-        scores[rows] = project(placed_vectors[rows], own)
-    polarity = Polarity.build(
-        list(placed.doc_ids),
-        scores,
-        queries=[placed.query_ids[code] for code in placed.query_codes.tolist()],
-        oriented=sides is not None and len(unturned) < len(fitted),
-        without_axis={query: without[query] for query in placed.query_ids if query in without},
-        source=placed.source,
+
+    def place(part: Opinions, vectors: Floats) -> Polarity:
+        scores, missing = np.zeros((len(part), axes)), dict(without)
+        for code, query in enumerate(part.query_ids):
+            own = fitted.get(where.get(query, -1))
+            if own is None:
+                missing.setdefault(query, NO_DOCUMENTS)
+                continue
+            rows = part.rows(code)
+            scores[rows] = project(vectors[rows], own)
+        return Polarity.build(
+            list(part.doc_ids),
+            scores,
+            queries=[part.query_ids[code] for code in part.query_codes.tolist()],
+            oriented=sides is not None and len(unturned) < len(fitted),
+            without_axis={query: missing[query] for query in part.query_ids if query in missing},
+            source=part.source,
+        )
+
+    return PolariseResult(
+        place(placed, placed_vectors),
+        _accuracy(fit, fit_vectors, fitted, sides, seed),
+        unturned,
+        None if placed is fit else place(fit, fit_vectors),
     )
-    return PolariseResult(polarity, _accuracy(fit, fit_vectors, fitted, sides, seed), unturned)
 
 
 def _encoded(

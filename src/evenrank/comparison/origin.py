@@ -1,0 +1,346 @@
+"""Where does bias come from: the collection, what queries bring up of it, or the ranker?
+
+A measure is taken three times: of documents of the whole collection in random order, of the background of
+each query (what a first stage found) in random order, and of the lists of the ranker. The ranker answers for
+the last step only. Reference: nfairc-advbert-2021, section 4.3 and Figure 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from evenrank.comparison.random_lists import Pool, Told, random_scores, reach
+from evenrank.comparison.table import Table, tables_of
+from evenrank.data.run import Run
+from evenrank.data.runset import RunSet
+from evenrank.data.words import WordCounts
+from evenrank.errors import DataError, InputTypeError, ParameterError, counted
+from evenrank.evaluation import evaluate
+from evenrank.evaluation.inputs import BACKGROUND_DEPTH, as_words, named_runs
+from evenrank.measures import Measure
+from evenrank.measures.neutrality import FaiRR, NeutralityMeasure, NFaiRR, NSetFaiRR, SetFaiRR
+from evenrank.scores import Scores, ScoresBlock
+from evenrank.scores.breakdown import NO_CATEGORY
+from evenrank.stats.difference import DifferenceInterval, bootstrap_difference
+
+COLLECTION, BACKGROUND = "(collection)", "(background)"
+DRAWS = 200
+ABOVE = 1e-9
+NO_DIFFERENCE = DifferenceInterval(math.nan, math.nan, math.nan, 0, 0, 0)
+
+
+class Step(NamedTuple):
+    """A place where bias can come in: its value, and what it adds to the place before it.
+
+    ``against`` is that place: the collection for the background, the background for a system. ``verdict``
+    is ``better`` or ``worse`` where the interval of the difference leaves out 0, by the measure's direction.
+    """
+
+    measure: Measure
+    column: str
+    place: str
+    value: float
+    low: float
+    high: float
+    queries: int
+    defined: int
+    against: str | None
+    adds: DifferenceInterval
+    verdict: str
+
+
+class Extreme(NamedTuple):
+    """A query whose list of a system has one of the lowest or highest values, and where that comes from."""
+
+    measure: Measure
+    column: str
+    system: str
+    end: str  # lowest or highest
+    query: str
+    value: float
+    background: float
+    collection: float
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """Scores of systems, and beside them those of the collection and of the background in random order."""
+
+    scores: Scores  # the places are runs called COLLECTION and BACKGROUND, where there are such
+    systems: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where a list can come from, without the systems."""
+        return tuple(place for place in (COLLECTION, BACKGROUND) if place in self.scores.runs)
+
+    @property
+    def system_scores(self) -> Scores:
+        """The scores of the systems alone."""
+        own = tuple(block for block in self.scores.blocks if block.run in self.systems)
+        return replace(self.scores, blocks=own)
+
+    def steps(self) -> tuple[Step, ...]:
+        """For each measure the collection, the background, and each system."""
+        rows = {(row.run, row.measure, row.column): row for row in self.scores.summary()}
+        found = []
+        for table in tables_of(self.scores):
+            for place in (*self.places, *self.systems):
+                row = rows.get((place, repr(table.measure), table.column))
+                if row is None:
+                    continue
+                against = self._before(place, table)
+                adds = NO_DIFFERENCE if against is None else _difference(table, place, against)
+                found.append(
+                    Step(
+                        table.measure, table.column, place, row.value, row.low, row.high, row.queries,
+                        row.defined, against, adds, _verdict(table, adds),
+                    )
+                )  # fmt: skip
+        return tuple(found)
+
+    def _before(self, place: str, table: Table) -> str | None:
+        known = [each for each in self.places if np.isfinite(table.values[:, table.place(each)]).any()]
+        if place in self.systems:
+            return known[-1] if known else None
+        return COLLECTION if place == BACKGROUND and COLLECTION in known else None
+
+    def extremes(self, count: int = 5) -> tuple[Extreme, ...]:
+        """For each measure and system the ``count`` queries with the lowest and with the highest values.
+
+        Queries of equal value are in the order of their ids; no query is at both ends.
+        """
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise ParameterError(f"the number of extreme queries must be an integer >= 1, got {count!r}")
+        found = []
+        for table in tables_of(self.scores):
+            for system in self.systems:
+                values = table.values[:, table.place(system)]
+                order = sorted(
+                    np.flatnonzero(~np.isnan(values)).tolist(),
+                    key=lambda row, values=values: (values[row], table.query_ids[row]),  # type: ignore[misc]
+                )
+                lowest = order[:count]
+                highest = order[max(len(lowest), len(order) - count) :][::-1]
+                for end, rows in (("lowest", lowest), ("highest", highest)):
+                    found += [self._extreme(table, row, system, end) for row in rows]
+        return tuple(found)
+
+    def _extreme(self, table: Table, row: int, system: str, end: str) -> Extreme:
+        values = [
+            float(table.values[row, table.place(place)]) if place in table.systems else math.nan
+            for place in (system, BACKGROUND, COLLECTION)
+        ]
+        return Extreme(table.measure, table.column, system, end, table.query_ids[row], *values)
+
+    def by(self, categories: Mapping[str, str | Iterable[str]]) -> dict[str, Origin]:
+        """The same for each category of queries; a query may have several."""
+        if not isinstance(categories, Mapping) or not categories:
+            raise InputTypeError("categories are a mapping {query: category}, or {query: [category, ..]}")
+        own = {query: {given} if isinstance(given, str) else {*given} for query, given in categories.items()}
+        asked = {query for block in self.scores.blocks for query in block.query_ids}
+        if not asked & set(own):
+            raise DataError(
+                f"none of the {len(own):,} queries with a category was scored: are ids written the same way?"
+            )
+        names = dict.fromkeys(
+            name
+            for query, given in categories.items()
+            for name in ([given] if isinstance(given, str) else given)
+            if query in asked
+        )
+        found = {}
+        for name in [*names, NO_CATEGORY]:
+            inside = {query for query in asked if name in (own.get(query) or {NO_CATEGORY})}
+            if inside:
+                blocks = tuple(_only(block, inside) for block in self.scores.blocks)
+                found[name] = replace(self, scores=replace(self.scores, blocks=blocks))
+        return found
+
+    def __repr__(self) -> str:
+        from evenrank.comparison.origin_table import origin_sheets
+        from evenrank.comparison.sheet import printed
+
+        return printed(origin_sheets(self), "table").rstrip("\n")
+
+
+def origin(
+    run: Any,
+    measures: Any,
+    *,
+    collection: WordCounts | Sequence[str] | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+    told: Told | None = None,
+    **inputs: Any,
+) -> Origin:
+    """Score runs, and beside them the collection and the background in random order.
+
+    ``inputs`` are those of ``evaluate``. The background is its ``background``, for one run alone the run's
+    own first documents. The collection is ``collection``, else the documents of ``words``. For NFaiRR and
+    FaiRR at a cut-off the values of random orders are exact; for any other measure they are means over
+    ``draws`` random lists, by ``seed``. ``told`` is called with how many of all draws are done.
+    """
+    runs = named_runs(run)
+    for name in runs:
+        if name in (COLLECTION, BACKGROUND):
+            raise ParameterError(
+                f"a run cannot be called {name!r} here: that is the name of what is compared"
+            )
+    inputs = dict(inputs)
+    inputs["words"] = as_words(inputs.get("words"))
+    documents = inputs["words"] if collection is None else collection
+    background, pool = _background(inputs, runs)
+    inputs |= {"background": background}
+    scores = evaluate(runs, measures, **inputs)
+    queries = list(dict.fromkeys(query for block in scores.blocks for query in block.query_ids))
+    fixed = {name: value for name, value in inputs.items() if name not in ("queries", "cutoffs", "missing")}
+    if pool is not None and pool.by_query is not None and not any(q in pool.by_query for q in queries):
+        raise DataError(
+            f"the background {pool.by_query.name!r} has none of the queries: are ids written the same way?"
+        )
+    pools = {COLLECTION: _pool(documents), BACKGROUND: pool}
+    wanted = {place: _possible(each, scores.measures) for place, each in pools.items()}
+    exact = {place: [m for m in wanted[place] if type(m) in (FaiRR, NFaiRR) and m.cutoff] for place in pools}
+    sampled = {place: [m for m in wanted[place] if m not in exact[place]] for place in pools}
+    total = draws * sum(map(bool, sampled.values()))
+    blocks: list[ScoresBlock] = []
+    notes: list[str] = []
+    before = 0
+    for number, (place, each) in enumerate(pools.items()):
+        if each is None:
+            continue
+        for measure in exact[place]:
+            whole = documents if place == COLLECTION else background
+            block = _expected(measure, next(iter(runs.values())), queries, fixed, whole)  # type: ignore[arg-type]
+            blocks.append(replace(block, run=place))
+            notes += _above_note(block, place)
+        if sampled[place]:
+            done = before
+            drawn = random_scores(
+                each, sampled[place], queries, fixed, draws=draws, seed=seed * 2 + number,
+                told=None if told is None else lambda n, _, done=done: told(done + n, total),  # type: ignore[misc]
+            )  # fmt: skip
+            before += draws
+            blocks += [replace(block, run=place) for block in drawn.blocks]
+            notes += [_error_note(block, place) for block in drawn.blocks]
+        notes += [
+            f"{place}: {measure!r} looks at a whole list, and the whole collection is none: no value"
+            for measure in scores.measures
+            if measure not in wanted[place]
+        ]
+    if pools[COLLECTION] is None:
+        notes.append("the collection is not known: pass words= (--words) or collection= (--collection)")
+    together = Scores((*blocks, *scores.blocks), scores.notes, scores.describe_inputs)
+    return Origin(together, tuple(runs), tuple(notes))
+
+
+def _background(inputs: Mapping[str, Any], runs: Mapping[str, Run | RunSet]) -> tuple[Any, Pool | None]:
+    """The background, for a run alone its own, and the documents that are drawn from it."""
+    given, depth = inputs.get("background"), inputs.get("background_depth") or BACKGROUND_DEPTH
+    if given is None:
+        (own, *others) = runs.values()
+        if others or isinstance(own, RunSet):
+            raise ParameterError(
+                "several runs need one common background, which they chose from: "
+                "pass background=, a run, a list of document ids or word counts (--background)"
+            )
+        given = own
+    if isinstance(given, Run):
+        return given, Pool(by_query=given.head(depth))
+    return given, _pool(given)
+
+
+def _pool(documents: Any) -> Pool | None:
+    if documents is None:
+        return None
+    if isinstance(documents, WordCounts):
+        return Pool(shared=tuple(documents.doc_ids.to_pylist()))
+    if isinstance(documents, str) or not isinstance(documents, Sequence):
+        raise InputTypeError(
+            "a collection is WordCounts or a list of document ids, a background these or a Run; "
+            f"got {type(documents).__name__}"
+        )
+    if not documents:
+        raise ParameterError("the collection is empty: give at least one document id, or leave it out")
+    return Pool(shared=tuple(dict.fromkeys(documents)))
+
+
+def _possible(pool: Pool | None, measures: Sequence[Measure]) -> list[Measure]:
+    """The measures that a pool can be drawn for: of a whole collection the first documents, not all."""
+    if pool is None:
+        return []
+    return [m for m in measures if pool.by_query is not None or reach(m) is not None]
+
+
+def _expected(
+    measure: NeutralityMeasure, run: Run, queries: Sequence[str], inputs: Mapping[str, Any], documents: Any
+) -> ScoresBlock:
+    """The expectation of FaiRR or NFaiRR over random orders, in closed form.
+
+    NFaiRR of any set has the ideal of the background below it: ``SetFaiRR(set) / IFaiRR(background)``.
+    """
+    given = dict(queries=list(queries), **inputs)
+    own, normal = (
+        kind(cutoff=measure.cutoff, tau=measure.tau, missing=measure.missing)
+        for kind in (SetFaiRR, NSetFaiRR)
+    )
+    (of_set,) = evaluate(run, own, **{**given, **_without_depth(given, documents)}).blocks
+    if not isinstance(measure, NFaiRR):
+        return replace(of_set, measure=measure)
+    ratio, of_background = (evaluate(run, m, **given).blocks[0] for m in (normal, own))
+    ideal = np.divide(
+        of_background.values, ratio.values, out=np.full(ratio.values.shape, np.nan), where=ratio.values > 0
+    )
+    values = of_set.values / ideal
+    # what lacks an ideal lacks the value, for the same reason
+    return replace(ratio, measure=measure, values=np.where(ratio.status <= 1, values, np.nan))
+
+
+def _above_note(block: ScoresBlock, place: str) -> list[str]:
+    """The collection may allow more than the background, which NFaiRR measures it by."""
+    above = int((block.values > 1 + ABOVE).sum()) if isinstance(block.measure, NFaiRR) else 0
+    if not above:
+        return []
+    many = counted(above, "query", "queries")
+    return [f"{place}: {block.measure!r} is above 1 for {many}, whose background allows less"]
+
+
+def _without_depth(given: Mapping[str, Any], documents: Any) -> dict[str, Any]:
+    """Another background: a depth belongs to a run only."""
+    depth = given.get("background_depth") if isinstance(documents, Run) else None
+    return {"background": documents, "background_depth": depth}
+
+
+def _error_note(block: ScoresBlock, place: str) -> str:
+    draws = block.draws if block.draws is not None else np.zeros((1, 1))
+    errors = np.std(draws, axis=0, ddof=1) / math.sqrt(len(draws))
+    known = errors[np.isfinite(errors)]
+    error = f", standard error {'at most ' if len(known) > 1 else ''}{known.max():.4f}" if len(known) else ""
+    return f"{place}: {block.measure!r} is the mean over {len(draws):,} random lists{error}"
+
+
+def _difference(table: Table, place: str, against: str) -> DifferenceInterval:
+    own, other = (table.values[:, table.place(each)] for each in (place, against))
+    return bootstrap_difference(own, other, table.measure.aggregate)
+
+
+def _verdict(table: Table, adds: DifferenceInterval) -> str:
+    if not table.has_better or not (adds.low > 0 or adds.high < 0):
+        return ""
+    return "better" if (adds.low > 0) != table.lower_is_better else "worse"
+
+
+def _only(block: ScoresBlock, queries: set[str]) -> ScoresBlock:
+    rows = [row for row, query in enumerate(block.query_ids) if query in queries]
+    ids = tuple(block.query_ids[row] for row in rows)
+    return replace(block, query_ids=ids, values=block.values[rows], status=block.status[rows])
+
+
+__all__ = ["BACKGROUND", "COLLECTION", "Extreme", "Origin", "Step", "origin"]

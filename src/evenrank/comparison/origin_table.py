@@ -1,0 +1,184 @@
+"""Where bias comes from, as tables: the three places side by side, the extreme queries, the words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evenrank.comparison.origin import Extreme, Origin, Step
+from evenrank.comparison.sheet import Sheet, interval, number
+from evenrank.data.lexicon import Lexicon
+from evenrank.errors import ParameterError
+from evenrank.measures.exposure import TermExposure
+from evenrank.scores.columns import LARGEST
+from evenrank.scores.render import arrow, label
+
+MEANS = (
+    "(collection), (background): their documents in random order; a background adds what its queries bring "
+    "up, a system adds what it makes of the background",
+    "adds: the difference from the place before, with its 95% interval over queries; better and worse where "
+    "that leaves out 0",
+)
+
+
+def origin_sheets(origin: Origin, category: str | None = None, *, notes: bool = True) -> list[Sheet]:
+    """A table for each measure that is no table of words; the last has the notes."""
+    by_measure: dict[tuple[str, str], list[Step]] = {}
+    for step in origin.steps():
+        if not isinstance(step.measure, TermExposure):
+            by_measure.setdefault((repr(step.measure), step.column), []).append(step)
+    sheets = []
+    for place, ((measure, column), steps) in enumerate(by_measure.items(), 1):
+        said = (*MEANS, *origin.notes) if notes and place == len(by_measure) else ()
+        sheets.append(
+            Sheet(
+                ("place", "value", "95% interval", "adds", "95% interval", "", "n"),
+                tuple(map(_cells, steps)),
+                title=_title(measure, column, steps[0].measure.direction.value, category),
+                notes=said,
+                records=tuple(_record(step, category) for step in steps),
+            )
+        )
+    return sheets
+
+
+def _title(measure: str, column: str, direction: str, category: str | None) -> str:
+    title = f"{label(measure, column)} {arrow(direction)}".rstrip()
+    return title if category is None else f"{title}, {category}"
+
+
+def _cells(step: Step) -> tuple[str, ...]:
+    count = str(step.queries) if step.defined == step.queries else f"{step.defined}/{step.queries}"
+    return (
+        step.place,
+        number(step.value) or "undefined",
+        interval(step.low, step.high),
+        number(step.adds.difference, sign=True),
+        interval(step.adds.low, step.adds.high, sign=True),
+        step.verdict,
+        count,
+    )
+
+
+def _record(step: Step, category: str | None) -> Mapping[str, Any]:
+    return {
+        **({} if category is None else {"category": category}),
+        "measure": repr(step.measure),
+        "column": step.column,
+        "place": step.place,
+        "value": step.value,
+        "low": step.low,
+        "high": step.high,
+        "queries": step.queries,
+        "defined": step.defined,
+        "against": step.against,
+        "adds": step.adds.difference,
+        "adds_low": step.adds.low,
+        "adds_high": step.adds.high,
+        "verdict": step.verdict,
+    }
+
+
+def extreme_sheet(origin: Origin, count: int, category: str | None = None) -> Sheet:
+    """The queries with the lowest and the highest values, and the values of their background beside them."""
+    found = [each for each in origin.extremes(count) if not isinstance(each.measure, TermExposure)]
+    return Sheet(
+        ("measure", "system", "end", "query", "value", "(background)", "(collection)"),
+        tuple(
+            (
+                _title(repr(each.measure), each.column, each.measure.direction.value, category),
+                each.system,
+                each.end,
+                each.query,
+                number(each.value),
+                number(each.background),
+                number(each.collection),
+            )
+            for each in found
+        ),
+        words=4,
+        title="queries with the lowest and the highest values",
+        records=tuple(_extreme_record(each, category) for each in found),
+    )
+
+
+def _extreme_record(each: Extreme, category: str | None) -> Mapping[str, Any]:
+    return {
+        **({} if category is None else {"category": category}),
+        **each._asdict(),
+        "measure": repr(each.measure),
+    }
+
+
+def term_sheet(origin: Origin, lexicon: Lexicon, count: int = LARGEST, category: str | None = None) -> Sheet:
+    """The words with most exposure in any system: mean exposure by place, and each word's share of all."""
+    measures = [m for m in origin.scores.measures if isinstance(m, TermExposure)]
+    if not measures:
+        raise ParameterError("a table of words needs the measure TermExposure, as TermExposure@10")
+    group_of = {
+        term: lexicon.groups[group] for term, group in zip(lexicon.terms, lexicon.term_groups, strict=True)
+    }
+    places = (*origin.places, *origin.systems)
+    exposure: dict[str, dict[str, float]] = {place: {} for place in places}
+    for row in origin.scores.summary():
+        if row.measure == repr(measures[0]):
+            exposure[row.run][row.column] = 0.0 if math.isnan(row.value) else row.value
+    totals = {place: sum(found.values()) for place, found in exposure.items()}
+    most = {term: max(exposure[s].get(term, 0.0) for s in origin.systems) for term in group_of}
+    shown = sorted((term for term in most if most[term] > 0), key=lambda term: (-most[term], term))[:count]
+    left = sum(value > 0 for value in most.values()) - len(shown)
+    return Sheet(
+        ("term", "group", *places),
+        tuple(
+            (term, group_of[term], *(_exposed(exposure[p].get(term, 0.0), totals[p]) for p in places))
+            for term in shown
+        ),
+        words=2,
+        title=_title(repr(measures[0]), "", measures[0].direction.value, category),
+        notes=(
+            "mean exposure over queries of a term, and its share of the exposure of all terms"
+            + (f"; {left} terms with less are left out" if left else ""),
+        ),
+        records=tuple(
+            {
+                **({} if category is None else {"category": category}),
+                "measure": repr(measures[0]),
+                "term": term,
+                "group": group_of[term],
+                "place": place,
+                "exposure": exposure[place].get(term, 0.0),
+                "share": _share(exposure[place].get(term, 0.0), totals[place]),
+            }
+            for term in shown
+            for place in places
+        ),
+    )
+
+
+def _share(value: float, total: float) -> float:
+    return value / total if total > 0 else math.nan
+
+
+def _exposed(value: float, total: float) -> str:
+    share = _share(value, total)
+    return number(value) + ("" if math.isnan(share) else f" {share:.1%}")
+
+
+def sheets_of(
+    origin: Origin,
+    *,
+    extremes: int | None = None,
+    terms: int | None = None,
+    lexicon: Lexicon | None = None,
+    category: str | None = None,
+    only: bool = False,
+    notes: bool = True,
+) -> Sequence[Sheet]:
+    """The tables that are asked for; with ``only`` those alone, else after the table of places."""
+    further = []
+    if extremes is not None:
+        further.append(extreme_sheet(origin, extremes, category))
+    if terms is not None and lexicon is not None:
+        further.append(term_sheet(origin, lexicon, terms, category))
+    return further if only and further else [*origin_sheets(origin, category, notes=notes), *further]

@@ -1,0 +1,130 @@
+"""What a comparison says of all pairs of systems and of its measures.
+
+Randomised Tukey HSD over all pairs; how many pairs each measure tells apart; how measures agree.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from evenrank.comparison.sheet import Record, Sheet, interval, number
+from evenrank.stats.power import discriminative_power
+
+if TYPE_CHECKING:
+    from evenrank.comparison import Comparison
+    from evenrank.comparison.table import Table
+    from evenrank.stats.tukey import TukeyHSD
+
+NONE_DIFFER = "no two systems are shown to differ"
+
+
+def p_value(p: float) -> str:
+    """Four decimals; one that they would call 0 is said to be below the smallest.
+
+    >>> p_value(0.03), p_value(1e-9)
+    ('0.0300', '< 0.0001')
+    """
+    return "< 0.0001" if p < 0.0001 else number(p)
+
+
+def tukey_sheets(comparison: Comparison, *, trials: int = 5000) -> tuple[Sheet, ...]:
+    """For each measure which systems beat which others; all pairs are in the records."""
+    sheets = []
+    for table in comparison.tables:
+        found = comparison.tukey(table.name, trials=trials)
+        beaten = comparison.conclusions(table.name, trials=trials) if found.reason is None else ()
+        notes = [f"randomised Tukey HSD, {trials:,} trials, alpha {comparison.alpha:g} over all pairs"]
+        if found.reason is not None or not beaten:
+            notes.insert(0, found.reason or NONE_DIFFER)
+        if found.dropped:
+            notes.append(f"{found.dropped} queries that some system lacks a value for are left out")
+        rows = tuple((system, ", ".join(others)) for system, others in beaten)
+        records = _pairs(table, found)
+        sheets.append(Sheet(("system", "beats"), rows, 2, table.name, tuple(notes), records))
+    return tuple(sheets)
+
+
+def _pairs(table: Table, found: TukeyHSD) -> tuple[Record, ...]:
+    """Every pair of systems once, the better one first."""
+    records = []
+    for one in range(len(table.systems)):
+        for other in range(one + 1, len(table.systems)):
+            ahead = found.differences[one, other] * (-1 if table.lower_is_better else 1)
+            first, second = (other, one) if ahead < 0 else (one, other)
+            records.append(
+                {
+                    "measure": table.name,
+                    "system": table.systems[first],
+                    "other": table.systems[second],
+                    "difference": float(found.differences[first, second]),
+                    "p": float(found.p_values[first, second]),
+                    "effect_size": float(found.effect_sizes[first, second]),
+                    "queries": found.queries,
+                    "dropped": found.dropped,
+                    "reason": found.reason,
+                }
+            )
+    return tuple(records)
+
+
+def power_sheet(comparison: Comparison, *, trials: int = 5000) -> Sheet:
+    """How many pairs of systems each measure tells apart, the most telling measure first."""
+    powers = {
+        table.name: discriminative_power(
+            comparison.tukey(table.name, trials=trials).p_values, alpha=comparison.alpha
+        )
+        for table in comparison.tables
+    }
+    ordered = sorted(powers.items(), key=lambda item: -item[1].significant)
+    return Sheet(
+        ("measure", "differ", "pairs", "share"),
+        tuple((name, str(p.significant), str(p.pairs), number(p.share)) for name, p in ordered),
+        notes=(f"pairs of systems with p < {comparison.alpha:g} by randomised Tukey HSD, {trials:,} trials",),
+        records=tuple(
+            {"measure": name, "differ": p.significant, "pairs": p.pairs, "share": p.share}
+            for name, p in ordered
+        ),
+    )
+
+
+def correlation_sheet(
+    comparison: Comparison, method: str = "kendall", *, over: str = "systems", system: str | None = None
+) -> Sheet:
+    """How measures agree over systems, over the queries of one system, or over its cut-offs."""
+    matrix, names, said = comparison.correlations(method, over=over, system=system)
+    records: list[dict[str, Any]] = []
+    for one in range(len(names)):
+        for other in range(one + 1, len(names)):
+            records.append(
+                {
+                    "measure": names[one],
+                    "other": names[other],
+                    "value": float(matrix.values[one, other]),
+                    "low": float(matrix.low[one, other]),
+                    "high": float(matrix.high[one, other]),
+                    "p": float(matrix.p_values[one, other]),
+                    "n": int(matrix.counts[one, other]),
+                    "reason": matrix.reasons[one][other],
+                }
+            )
+    rows = tuple(
+        (
+            str(r["measure"]),
+            str(r["other"]),
+            "undefined" if math.isnan(r["value"]) else number(r["value"]),
+            interval(r["low"], r["high"]),
+            p_value(r["p"]),
+            str(r["n"]),
+        )
+        for r in records
+    )
+    reasons = tuple(dict.fromkeys(f"undefined: {r['reason']}" for r in records if math.isnan(r["value"])))
+    over_what = over if system is None else f"{over} of {system}"
+    return Sheet(
+        ("measure", "other", method, "95% interval", "p", "n"),
+        rows,
+        2,
+        notes=(f"over {over_what}", *reasons, *said),
+        records=tuple(records),
+    )

@@ -1,0 +1,44 @@
+"""The distribution over values that a list achieves, and the one that it should."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from evenrank.evidence.blocks import RankedEvidence
+from evenrank.grammar import choice, declare, parameter
+from evenrank.measures.base import Direction, Result
+from evenrank.measures.groups import EMPTY_LIST_MEANS, NO_TARGET, NO_TARGET_MEANS, GroupMeasure
+from evenrank.measures.neutrality import EMPTY_LIST
+from evenrank.measures.relevance import divide
+
+LIST, TARGET = "list", "target"
+NO_GROUP = "no group"
+
+
+@declare
+class GroupShare(GroupMeasure):
+    """The share of each value among the first k documents, a column a value: what GF looks at.
+
+    ``of='target'`` is the share that each should have, to show beside it.
+    """
+
+    formula = "p(g) = sum_{i<=k} G_i(g) / sum_{i<=k} sum_h G_i(h)"
+    reference = "Sakai, Kim and Kang 2022, arXiv 2204.00280, Figure 8"
+    direction = Direction.NONE
+    undefined_when: ClassVar[dict[str, str]] = {
+        EMPTY_LIST: EMPTY_LIST_MEANS,
+        NO_GROUP: "no document of the list is of any value",
+        NO_TARGET: f"{NO_TARGET_MEANS} (of='target')",
+    }
+
+    of: str = parameter(LIST, choice(LIST, TARGET), "the shares of the list, or those that it should have")
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        names = self.value_names(evidence)
+        if self.of == TARGET:
+            where = self.undefined(evidence)[NO_TARGET][:, None]
+            return Result(self.target_shares(evidence), {NO_TARGET: where}, names)
+        mass = self.membership(evidence).sum(axis=1)  # (Q, L)
+        total = mass.sum(axis=1, keepdims=True)  # (Q, 1)
+        empty = (evidence.ranked.lengths == 0)[:, None]
+        return Result(divide(mass, total), {EMPTY_LIST: empty, NO_GROUP: (total <= 0) & ~empty}, names)

@@ -1,0 +1,114 @@
+"""The report: one HTML file that needs no network and reads without scripts.
+
+``material.py`` is what a report is made from, ``sections/`` has a module for each part, ``lists.py`` and
+``texts.py`` write the ranked lists as compact data, ``charts.py`` draws, ``safe.py`` and ``rendering.py``
+see to it that nothing from outside becomes markup. ``templates/`` holds the templates, the style and the
+scripts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from evenrank.io.atomic import atomic_write
+from evenrank.report.page import safe
+from evenrank.report.page.charts import library
+from evenrank.report.page.lists import only_runs
+from evenrank.report.page.material import READABLE, Material, check_options
+from evenrank.report.page.rendering import asset, render, trusted
+from evenrank.report.page.sections import SECTIONS, MakeSection
+from evenrank.report.style import load_altair
+
+if TYPE_CHECKING:
+    from evenrank.comparison import Comparison
+    from evenrank.data.lexicon import Lexicon
+    from evenrank.scores import Scores
+
+__all__ = ["page_of", "write_report"]
+
+POLICY = (
+    "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
+    "script-src {scripts}; style-src {styles}"
+)
+
+
+def write_report(
+    path: str | PathLike[str],
+    scores: Scores,
+    *,
+    comparison: Comparison | None = None,
+    runs: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    documents: Any = None,
+    lexicon: Lexicon | None = None,
+    query_texts: Mapping[str, str] | None = None,
+    urls: Mapping[str, str] | None = None,
+    title: str = "evenrank report",
+    measure: str | None = None,
+    system: str | None = None,
+    cutoffs: Sequence[int] | None = None,
+    readable: int = READABLE,
+    progress: Callable[[int, int], None] | None = None,
+    sections: Sequence[MakeSection] = SECTIONS,
+) -> None:
+    """Write the report of these scores; ``Comparison.report`` says what the options are.
+
+    ``runs`` and ``inputs`` are what the scores were evaluated from; without them no documents are shown.
+    ``progress`` is told how many sections of how many are done; ``sections`` are those of the page.
+    """
+    material = Material(
+        scores=scores,
+        comparison=comparison,
+        runs=only_runs(runs or {}),
+        inputs=inputs or {},
+        documents=documents,
+        lexicon=lexicon,
+        query_texts=query_texts,
+        urls=urls,
+        title=title,
+        chosen_measure=measure,
+        chosen_system=system,
+        cutoffs=cutoffs,
+        readable=readable,
+    )
+    page = page_of(material, progress, sections)
+    with atomic_write(path) as file:
+        file.write(page.encode("utf-8", "replace"))
+
+
+def page_of(
+    material: Material,
+    progress: Callable[[int, int], None] | None = None,
+    wanted: Sequence[MakeSection] = SECTIONS,
+) -> str:
+    """The whole page as text."""
+    import evenrank
+
+    load_altair()
+    check_options(material)
+    sections = []
+    for done, make in enumerate(wanted):
+        if progress is not None:
+            progress(done, len(wanted))
+        section = make(material)
+        if section is not None:
+            sections.append(section)
+    charts = [chart for section in sections for chart in section.charts]
+    data = next((section.data for section in sections if section.data is not None), None)
+    style = asset("page.css")
+    scripts = [asset("page.js"), *([library(), asset("charts.js")] if charts else [])]
+    policy = POLICY.format(scripts=" ".join(map(safe.digest, scripts)), styles=safe.digest(style))
+    page: str = render(
+        "page.html",
+        title=material.title,
+        version=evenrank.__version__,
+        policy=policy,
+        style=trusted(style),
+        scripts=[trusted(script) for script in scripts],
+        charts=[trusted(safe.script_json(chart.specs)) for chart in charts],
+        data=trusted(safe.script_json(data)),
+        sections=sections,
+    )
+    return str(page)

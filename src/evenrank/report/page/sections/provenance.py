@@ -1,0 +1,36 @@
+"""Where the numbers come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evenrank.report.page import safe
+from evenrank.report.page.material import Material
+from evenrank.report.page.rendering import Section, render
+
+LONGEST = 200  # characters of a value
+
+
+def provenance_section(material: Material) -> Section | None:
+    rows = list(_rows(material.scores.provenance))
+    if not rows:
+        return None
+    return Section("provenance", "Where the numbers come from", render("provenance.html", rows=rows))
+
+
+def _rows(facts: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    """Every fact with its path, on one line."""
+    for name, value in facts.items():
+        path = f"{above} / {name}" if above else str(name)
+        if isinstance(value, Mapping):
+            yield from _rows(value, path)
+        elif isinstance(value, (list, tuple)):
+            yield safe.name(path), _short(", ".join(map(str, value)))
+        elif value is not None:
+            yield safe.name(path), _short(str(value))
+
+
+def _short(text: str) -> str:
+    text = safe.name(text)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"

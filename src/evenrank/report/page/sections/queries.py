@@ -1,0 +1,169 @@
+"""Queries, worst first, and the documents that made them so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from evenrank.measures import Direction
+from evenrank.report.page.lists import Lists, lists_of, mark_of
+from evenrank.report.page.material import Material
+from evenrank.report.page.rendering import Section, render
+
+COLOURS = 6  # classes of colour in the style
+
+
+def queries_section(material: Material) -> Section:
+    lists = lists_of(material)
+    data = lists.data
+    order = data["order"][0][data["system"]]
+    shown = [
+        query_view(data, place, query, readable=n < material.readable)
+        for n, (place, query) in enumerate(enumerate(order, 1))
+    ]
+    body = render(
+        "queries.html",
+        queries=shown,
+        data=data,
+        system=data["systems"][data["system"]],
+        baseline=None if data["baseline"] < 0 else data["systems"][data["baseline"]],
+        measure=data["measures"][0],
+        how=_how(material),
+        lists=bool(material.runs),
+        readable=min(material.readable, len(order)),
+        marks=[(label, mark, place % COLOURS) for place, (label, mark) in enumerate(data["groups"])],
+        told=list(_told(material, lists)),
+    )
+    return Section("queries", "Queries", body, data=data)
+
+
+def _how(material: Material) -> str:
+    direction = material.main.measure.direction
+    if direction is Direction.SIGNED:
+        return "largest first, on either side"
+    if direction is Direction.HIGHER:
+        return "lowest first"
+    return "highest first"
+
+
+def _told(material: Material, lists: Lists) -> Sequence[str]:
+    told = []
+    if not material.runs:
+        return [
+            "Only scores are known here, no ranked lists: documents cannot be shown. "
+            "Compare runs to see them."
+        ]
+    if material.documents is None:
+        told.append("No texts were given (documents=, --documents): documents are shown by their ids.")
+    else:
+        if lists.shortened:
+            told.append("Long texts are shortened to their beginning and what stands around group words.")
+        if lists.without_text:
+            told.append(
+                f"{lists.without_text:,} of {len(lists.data['documents']):,} documents have no text here."
+            )
+    if "adds" in lists.effects:
+        told.append(
+            "“adds” is what a document adds to the value of its list"
+            + (
+                ", and in brackets how much more that is than in the baseline's."
+                if material.baseline
+                else "."
+            )
+        )
+    if "without" in lists.effects:
+        told.append(
+            "“without it” is how the value would change if the document were gone and the list closed up: "
+            "the measure is no sum over ranks."
+        )
+    return told
+
+
+def query_view(data: dict[str, Any], place: int, query: int, *, readable: bool) -> dict[str, Any]:
+    """What is shown of one query, as the script shows it, for the first measure and the chosen system."""
+    entry, system, base = data["queries"][query], data["system"], data["baseline"]
+    values = entry["values"][0]
+    return {
+        "index": query,
+        "place": place,
+        "id": entry["id"],
+        "text": entry["text"],
+        "value": values[system],
+        "before": values[base] if base >= 0 and base != system else None,
+        "list": list_view(data, query, system, 0) if readable else None,
+    }
+
+
+def list_view(data: dict[str, Any], query: int, system: int, measure: int) -> dict[str, Any]:
+    """The ranked documents of one query. ``page.js`` does the same: a test compares the two."""
+    entry, base = data["queries"][query], data["baseline"]
+    compared = data["compared"] and base != system
+    reason = entry.get("reasons", {}).get(f"{measure}-{system}")
+    view: dict[str, Any] = {"reason": reason, "rows": [], "left": [], "listed": "lists" in entry}
+    if not view["listed"]:
+        return view
+    word = data["measures"][measure]["effect"]
+    pool = [int(place) for place in entry["lists"][system].split()]
+    effects = _words(entry["effects"], measure, system)
+    changes = _words(entry.get("changes", ()), measure, system) if compared else []
+    for rank, place in enumerate(pool, 1):
+        document = data["documents"][entry["documents"][place]]
+        effect = effects[rank - 1] if rank <= len(effects) else "-"
+        change = changes[rank - 1] if rank <= len(changes) else "-"
+        view["rows"].append(
+            {
+                "rank": rank,
+                "moved": moved(rank, entry["before"][place]) if compared else None,
+                "document": document[0],
+                "url": document[3],
+                "pieces": pieces_view(document[1]),
+                "counts": counts_view(data, document[2]),
+                "facts": entry["facts"][place],
+                "effect": f"{word} {effect}" if word and effect != "-" else None,
+                "change": f"({change})" if change != "-" and effect != "-" else None,
+            }
+        )
+    if compared:
+        before = [int(place) for place in entry["lists"][base].split()]
+        view["left"] = [
+            f"{data['documents'][entry['documents'][place]][0]} (was {rank})"
+            for rank, place in enumerate(before, 1)
+            if place not in pool
+        ]
+    return view
+
+
+def _words(written: Sequence[Sequence[str]], measure: int, system: int) -> list[str]:
+    if measure >= len(written) or system >= len(written[measure]):
+        return []
+    return written[measure][system].split()
+
+
+def moved(rank: int, before: int) -> tuple[str, str]:
+    """How a document moved, as a class and words."""
+    if before == 0:
+        return "new", "★ new"
+    if before == rank:
+        return "same", "= same"
+    return ("up", f"▲ was {before}") if before > rank else ("down", f"▼ was {before}")
+
+
+def pieces_view(pieces: Sequence[Any] | None) -> list[dict[str, Any]] | None:
+    if pieces is None:
+        return None
+    return [
+        {"text": piece, "group": None}
+        if isinstance(piece, str)
+        else {"text": piece[1], "group": piece[0] % COLOURS, "mark": mark_of(piece[0])}
+        for piece in pieces
+    ]
+
+
+def counts_view(data: dict[str, Any], counts: Sequence[int] | None) -> list[dict[str, Any]]:
+    if counts is None:
+        return []
+    return [
+        {"group": place % COLOURS, "text": f"{label} {mark} {count}"}
+        for place, ((label, mark), count) in enumerate(zip(data["groups"], counts, strict=False))
+        if count
+    ]

@@ -1,0 +1,227 @@
+"""What was found, in plain words, and what the numbers can and cannot say."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenrank.comparison.table import Table
+from evenrank.errors import counted
+from evenrank.measures import Direction
+from evenrank.report.page import safe
+from evenrank.report.page.lists import number
+from evenrank.report.page.material import FAIRNESS, Material, best_first
+from evenrank.report.page.rendering import Section, render
+from evenrank.report.page.sections.systems import pairs_of
+from evenrank.scores.render import remarks
+from evenrank.scores.scores import SummaryRow
+
+FINDINGS = 6  # measures in the summary; the tables have all
+NAMED = 5  # systems named in a sentence
+EQUAL = 1e-12  # sums of the same numbers differ in the last bit
+FEW = 30  # queries: with fewer, intervals are rough
+TESTS = {
+    "t": "Paired t test",
+    "wilcoxon": "Wilcoxon signed-rank test",
+    "permutation": "Paired permutation test",
+}
+SHOWN = {
+    "better": "Shown to be better than",
+    "worse": "Shown to be worse than",
+    "different": "Shown to differ from",
+}
+CORRECTIONS = {
+    "none": "not corrected for the number of pairs",
+    "bonferroni": "corrected by Bonferroni over the pairs of a measure",
+    "holm": "corrected by Holm over the pairs of a measure",
+    "bh": "corrected by Benjamini and Hochberg over the pairs of a measure",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    measure: str
+    direction: str
+    sentences: Sequence[str]
+
+
+def summary_section(material: Material) -> Section:
+    body = render(
+        "summary.html",
+        about=list(_about(material)),
+        findings=[_finding(material, table) for table in material.shown_tables[:FINDINGS]],
+        more=max(0, len(material.tables) - FINDINGS),
+        limits=list(_limits(material)),
+        remarks=[safe.name(remark) for remark in remarks(material.scores)],
+    )
+    return Section("summary", "Summary", body)
+
+
+def _about(material: Material) -> Iterator[str]:
+    queries = len({query for block in material.scores.blocks for query in block.query_ids})
+    systems = counted(len(material.systems), "system", "systems")
+    yield f"{systems}, {counted(queries, 'query', 'queries')}."
+    if material.comparison is not None:
+        baselines = ", ".join(map(safe.name, material.comparison.baselines))
+        yield f"Others are compared with {baselines}."
+
+
+def _rows(material: Material, table: Table) -> list[SummaryRow]:
+    return [
+        row
+        for row in material.scores.summary()
+        if row.measure == repr(table.measure) and row.column == table.column and math.isfinite(row.value)
+    ]
+
+
+def _finding(material: Material, table: Table) -> Finding:
+    rows = sorted(_rows(material, table), key=lambda row: best_first(table, row.value))
+    sentences = []
+    if not rows:
+        sentences.append("No system has a value.")
+    elif len(rows) == 1:
+        sentences.append(f"{_valued(rows[0])}, over {counted(rows[0].defined, 'query', 'queries')}.")
+    else:
+        first, last = _ends(table)
+        sentences.append(f"{first} is {_valued(rows[0])}; {last} is {_valued(rows[-1])}.")
+        sentences += _tested(material, table)
+    return Finding(safe.name(table.name), table.measure.direction.value, sentences)
+
+
+def _ends(table: Table) -> tuple[str, str]:
+    if table.measure.direction is Direction.SIGNED:
+        return "Nearest to even", "farthest from it"
+    return ("Best", "worst") if table.has_better else ("Largest", "smallest")
+
+
+def _valued(row: SummaryRow) -> str:
+    known = math.isfinite(row.low) and math.isfinite(row.high)
+    interval = f" (95% interval {number(row.low)} to {number(row.high)})" if known else ""
+    return f"{safe.name(row.run)} with {number(row.value)}{interval}"
+
+
+def _tested(material: Material, table: Table) -> Iterator[str]:
+    if material.comparison is None:
+        return
+    by_baseline: dict[str, dict[str, list[str]]] = {}
+    for pairs in pairs_of(material, table).values():
+        for pair in pairs:
+            verdict = pair.verdict
+            if not verdict and not table.has_better and pair.corrected < material.comparison.alpha:
+                verdict = "different"
+            by_baseline.setdefault(pair.baseline, {}).setdefault(verdict, []).append(pair.system)
+    for baseline, verdicts in by_baseline.items():
+        against = safe.name(baseline)
+        for verdict, words in SHOWN.items():
+            if verdict in verdicts:
+                yield f"{words} {against}: {_named(verdicts[verdict])}."
+        if "" in verdicts:
+            yield f"No difference from {against} is shown for {_named(verdicts[''])}."
+
+
+def _named(systems: Sequence[str]) -> str:
+    some = ", ".join(map(safe.name, systems[:NAMED]))
+    return some if len(systems) <= NAMED else f"{some} and {len(systems) - NAMED} more"
+
+
+def _limits(material: Material) -> Iterator[tuple[str, str]]:
+    """What a reader must know, each with a heading."""
+    yield "How many queries", _sample(material)
+    yield from _undefined(material)
+    if material.comparison is not None:
+        yield "Significance", _significance(material)
+    yield from _evidence(material)
+    yield (
+        "What no number here says",
+        "Whether the groups are the ones that matter, what share would be fair, and how the people who use "
+        "the engine are affected. An interval is about other queries like these, not about other judges, "
+        "other documents or other readers.",
+    )
+
+
+def _sample(material: Material) -> str:
+    rows = _rows(material, material.main)
+    counts = [row.defined for row in rows]
+    if not counts:
+        return "The main measure has no value for any query."
+    some = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"
+    words = [f"{safe.name(material.main.name)} is over {some} {'query' if some == '1' else 'queries'}."]
+    widths = [row.high - row.low for row in rows if math.isfinite(row.high - row.low)]
+    if widths:
+        half = statistics.median(widths) / 2
+        words.append(
+            f"The 95% interval of a system reaches about {number(half)} to either side; other queries of the "
+            "same kind could move a value by that much."
+        )
+    words += _tied(material.main)
+    if min(counts) < FEW:
+        words.append(f"With fewer than {FEW} queries, intervals and tests are rough.")
+    return " ".join(words)
+
+
+def _tied(table: Table) -> Iterator[str]:
+    """How many queries tell nothing about a difference."""
+    if len(table.systems) < 2:
+        return
+    with np.errstate(invalid="ignore"):  # of two infinite values
+        reach = table.values.max(axis=1) - table.values.min(axis=1)  # NaN where a system has no value
+    tied = int((reach < EQUAL).sum())
+    if tied:
+        asked = counted(len(table.query_ids), "query", "queries")
+        yield (f"For {tied} of {asked} all systems have the same value: what differs rests on the others.")
+
+
+def _undefined(material: Material) -> Iterator[tuple[str, str]]:
+    reasons: dict[str, int] = {}
+    measures = set()
+    for row in material.scores.summary():
+        for reason, count in row.undefined.items():
+            reasons[reason] = max(count, reasons.get(reason, 0))
+            measures.add(row.measure)
+    if reasons:
+        told = "; ".join(f"{safe.name(reason)} (up to {count})" for reason, count in reasons.items())
+        yield (
+            "Queries without a value",
+            f"{counted(len(measures), 'measure is', 'measures are')} undefined for some queries: {told}. "
+            "These are left out of means, not counted as 0, so values may be over different queries.",
+        )
+
+
+def _significance(material: Material) -> str:
+    comparison = material.comparison
+    if comparison is None:
+        return ""
+    return (
+        f"{TESTS[comparison.test]}, {CORRECTIONS[comparison.correction]}, at {comparison.alpha:g}. "
+        "Measures are not corrected for each other: the more there are, the more likely one shows a "
+        "difference by chance. “No difference shown” does not mean that systems are equal, and a difference "
+        "that is shown may be too small to matter: look at its interval."
+    )
+
+
+def _evidence(material: Material) -> Iterator[tuple[str, str]]:
+    families = {part.family for table in material.tables for part in table.measure.parts()}
+    lexicon = material.marking
+    if lexicon is not None and ("words" in families or material.lexicon is not None):
+        groups = ", ".join(f"{safe.name(group)} ({len(lexicon.words(group)):,})" for group in lexicon.groups)
+        yield (
+            "Words",
+            f"Group words are the {len(lexicon):,} of {safe.name(lexicon.name)}: {groups}. A text that "
+            "speaks of a group in other words is not seen, a word counts whatever it means there, and who "
+            "wrote the text or whom it is about is not known.",
+        )
+    if "groups" in families:
+        yield (
+            "Group labels",
+            "Labels are taken as given. Documents without one are treated by the measure's rule for missing "
+            "evidence, which can decide the outcome.",
+        )
+    if families - set(FAIRNESS) and material.inputs.get("qrels") is not None:
+        yield (
+            "Judgements",
+            "A document that nobody judged counts as not relevant, which favours systems that were judged.",
+        )

@@ -1,0 +1,165 @@
+"""The table of systems: values with intervals, and what is shown against the baselines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from evenrank.comparison.table import Table
+from evenrank.measures import Direction
+from evenrank.report.page import safe
+from evenrank.report.page.lists import number, signed
+from evenrank.report.page.material import TABLES, Material, best_first
+from evenrank.report.page.rendering import Section, render
+from evenrank.scores.render import arrow
+
+if TYPE_CHECKING:
+    from evenrank.comparison import Pair
+    from evenrank.scores.scores import SummaryRow
+
+WIDTH = 132.0  # of the drawing of intervals
+EDGE = 6.0
+
+
+@dataclass(frozen=True)
+class Against:
+    """A system beside one baseline, in words."""
+
+    baseline: str
+    difference: str
+    interval: str
+    p: str
+    verdict: str
+    kind: str  # better, worse, or nothing
+    outcomes: str
+
+
+@dataclass(frozen=True)
+class Row:
+    system: str
+    baseline: bool
+    value: str
+    interval: str
+    queries: str
+    against: Sequence[Against] = ()
+    places: dict[str, float] = field(default_factory=dict)  # of value and interval in the drawing
+
+
+@dataclass(frozen=True)
+class SystemTable:
+    name: str
+    arrow: str
+    direction: str
+    meaning: str
+    rows: Sequence[Row]
+    compared: bool
+
+
+def systems_section(material: Material) -> Section:
+    tables = [table_of(material, table) for table in material.shown_tables]
+    left = max(0, len(material.tables) - TABLES)
+    several = len(material.systems) > 1
+    body = render("systems.html", tables=tables, left=left, width=WIDTH, comparison=material.comparison)
+    return Section("systems", "Systems" if several else "Measures", body)
+
+
+def table_of(material: Material, table: Table) -> SystemTable:
+    summary = {
+        row.run: row
+        for row in material.scores.summary()
+        if row.measure == repr(table.measure) and row.column == table.column
+    }
+    order = sorted(
+        summary.values(),
+        key=lambda row: (
+            math.isnan(row.value),
+            best_first(table, row.value) if row.value == row.value else 0,
+        ),
+    )
+    reach = _reach(order)
+    pairs = pairs_of(material, table)
+    return SystemTable(
+        name=safe.name(table.name),
+        arrow=arrow(table.measure.direction.value),
+        direction=table.measure.direction.value,
+        meaning=type(table.measure).summary(),
+        rows=[_row(material, table, row, reach, pairs.get(row.run, [])) for row in order],
+        compared=bool(pairs),
+    )
+
+
+def pairs_of(material: Material, table: Table) -> dict[str, list[Pair]]:
+    found: dict[str, list[Pair]] = {}
+    if material.comparison is not None:
+        for pair in material.comparison.pairs:
+            if pair.measure == table.name:
+                found.setdefault(pair.system, []).append(pair)
+    return found
+
+
+def _row(
+    material: Material, table: Table, row: SummaryRow, reach: tuple[float, float], pairs: Sequence[Pair]
+) -> Row:
+    known = math.isfinite(row.low) and math.isfinite(row.high)
+    alpha = 0.05 if material.comparison is None else material.comparison.alpha
+    return Row(
+        system=safe.name(row.run),
+        baseline=material.comparison is not None and row.run in material.comparison.baselines,
+        value=number(row.value),
+        interval=f"{number(row.low)} to {number(row.high)}" if known else "",
+        queries=str(row.queries) if row.defined == row.queries else f"{row.defined} of {row.queries}",
+        against=[_against(table, pair, alpha) for pair in pairs],
+        places=_places(row, reach),
+    )
+
+
+def _against(table: Table, pair: Pair, alpha: float) -> Against:
+    known = math.isfinite(pair.low) and math.isfinite(pair.high)
+    return Against(
+        baseline=safe.name(pair.baseline),
+        difference=signed(pair.difference),
+        interval=f"{signed(pair.low)} to {signed(pair.high)}" if known else "",
+        p="" if math.isnan(pair.corrected) else shown_p(pair.corrected),
+        verdict=verdict(table, pair, alpha),
+        kind=pair.verdict,
+        outcomes=f"{pair.outcomes[0]} / {pair.outcomes[1]} / {pair.outcomes[2]}" if table.has_better else "",
+    )
+
+
+def shown_p(p: float) -> str:
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
+
+
+def verdict(table: Table, pair: Pair, alpha: float) -> str:
+    if pair.reason is not None:
+        return safe.name(pair.reason)
+    if pair.verdict:
+        return {"better": "▲ better", "worse": "▼ worse"}[pair.verdict]
+    if not table.has_better and pair.corrected < alpha:
+        return "◆ differs"
+    return "no difference shown"
+
+
+def _reach(rows: Sequence[SummaryRow]) -> tuple[float, float]:
+    ends = [end for row in rows for end in (row.value, row.low, row.high) if math.isfinite(end)]
+    if rows and rows[0].direction == Direction.SIGNED.value:
+        ends.append(0.0)
+    return (min(ends), max(ends)) if ends else (0.0, 1.0)
+
+
+def _places(row: SummaryRow, reach: tuple[float, float]) -> dict[str, float]:
+    """Where value and interval lie in the drawing, in pixels; nothing where there is none."""
+    low, high = reach
+    size = (high - low) or 1.0
+
+    def at(value: float) -> float:
+        return round(EDGE + (WIDTH - 2 * EDGE) * (value - low) / size, 1)
+
+    places = {
+        name: at(getattr(row, name)) for name in ("value", "low", "high") if math.isfinite(getattr(row, name))
+    }
+    if row.direction == Direction.SIGNED.value:
+        places["zero"] = at(0.0)
+    return places

@@ -1,0 +1,62 @@
+"""One measure against another: does what is fair cost relevance?"""
+
+from __future__ import annotations
+
+from evenrank.errors import ParameterError
+from evenrank.report.bars import bars_figure
+from evenrank.report.page import safe
+from evenrank.report.page.charts import Chart, chart_of
+from evenrank.report.page.material import FAIRNESS, Material
+from evenrank.report.page.rendering import Section, render
+from evenrank.report.scatter import scatter_figure
+from evenrank.scores.render import label
+
+OTHER = ("relevance", "diversity", "delegated", "combined")
+
+
+def tradeoff_section(material: Material) -> Section | None:
+    chart = _plane(material) or _bars(material)
+    if chart is None:
+        return None
+    crossed = len(material.systems) > 1
+    title = "Trade-off" if crossed else "Query by query"
+    return Section("tradeoff", title, render("figures.html", charts=[chart], told=""), charts=[chart])
+
+
+def _pair(material: Material) -> tuple[str, str] | None:
+    """Across what is not about fairness, if there is any, and up the main measure."""
+    main, rest = material.tables[0], material.tables[1:]
+    if not rest:
+        return None
+    families = [{part.family for part in table.measure.parts()} for table in rest]
+    others = [table for table, found in zip(rest, families, strict=True) if not found & set(FAIRNESS)]
+    across = (others or list(rest))[0]
+    return label(repr(across.measure), across.column), label(repr(main.measure), main.column)
+
+
+def _plane(material: Material) -> Chart | None:
+    pair = _pair(material)
+    if pair is None:
+        return None
+    run = None if len(material.systems) > 1 else material.systems[0]
+    try:
+        figure, narrow = (
+            scatter_figure(material.scores, *pair, run=run, narrow=small) for small in (False, True)
+        )
+    except ParameterError:  # no point has both values
+        return None
+    x, y = map(safe.name, pair)
+    what = "a point a system" if run is None else "a point a query"
+    label = f"Scatter plot of {y} against {x}, {what}. The table of systems has the values."
+    return chart_of(figure, label, narrow=narrow)
+
+
+def _bars(material: Material) -> Chart | None:
+    name = label(repr(material.main.measure), material.main.column)
+    by_query = len(material.systems) == 1
+    try:
+        figure = bars_figure(material.scores, name, by_query=by_query)
+    except ParameterError:  # nothing has a value
+        return None
+    what = "a bar a query" if by_query else "a bar a system, with 95% intervals"
+    return chart_of(figure, f"Bars of {safe.name(name)}, {what}.")

@@ -1,0 +1,134 @@
+"""Texts of documents with their group words marked, shortened around them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Set
+from typing import Any, NamedTuple
+
+from evenrank.data.lexicon import lower
+from evenrank.errors import InputTypeError
+from evenrank.evidence.scan.phrases import Phrases
+from evenrank.io.documents import read_documents
+from evenrank.report.page.safe import prose
+
+# a text in pieces: plain strings, and [group, words] where words of a group stand
+Pieces = list[str | list[Any]]
+
+GAP = " … "
+AROUND = 36  # characters on either side of a word
+_TOKENS = {"word": re.compile(r"\w+"), "whitespace": re.compile(r"[^ ]+")}
+
+
+class Span(NamedTuple):
+    start: int
+    end: int
+    group: int
+
+
+def read_texts(source: Any, wanted: Set[str]) -> dict[str, str]:
+    """The texts of these documents, out of a mapping or of anything that ``read_documents`` reads."""
+    if isinstance(source, Mapping):
+        found = {document: source[document] for document in wanted if document in source}
+        for document, text in found.items():
+            if not isinstance(text, str):
+                raise InputTypeError(f"the text of document {document!r} is no string: {type(text).__name__}")
+        return found
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ids = pa.array(sorted(wanted), pa.large_string())
+    texts: dict[str, str] = {}
+    for batch in read_documents(source):
+        some = batch.filter(pc.is_in(batch.column("id"), value_set=ids))
+        texts.update(zip(some.column("id").to_pylist(), some.column("text").to_pylist(), strict=True))
+    return texts
+
+
+def spans_of(text: str, phrases: Phrases) -> Iterator[Span]:
+    """Where the terms stand, by the rule that they are counted by: from left to right the longest."""
+    tokens = [
+        (match.start(), match.end(), lower(match[0])) for match in _TOKENS[phrases.tokenizer].finditer(text)
+    ]
+    place = 0
+    while place < len(tokens):
+        for length in range(min(phrases.longest, len(tokens) - place), 0, -1):
+            term = phrases.terms.get(tuple(word for _, _, word in tokens[place : place + length]))
+            if term is not None:
+                last = tokens[place + length - 1]
+                yield Span(tokens[place][0], last[1], phrases.lexicon.term_groups[term])
+                place += length
+                break
+        else:
+            place += 1
+
+
+def pieces_of(text: str, phrases: Phrases | None, limit: int) -> Pieces:
+    """The text in pieces, of about ``limit`` characters: its beginning, then what is around group words.
+
+    >>> from evenrank.data.lexicon import Lexicon
+    >>> kin = Phrases.of(Lexicon.build("kin", {"f": ["mother"], "m": ["father"]}), "word")
+    >>> pieces_of("My mother and father", kin, 100)
+    ['My ', [0, 'mother'], ' and ', [1, 'father']]
+    """
+    spans = [] if phrases is None else list(spans_of(text, phrases))
+    pieces: Pieces = []
+    for start, end in windows(text, spans, limit):
+        if start > 0:
+            pieces.append(GAP)
+        at = start
+        for span in spans:
+            if start <= span.start and span.end <= end:
+                pieces += [text[at : span.start], [span.group, prose(text[span.start : span.end])]]
+                at = span.end
+        pieces.append(text[at:end])
+        last = end
+    if text and last < len(text):
+        pieces.append(GAP)
+    return _joined(pieces)
+
+
+def windows(text: str, spans: list[Span], limit: int) -> list[tuple[int, int]]:
+    """The parts of a text that are shown, in order and apart."""
+    if len(text) <= limit:
+        return [(0, len(text))] if text else []
+    shown = [(0, _at_blank(text, limit // 2 if spans else limit, 1))]
+    left = limit - shown[0][1]
+    for span in spans:
+        start, end = _at_blank(text, span.start - AROUND, -1), _at_blank(text, span.end + AROUND, 1)
+        begin = max(start, shown[-1][1])
+        if end <= shown[-1][1]:
+            continue
+        if end - begin > left:
+            break
+        left -= end - begin
+        if start <= shown[-1][1]:
+            shown[-1] = (shown[-1][0], end)
+        else:
+            shown.append((start, end))
+    return shown
+
+
+def _at_blank(text: str, place: int, step: int) -> int:
+    """The next end of a word, looking no farther than a window's width."""
+    place = max(0, min(place, len(text)))
+    for moved in range(AROUND):
+        at = place + step * moved
+        if at <= 0 or at >= len(text) or text[at].isspace():
+            return max(0, min(at, len(text)))
+    return place
+
+
+def _joined(pieces: Pieces) -> Pieces:
+    """Neighbouring plain strings as one, blanks as one."""
+    out: Pieces = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            piece = re.sub(r"\s+", " ", prose(piece))
+            if not piece:
+                continue
+            if out and isinstance(out[-1], str):
+                out[-1] += piece
+                continue
+        out.append(piece)
+    return out

@@ -1,0 +1,120 @@
+"""Comparisons as tables for papers and as files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import polars
+import pytest
+
+from evenrank.comparison import Comparison, compare
+from evenrank.comparison.render import FIELDS, as_csv, as_latex, as_markdown, as_text, letters
+from evenrank.errors import ParameterError
+from evenrank.measures import parse_measure
+from evenrank.scores import OK, Scores, ScoresBlock
+
+LOW = np.linspace(0.1, 0.5, 12)
+HIGH = LOW + 0.3 + np.tile([0.0, 0.01, -0.01], 4)
+
+
+def block(measure: str, name: str, values: np.ndarray) -> ScoresBlock:
+    queries = tuple(f"q{place}" for place in range(len(values)))
+    status = np.zeros((len(values), 1), dtype=np.int16)
+    return ScoresBlock(
+        name, parse_measure(measure), queries, ("",), values[:, None], status, (OK, "infinite")
+    )
+
+
+def compared(*names: str, baseline: str | list[str] | None = None) -> Comparison:
+    """Systems that alternate between low and high values, on a measure that rises and one that falls."""
+    blocks = [
+        block(measure, name, HIGH if place % 2 else LOW)
+        for measure in ("nDCG@10", "NDKL@10")
+        for place, name in enumerate(names)
+    ]
+    return compare(Scores(tuple(blocks)), baseline=baseline)
+
+
+def rows_of(table: str) -> dict[str, list[str]]:
+    lines = [line for line in table.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+    return {row[0]: row[1:] for row in cells}
+
+
+def test_the_best_is_bold_and_letters_name_who_is_beaten_by_direction() -> None:
+    rows = rows_of(as_markdown(compared("low", "high")))
+    assert rows["system"] == ["nDCG@10 ↑", "NDKL@10 ↓"]
+    assert rows["low<sup>a</sup>"] == [f"{LOW.mean():.4f}", f"**{LOW.mean():.4f}**"]
+    assert rows["high"] == [f"**{HIGH.mean():.4f}**<sup>a</sup>", f"{HIGH.mean():.4f}<sub>a</sub>"]
+
+
+def test_several_baselines_have_several_letters() -> None:
+    comparison = compared("low", "high", "again", "more", baseline=["low", "high"])
+    rows = rows_of(as_markdown(comparison))
+    assert rows["more"][0] == f"**{HIGH.mean():.4f}**<sup>a</sup>"
+    assert rows["again"][0] == f"{LOW.mean():.4f}<sub>b</sub>"
+    assert "a is low, b is high" in as_markdown(comparison)
+
+
+def test_more_systems_than_letters() -> None:
+    names = [f"s{place}" for place in range(30)]
+    comparison = compared(*names, baseline=names[:28])
+    assert letters(27) == "ab"
+    assert "s27<sup>ab</sup>" in as_markdown(comparison)
+    assert as_text(comparison).count("(baseline)") == 2 * 28
+    assert as_latex(comparison).count("\\\\\n") == 31
+
+
+def test_latex_is_a_whole_tabular_with_names_neutralised() -> None:
+    table = as_latex(compared(r"low_\input{x}", "high & mighty"))
+    assert r"\begin{tabular}{lrr}" in table
+    assert r"high \& mighty" in table
+    assert r"\input" not in "".join(line for line in table.splitlines() if not line.startswith("%"))
+    assert rf"\textbf{{{HIGH.mean():.4f}}}\textsuperscript{{a}}" in table
+    assert rf"{HIGH.mean():.4f}\textsubscript{{a}}" in table
+    assert r"nDCG@10 $\uparrow$ & NDKL@10 $\downarrow$" in table
+
+
+def test_csv_holds_no_formula_and_every_digit() -> None:
+    comparison = compared("=HYPERLINK(1)", "@sum", "+1", "-1", "plain")
+    rows = list(csv.DictReader(io.StringIO(as_csv(comparison))))
+    assert {row["baseline"] for row in rows} == {"'=HYPERLINK(1)"}
+    assert [row["system"] for row in rows[:4]] == ["'@sum", "'+1", "'-1", "plain"]
+    assert float(rows[0]["difference"]) == comparison.pairs[0].difference
+
+
+@pytest.mark.parametrize("name", ["c.csv", "c.tsv", "c.jsonl", "c.parquet", "c.jsonl.gz"])
+def test_files_hold_a_row_for_each_pair(name: str, tmp_path: Path) -> None:
+    comparison = compared("low", "high", "third")
+    comparison.write(tmp_path / name)
+    if name.endswith(".parquet"):
+        rows = polars.read_parquet(tmp_path / name).to_dicts()
+    elif ".jsonl" in name:
+        opened = polars.read_ndjson(tmp_path / name) if name.endswith("l") else None
+        rows = opened.to_dicts() if opened is not None else _unpacked(tmp_path / name)
+    else:
+        delimiter = "," if name.endswith("csv") else "\t"
+        rows = polars.read_csv(tmp_path / name, separator=delimiter).to_dicts()
+    assert tuple(rows[0]) == FIELDS
+    assert [row["difference"] for row in rows] == [pair.difference for pair in comparison.pairs]
+    assert [row["verdict"] or "" for row in rows] == [pair.verdict for pair in comparison.pairs]
+
+
+def _unpacked(path: Path) -> list[dict[str, object]]:
+    import gzip
+
+    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+
+
+def test_the_name_tells_the_format(tmp_path: Path) -> None:
+    comparison = compared("low", "high")
+    comparison.write(tmp_path / "t.tex")
+    comparison.write(tmp_path / "t.md")
+    assert (tmp_path / "t.tex").read_text() == as_latex(comparison)
+    assert (tmp_path / "t.md").read_text() == as_markdown(comparison)
+    with pytest.raises(ParameterError, match=r"t\.xlsx: the name must end in"):
+        comparison.write(tmp_path / "t.xlsx")

@@ -1,0 +1,110 @@
+"""All pairs at once, how telling measures are, how they agree: the tables say what the statistics say."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evenrank.comparison import Comparison, compare
+from evenrank.comparison.sheet import as_jsonl, as_text, as_tsv
+from evenrank.comparison.views import correlation_sheet, power_sheet, tukey_sheets
+from evenrank.measures import parse_measure
+from evenrank.scores import OK, Scores, ScoresBlock
+from evenrank.stats.tukey import randomised_tukey_hsd
+
+
+def compared(seed: int = 0, systems: int = 4, queries: int = 20) -> tuple[Comparison, dict[str, np.ndarray]]:
+    generator = np.random.default_rng(seed)
+    levels = np.linspace(0.2, 0.7, systems)
+    drawn = {
+        measure: levels + generator.normal(0, noise, (queries, systems))
+        for measure, noise in (("nDCG@10", 0.05), ("NDKL@10", 0.4))
+    }
+    blocks = []
+    for measure, values in drawn.items():
+        for place in range(systems):
+            blocks.append(
+                ScoresBlock(
+                    f"s{place}",
+                    parse_measure(measure),
+                    tuple(map(str, range(queries))),
+                    ("",),
+                    values[:, [place]],
+                    np.zeros((queries, 1), dtype=np.int16),
+                    (OK, "infinite"),
+                )
+            )
+    return compare(Scores(tuple(blocks))), drawn
+
+
+def test_tukey_lists_all_pairs_the_better_one_first() -> None:
+    comparison, drawn = compared()
+    higher, lower = tukey_sheets(comparison, trials=300)
+    hsd = randomised_tukey_hsd(drawn["nDCG@10"], trials=300, seed=0)
+    means = drawn["nDCG@10"].mean(axis=0)
+    assert len(higher.records) == 6
+    for record in higher.records:
+        one, other = int(record["system"][1]), int(record["other"][1])
+        assert one > other  # higher is better, and levels rise
+        assert record["difference"] == pytest.approx(means[one] - means[other])
+        assert record["p"] == hsd.p_values[one, other]
+    for record in lower.records:
+        assert record["difference"] <= 0  # lower is better
+    shown = {
+        f"s{one}": ", ".join(
+            f"s{other}" for other in range(one - 1, -1, -1) if hsd.p_values[one, other] < 0.05
+        )
+        for one in (3, 2, 1)
+    }
+    assert dict(higher.rows) == {system: beaten for system, beaten in shown.items() if beaten}
+    assert "s0" in shown["s3"]
+    text = as_text(higher)
+    assert "s3" in text
+    assert "300 trials" in text
+
+
+def test_power_counts_pairs_and_puts_the_more_telling_measure_first() -> None:
+    comparison, drawn = compared()
+    sheet = power_sheet(comparison, trials=300)
+    assert [record["measure"] for record in sheet.records] == ["nDCG@10", "NDKL@10"]
+    for record in sheet.records:
+        p = randomised_tukey_hsd(drawn[record["measure"]], trials=300, seed=0).p_values
+        expected = int((p[np.triu_indices(4, 1)] < 0.05).sum())
+        assert (record["differ"], record["pairs"]) == (expected, 6)
+        assert record["share"] == pytest.approx(expected / 6)
+
+
+def test_correlations_are_scipys() -> None:
+    comparison, drawn = compared(systems=6)
+    (record,) = correlation_sheet(comparison, "kendall").records
+    means = [values.mean(axis=0) for values in drawn.values()]
+    assert record["value"] == pytest.approx(stats.kendalltau(*means).statistic)
+    (one,) = correlation_sheet(comparison, "pearson", over="queries", system="s2").records
+    assert one["value"] == pytest.approx(stats.pearsonr(drawn["nDCG@10"][:, 2], drawn["NDKL@10"][:, 2])[0])
+    assert one["n"] == 20
+
+
+def test_rows_for_programs_are_the_records() -> None:
+    comparison, _ = compared()
+    sheet = power_sheet(comparison, trials=100)
+    assert [json.loads(line) for line in as_jsonl(sheet).splitlines()] == list(sheet.records)
+    head, first = as_tsv(sheet).splitlines()[:2]
+    assert head.split("\t") == ["measure", "differ", "pairs", "share"]
+    assert float(first.split("\t")[3]) == sheet.records[0]["share"]
+
+
+def test_identical_systems_differ_nowhere() -> None:
+    values = np.linspace(0, 1, 8)[:, None]
+    status = np.zeros((8, 1), dtype=np.int16)
+    ids = tuple(map(str, range(8)))
+    blocks = tuple(
+        ScoresBlock(name, parse_measure("nDCG@10"), ids, ("",), values, status, (OK, "infinite"))
+        for name in ("a", "b", "c")
+    )
+    (sheet,) = tukey_sheets(compare(Scores(blocks)), trials=50)
+    assert sheet.rows == ()
+    assert sheet.notes[0] == "no two systems are shown to differ"
+    assert {record["p"] for record in sheet.records} == {1.0}

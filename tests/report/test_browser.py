@@ -1,0 +1,230 @@
+"""The report in a real browser: nothing leaves, nothing runs that is not ours, and it can be used by all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pages
+import pytest
+
+from evenrank.report.page.lists import number
+
+PATIENCE = 120_000  # milliseconds: machines are shared and slow at times
+PHONE = {"width": 375, "height": 780}
+DESK = {"width": 1200, "height": 900}
+
+STRUCTURE = """() => Array.from(document.querySelectorAll("*"), element =>
+    element.tagName + " " + element.getAttributeNames().sort().join(" "))"""
+STRUCTURE_OF = """part => Array.from(part.querySelectorAll("*"), element =>
+    element.tagName + " " + element.getAttributeNames().sort().join(" "))"""
+OPEN_ALL = """() => document.querySelectorAll("details").forEach(item => { item.open = true; })"""
+
+
+@contextmanager
+def opened(
+    browser: Any, path: Path, size: dict[str, int] | None = None, *, scripts: bool = True, axe: bool = False
+) -> Iterator[Any]:
+    """The page in a window of its own. It is an error if anything is asked of a network or complained of."""
+    context = browser.new_context(viewport=size or DESK, java_script_enabled=scripts, bypass_csp=axe)
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    complaints: list[str] = []
+    requests: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(path.as_uri())
+    yield page
+    page.wait_for_timeout(100)
+    assert complaints == []
+    assert [url for url in requests if not url.startswith("data:")] == [path.as_uri()]
+    context.close()
+
+
+def live(page: Any) -> None:
+    """Look at every figure, and wait until it is drawn by the script."""
+    for figure in page.query_selector_all("figure.chart"):
+        figure.scroll_into_view_if_needed()
+        page.wait_for_function("figure => figure.classList.contains('is-live')", arg=figure)
+
+
+def pictures(page: Any, folder: Path) -> None:
+    """A picture of each section, as a reader sees it."""
+    folder.mkdir()
+    for section in page.query_selector_all("main > section"):
+        section.evaluate("section => section.scrollIntoView()")
+        page.wait_for_timeout(50)
+        assert len(page.screenshot(path=folder / f"{section.get_attribute('id')}.png")) > 5000
+
+
+def test_nothing_leaves_and_nothing_is_refused(browser: Any, sample_report: Any, tmp_path: Path) -> None:
+    with opened(browser, sample_report.path) as page:
+        page.evaluate(
+            "document.addEventListener('securitypolicyviolation', e => console.error(e.violatedDirective))"
+        )
+        live(page)
+        page.evaluate(OPEN_ALL)
+        page.wait_for_timeout(200)
+        pictures(page, tmp_path / "desk")
+        assert page.locator(".live svg").count() == page.locator("figure.chart").count() >= 3
+
+
+def test_the_policy_holds(browser: Any, sample_report: Any) -> None:
+    """What somebody would inject is refused: neither eval nor a script nor a request is possible."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(sample_report.path.as_uri())
+    ran = page.evaluate(
+        """async () => {
+            const script = document.createElement("script");
+            script.textContent = "window.hurt = 1";
+            document.body.appendChild(script);
+            const button = document.createElement("button");
+            button.setAttribute("onclick", "window.hurt = 2");
+            document.body.appendChild(button);
+            button.click();
+            const asked = await fetch("https://example.org/").then(() => "sent", () => "refused");
+            return [window.hurt === undefined, asked];
+        }"""
+    )
+    assert ran == [True, "refused"]
+    context.close()
+
+
+def test_tooltips(browser: Any, sample_report: Any) -> None:
+    with opened(browser, sample_report.path) as page:
+        live(page)
+        page.locator("#tradeoff .live path[aria-roledescription='point']").first.hover(force=True)
+        page.wait_for_selector(".vg-tooltip.visible")
+        said = page.locator(".vg-tooltip").inner_text()
+        scores = sample_report.comparison.scores
+        assert repr(scores.mean("NFaiRR@10", "bm25"))[:10] in said
+        assert repr(scores.mean("nDCG@10", "bm25"))[:10] in said
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+def test_axe_finds_nothing(browser: Any, sample_report: Any, size: dict[str, int]) -> None:
+    axe = pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
+    with opened(browser, sample_report.path, size, axe=True) as page:
+        live(page)
+        for item in page.locator("details").all()[:8]:
+            item.evaluate("item => { item.open = true; }")
+        page.add_script_tag(content=(Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
+        found = page.evaluate("() => axe.run(document)")
+        assert len(found["passes"]) > 20
+        assert [(rule["id"], rule["nodes"][0]["html"]) for rule in found["violations"]] == []
+
+
+def test_it_fits_a_phone(browser: Any, sample_report: Any, tmp_path: Path) -> None:
+    with opened(browser, sample_report.path, PHONE) as page:
+        live(page)
+        page.evaluate(OPEN_ALL)
+        page.wait_for_timeout(200)
+        pictures(page, tmp_path / "phone")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 375
+        for box in page.locator("figure.chart").all():
+            assert box.evaluate("box => box.getBoundingClientRect().right") <= 375
+        narrow = page.locator("#tradeoff .live svg").evaluate("svg => svg.getBoundingClientRect().width")
+        assert narrow <= 360  # its own drawing, not the one for a wide screen
+
+
+def test_without_scripts(browser: Any, sample_report: Any) -> None:
+    with opened(browser, sample_report.path, scripts=False) as page:
+        assert not page.locator("#controls").is_visible()
+        assert page.locator("noscript .needs").is_visible()
+        assert page.locator("figure.chart img").first.is_visible()
+        assert page.locator("figure.chart img").first.bounding_box()["width"] > 300
+        item = page.locator("details.query").nth(3)
+        item.locator("summary").click()
+        assert item.locator(".document").count() == 10
+        assert item.locator(".document .text").first.is_visible()
+        assert item.locator("mark").count() > 0
+
+
+def test_the_script_shows_what_the_file_holds(browser: Any, sample_report: Any) -> None:
+    """The first queries stand in the file; when opened the script writes them anew, the same."""
+    with opened(browser, sample_report.path) as page:
+        for place in range(2, 5):
+            body = page.locator("details.query").nth(place).locator(".body")
+            before = body.inner_html()
+            page.locator("details.query").nth(place).locator("summary").click()
+            page.wait_for_function("body => body.dataset.shown !== undefined", arg=body.element_handle())
+            assert body.inner_html() == before
+            assert body.locator(".document").count() == 10
+
+
+def test_other_queries_open_when_asked(browser: Any, sample_report: Any) -> None:
+    with opened(browser, sample_report.path) as page:
+        item = page.locator("details.query").nth(30)
+        assert item.locator(".document").count() == 0
+        item.locator("summary").click()
+        item.locator(".document").first.wait_for()
+        asked = item.locator(".question").inner_text()
+        (query,) = [q for q, text in sample_report.sample.queries.items() if text == asked]
+        names = item.locator(".name").all_inner_texts()
+        assert names == sample_report.comparison.runs["fairer"].documents(query)[:10]
+
+
+def test_choosing_another_measure_and_system(browser: Any, sample_report: Any) -> None:
+    scores = sample_report.comparison.scores
+    with opened(browser, sample_report.path) as page:
+        page.select_option("#choose-measure", label="nDCG@10")
+        page.select_option("#choose-system", label="bm25")
+        block = scores.block("nDCG@10", "bm25")
+        lowest = sorted(block.values[:, 0].tolist())
+        assert page.locator("details.query .value").all_inner_texts() == [number(value) for value in lowest]
+        assert page.locator(".was").count() == 0  # the baseline is not beside itself
+        assert page.locator("#sorted-by").inner_text() == "By nDCG@10 of bm25"
+        page.fill("#find", "hospital nurse")
+        assert page.locator("details.query:visible").count() == 1
+        assert page.locator("#found").inner_text() == "1 of 44 queries"
+
+
+def test_printed(browser: Any, sample_report: Any, tmp_path: Path) -> None:
+    with opened(browser, sample_report.path) as page:
+        live(page)
+        page.emulate_media(media="print")
+        assert page.locator("figure.chart img").first.is_visible()  # a picture: sharp, and without the script
+        assert not page.locator("figure.chart .live").first.is_visible()
+        assert not page.locator("#controls").is_visible()
+        printed = page.pdf(path=tmp_path / "report.pdf", format="A4")
+        assert printed.startswith(b"%PDF")
+        assert len(re.findall(rb"/Type\s*/Page\b", printed)) >= 3
+
+
+def test_hostile_names_in_a_browser(browser: Any, hostile: tuple[Path, Path], tmp_path: Path) -> None:
+    seen = []
+    for path in hostile:
+        with opened(browser, path) as page:
+            live(page)
+            first = page.evaluate(STRUCTURE)
+            page.evaluate(OPEN_ALL)
+            page.wait_for_timeout(200)
+            page.select_option("#choose-system", index=4)
+            page.select_option("#choose-measure", index=1)
+            page.wait_for_timeout(200)
+            page.screenshot(path=tmp_path / f"{path.stem}.png")
+            assert page.evaluate("window.hurt") is None
+            drawn = r"(svg|g|path|text|rect|line|tspan|defs|clipPath) "  # names differ in length
+            everything = [element for element in first if not re.match(drawn, element)]
+            seen.append((everything, page.locator("#queries").evaluate(STRUCTURE_OF)))
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.slow
+def test_a_large_report_opens(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "large.html"
+    pages.large_report(path)
+    with opened(browser, path) as page:
+        assert page.locator("details.query").count() == 1000
+        item = page.locator("details.query").nth(999)
+        item.locator("summary").click()
+        item.locator(".document").first.wait_for()
+        assert item.locator(".document").count() == 10
+        page.select_option("#choose-system", index=7)
+        page.wait_for_function("() => document.getElementById('sorted-by').textContent.endsWith('system 7')")
