@@ -90,7 +90,7 @@ def test_the_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     now = 100.0
     monkeypatch.setattr(command.time, "monotonic", lambda: now)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    bar = command._Bar()
+    bar = command.StreamBar()
     now = 100.5
     bar(1, 4, "bytes")
     assert capsys.readouterr().err == ""  # nothing in the first second

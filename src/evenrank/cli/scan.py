@@ -50,7 +50,7 @@ def add(commands: Commands) -> None:
         "blank (U+0020) alone, as the published code does",
     )  # fmt: skip
     parser.add_argument("--terms", action="store_true", help="keep the count of every term too")
-    parser.add_argument("--threads", type=_threads, metavar="N", help="default: one for each core")
+    parser.add_argument("--threads", type=threads_of, metavar="N", help="default: one for each core")
     parser.add_argument(
         "--no-resume", action="store_true", help="begin anew, whatever is there of an earlier scan"
     )
@@ -66,7 +66,7 @@ def add(commands: Commands) -> None:
     parser.set_defaults(run=run)
 
 
-def _threads(text: str) -> int:
+def threads_of(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) > 0):
         raise argparse.ArgumentTypeError(f"must be an integer > 0, got {text!r}")
     return int(text)
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     check_output(arguments.output, [arguments.collection, arguments.lexicon])
     lexicon = read_lexicon(arguments.lexicon)
-    bar = _Bar()
+    bar = StreamBar()
     try:
         summary = scan_file(
             arguments.collection,
@@ -113,10 +113,12 @@ def _told(summary: Summary, output: str) -> str:
     return "\n".join(lines)
 
 
-class _Bar:
-    """How far a scan is, how fast, and how long it will take; on a terminal only, after a second."""
+class StreamBar:
+    """How far work on a collection is, how fast, and how long it will take; on a terminal only, after a
+    second."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str = "scanning") -> None:
+        self._what = what
         self._terminal = sys.stderr.isatty()
         self._begin = self._drawn = time.monotonic()
         self._shown = False
@@ -127,7 +129,7 @@ class _Bar:
         if not self._terminal or spent < QUIET_SECONDS or now - self._drawn < _REDRAW_SECONDS:
             return
         self._drawn, self._shown = now, True
-        sys.stderr.write(f"\r\x1b[K{bar_line(done, total, unit, spent)}")
+        sys.stderr.write(f"\r\x1b[K{bar_line(done, total, unit, spent, self._what)}")
         sys.stderr.flush()
 
     def clear(self) -> None:
@@ -137,7 +139,7 @@ class _Bar:
             self._shown = False
 
 
-def bar_line(done: int, total: int | None, unit: str, seconds: float) -> str:
+def bar_line(done: int, total: int | None, unit: str, seconds: float, what: str = "scanning") -> str:
     """
     >>> bar_line(50_000_000, 200_000_000, "bytes", 2.0)
     'scanning [######                  ] 50 of 200 MB, 25 MB/s, 6 s left'
@@ -148,7 +150,7 @@ def bar_line(done: int, total: int | None, unit: str, seconds: float) -> str:
     rate = done / seconds
     speed = f"{rate / scale:,.0f} {name}/s"
     if not total:
-        return f"scanning {done / scale:,.0f} {name}, {speed}"
+        return f"{what} {done / scale:,.0f} {name}, {speed}"
     filled = "#" * (WIDTH * done // total)
     left = f"{(total - done) / rate:.0f} s left" if rate else "..."
-    return f"scanning [{filled:<{WIDTH}}] {done / scale:,.0f} of {total / scale:,.0f} {name}, {speed}, {left}"
+    return f"{what} [{filled:<{WIDTH}}] {done / scale:,.0f} of {total / scale:,.0f} {name}, {speed}, {left}"

@@ -20,15 +20,21 @@ import pyarrow.parquet
 
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.words import WordCounts
-from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError
+from evenrank.errors import DataError, EvenrankWarning, ParameterError
 from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.counter import Counter, UnsoundText, make_counter
 from evenrank.evidence.scan.documents import Collection, Fetch
 from evenrank.evidence.scan.duplicates import IdRun, Uniqueness
+from evenrank.evidence.scan.outputs import (
+    check_not_read,
+    growing_file,
+    move_into_place,
+    target_of,
+    workers_of,
+)
 from evenrank.evidence.scan.parts import Parts
 from evenrank.evidence.scan.sources import open_collection
 from evenrank.io.counts import CountsWriter, counts_batch, counts_of_table, counts_schema, read_counts
-from evenrank.io.source import as_source
 
 Progress = Callable[[int, int | None, str], None]
 """Called with how much is done, of how much (None: unknown), and of what: bytes or documents."""
@@ -92,7 +98,7 @@ def scan(
     schema = counts_schema(lexicon, tokenizer, terms=terms)
     with closing(open_collection(source, format=format, columns=columns, fast=counter.fast)) as collection:
         work = _Work(collection, counter, schema, None)
-        batches = [piece.batch for piece in work.run(_threads(threads), progress)]
+        batches = [piece.batch for piece in work.run(workers_of(threads), progress)]
         name = collection.name
     if not any(map(len, batches)):
         raise DataError(f"{name}: no documents")
@@ -116,12 +122,12 @@ def scan_file(
 ) -> Summary:
     """``scan`` into a file, without reading it back: constant memory whatever the size."""
     begin = time.monotonic()
-    target = _target(output)
+    target = target_of(output)
     for read in (source, lexicon):
-        _check_not_read(target, output, read)
+        check_not_read(target, output, read)
     lexicon = _lexicon(lexicon)
     counter = make_counter(lexicon, tokenizer, terms=terms)
-    workers = _threads(threads)
+    workers = workers_of(threads)
     opened = open_collection(
         source, format=format, columns=columns, fast=counter.fast, block_bytes=block_bytes
     )
@@ -176,26 +182,22 @@ def _write(
     """Count what is missing, join everything in a file beside the parts, and move it to its place."""
     growing = parts.growing()
     summary = Summary(groups=dict.fromkeys(lexicon.groups, 0))
+    work = _Work(collection, counter, schema, parts)
+    with growing_file(growing) as file:
+        writer = CountsWriter(file, schema)
+        try:
+            for piece in work.run(threads, progress):
+                writer.write(piece.batch)
+                _add(summary, piece, finished=piece.index in parts.finished)
+            writer.close()
+        except BaseException:
+            writer.abandon()
+            raise
     try:
-        with growing.open("wb") as file:
-            writer = CountsWriter(file, schema)
-            work = _Work(collection, counter, schema, parts)
-            try:
-                for piece in work.run(threads, progress):
-                    writer.write(piece.batch)
-                    _add(summary, piece, finished=piece.index in parts.finished)
-                writer.close()
-            except BaseException:
-                writer.abandon()
-                raise
-            file.flush()
-            os.fsync(file.fileno())
         if not summary.documents:
             raise DataError(f"{collection.name}: no documents")
         work.ids.check(lambda: _ids(growing), collection.name)
-        if target.exists():
-            growing.chmod(target.stat().st_mode & 0o7777)
-        growing.replace(target)
+        move_into_place(growing, target)
     except BaseException:
         with suppress(OSError):
             growing.unlink()
@@ -287,34 +289,3 @@ def _lexicon(lexicon: object) -> Lexicon:
     from evenrank.io.lexicons import read_lexicon
 
     return read_lexicon(lexicon)
-
-
-def _threads(threads: int | None) -> int:
-    if threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise ParameterError(f"threads must be an integer >= 1, got {threads!r}")
-    return threads
-
-
-def _target(output: str | os.PathLike[str]) -> Path:
-    if not isinstance(output, (str, os.PathLike)):
-        raise InputTypeError(f"output is a str or a Path, got {type(output).__name__}")
-    target = Path(output)
-    if target.is_dir():
-        raise DataError(f"{output}: is a directory, give a file name")
-    # a link stays a link: what it points to is replaced
-    return Path(os.path.realpath(target)) if target.is_symlink() else target
-
-
-def _check_not_read(target: Path, output: str | os.PathLike[str], value: object) -> None:
-    """What is read must not be what is written over, by whatever name, or through a pipe."""
-    file = None if value == "" else as_source(value)
-    if file is None or not target.exists():
-        return
-    try:
-        read = os.fstat(file.stream.fileno()) if file.path is None else file.path.stat()
-    except (OSError, ValueError, AttributeError):  # it is not there, or no file of the system
-        return
-    if os.path.samestat(read, target.stat()):
-        raise ParameterError(f"{output}: is read here, and would be written over: choose another name")

@@ -135,8 +135,9 @@ def _find_word(begin, length, head_shift, heads, entries, spellings):
 
 @compiled(boundscheck=False)
 def _check(
-    windows, waiting, characters, folded, longest_word, head_shift, heads, entries, spellings, words, found
-):
+    base, windows, waiting, characters, folded, longest_word, head_shift, heads, entries, spellings, words,
+    found,
+):  # fmt: skip
     """Look the candidates of some windows up; how many words are found now."""
     for row in range(waiting):
         begin = np.int64(windows[row, _BEGIN])
@@ -150,6 +151,7 @@ def _check(
             is_long = length > 0
             if not is_long:
                 length = lowest_bit(~(inside >> np.uint64(place)))
+            size = length
             if is_long or (high >> np.uint64(place)) & bits_below(length) != NO_BITS:
                 length = fold(address, address + length, characters, folded, longest_word)
                 if length == 0:
@@ -161,6 +163,9 @@ def _check(
                 words[found, 0] = windows[row, _DOCUMENT]
                 words[found, 1] = windows[row, _TOKENS] + np.uint64(before)
                 words[found, 2] = word
+                if words.shape[1] > 3:  # who replaces words wants to know where they are
+                    words[found, 3] = begin + place - base
+                    words[found, 4] = size
                 found += 1
     return found
 
@@ -168,7 +173,8 @@ def _check(
 @compiled(boundscheck=False)
 def find_words(text, starts, ends, blanks, addresses, shift, head_shift, longest_word, lengths, words):
     """Search the documents ``text[starts[d]:ends[d]]``: their tokens to ``lengths`` (D,), the number of words
-    found, and in each row of ``words`` one of them: document, place among the tokens, word.
+    found, and in each row of ``words`` one of them: document, place among the tokens, word; and, if there are
+    columns for it, its first byte in ``text`` and its bytes.
 
     ``blanks`` is None if tokens are words; if it is not, they are what stands between blanks. (That is known
     when this is compiled, which makes it faster by an eighth.) ``addresses`` are those of the tables, see
@@ -238,7 +244,7 @@ def find_words(text, starts, ends, blanks, addresses, shift, head_shift, longest
             waiting += candidates != NO_BITS
             if waiting == _WAITING:
                 found = _check(
-                    windows, waiting, characters, folded, longest_word, head_shift, heads, entries,
+                    base, windows, waiting, characters, folded, longest_word, head_shift, heads, entries,
                     spellings, words, found,
                 )  # fmt: skip
                 waiting = 0
@@ -246,6 +252,7 @@ def find_words(text, starts, ends, blanks, addresses, shift, head_shift, longest
             begin += step
         lengths[document] = tokens
     return _check(
+        base,
         windows,
         waiting,
         characters,

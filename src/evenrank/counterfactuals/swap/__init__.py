@@ -1,0 +1,9 @@
+"""Every group word becomes its counterpart, and nothing else in a text changes."""
+
+from __future__ import annotations
+
+from evenrank.counterfactuals.swap.changes import Change, Swapped
+from evenrank.counterfactuals.swap.pairing import KINDS
+from evenrank.counterfactuals.swap.swapper import Swapper, make_swapper
+
+__all__ = ["KINDS", "Change", "Swapped", "Swapper", "make_swapper"]

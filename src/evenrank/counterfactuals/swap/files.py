@@ -1,0 +1,287 @@
+"""A collection in, its counterpart out: all cores, constant memory, and on from where it was killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import time
+import warnings
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from evenrank.counterfactuals.swap.blocks import Tally
+from evenrank.counterfactuals.swap.pairing import KINDS
+from evenrank.counterfactuals.swap.pieces import OUTPUTS, Piece
+from evenrank.counterfactuals.swap.summary import Summary
+from evenrank.counterfactuals.swap.swapper import Swapper, make_swapper
+from evenrank.counterfactuals.swap.tagger import chosen_tagger, model_name
+from evenrank.counterfactuals.swap.workers import Job, Pool, open_lines
+from evenrank.data.lexicon import Lexicon
+from evenrank.errors import DataError, EvenrankWarning, ParameterError
+from evenrank.evidence.scan.blocks import BLOCK
+from evenrank.evidence.scan.counter import UnsoundText
+from evenrank.evidence.scan.documents import Collection, Documents
+from evenrank.evidence.scan.outputs import (
+    check_not_read,
+    growing_file,
+    move_into_place,
+    target_of,
+    workers_of,
+)
+from evenrank.evidence.scan.parts import Parts
+from evenrank.evidence.scan.sources import open_collection
+from evenrank.io.compressed import MAGIC_LENGTH, is_compressed
+from evenrank.io.documents import SCHEMA
+from evenrank.io.fingerprint import fingerprint
+from evenrank.io.source import as_source, guess_format
+
+Progress = Callable[[int, int | None, str], None]
+"""Called with how much is done, of how much (None: unknown), and of what: bytes or documents."""
+
+_TAGGED_BLOCK = 1 << 20  # spaCy takes long: smaller pieces keep all cores busy
+_WORTH = {"rules": 16, "spacy": 2}  # pieces for each further process: fewer are done before it has started
+
+_FRAME = pa.schema(
+    [("data", pa.large_binary()), ("documents", pa.int64()), ("changed", pa.int64()), ("tally", pa.string())]
+)
+
+
+def swap_file(
+    source: object,
+    output: str | os.PathLike[str],
+    lexicon: Lexicon | str | os.PathLike[str] | None = None,
+    *,
+    kinds: tuple[str, ...] = KINDS,
+    seed: int = 0,
+    tagger: str = "auto",
+    mapping: Mapping[str, str] | str | None = None,
+    one_way: bool = False,
+    threads: int | None = None,
+    resume: bool = True,
+    progress: Progress | None = None,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    block_bytes: int | None = None,
+) -> Summary:
+    """Swap a collection into a file: TSV, JSONL or Parquet, as the name of the output says.
+
+    TSV to TSV and JSONL to JSONL keep everything but the words; other ways write id and text. ``threads``
+    processes work on pieces of the collection. A swap that was killed goes on where it stopped, and its file
+    is the same, byte for byte. The other arguments are those of ``make_swapper`` and ``read_documents``.
+    """
+    begin = time.monotonic()
+    target, kind = target_of(output), _output_kind(output)
+    for read in (source, lexicon):
+        check_not_read(target, output, read)
+    workers = workers_of(threads)
+    options = {
+        "lexicon": lexicon,
+        "kinds": tuple(kinds),
+        "seed": seed,
+        "tagger": chosen_tagger(tagger),
+        "mapping": dict(mapping) if isinstance(mapping, Mapping) else mapping,
+        "one_way": one_way,
+    }
+    swapper = make_swapper(**options)  # type: ignore[arg-type]  # what is wrong with it is said here
+    size = (_TAGGED_BLOCK if swapper.tagger == "spacy" else BLOCK) if block_bytes is None else block_bytes
+    work = _Work.of(source, kind, swapper, options, format, columns, size)
+    with closing(work):
+        parts = Parts(target, work.settings(kind), resume=resume and work.fingerprint is not None)
+        try:
+            if parts.changed:
+                warnings.warn(
+                    f"{output}: starting anew, because the earlier swap that was interrupted had another "
+                    f"{parts.changed[0]}",
+                    EvenrankWarning,
+                    stacklevel=2,
+                )
+            summary = _write(work, parts, target, kind, workers, progress)
+            parts.remove()
+        except DataError:  # the source must be mended, and then what was made of it is of no use
+            parts.remove()
+            raise
+        finally:
+            parts.close()
+    summary.exceptions = swapper.pairing.exceptions()
+    summary.seconds = time.monotonic() - begin
+    return summary
+
+
+class _Work(NamedTuple):
+    """A collection and how its pieces are swapped."""
+
+    job: Job
+    swapper: Swapper
+    collection: Collection | None  # None: the workers read the lines themselves
+    pieces: int | None
+    fingerprint: str | None
+    total: int | None
+
+    @classmethod
+    def of(
+        cls,
+        source: object,
+        output: str,
+        swapper: Swapper,
+        options: Mapping[str, Any],
+        format: str | None,
+        columns: Mapping[str, str] | None,
+        block_bytes: int,
+    ) -> _Work:
+        file = as_source(source)
+        if file is not None and file.path is not None and file.path.is_file():
+            file.check()
+            kind = format or file.guessed_format
+            same = kind == output and (output == "jsonl" or (output == "tsv" and columns is None))
+            if same and file.path.stat().st_size and not _is_packed(file.path):
+                job = Job(options, output, file.name, file.path, block_bytes, columns)
+                with closing(open_lines(job)) as lines:
+                    return cls(job, swapper, None, len(lines), fingerprint(file.path), lines.total)
+        collection = open_collection(source, format=format, columns=columns, block_bytes=block_bytes)
+        job = Job(options, output, collection.name, None, block_bytes, columns)
+        return cls(job, swapper, collection, None, collection.fingerprint, collection.total)
+
+    def close(self) -> None:
+        if self.collection is not None:
+            self.collection.close()
+
+    def settings(self, output: str) -> dict[str, Any]:
+        """What must be the same for a swap to go on."""
+        entries = [[*old, "->", *entry] for old, entry in self.swapper.pairing.entries.items()]
+        tagger = self.swapper.tagger
+        return {
+            "source": self.fingerprint,
+            "source name": self.job.name,
+            "pairs": json.loads(json.dumps(entries)),
+            "tagger": model_name() if tagger == "spacy" else tagger,
+            "output": output,
+            "pieces": "lines" if self.collection is None else self.collection.kind,
+            "block": self.job.block_bytes,
+            "columns": dict(self.job.columns or {}),
+        }
+
+    def swapped(self, parts: Parts, threads: int) -> Iterator[tuple[int, Piece]]:
+        """All pieces in their order; those that are finished are fetched from where they are kept."""
+        waiting: deque[tuple[int, Any, Documents | None]] = deque()
+        worth = _WORTH[self.swapper.tagger]
+        if self.pieces is None:  # it is not known how many will come
+            processes, patience = threads, worth
+        else:
+            processes, patience = min(threads, 1 + (self.pieces - 1) // worth), 0
+        with Pool(self.job, processes, patience) as pool:
+            for index, fetch in self._fetches(parts):
+                if fetch is None and index in parts.finished:
+                    waiting.append((index, None, None))
+                elif fetch is None:
+                    waiting.append((index, pool.submit_lines(index), None))
+                else:
+                    documents = fetch()
+                    waiting.append((index, pool.submit_documents(documents), documents))
+                # a few pieces ahead keep every process busy, and no more than that stay in memory
+                while len(waiting) > threads + 1:
+                    yield self._next(waiting, parts)
+            while waiting:
+                yield self._next(waiting, parts)
+
+    def _fetches(self, parts: Parts) -> Iterator[tuple[int, Callable[[], Documents] | None]]:
+        if self.collection is None:
+            yield from ((index, None) for index in range(self.pieces or 0))
+        else:
+            yield from enumerate(self.collection.pieces(parts.finished))
+
+    def _next(self, waiting: deque[tuple[int, Any, Documents | None]], parts: Parts) -> tuple[int, Piece]:
+        index, future, documents = waiting.popleft()
+        if future is None:
+            return index, _loaded(parts, index, self.job.output)
+        try:
+            piece: Piece = future.result()
+        except UnsoundText as unsound:
+            if documents is None:
+                raise
+            raise documents.unsound(unsound.row) from unsound
+        _save(parts, index, piece)
+        return index, piece
+
+    def done(self, index: int, piece: Piece) -> int:
+        if self.collection is not None:
+            return self.collection.done(index, piece.documents)
+        return min(self.job.block_bytes, (self.total or 0) - index * self.job.block_bytes)
+
+
+def _write(
+    work: _Work, parts: Parts, target: Path, kind: str, threads: int, progress: Progress | None
+) -> Summary:
+    """Swap what is missing, join everything in a file beside the parts, and move it to its place."""
+    growing = parts.growing()
+    summary = Summary(model_name() if work.swapper.tagger == "spacy" else "rules")
+    unit = "bytes" if work.collection is None else work.collection.unit
+    done = 0
+    with growing_file(growing) as file:
+        with _writing(file, kind) as write:
+            for index, piece in work.swapped(parts, threads):
+                write(piece.data)
+                summary.add(piece, finished=index in parts.finished)
+                done += work.done(index, piece)
+                if progress is not None:
+                    progress(done, work.total, unit)
+        if not summary.documents:
+            raise DataError(f"{work.job.name}: no documents")
+    move_into_place(growing, target)
+    return summary
+
+
+@contextmanager
+def _writing(file: BinaryIO, kind: str) -> Iterator[Callable[[Any], object]]:
+    """What adds a piece to the output."""
+    if kind != "parquet":
+        yield file.write
+        return
+    with closing(pa.parquet.ParquetWriter(file, SCHEMA, compression="zstd")) as writer:
+        yield writer.write_batch
+
+
+def _save(parts: Parts, index: int, piece: Piece) -> None:
+    data = piece.data.serialize() if isinstance(piece.data, pa.RecordBatch) else piece.data
+    edges = pa.py_buffer(struct.pack("<qq", 0, data.size))
+    tally = json.dumps([[*pair, count] for pair, count in piece.tally.items()])
+    columns = [
+        pa.Array.from_buffers(pa.large_binary(), 1, [None, edges, data]),
+        pa.array([piece.documents], pa.int64()),
+        pa.array([piece.changed], pa.int64()),
+        pa.array([tally], pa.string()),
+    ]
+    parts.save(index, pa.record_batch(columns, _FRAME))
+
+
+def _loaded(parts: Parts, index: int, output: str) -> Piece:
+    frame = parts.load(index, _FRAME)
+    data = frame.column("data")[0].as_buffer()
+    tally: Tally = Counter()
+    for old, new, kind, count in json.loads(frame.column("tally")[0].as_py()):
+        tally[old, new, kind] = count
+    return Piece(
+        pa.ipc.read_record_batch(data, SCHEMA) if output == "parquet" else data,
+        frame.column("documents")[0].as_py(),
+        frame.column("changed")[0].as_py(),
+        0,
+        tally,
+    )
+
+
+def _is_packed(path: Path) -> bool:
+    with path.open("rb") as file:
+        return is_compressed(file.read(MAGIC_LENGTH))
+
+
+def _output_kind(output: str | os.PathLike[str]) -> str:
+    kind = guess_format(Path(output))
+    if kind not in OUTPUTS or Path(output).suffix in (".gz", ".zst"):
+        raise ParameterError(f"{output}: the output ends in {', '.join('.' + name for name in OUTPUTS)}")
+    return kind

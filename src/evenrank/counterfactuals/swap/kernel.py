@@ -1,0 +1,84 @@
+"""Terms in raw UTF-8, their case, and a copy of the text with other words in their places."""
+
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, no-any-return"
+# what numba compiles has no types that a checker could follow; ``fast.py`` is the typed door to it
+
+from __future__ import annotations
+
+from evenrank.evidence.scan.tables import FIRST, SIZE, TERM
+from evenrank.evidence.scan.vectors import compiled
+
+LOWER, TITLE, UPPER, OTHER = range(4)
+
+
+@compiled(boundscheck=False)
+def match_terms(words, begins, phrases, terms):
+    """The terms that the ``words`` of ``find_words`` make up, the longest first: to each row of ``terms`` the
+    term, its first row in ``words`` and its number of words. How many there are."""
+    at, found = 0, 0
+    while at < len(words):
+        word, used = words[at, 2], 1
+        for row in range(begins[word], begins[word + 1]):
+            size = phrases[row, SIZE]
+            same = at + size <= len(words)
+            step = 1
+            while same and step < size:
+                then = at + step
+                same = (
+                    words[then, 2] == phrases[row, FIRST + step]
+                    and words[then, 1] == words[at, 1] + step
+                    and words[then, 0] == words[at, 0]
+                )
+                step += 1
+            if same:
+                used = size
+                terms[found, 0] = phrases[row, TERM]
+                terms[found, 1] = at
+                terms[found, 2] = size
+                found += 1
+                break
+        at += used
+    return found
+
+
+@compiled(boundscheck=False)
+def find_cases(text, starts, ends, cases):
+    """How each word is written; OTHER if it is mixed, or not ASCII."""
+    for row in range(len(starts)):
+        small, large, other = 0, 0, 0
+        for place in range(starts[row], ends[row]):
+            byte = text[place]
+            if byte >= 0x80:
+                other += 1
+            elif 65 <= byte <= 90:
+                large += 1
+            elif 97 <= byte <= 122:
+                small += 1
+        first = text[starts[row]]
+        if other > 0:
+            cases[row] = OTHER
+        elif large == 0:
+            cases[row] = LOWER
+        elif small == 0 and ends[row] - starts[row] > 1:
+            cases[row] = UPPER
+        elif large == 1 and 65 <= first <= 90:
+            cases[row] = TITLE
+        else:
+            cases[row] = OTHER
+
+
+@compiled(boundscheck=False)
+def patch(text, begin, end, starts, ends, codes, offsets, spellings, out):
+    """``text[begin:end]`` to ``out``, with spelling ``codes[i]`` in the place of ``starts[i]:ends[i]``."""
+    done, at = begin, 0
+    for row in range(len(starts)):
+        size = starts[row] - done
+        out[at : at + size] = text[done : starts[row]]
+        at += size
+        first, last = offsets[codes[row]], offsets[codes[row] + 1]
+        for place in range(first, last):
+            out[at] = spellings[place]
+            at += 1
+        done = ends[row]
+    out[at : at + end - done] = text[done:end]
+    return at + end - done

@@ -1,0 +1,181 @@
+"""Which word takes the place of which."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from evenrank.counterfactuals.swap.names import name_pairs, shipped_names
+from evenrank.data.lexicon import Lexicon, lower
+from evenrank.errors import DataError, ParameterError
+from evenrank.evidence.scan.phrases import tokenize
+
+KINDS = ("pronouns", "nouns", "titles", "names")
+
+CYCLIC = "cyclic"
+_DEFAULT = "gender-en"
+HER, HIS, TITLE = "her", "his", "title"
+
+PRONOUNS = frozenset({"she", "he", "her", "him", "his", "hers", "herself", "himself"})
+TITLES = frozenset({"mr", "mrs", "ms", "miss", "madam", "sir", "madame", "monsieur", "mister", "missus"})
+
+Tokens = tuple[str, ...]
+
+
+class Entry(NamedTuple):
+    """What a term becomes. With a ``context`` the text around decides, see ``resolve.py``."""
+
+    new: Tokens  # in lower case
+    kind: str
+    reversible: bool  # what it becomes becomes it again
+    context: str = ""  # her, his: by part of speech; title: only before a name
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Terms, as the tokeniser of the scan sees them, and what each becomes."""
+
+    entries: Mapping[Tokens, Entry]
+    longest: int  # tokens of the longest term
+    name: str
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds that there are words of."""
+        there = {entry.kind for entry in self.entries.values()}
+        return tuple(kind for kind in KINDS if kind in there)
+
+    def exceptions(self) -> dict[str, str]:
+        """Terms that two swaps do not give back, with what each becomes.
+
+        >>> make_pairing("gender-en", kinds=["titles"]).exceptions()
+        {'miss': 'mr', 'ms': 'mr'}
+        """
+        return {
+            " ".join(old): " ".join(entry.new)
+            for old, entry in sorted(self.entries.items())
+            if not entry.reversible
+        }
+
+
+def make_pairing(
+    lexicon: Lexicon | str | os.PathLike[str] | None = None,
+    *,
+    kinds: Collection[str] = KINDS,
+    seed: int = 0,
+    mapping: Mapping[str, str] | str | None = None,
+    one_way: bool = False,
+) -> Pairing:
+    """The pairs of a lexicon; of ``gender-en`` with names and the words that lead one way."""
+    _check_kinds(kinds)
+    words = _lexicon(lexicon)
+    shipped = mapping is None and words == _gender()
+    pairs = _pairs(words, mapping)
+    entries: dict[Tokens, Entry] = {}
+    for old, new in pairs.items():
+        _add(entries, old, new, reversible=pairs.get(new) == old, name=words.name)
+    if shipped:
+        for old, new in _one_way().items():
+            if one_way or old in TITLES:  # a Ms left alone would stand beside a he
+                _add(entries, old, new, reversible=False, name=words.name)
+    if shipped:
+        for old, new in name_pairs(seed).items():
+            entries.setdefault((old,), Entry((new,), "names", True))
+    kept = {tokens: entry for tokens, entry in entries.items() if entry.kind in kinds}
+    if not kept:
+        raise ParameterError(f"lexicon {words.name!r} has no {', '.join(kinds)} to swap")
+    return Pairing(kept, max(map(len, kept)), words.name)
+
+
+def _check_kinds(kinds: Collection[str]) -> None:
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if isinstance(kinds, str) or unknown or not kinds:
+        raise ParameterError(f"kinds must be some of {', '.join(KINDS)}, got {kinds!r}")
+
+
+def _lexicon(lexicon: object) -> Lexicon:
+    if lexicon is None:
+        return _gender()
+    if isinstance(lexicon, Lexicon):
+        return lexicon
+    from evenrank.io.lexicons import read_lexicon
+
+    return read_lexicon(lexicon)
+
+
+@lru_cache(maxsize=1)
+def _gender() -> Lexicon:
+    from evenrank.io.lexicons import read_lexicon
+
+    return read_lexicon(_DEFAULT)
+
+
+def _pairs(lexicon: Lexicon, mapping: Mapping[str, str] | str | None) -> dict[str, str]:
+    if mapping is None:
+        if not lexicon.partners:
+            raise ParameterError(
+                f"lexicon {lexicon.name!r} has no partners: give a mapping, or mapping='cyclic' for the "
+                "next group's word of the same place"
+            )
+        return dict(lexicon.partners)
+    if isinstance(mapping, str):
+        if mapping != CYCLIC:
+            raise ParameterError(f"mapping must be a dict or {CYCLIC!r}, got {mapping!r}")
+        return _shifted(lexicon)
+    given = {lower(old): lower(new) for old, new in mapping.items()}
+    unknown = sorted({word for word in (*given, *given.values()) if word not in lexicon.terms})
+    if unknown:
+        raise DataError(f"mapping: not in the lexicon {lexicon.name!r}: {', '.join(unknown[:20])}")
+    return given
+
+
+def _shifted(lexicon: Lexicon) -> dict[str, str]:
+    """Word i of a group becomes word i of the next, that of the last group word i of the first."""
+    words = [lexicon.words(group) for group in lexicon.groups]
+    if len({len(group) for group in words}) > 1:
+        sizes = ", ".join(f"{name} {len(group)}" for name, group in zip(lexicon.groups, words, strict=True))
+        raise DataError(
+            f"lexicon {lexicon.name!r}: a cyclic shift needs groups of the same size, got {sizes}"
+        )
+    following = [*words[1:], words[0]]
+    return {
+        old: new
+        for own, others in zip(words, following, strict=True)
+        for old, new in zip(own, others, strict=True)
+    }
+
+
+def _add(entries: dict[Tokens, Entry], old: str, new: str, *, reversible: bool, name: str) -> None:
+    tokens, becomes = tuple(tokenize(old, "word")), tuple(tokenize(new, "word"))
+    if not tokens or not becomes:
+        raise DataError(f"lexicon {name!r}: {old!r} and {new!r} cannot be swapped: one of them has no word")
+    kind = _kind(old)
+    entries.setdefault(tokens, Entry(becomes, kind, reversible, _context(old, new)))
+
+
+def _kind(word: str) -> str:
+    if word in PRONOUNS:
+        return "pronouns"
+    if word in TITLES:
+        return "titles"
+    return "names" if word in shipped_names() else "nouns"
+
+
+def _context(old: str, new: str) -> str:
+    """``her`` may be him or his, ``his`` may be her or hers; a miss is no title everywhere."""
+    if (old, new) in ((HER, "him"), (HER, "his")):
+        return HER
+    if (old, new) in ((HIS, "hers"), (HIS, "her")):
+        return HIS
+    return TITLE if old in ("ms", "miss") else ""
+
+
+@lru_cache(maxsize=1)
+def _one_way() -> dict[str, str]:
+    text = (files("evenrank") / "counterfactuals/swap/one-way-en.csv").read_text(encoding="utf-8")
+    return {row["word"]: row["becomes"] for row in csv.DictReader(text.splitlines())}
