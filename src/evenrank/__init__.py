@@ -32,6 +32,7 @@ _HOME = {
     "WordCounts": "data.words",
     "all_measures": "measures",
     "compare": "comparison",
+    "counterfactual": "counterfactuals.experiment",
     "evaluate": "evaluation",
     "explain": "explanation",
     "parse_measure": "measures",
@@ -54,6 +55,7 @@ __all__ = ["__version__", *sorted(_HOME)]
 
 if TYPE_CHECKING:
     from evenrank.comparison import compare as compare
+    from evenrank.counterfactuals.experiment import counterfactual as counterfactual
     from evenrank.data.attribute import Attribute as Attribute
     from evenrank.data.diversity import DiversityQrels as DiversityQrels
     from evenrank.data.lexicon import Lexicon as Lexicon

@@ -10,6 +10,7 @@ import group_oracles
 import numpy as np
 import oracles
 import order_oracles
+import pair_oracles
 import pytest
 import word_oracles
 
@@ -59,6 +60,7 @@ for kind, arguments in [
     *group_oracles.GROUP_VARIANTS.items(),
     *fair_oracles.FAIR_VARIANTS.items(),
     *order_oracles.ORDER_VARIANTS.items(),
+    *pair_oracles.PAIR_VARIANTS.items(),
 ]:
     VARIANTS[kind] = [*VARIANTS.get(kind, []), *arguments]
 CASES = int(os.environ.get("EVENRANK_CASES", "3"))  # of each of very many; make test-full takes more
@@ -76,6 +78,7 @@ ORACLES = {
     **group_oracles.GROUP_ORACLES,
     **fair_oracles.FAIR_ORACLES,
     **order_oracles.ORDER_ORACLES,
+    **pair_oracles.PAIR_ORACLES,
     "AWRF": awrf,
 }
 

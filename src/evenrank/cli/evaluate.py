@@ -13,6 +13,8 @@ from evenrank.cli.evidence import (
     evidence_files,
     read_evidence,
     read_named_run,
+    read_named_runs,
+    run_files,
 )
 from evenrank.cli.groups import MISSING, MISSING_HELP, check_groups
 from evenrank.cli.inputs import check_output, check_stdin, read_ids, run_names
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "tsv", "jsonl", "latex", "markdown")
 PER_QUERY_FORMATS = ("table", "tsv", "jsonl")
+RUN_HELP = (
+    "run file, TREC or a table; - reads stdin. A folder is one system with several rankings of each query"
+)
 
 
 def add(commands: Commands) -> None:
@@ -45,23 +50,26 @@ def add(commands: Commands) -> None:
         evenrank evaluate bm25.trec --words counts.parquet -m TExFAIR --cutoffs 5,10,20,50 --figure curves.svg
         evenrank evaluate runs/*.trec --qrels qrels.txt -m 'nDCG@10 AP' --figure plane.svg --draw scatter
         evenrank evaluate bm25.trec --groups stars=stars.csv:ordinal --target stars=0.5,0.3,0.2 -m GF@10
+        evenrank evaluate draws/ --qrels qrels.txt --groups gender=gender.csv -m 'EE_L@10 EE_D@10'
+        evenrank evaluate bm25.trec --against dense.trec -m 'RBO(p=0.9)@10'
         evenrank evaluate runs.csv --columns query=topic_id,score=bm25 --qrels qrels.txt -m AP
         zcat dense.trec.gz | evenrank evaluate - --name dense --qrels qrels.txt -m 'AP(rel=2)' -o scores.jsonl
         """,
     )
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run file, TREC or a table; - reads stdin")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help=RUN_HELP)
     parser.add_argument(
         "-m", "--measures", action="append", required=True, metavar="MEASURES",
         help="measures, such as 'nDCG@10 AP(rel=2)'; may be repeated (see: evenrank measures)",
     )  # fmt: skip
     add_evidence(parser)
+    parser.add_argument("--against", metavar="RUN", help="the second run of measures of a pair, such as RBO")
     parser.add_argument("--missing", choices=MISSING, help=MISSING_HELP)
     parser.add_argument(
         "--queries", metavar="FILE",
         help="score these queries only: one id a line, up to a tab; blank lines and # comments are skipped",
     )  # fmt: skip
     parser.add_argument(
-        "--cutoffs", type=_cutoffs, metavar="K,K,...", help="evaluate every measure at each of these depths"
+        "--cutoffs", type=cutoffs_of, metavar="K,K,...", help="evaluate every measure at each of these depths"
     )
     add_reading(parser)
     parser.add_argument(
@@ -87,7 +95,7 @@ def add(commands: Commands) -> None:
     parser.set_defaults(run=run)
 
 
-def _cutoffs(text: str) -> list[int]:
+def cutoffs_of(text: str) -> list[int]:
     depths = []
     for part in text.split(","):
         if not (part.strip().isascii() and part.strip().isdigit() and int(part) > 0):
@@ -97,7 +105,8 @@ def _cutoffs(text: str) -> list[int]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    inputs = [*arguments.runs, *evidence_files(arguments), arguments.queries, arguments.by]
+    others = [arguments.against, arguments.queries, arguments.by]
+    inputs = [*arguments.runs, *evidence_files(arguments), *others]
     check_stdin(inputs)
     check_groups(arguments)
     for written in (arguments.output, arguments.figure):
@@ -151,14 +160,24 @@ def _scores(arguments: argparse.Namespace, names: list[str]) -> Scores:
         file_format(arguments.output, None, WRITTEN)
     check_drawing(arguments, len(measures))
     queries = None if arguments.queries is None else read_ids(arguments.queries)
-    check_columns(arguments, arguments.runs)
+    check_columns(arguments, [file for path in arguments.runs for file in run_files(path)])
     evidence = read_evidence(arguments)
     runs = {
-        name: read_named_run(arguments, path, name)
+        name: read_named_runs(arguments, path, name)
         for name, path in progress(list(zip(names, arguments.runs, strict=True)), "reading runs")
     }
+    against = None
+    if arguments.against is not None:
+        (name,) = run_names([arguments.against], [])
+        against = read_named_run(arguments, arguments.against, name)
     return evaluate(
-        runs, measures, queries=queries, cutoffs=arguments.cutoffs, missing=arguments.missing, **evidence
+        runs,
+        measures,
+        queries=queries,
+        against=against,
+        cutoffs=arguments.cutoffs,
+        missing=arguments.missing,
+        **evidence,
     )
 
 

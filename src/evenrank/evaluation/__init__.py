@@ -30,6 +30,7 @@ from evenrank.evaluation.inputs import (
 from evenrank.evaluation.notes import (
     group_notes,
     intent_notes,
+    pair_notes,
     polarity_notes,
     settled_notes,
     words_note,
@@ -101,6 +102,7 @@ def evaluate(
     for name, ranking in runs.items():
         scores, said = evaluate_run(name, ranking, settled, sources, asked)
         blocks += [replace(block, measure=measure) for block, measure in zip(scores, wanted, strict=True)]
-        notes[name] = (*common, *said)
+        paired = pair_notes(name, ranking.query_ids, sources.against, settled)
+        notes[name] = (*common, *paired, *said)
     inputs: dict[str, Any] = dict(runs)
     return Scores(tuple(blocks), notes, partial(provenance, inputs, sources, asked))

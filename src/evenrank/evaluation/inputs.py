@@ -270,7 +270,7 @@ def check_needs(measure: Measure, sources: Sources) -> None:
     """Say what a measure lacks, and how to pass it, before anything is computed."""
     blocks = split_needs(measure.needs)
     if "against" in blocks and sources.against is None:
-        raise ParameterError(f"{measure!r} compares two runs: pass against=")
+        raise ParameterError(f"{measure!r} compares two runs: pass against= (--against FILE)")
     if "background" in blocks and sources.background is None:
         raise ParameterError(f"{measure!r} needs a background: pass background=, a run or a set of documents")
     for name in sorted(set().union(*blocks.values()) - {"documents"} - set(sources.evidence)):

@@ -11,6 +11,7 @@ from evenrank.measures.fair import FAIR
 from evenrank.measures.gfr import GFR
 from evenrank.measures.group_attention import ABR, ECE, MA
 from evenrank.measures.group_fairness import GF, dGF
+from evenrank.measures.group_share import GroupShare
 from evenrank.measures.indexical import DUO, rKL, rND, rRD
 from evenrank.measures.ndkl import NDKL
 from evenrank.measures.neutrality import FaiRR, NFaiRR, NSetFaiRR, SetFaiRR
@@ -18,6 +19,7 @@ from evenrank.measures.polarity import OB, Polarity
 from evenrank.measures.prefixes import KL, InfeasibleCount, InfeasibleIndex, nDRKL
 from evenrank.measures.random_order import RandomOrder
 from evenrank.measures.rank_bias import ARaB, RaB
+from evenrank.measures.rank_overlap import RBO
 from evenrank.measures.registry import all_measures, parse_measure, parse_measures
 from evenrank.measures.relevance import AP, ERR, RBP, RR, P, R, iRBU, nDCG
 from evenrank.measures.skew import MaxSkew, MinSkew, Skew
@@ -42,6 +44,7 @@ __all__ = [
     "NRBP",
     "OB",
     "RBDF",
+    "RBO",
     "RBP",
     "RR",
     "TED",
@@ -52,6 +55,7 @@ __all__ = [
     "Dsharp_nDCG",
     "FaiRR",
     "GroupExposure",
+    "GroupShare",
     "I_rec",
     "InfeasibleCount",
     "InfeasibleIndex",

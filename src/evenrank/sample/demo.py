@@ -1,6 +1,6 @@
 """The demo: rank the sample with BM25, score the ranking with every measure there is.
 
-``python -m evenrank.sample.demo FOLDER`` writes the run and the scores there and prints the table.
+``python -m evenrank.sample.demo FOLDER`` writes the run, the scores and a report there and prints the table.
 """
 
 from __future__ import annotations
@@ -8,47 +8,42 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from evenrank.comparison import compare
 from evenrank.data.attribute import Attribute
 from evenrank.data.membership import Membership
 from evenrank.data.polarity import Polarity
 from evenrank.data.run import Run
-from evenrank.errors import MissingExtraError
+from evenrank.data.words import WordCounts
 from evenrank.evaluation import evaluate
 from evenrank.evidence.scan import scan
 from evenrank.io import write_run
 from evenrank.io.lexicons import read_lexicon
-from evenrank.measures import AWRF, Measure, TermExposure, all_measures
+from evenrank.measures import AWRF, Measure, TermExposure, all_measures, parse_measure
+from evenrank.rerankers import rerank
 from evenrank.sample import Sample, load
 from evenrank.scores import Scores
+from evenrank.systems import BM25, RM3, Retriever
 
 DEPTH = 100
 CUTOFF = 10
 LEXICON = "gender-en+gender-en-names"
+FAIRER = "Neutral(band=10)"
+REPORTED = ("NFaiRR", "TExFAIR", "GF(attr='leaning')", "nDCG")
 
 
 def bm25_run(sample: Sample, depth: int = DEPTH) -> Run:
     """The sample's documents ranked for its queries by BM25 (bm25s with its defaults, English stop words)."""
-    try:
-        import bm25s
-    except ImportError:
-        raise MissingExtraError.for_job("the demo's BM25", "bm25s", "demo") from None
+    return _retrieved(BM25(), sample, depth)
 
-    ids = list(sample.documents)
-    ranker = bm25s.BM25()
-    ranker.index(
-        bm25s.tokenize(list(sample.documents.values()), stopwords="en", show_progress=False),
-        show_progress=False,
-    )
-    asked = bm25s.tokenize(list(sample.queries.values()), stopwords="en", show_progress=False)
-    found, scores = ranker.retrieve(asked, k=min(depth, len(ids)), show_progress=False)  # (Q, K) both
-    rows = [
-        (query, ids[document], float(score))
-        for query, documents, row in zip(sample.queries, found, scores, strict=True)
-        for document, score in zip(documents, row, strict=True)
-        if score > 0  # the rest share no word with the query
-    ]
-    queries, documents, values = map(list, zip(*rows, strict=True))
-    return Run.build(queries, documents, values, name="bm25")
+
+def rm3_run(sample: Sample, depth: int = DEPTH) -> Run:
+    """The same with expanded queries: a second run, for measures of a pair."""
+    return _retrieved(RM3(), sample, depth)
+
+
+def _retrieved(system: Retriever, sample: Sample, depth: int) -> Run:
+    system.index(sample.documents)
+    return system.retrieve(sample.queries, depth)
 
 
 def groups_of(sample: Sample) -> list[Membership]:
@@ -96,6 +91,21 @@ def leading_words(scores: Scores, count: int = 10) -> str:
     return ", ".join(f"{word} {value:.4f}" for value, word in means[:count])
 
 
+def write_report(path: Path, sample: Sample, run: Run, words: WordCounts) -> None:
+    """BM25 beside the same documents in a more neutral order, as a page to look through."""
+    fairer = rerank(run, FAIRER, words=words)
+    comparison = compare(
+        {"bm25": run, "fairer": fairer},
+        [parse_measure(name) @ CUTOFF for name in REPORTED],
+        qrels=sample.qrels,
+        words=words,
+        groups=groups_of(sample),
+        background=run,
+    )
+    title = "The sample: BM25, and the same documents in a more neutral order"
+    comparison.report(path, documents=sample.documents, query_texts=sample.queries, title=title)
+
+
 def main(folder: str = "demo") -> None:
     sample = load()
     run = bm25_run(sample)
@@ -108,17 +118,20 @@ def main(folder: str = "demo") -> None:
         words=words,
         groups=groups_of(sample),
         polarity=polarity_of(sample),
+        against=rm3_run(sample),
     )
     exposure = evaluate(run, TermExposure(cutoff=CUTOFF), words=words)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     write_run(run, target / "bm25.trec")
     scores.write(target / "scores.jsonl")
+    write_report(target / "report.html", sample, run, words)
     sys.stdout.write(
         f"{len(sample.queries)} queries over {len(sample.documents)} short texts, ranked by BM25\n\n"
         f"{scores!r}\n\n"
         f"words of {LEXICON} by exposure in the first {CUTOFF} ranks: {leading_words(exposure)}\n\n"
         f"written: {target / 'bm25.trec'}, {target / 'scores.jsonl'}\n"
+        f"the report, with every query and its documents: open {target / 'report.html'} in a browser\n"
     )
 
 

@@ -191,7 +191,7 @@ def _with_documents(
         if base is not None:
             ranks = {d: rank for rank, d in enumerate(base.documents(query), 1)} if query in base else {}
             entry["before"] = [ranks.get(document, 0) for document in pool]
-        entry["effects"], changes = _written(material, effects, q, lists)
+        entry["effects"], changes = _written(material, effects, q, lists, entry["values"])
         if any(changes):
             entry["changes"] = changes
     data["documents"], without, shortened = _texts(material, known, documents, pools, order)
@@ -225,15 +225,28 @@ def _effects(
 
 
 def _written(
-    material: Material, effects: Sequence[_Explained], q: int, lists: Mapping[str, Sequence[str]]
+    material: Material,
+    effects: Sequence[_Explained],
+    q: int,
+    lists: Mapping[str, Sequence[str]],
+    values: Sequence[Sequence[str]],
 ) -> tuple[list[list[str]], list[list[str]]]:
-    """The effects of one query as words with blanks between, and how they differ from the baseline's."""
+    """The effects of one query as words with blanks between, and how they differ from the baseline's.
+
+    ``values`` are those of the query, as they are shown: to what is undefined nothing adds anything.
+    """
+    undefined = number(math.nan)
     written: list[list[str]] = []
     changes: list[list[str]] = []
     base = material.baseline
-    for explained in effects:
+    for explained, shown in zip(effects, values, strict=False):
+        without = {
+            system for system, value in zip(material.systems, shown, strict=True) if value == undefined
+        }
         rows = {
-            system: found.values[q, : len(lists[system])].tolist()
+            system: [math.nan] * len(lists[system])
+            if system in without
+            else found.values[q, : len(lists[system])].tolist()
             for system, found in explained.by_system.items()
         }
         written.append([" ".join(map(_effect, rows.get(system, ()))) for system in material.systems])
@@ -241,10 +254,11 @@ def _written(
             changes.append([])
             continue
         there = dict(zip(lists[base], rows[base], strict=True))
+        absent = math.nan if base in without else 0.0
         changes.append(
             [
                 " ".join(
-                    signed(value - there.get(document, 0.0)) if math.isfinite(value) else "-"
+                    _effect(value - there.get(document, absent)) if math.isfinite(value) else "-"
                     for document, value in zip(lists[system], rows.get(system, ()), strict=True)
                 )
                 for system in material.systems

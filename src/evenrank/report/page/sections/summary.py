@@ -32,8 +32,9 @@ TESTS = {
 SHOWN = {
     "better": "Shown to be better than",
     "worse": "Shown to be worse than",
-    "different": "Shown to differ from",
+    "differs": "Shown to differ from",
 }
+UNTESTED = "untested"  # a pair without a p
 CORRECTIONS = {
     "none": "not corrected for the number of pairs",
     "bonferroni": "corrected by Bonferroni over the pairs of a measure",
@@ -87,7 +88,10 @@ def _finding(material: Material, table: Table) -> Finding:
         sentences.append(f"{_valued(rows[0])}, over {counted(rows[0].defined, 'query', 'queries')}.")
     else:
         first, last = _ends(table)
-        sentences.append(f"{first} is {_valued(rows[0])}; {last} is {_valued(rows[-1])}.")
+        if max(row.value for row in rows) - min(row.value for row in rows) < EQUAL:
+            sentences.append(f"All systems have {number(rows[0].value)}.")
+        else:
+            sentences.append(f"{first} is {_valued(rows[0])}; {last} is {_valued(rows[-1])}.")
         sentences += _tested(material, table)
     return Finding(safe.name(table.name), table.measure.direction.value, sentences)
 
@@ -110,9 +114,7 @@ def _tested(material: Material, table: Table) -> Iterator[str]:
     by_baseline: dict[str, dict[str, list[str]]] = {}
     for pairs in pairs_of(material, table).values():
         for pair in pairs:
-            verdict = pair.verdict
-            if not verdict and not table.has_better and pair.corrected < material.comparison.alpha:
-                verdict = "different"
+            verdict = UNTESTED if pair.reason is not None else pair.verdict
             by_baseline.setdefault(pair.baseline, {}).setdefault(verdict, []).append(pair.system)
     for baseline, verdicts in by_baseline.items():
         against = safe.name(baseline)
@@ -121,6 +123,8 @@ def _tested(material: Material, table: Table) -> Iterator[str]:
                 yield f"{words} {against}: {_named(verdicts[verdict])}."
         if "" in verdicts:
             yield f"No difference from {against} is shown for {_named(verdicts[''])}."
+        if UNTESTED in verdicts:
+            yield f"Too few values to test against {against}: {_named(verdicts[UNTESTED])}."
 
 
 def _named(systems: Sequence[str]) -> str:

@@ -32,7 +32,7 @@ class Against:
     interval: str
     p: str
     verdict: str
-    kind: str  # better, worse, or nothing
+    kind: str  # better, worse, differs, or nothing
     outcomes: str
 
 
@@ -103,26 +103,25 @@ def _row(
     material: Material, table: Table, row: SummaryRow, reach: tuple[float, float], pairs: Sequence[Pair]
 ) -> Row:
     known = math.isfinite(row.low) and math.isfinite(row.high)
-    alpha = 0.05 if material.comparison is None else material.comparison.alpha
     return Row(
         system=safe.name(row.run),
         baseline=material.comparison is not None and row.run in material.comparison.baselines,
         value=number(row.value),
         interval=f"{number(row.low)} to {number(row.high)}" if known else "",
         queries=str(row.queries) if row.defined == row.queries else f"{row.defined} of {row.queries}",
-        against=[_against(table, pair, alpha) for pair in pairs],
+        against=[_against(table, pair) for pair in pairs],
         places=_places(row, reach),
     )
 
 
-def _against(table: Table, pair: Pair, alpha: float) -> Against:
+def _against(table: Table, pair: Pair) -> Against:
     known = math.isfinite(pair.low) and math.isfinite(pair.high)
     return Against(
         baseline=safe.name(pair.baseline),
         difference=signed(pair.difference),
         interval=f"{signed(pair.low)} to {signed(pair.high)}" if known else "",
         p="" if math.isnan(pair.corrected) else shown_p(pair.corrected),
-        verdict=verdict(table, pair, alpha),
+        verdict=verdict(pair),
         kind=pair.verdict,
         outcomes=f"{pair.outcomes[0]} / {pair.outcomes[1]} / {pair.outcomes[2]}" if table.has_better else "",
     )
@@ -132,13 +131,11 @@ def shown_p(p: float) -> str:
     return "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
 
 
-def verdict(table: Table, pair: Pair, alpha: float) -> str:
+def verdict(pair: Pair) -> str:
     if pair.reason is not None:
         return safe.name(pair.reason)
     if pair.verdict:
-        return {"better": "▲ better", "worse": "▼ worse"}[pair.verdict]
-    if not table.has_better and pair.corrected < alpha:
-        return "◆ differs"
+        return {"better": "▲ better", "worse": "▼ worse", "differs": "◆ differs"}[pair.verdict]
     return "no difference shown"
 
 

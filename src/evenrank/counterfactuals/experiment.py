@@ -1,0 +1,214 @@
+"""Retrieve from a collection and from its counterfactual, and compare the lists: CRBO."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from evenrank.counterfactuals.swap import KINDS, Swapped, Swapper, make_swapper
+from evenrank.data.run import Run
+from evenrank.errors import EvenrankWarning, InputTypeError, ParameterError, counted
+from evenrank.evaluation import evaluate
+from evenrank.measures import RBO
+from evenrank.scores import Scores
+from evenrank.systems import Retriever, make_system, read_texts
+from evenrank.systems.adapters import as_run
+from evenrank.systems.base import Progress, check_depth
+
+TEXTS_AT_ONCE = 512
+DEPTH = 10
+PERSISTENCE = 0.9
+RETRIEVED = 200  # as deep as the background that NFaiRR compares with
+
+
+@dataclass(frozen=True, repr=False)
+class Counterfactual:
+    """The lists before and after a swap, and how alike they are, query by query.
+
+    ``scores`` has RBO between the two lists of each query; ``crbo`` is its mean: 1 where the swap moved
+    nothing. ``changed`` are the documents that the swap changed, by id.
+    """
+
+    original: Run
+    swapped: Run
+    scores: Scores
+    changed: Mapping[str, Swapped]
+    documents: int
+    queries: Mapping[str, Swapped] = field(default_factory=dict)  # those that were swapped too
+
+    @property
+    def crbo(self) -> float:
+        return self.scores.mean(self.scores.measures[0])
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95% bootstrap interval over queries."""
+        return self.scores.interval(self.scores.measures[0])
+
+    def moved(self, count: int = 10) -> list[tuple[str, float]]:
+        """The queries whose lists moved most, with their RBO, least alike first; not those that did not."""
+        block = self.scores.blocks[0]
+        values = dict(zip(block.query_ids, block.values[:, 0].tolist(), strict=True))
+        lists = {query: value for query, value in values.items() if value < 1 - 1e-9}
+        return sorted(lists.items(), key=lambda item: (item[1], item[0]))[:count]
+
+    def __repr__(self) -> str:
+        return (
+            f"<Counterfactual of {self.original.name!r}: CRBO {self.crbo:.4f}{between(self.interval)} over "
+            f"{counted(len(self.scores.blocks[0].query_ids), 'query', 'queries')}, {len(self.changed):,} of "
+            f"{counted(self.documents, 'document', 'documents')} changed>"
+        )
+
+
+def between(interval: tuple[float, float]) -> str:
+    """An interval after its value; nothing where there are too few queries for one."""
+    return "" if math.isnan(interval[0]) else f" [{interval[0]:.4f}, {interval[1]:.4f}]"
+
+
+def counterfactual(
+    system: Any,
+    documents: Any,
+    lexicon: Any = None,
+    *,
+    queries: Any = None,
+    kinds: Collection[str] = KINDS,
+    swap_queries: bool = False,
+    depth: int = DEPTH,
+    p: float = PERSISTENCE,
+    k: int | None = None,
+    seed: int = 0,
+    tagger: str = "auto",
+    progress: Progress | None = None,
+) -> Counterfactual:
+    """How much a system's lists change when every group word in the documents becomes its counterpart.
+
+    ``system`` is a function: with ``queries=`` it is called as ``system(documents, queries)``, both
+    ``{id: text}``, without as ``system(documents)``, and gives anything that ``read_run`` reads. With
+    ``queries=`` it may also be the name of a system (``"bm25"``, ``"bm25>>nanoranker"``), a retriever, or a
+    function that makes a PyTerrier pipeline (see ``evenrank.systems``). ``lexicon`` is a lexicon with
+    partners, or a swapper. ``kinds`` are the words to swap, ``swap_queries`` swaps them in the queries
+    too. Lists are compared down to ``depth`` with persistence ``p``; ``k`` documents are retrieved.
+
+    >>> texts = {"d1": "He is a nurse.", "d2": "She is a nurse.", "d3": "Nurses work at night."}
+    >>> counterfactual("bm25", texts, queries={"q1": "where is he", "q2": "night"}).crbo
+    0.5
+    """
+    swapper = as_swapper(lexicon, kinds=kinds, seed=seed, tagger=tagger)
+    texts = texts_of(documents, "documents")
+    if queries is None:
+        if swap_queries:
+            raise ParameterError("swap_queries needs queries=, the texts of the queries")
+        if not callable(system):
+            raise InputTypeError("without queries= the system is a function of the documents")
+        return _of_documents(system, texts, swapper, depth, p, progress)
+    asked = texts_of(queries, "queries")
+    trial = Trial(make_system(system, progress=progress), texts, asked, depth=depth, p=p, k=k)
+    return trial.swap(swapper, swap_queries=swap_queries, progress=progress)
+
+
+class Trial:
+    """A system with its collection and queries: retrieved as they are, then after any number of swaps."""
+
+    def __init__(
+        self,
+        system: Retriever,
+        documents: Mapping[str, str],
+        queries: Mapping[str, str],
+        *,
+        depth: int = DEPTH,
+        p: float = PERSISTENCE,
+        k: int | None = None,
+    ) -> None:
+        self.system, self.documents, self.queries = system, dict(documents), dict(queries)
+        self.measure = RBO(p=p, form="ext", cutoff=check_depth(depth))
+        self.k = max(depth, RETRIEVED if k is None else check_depth(k))
+        self.depth = depth
+        self.system.index(self.documents)
+        self.original = self.system.retrieve(self.queries, self.k)
+
+    def swap(
+        self, swapper: Swapper, *, swap_queries: bool = False, progress: Progress | None = None
+    ) -> Counterfactual:
+        """The lists of the same queries, or of swapped ones, on the swapped collection."""
+        changed = changes(self.documents, swapper, progress)
+        asked = changes(self.queries, swapper) if swap_queries else {}
+        self.system.index(replaced(self.documents, changed))
+        swapped = self.system.retrieve(replaced(self.queries, asked), self.k)
+        return compared(self.original, swapped, self.measure, changed, self.documents, asked, self.queries)
+
+
+def compared(
+    original: Run,
+    swapped: Run,
+    measure: RBO,
+    changed: Mapping[str, Swapped],
+    documents: Mapping[str, str],
+    swapped_queries: Mapping[str, Swapped],
+    queries: Mapping[str, str] | None,
+) -> Counterfactual:
+    if not changed:
+        warnings.warn(
+            "the swap changed no document: no group word is in the collection", EvenrankWarning, stacklevel=3
+        )
+    after = swapped.renamed(f"{original.name}, swapped")
+    asked = None if queries is None else list(queries)
+    scores = evaluate(original, measure, against=after, queries=asked)
+    return Counterfactual(original, after, scores, changed, len(documents), swapped_queries)
+
+
+def _of_documents(
+    function: Callable[[dict[str, str]], Any],
+    texts: dict[str, str],
+    swapper: Swapper,
+    depth: int,
+    p: float,
+    progress: Progress | None,
+) -> Counterfactual:
+    name = getattr(function, "__name__", type(function).__name__)
+    changed = changes(texts, swapper, progress)
+    original = as_run(function(dict(texts)), name)
+    swapped = as_run(function(replaced(texts, changed)), name)
+    measure = RBO(p=p, form="ext", cutoff=check_depth(depth))
+    return compared(original, swapped, measure, changed, texts, {}, None)
+
+
+def as_swapper(
+    lexicon: Any,
+    *,
+    kinds: Collection[str] = KINDS,
+    seed: int = 0,
+    tagger: str = "auto",
+    mapping: Mapping[str, str] | str | None = None,
+    one_way: bool = False,
+) -> Swapper:
+    if isinstance(lexicon, Swapper):
+        return lexicon
+    return make_swapper(lexicon, kinds=kinds, seed=seed, tagger=tagger, mapping=mapping, one_way=one_way)
+
+
+def texts_of(source: Any, what: str) -> dict[str, str]:
+    return read_texts(source, what)
+
+
+def changes(
+    texts: Mapping[str, str], swapper: Swapper, progress: Progress | None = None
+) -> dict[str, Swapped]:
+    """The texts that a swap changes, by id, with what it changed."""
+    found: dict[str, Swapped] = {}
+    ids = list(texts)
+    for begin in range(0, len(ids), TEXTS_AT_ONCE):
+        block = ids[begin : begin + TEXTS_AT_ONCE]
+        for identifier, swapped in zip(block, swapper.swap_all([texts[i] for i in block]), strict=True):
+            if swapped.changes:
+                found[identifier] = swapped
+        if progress is not None:
+            progress("swapping words", begin + len(block), len(ids))
+    return found
+
+
+def replaced(texts: Mapping[str, str], changed: Mapping[str, Swapped]) -> dict[str, str]:
+    """All texts, those that were changed as they are now."""
+    return {key: changed[key].text if key in changed else text for key, text in texts.items()}

