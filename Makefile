@@ -23,6 +23,8 @@ bench: .venv/bench.stamp
 	$(BIN)/python benchmarks/groups.py --write
 	$(BIN)/python benchmarks/duo.py --write
 	$(BIN)/python benchmarks/rerank.py --write
+	$(BIN)/python benchmarks/tukey.py --write
+	$(BIN)/python benchmarks/gate.py --write
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -24,8 +24,10 @@ LAYERS = {
     "scores": 4,
     "evaluation": 4,
     "comparison": 5,
+    "systems": 4,
     "counterfactuals": 5,
     "explanation": 5,
+    "neural": 5,
     "report": 5,
     "plugins": 5,
     "rerankers": 4,
@@ -35,6 +37,10 @@ LAYERS = {
     "cli": 6,
 }
 SAME_LAYER = {
+    ("comparison", "report"),  # Comparison.report, when it is called
+    ("report", "comparison"),
+    ("report", "explanation"),
+    ("sample", "comparison"),
     ("attention", "grammar"),
     ("evaluation", "scores"),
     ("evidence", "io"),

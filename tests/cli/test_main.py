@@ -19,7 +19,24 @@ from evenrank.cli.parser import Parser
 
 Evenrank = Callable[..., SimpleNamespace]
 
-COMMANDS = ("evaluate", "explain", "rerank", "tradeoff", "scan", "polarise", "measures", "doctor")
+COMMANDS = (
+    "evaluate",
+    "compare",
+    "origin",
+    "select",
+    "gate",
+    "report",
+    "explain",
+    "rerank",
+    "tradeoff",
+    "train",
+    "rank",
+    "counterfactual",
+    "scan",
+    "polarise",
+    "measures",
+    "doctor",
+)
 
 
 def subcommands() -> dict[str, Parser]:

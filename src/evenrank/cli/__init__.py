@@ -1,8 +1,7 @@
 """The command ``evenrank``: data on stdout, messages on stderr, and an exit code that scripts can use.
 
-0 all is well; 1 the data cannot be used, or a check failed; 2 the command line is wrong; 3 a gate failed
-(reserved); 130 interrupted. One module a command; each imports what it needs when it runs, so that help
-is quick.
+0 all is well; 1 the data cannot be used, or a check failed; 2 the command line is wrong; 3 a gate failed;
+130 interrupted. One module a command; each imports what it needs when it runs, so that help is quick.
 """
 
 from __future__ import annotations
@@ -11,16 +10,24 @@ import os
 import warnings
 from collections.abc import Sequence
 
+from evenrank.cli.compare import add as add_compare
+from evenrank.cli.counterfactual import add as add_counterfactual
 from evenrank.cli.doctor import add as add_doctor
 from evenrank.cli.evaluate import add as add_evaluate
 from evenrank.cli.explain import add as add_explain
+from evenrank.cli.gate import add as add_gate
 from evenrank.cli.measures import add as add_measures
+from evenrank.cli.origin import add as add_origin
 from evenrank.cli.parser import Parser, make_parser
 from evenrank.cli.polarise import add as add_polarise
+from evenrank.cli.rank import add as add_rank
+from evenrank.cli.report import add as add_report
 from evenrank.cli.rerank import add as add_rerank
 from evenrank.cli.scan import add as add_scan
+from evenrank.cli.select import add as add_select
 from evenrank.cli.streams import discard_output, flush_output, say, say_warnings
 from evenrank.cli.tradeoff import add as add_tradeoff
+from evenrank.cli.train import add as add_train
 from evenrank.errors import EvenrankError, EvenrankWarning, InputTypeError, ParameterError
 
 __all__ = ["build_parser", "main"]
@@ -30,8 +37,23 @@ USAGE = 2
 INTERRUPTED = 130
 
 COMMANDS = (  # in the order of the help
-    add_evaluate, add_explain, add_rerank, add_tradeoff, add_scan, add_polarise, add_measures, add_doctor,
-)  # fmt: skip
+    add_evaluate,
+    add_compare,
+    add_origin,
+    add_select,
+    add_gate,
+    add_report,
+    add_explain,
+    add_rerank,
+    add_tradeoff,
+    add_train,
+    add_rank,
+    add_counterfactual,
+    add_scan,
+    add_polarise,
+    add_measures,
+    add_doctor,
+)
 DEBUG = "EVENRANK_DEBUG"
 
 

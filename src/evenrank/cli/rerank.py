@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_groups(arguments)
     check_output(arguments.output, inputs)
     done = _reranked(arguments)
-    _write(done, arguments)
+    write_ranked(done, arguments)
     return 0
 
 
@@ -118,7 +118,8 @@ def _check_folder(output: str | None) -> None:
         raise ParameterError(f"{output}: --repeat writes into a folder that is new or empty")
 
 
-def _write(done: Run | RunSet, arguments: argparse.Namespace) -> None:
+def write_ranked(done: Run | RunSet, arguments: argparse.Namespace) -> None:
+    """Where ``--output`` says, or to stdout; several rankings into a folder."""
     from evenrank.data.run import Run
     from evenrank.io import write_run
     from evenrank.io.runs import run_lines

@@ -1,0 +1,105 @@
+"""``evenrank rank``: a run in the order of a trained ranker."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+from evenrank.cli.inputs import check_output, check_stdin, run_names
+from evenrank.cli.parser import add_command
+from evenrank.cli.progress import Bar
+from evenrank.cli.rerank import at_least_one, write_ranked
+from evenrank.errors import ParameterError
+
+if TYPE_CHECKING:
+    from evenrank.cli.parser import Commands
+    from evenrank.data.run import Run
+
+
+def add(commands: Commands) -> None:
+    parser = add_command(
+        commands,
+        "rank",
+        "re-rank a run with a trained ranker",
+        """Score every document of a run against its query with a ranker that evenrank train wrote, and write
+        the run in that order. Documents below the depth follow as they were.""",
+        """
+        evenrank rank bm25.trec --model models/base --queries queries.tsv --documents docs.tsv -o neural.trec
+        evenrank rank bm25.trec --model models/lambda-0.3/checkpoint-07 --queries queries.tsv \
+--documents docs.tsv --depth 200 --device cuda -o fairer.trec
+        """,
+    )
+    parser.add_argument("ranking", metavar="RUN", help="run file, TREC or a table; - reads stdin")
+    parser.add_argument("--model", required=True, metavar="FOLDER", help="the ranker")
+    parser.add_argument(
+        "--queries", required=True, metavar="FILE", help="texts of the queries: id, tab, text"
+    )
+    parser.add_argument(
+        "--documents",
+        required=True,
+        metavar="FILE",
+        help="texts of the documents, as evenrank scan reads them",
+    )
+    parser.add_argument(
+        "--depth", type=at_least_one, metavar="N", help="re-rank only so many documents of each list"
+    )
+    parser.add_argument(
+        "--batch", type=at_least_one, default=128, metavar="N", help="pairs at once (default: 128)"
+    )
+    parser.add_argument(
+        "--device", default="auto", metavar="DEVICE", help="cpu, cuda, cuda:1; auto (default)"
+    )
+    parser.add_argument(
+        "--precision", choices=("float32", "bfloat16", "float16"), default="float32", help="of the arithmetic"
+    )
+    parser.add_argument(
+        "--ties", choices=("trec", "file"), help="order of equal scores in the run that is read"
+    )
+    parser.add_argument("--tag", metavar="TAG", help="last field of the TREC file (default: run and model)")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="the run to write: TREC, or .parquet; default: TREC on stdout"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from evenrank.io.written import checked_format
+    from evenrank.neural.extra import require
+
+    inputs = [arguments.ranking, arguments.queries, arguments.documents]
+    check_stdin(inputs)
+    check_output(arguments.output, inputs)
+    if arguments.output is not None:
+        checked_format(arguments.output, None)
+    require("evenrank rank")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    write_ranked(_ranked(arguments), arguments)
+    return 0
+
+
+def _ranked(arguments: argparse.Namespace) -> Run:
+    from pathlib import Path
+
+    from evenrank.io import read_run
+    from evenrank.neural.model import CrossEncoderRanker
+    from evenrank.neural.precision import as_device
+    from evenrank.neural.reading import read_texts
+    from evenrank.neural.reranker import NeuralReranker
+    from evenrank.rerankers import rerank
+
+    (name,) = run_names([arguments.ranking], [])
+    if not Path(arguments.model).is_dir():
+        raise ParameterError(f"--model {arguments.model}: no such folder")
+    ranker = CrossEncoderRanker.load(arguments.model).to(as_device(arguments.device))
+    ranking = read_run(arguments.ranking, name=name, ties=arguments.ties)
+    head = ranking if arguments.depth is None else ranking.head(arguments.depth)
+    documents = read_texts(arguments.documents, set(head.doc_ids.to_pylist()))
+    queries = read_texts(arguments.queries)
+    with Bar("ranking", "pairs") as bar:
+        method = NeuralReranker.of(
+            ranker, queries, documents, called=Path(arguments.model).name, batch=arguments.batch,
+            precision=arguments.precision, progress=bar, cutoff=arguments.depth,
+        )  # fmt: skip
+        done: Run = rerank(ranking, method)
+    return done

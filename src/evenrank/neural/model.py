@@ -1,0 +1,148 @@
+"""The ranker: an encoder of query and document, a relevance head, and an adversary for each attribute."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from evenrank.errors import DataError, ParameterError
+from evenrank.neural.encoders import load_encoder, quiet
+from evenrank.neural.folders import whole_folder
+from evenrank.neural.losses import CROSS_ENTROPY, LOSSES, OUTPUTS
+from evenrank.neural.reversal import reverse
+
+FORMAT = 1
+_ABOUT, _HEADS = "ranker.json", "heads.safetensors"
+
+
+class CrossEncoderRanker(nn.Module):
+    """``g(f(q, d))``: f an encoder of the pair, whose first vector z a linear head g turns into a score.
+
+    For every attribute a head h, Linear-tanh-Linear, tells its values from z. It stands behind a gradient
+    reversal, so that what h learns to see, f learns to hide. Reference: nfairc-advbert-2021, Section 5.
+    """
+
+    def __init__(
+        self,
+        encoder: Any,
+        tokenizer: Any,
+        attributes: Mapping[str, tuple[str, ...]],
+        *,
+        loss: str = "margin",
+        max_length: int = 256,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        if loss not in LOSSES:
+            raise ParameterError(f"the utility loss must be one of {', '.join(LOSSES)}, got {loss!r}")
+        if "." in "".join(attributes):
+            raise ParameterError(f"names of attributes have no dot, got {', '.join(attributes)}")
+        width = encoder.config.hidden_size
+        self.tokenizer, self.loss = tokenizer, loss
+        longest = getattr(encoder.config, "max_position_embeddings", max_length)
+        self.max_length = min(max_length, longest, getattr(tokenizer, "model_max_length", max_length))
+        self.attributes = dict(attributes)
+        self.encoder = encoder
+        self._takes = frozenset(inspect.signature(encoder.forward).parameters)  # not all know token types
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.relevance = nn.Linear(width, OUTPUTS[loss])
+            self.adversaries = nn.ModuleDict(
+                {name: adversary(width, len(values)) for name, values in attributes.items()}
+            )
+
+    @classmethod
+    def start(
+        cls,
+        name: str,
+        attributes: Mapping[str, tuple[str, ...]],
+        *,
+        layers: int | None = None,
+        loss: str = "margin",
+        max_length: int = 256,
+        seed: int = 0,
+    ) -> CrossEncoderRanker:
+        """A ranker with the weights of a checkpoint, and new heads drawn by ``seed``."""
+        encoder, tokenizer = load_encoder(name, layers)
+        return cls(encoder, tokenizer, attributes, loss=loss, max_length=max_length, seed=seed)
+
+    @property
+    def device(self) -> torch.device:
+        return self.relevance.weight.device
+
+    def encode(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """z: the last layer's vector at the first token, (P, width)."""
+        known = {name: table for name, table in batch.items() if name in self._takes}
+        first: torch.Tensor = self.encoder(**known).last_hidden_state[:, 0]
+        return first
+
+    def outputs(self, vectors: torch.Tensor) -> torch.Tensor:
+        """g(z): (P, 1) scores, or (P, 2) for the two-way loss."""
+        with torch.autocast(vectors.device.type, enabled=False):  # or near scores become equal ones
+            found: torch.Tensor = self.relevance(vectors.float())
+        return found
+
+    def scores(self, vectors: torch.Tensor) -> torch.Tensor:
+        """(P,): higher is more relevant. Of two outputs the log odds."""
+        found = self.outputs(vectors)
+        return found[:, 1] - found[:, 0] if self.loss == CROSS_ENTROPY else found[:, 0]
+
+    def guesses(self, vectors: torch.Tensor, strength: float) -> dict[str, torch.Tensor]:
+        """h(rev(z)) for each attribute: (P, values)."""
+        with torch.autocast(vectors.device.type, enabled=False):
+            hidden = reverse(vectors.float(), strength)
+            return {name: head(hidden) for name, head in self.adversaries.items()}
+
+    def save(self, folder: str | Path) -> None:
+        """The folder that ``load`` reads: the encoder as transformers has it, and our heads beside it."""
+        about = {
+            "format": FORMAT,
+            "loss": self.loss,
+            "max_length": self.max_length,
+            "attributes": {name: list(values) for name, values in self.attributes.items()},
+        }
+        heads = {name: value for name, value in self.state_dict().items() if not name.startswith("encoder.")}
+        with whole_folder(folder) as new, quiet():
+            self.encoder.save_pretrained(new, safe_serialization=True)
+            self.tokenizer.save_pretrained(new)
+            save_file(
+                {name: value.detach().cpu().contiguous() for name, value in heads.items()}, new / _HEADS
+            )
+            (new / _ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> CrossEncoderRanker:
+        """A ranker that ``save`` wrote."""
+        where = Path(folder)
+        if not (where / _ABOUT).is_file():
+            raise DataError(f"{folder}: no ranker: there is no {_ABOUT}; evenrank train writes such folders")
+        try:
+            about = json.loads((where / _ABOUT).read_text(encoding="utf-8"))
+            if about["format"] != FORMAT:
+                raise DataError(f"{folder}: written by another version (format {about['format']})")
+            values = {str(name): tuple(found) for name, found in about["attributes"].items()}
+            encoder, tokenizer = load_encoder(str(where.resolve()))
+            ranker = cls(encoder, tokenizer, values, loss=about["loss"], max_length=about["max_length"])
+            heads = load_file(where / _HEADS)
+            unknown = ranker.load_state_dict(heads, strict=False).unexpected_keys
+            lacking = {name for name in ranker.state_dict() if not name.startswith("encoder.")} - set(heads)
+        except (OSError, KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
+            if isinstance(error, DataError):
+                raise
+            raise DataError(f"{folder}: the ranker cannot be read: {error}") from error
+        if unknown or lacking:
+            raise DataError(f"{folder}: {_HEADS} and {_ABOUT} do not fit each other")
+        return ranker
+
+
+def adversary(width: int, values: int) -> nn.Sequential:
+    """h: two layers with a tanh between them; the softmax is in the loss."""
+    return nn.Sequential(nn.Linear(width, width), nn.Tanh(), nn.Linear(width, values))

@@ -1,0 +1,224 @@
+"""The attack probe: how well a fresh adversary tells the protected label from what a ranker computes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.nn import functional
+
+from evenrank.errors import DataError
+from evenrank.neural.examples import Examples
+from evenrank.neural.labels import Labels
+from evenrank.neural.model import CrossEncoderRanker, adversary
+from evenrank.neural.sampling import balanced
+from evenrank.neural.scoring import pair_vectors
+from evenrank.neural.splits import query_folds
+from evenrank.neural.tokens import PairTokens
+from evenrank.stats.bootstrap import FEWEST
+
+Floats = npt.NDArray[np.float64]
+Int64s = npt.NDArray[np.int64]
+
+FOLDS = 5
+EPOCHS = 30
+LEAST_STEPS = 1000
+_RATE, _BATCH, _DECAY = 1e-3, 256, 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """What the probe told right, by query and value: so intervals are about other queries."""
+
+    attribute: str
+    values: tuple[str, ...]
+    right: Floats  # (Q, V)
+    total: Floats  # (Q, V)
+
+    @property
+    def accuracy(self) -> float:
+        """Balanced accuracy: the mean over values of the share told right. Chance is 1 / values."""
+        return float(_balanced(self.right.sum(axis=0), self.total.sum(axis=0)))
+
+    @property
+    def chance(self) -> float:
+        return 1 / len(self.values)
+
+    def interval(self, level: float = 0.95, resamples: int = 2000, seed: int = 0) -> tuple[float, float]:
+        """A bootstrap interval over queries; NaN for fewer than five."""
+        return _interval(self._resampled(resamples, seed), len(self.right), level)
+
+    def change_from(
+        self, before: Probe, level: float = 0.95, resamples: int = 2000, seed: int = 0
+    ) -> tuple[float, float, float]:
+        """The difference of accuracies, this less ``before``, and its interval over the same queries."""
+        if before.right.shape != self.right.shape:
+            raise DataError("probes are compared that were made with the same queries and values")
+        differences = self._resampled(resamples, seed) - before._resampled(resamples, seed)
+        low, high = _interval(differences, len(self.right), level)
+        return self.accuracy - before.accuracy, low, high
+
+    def _resampled(self, resamples: int, seed: int) -> Floats:
+        """(B,): accuracies with queries drawn again. The same seed draws the same queries."""
+        count = len(self.right)
+        picks = np.random.default_rng(seed).integers(0, count, size=(resamples, count))
+        weights = np.apply_along_axis(np.bincount, 1, picks, minlength=count)  # (B, Q)
+        return _balanced(weights @ self.right, weights @ self.total)
+
+
+def _balanced(right: Floats, total: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: Floats = np.nanmean(right / total, axis=-1)
+    return found
+
+
+def _interval(values: Floats, queries: int, level: float) -> tuple[float, float]:
+    if queries < FEWEST:
+        return math.nan, math.nan
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def probe_ranker(
+    ranker: CrossEncoderRanker,
+    tokens: PairTokens,
+    examples: Examples,
+    labels: Labels,
+    *,
+    seed: int = 0,
+    folds: int = FOLDS,
+    epochs: int = EPOCHS,
+    least_steps: int = LEAST_STEPS,
+    size: int | None = None,
+    shuffled: bool = False,
+    precision: str = "float32",
+) -> Probe:
+    """Train a new adversary on the vectors of a ranker that stays as it is, and test it on other queries.
+
+    The triples are balanced first, so that neither the share of a value nor the relevance of a document
+    gives the label away. Queries are cut into folds: each is tested with an adversary that never saw it.
+    It learns for so many ``epochs``, and ``least_steps`` of up to 256 pairs at the least.
+    ``shuffled`` gives every pair the label of another one: what the probe then tells right is chance.
+    """
+    generator = np.random.default_rng([seed, 7])
+    chosen = balanced(examples.triples, {labels.name: labels}, generator, size).ravel()
+    pairs, back = np.unique(chosen, return_inverse=True)
+    vectors = pair_vectors(ranker, tokens, pairs, precision=precision)  # (P, width)
+    codes = labels.codes[pairs]
+    if shuffled:
+        codes = generator.permutation(codes)
+    return probe_vectors(
+        vectors, codes, examples.pair_queries[pairs], np.bincount(back, minlength=len(pairs)), labels,
+        seed=seed, folds=folds, epochs=epochs, least_steps=least_steps,
+    )  # fmt: skip
+
+
+def probe_vectors(
+    vectors: npt.NDArray[np.float32],
+    codes: Int64s,
+    queries: Int64s,
+    weights: Int64s,
+    labels: Labels,
+    *,
+    seed: int = 0,
+    folds: int = FOLDS,
+    epochs: int = EPOCHS,
+    least_steps: int = LEAST_STEPS,
+) -> Probe:
+    """``probe_ranker`` of vectors (P, width), with the label, the query and the weight of each."""
+    distinct, places = np.unique(queries, return_inverse=True)
+    parts = query_folds([str(place) for place in range(len(distinct))], folds, seed)
+    guessed = np.zeros(len(codes), dtype=np.int64)
+    for part in parts:
+        tested = np.isin(places, np.array([int(place) for place in part]))
+        guessed[tested] = _fit(
+            vectors, codes, weights, ~tested, tested, len(labels.values), seed, epochs, least_steps
+        )
+    shape = (len(distinct), len(labels.values))
+    right, total = np.zeros(shape), np.zeros(shape)
+    np.add.at(total, (places, codes), weights)
+    np.add.at(right, (places, codes), weights * (guessed == codes))
+    return Probe(labels.name, labels.values, right, total)
+
+
+def _fit(
+    vectors: npt.NDArray[np.float32],
+    codes: Int64s,
+    weights: Int64s,
+    trained: npt.NDArray[np.bool_],
+    tested: npt.NDArray[np.bool_],
+    values: int,
+    seed: int,
+    epochs: int,
+    least_steps: int,
+) -> Int64s:
+    """The values that an adversary, trained on some rows, gives others."""
+    mean, deviation = vectors[trained].mean(axis=0), vectors[trained].std(axis=0) + 1e-6
+    x = torch.from_numpy((vectors[trained] - mean) / deviation)
+    y = torch.from_numpy(codes[trained])
+    present = np.bincount(codes[trained], weights=weights[trained], minlength=values)
+    of_value = torch.from_numpy(np.where(present > 0, 1 / np.maximum(present, 1), 0.0)).float()
+    w = torch.from_numpy(weights[trained]).float() * of_value[y]
+    w = w * (len(w) / w.sum().clamp_min(1e-12))
+    with torch.random.fork_rng(devices=[]), _few_threads():
+        torch.manual_seed(seed)
+        head = adversary(x.shape[1], values)
+        optimizer = torch.optim.AdamW(head.parameters(), lr=_RATE, weight_decay=_DECAY)
+        # a probe that has not learnt yet would call a ranker blind
+        rounds = max(epochs, -(-least_steps // -(-len(x) // _BATCH)))
+        for _ in range(rounds):
+            order = torch.randperm(len(x))
+            for begin in range(0, len(x), _BATCH):
+                rows = order[begin : begin + _BATCH]
+                loss = (functional.cross_entropy(head(x[rows]), y[rows], reduction="none") * w[rows]).mean()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+        with torch.no_grad():
+            guessed = head(torch.from_numpy((vectors[tested] - mean) / deviation)).argmax(dim=1)
+    found: Int64s = guessed.numpy()
+    return found
+
+
+@contextmanager
+def _few_threads() -> Iterator[None]:
+    """Matrices as small as these only get slower with many threads, above all beside other processes."""
+    had = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(had)
+
+
+def said(found: Probe, before: Probe | None = None) -> str:
+    """One line: accuracy, interval, chance, and the change from before."""
+    low, high = found.interval()
+    line = f"{found.attribute}: balanced accuracy {found.accuracy:.3f}{_between(low, high)}"
+    line += f", chance {found.chance:.3f}"
+    if before is not None:
+        change, low, high = found.change_from(before)
+        line += f"; change {change:+.3f}{_between(low, high)}"
+    return line
+
+
+def _between(low: float, high: float) -> str:
+    return "" if math.isnan(low) else f" [{low:.3f}, {high:.3f}]"
+
+
+def as_rows(probes: Sequence[Probe]) -> list[dict[str, object]]:
+    """Plain values, for a file of results."""
+    return [
+        {
+            "attribute": found.attribute,
+            "accuracy": found.accuracy,
+            "interval": found.interval(),
+            "chance": found.chance,
+        }
+        for found in probes
+    ]

@@ -1,0 +1,53 @@
+"""Balanced data: as many triples of each combination of protected labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from evenrank.errors import DataError
+from evenrank.neural.labels import Labels
+
+Int64s = npt.NDArray[np.int64]
+
+
+def cells(triples: Int64s, labels: Mapping[str, Labels]) -> Int64s:
+    """(N,): the combination of labels, of both documents and all attributes, that each triple has."""
+    number = np.zeros(len(triples), dtype=np.int64)
+    for found in labels.values():
+        for side in (0, 1):
+            number = number * len(found.values) + found.codes[triples[:, side]]
+    return np.unique(number, return_inverse=True)[1].astype(np.int64)
+
+
+def balanced(
+    triples: Int64s, labels: Mapping[str, Labels], generator: np.random.Generator, size: int | None = None
+) -> Int64s:
+    """Triples in which each combination of labels is equally frequent, in random order.
+
+    So the label is as frequent among relevant documents as among others, and tells nothing of relevance.
+    ``size`` triples in all (as many as there are, unless said): of a combination that has more than
+    its part some are drawn, of one that has fewer each is repeated, none more than once oftener than another.
+
+    The paper takes all gendered items and draws as many others, which balances the label alone.
+    """
+    for found in labels.values():
+        there = np.bincount(found.codes[triples.ravel()], minlength=len(found.values))
+        for value, count in zip(found.values, there.tolist(), strict=True):
+            if not count:
+                raise DataError(
+                    f"attribute {found.name!r}: no training pair has the value {value!r}, so an adversary "
+                    "cannot learn it: more data, another lexicon, or labels of another kind"
+                )
+    groups = cells(triples, labels)
+    kinds = int(groups.max(initial=0)) + 1
+    each = max(1, (len(triples) if size is None else size) // kinds)
+    drawn = []
+    for kind in range(kinds):
+        own = np.flatnonzero(groups == kind)
+        rounds, rest = divmod(each, len(own))
+        drawn.append(np.concatenate([np.tile(own, rounds), generator.permutation(own)[:rest]]))
+    even: Int64s = triples[generator.permutation(np.concatenate(drawn))]
+    return even

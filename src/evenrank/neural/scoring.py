@@ -1,0 +1,100 @@
+"""Scores and vectors of many pairs: sorted by length, so that little is padded, and put back in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from evenrank.errors import DataError
+from evenrank.neural.model import CrossEncoderRanker
+from evenrank.neural.precision import computing
+from evenrank.neural.tokens import PairTokens
+
+Int64s = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+Progress = Callable[[int, int], None]
+"""Called with how much is done, and of how much."""
+
+BATCH = 128
+_AT_ONCE = 1 << 16  # pairs whose tokens are made before the first of them is scored
+
+
+def pair_scores(
+    ranker: CrossEncoderRanker,
+    tokens: PairTokens,
+    pairs: Int64s,
+    *,
+    batch: int = BATCH,
+    precision: str = "float32",
+    progress: Progress | None = None,
+) -> Floats:
+    """(n,): the relevance of each of these pairs."""
+    return _computed(ranker, tokens, pairs, ranker.scores, batch, precision, progress)
+
+
+def pair_vectors(
+    ranker: CrossEncoderRanker,
+    tokens: PairTokens,
+    pairs: Int64s,
+    *,
+    batch: int = BATCH,
+    precision: str = "float32",
+    progress: Progress | None = None,
+) -> Floats:
+    """(n, width): z of each of these pairs."""
+    return _computed(ranker, tokens, pairs, lambda vectors: vectors.float(), batch, precision, progress)
+
+
+def _computed(
+    ranker: CrossEncoderRanker,
+    tokens: PairTokens,
+    pairs: Int64s,
+    result: Callable[[torch.Tensor], torch.Tensor],
+    batch: int,
+    precision: str,
+    progress: Progress | None,
+) -> Floats:
+    was_training, device = ranker.training, ranker.device
+    ranker.eval()
+    found: list[torch.Tensor] = []
+    places: list[Int64s] = []
+    try:
+        with torch.inference_mode(), computing(device, precision):
+            for begin in range(0, len(pairs), _AT_ONCE):
+                chunk = pairs[begin : begin + _AT_ONCE]
+                order = np.argsort(-tokens.lengths(chunk), kind="stable")  # too little memory shows at once
+                done = 0
+                while done < len(order):
+                    rows = order[done : done + batch]
+                    try:
+                        found.append(result(ranker.encode(tokens.batch(chunk[rows], device))))
+                    except torch.OutOfMemoryError:
+                        batch = halved(batch, device)
+                        continue
+                    places.append(begin + rows)
+                    done += len(rows)
+                    if progress is not None:
+                        progress(begin + done, len(pairs))
+    finally:
+        ranker.train(was_training)
+    if not found:
+        return np.empty(0, dtype=np.float32)
+    values: Any = torch.cat(found).cpu().numpy()
+    out: Floats = np.empty_like(values)
+    out[np.concatenate(places)] = values
+    return out
+
+
+def halved(batch: int, device: torch.device) -> int:
+    """Half a batch that did not fit into memory."""
+    if batch == 1:
+        raise DataError(
+            "memory does not suffice for a single pair: lower max_length, or take a smaller encoder"
+        )
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+    return batch // 2

@@ -1,0 +1,335 @@
+"""One stage of training: steps, checkpoints, early stopping, and what can go wrong on the way."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from evenrank.errors import EvenrankError
+from evenrank.neural.config import Training
+from evenrank.neural.labels import Labels
+from evenrank.neural.logs import Log
+from evenrank.neural.losses import adversary_loss, utility_loss
+from evenrank.neural.model import CrossEncoderRanker
+from evenrank.neural.precision import computing
+from evenrank.neural.scoring import halved
+from evenrank.neural.state import Standing, load_state, read_standing, save_state
+from evenrank.neural.tokens import PairTokens
+
+Int64s = npt.NDArray[np.int64]
+Say = Callable[[str], None]
+
+TUNE, ADVERSARY, JOINT = "tune", "adversary", "joint"
+
+
+class TrainingStoppedError(EvenrankError):
+    """Training cannot go on; what was learnt before is kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """What is trained, on which triples, for how long."""
+
+    kind: str  # tune: encoder and relevance head; adversary: the adversaries; joint: everything
+    triples: Int64s  # (N, 2)
+    epochs: float
+    seed: int = 0
+    strength: float = 0.0
+    checkpoints: int = 1
+    patience: int | None = None
+    schedule: str = "constant"
+
+    @property
+    def key(self) -> str:
+        return f"{self.kind}-{self.strength:g}" if self.kind == JOINT else self.kind
+
+    def steps(self, size: int) -> int:
+        """Steps in all, with ``size`` triples a step."""
+        return math.ceil(self.epochs * self.steps_an_epoch(size))
+
+    def steps_an_epoch(self, size: int) -> int:
+        return max(1, math.ceil(len(self.triples) / size))
+
+    def checkpoint_steps(self, size: int) -> list[int]:
+        """The steps after which a checkpoint is taken; the last is the end."""
+        steps = self.steps(size)
+        return sorted({max(1, round(steps * n / self.checkpoints)) for n in range(1, self.checkpoints + 1)})
+
+    def batches(self, size: int, first: int) -> Iterator[Int64s]:
+        """The triples of each step from step ``first`` on; the order of an epoch follows from the seed."""
+        each = self.steps_an_epoch(size)
+        for step in range(first, self.steps(size)):
+            epoch, place = divmod(step, each)
+            if step == first or place == 0:
+                order = np.random.default_rng([self.seed, epoch]).permutation(len(self.triples))
+            yield self.triples[order[place * size : (place + 1) * size]]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A ranker on the way: the how many-th it is, after how many steps, and its validation loss."""
+
+    number: int
+    step: int
+    validation: float | None
+    best: bool
+
+
+@dataclass(eq=False)
+class Trainer:
+    """Trains one ranker, stage after stage. All parts of it stay in the trainer; stages come and go."""
+
+    ranker: CrossEncoderRanker
+    tokens: PairTokens
+    labels: Mapping[str, Labels]
+    settings: Training
+    log: Log | None = None
+    state: Path | None = None  # folder
+    say: Say | None = None
+
+    def __post_init__(self) -> None:
+        self.piece = self.settings.batch
+        self._codes = {
+            name: torch.from_numpy(found.codes).to(self.ranker.device) for name, found in self.labels.items()
+        }
+
+    def run(
+        self,
+        stage: Stage,
+        *,
+        validation: Int64s | None = None,
+        at_checkpoint: Callable[[Checkpoint], None] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> int:
+        """Train, and give the steps done. A state that was saved for this stage is where it begins."""
+        self._freeze(stage)
+        try:
+            return self._train(stage, validation, at_checkpoint, progress)
+        finally:
+            self.ranker.requires_grad_(True)
+            self.ranker.eval()
+
+    def _freeze(self, stage: Stage) -> None:
+        """Only what the stage trains gets gradients, and nothing has any from before."""
+        for name, parameter in self.ranker.named_parameters():
+            own = name.startswith("adversaries.")
+            parameter.requires_grad_(stage.kind == JOINT or own == (stage.kind == ADVERSARY))
+        self.ranker.train(stage.kind != ADVERSARY)  # what is frozen shall give the same vectors every time
+
+    def _train(
+        self,
+        stage: Stage,
+        validation: Int64s | None,
+        at_checkpoint: Callable[[Checkpoint], None] | None,
+        progress: Callable[[int], None] | None,
+    ) -> int:
+        settings, size = self.settings, self.settings.batch * self.settings.accumulate
+        self.ranker.zero_grad(set_to_none=True)
+        optimizer, scaler = self._optimizer(), self._scaler()
+        standing = self._resumed(stage, optimizer, scaler)
+        step, best, since = standing.step, standing.best, standing.since_best
+        marks = {step: number for number, step in enumerate(stage.checkpoint_steps(size), 1)}
+        saved = time.monotonic()
+        for triples in stage.batches(size, step):
+            rate = self._rate(stage, step, stage.steps(size))
+            for group in optimizer.param_groups:
+                group["lr"] = group["full_rate"] * rate
+            values = self._step(stage, step, triples, optimizer, scaler)
+            if values is None:
+                self._stop(stage, step, best, since, optimizer, scaler)
+            elif self.log is not None and (step % settings.log_steps == 0 or step + 1 in marks):
+                self.log.write(stage.key, step + 1, values())
+            step += 1
+            if step in marks:
+                loss = None if validation is None or not len(validation) else self.validation_loss(validation)
+                better = loss is None or best is None or loss < best
+                best, since = (loss, 0) if better else (best, since + 1)
+                if self.log is not None and loss is not None:
+                    self.log.write(stage.key, step, {"validation": loss})
+                if at_checkpoint is not None:
+                    at_checkpoint(Checkpoint(marks[step], step, loss, better))
+                self._freeze(stage)  # a checkpoint may have looked at the ranker
+            if progress is not None:
+                progress(step)
+            if stage.patience is not None and since >= stage.patience:
+                break
+            if self.state is not None and time.monotonic() - saved >= settings.save_seconds:
+                self._save(stage, step, best, since, optimizer, scaler)
+                saved = time.monotonic()
+        return step
+
+    def _optimizer(self) -> torch.optim.AdamW:
+        settings = self.settings
+        rates = {
+            "encoder": settings.learning_rate,
+            "relevance": settings.head_learning_rate,
+            "adversaries": settings.adversary_learning_rate,
+        }
+        groups: dict[tuple[str, bool], list[torch.nn.Parameter]] = {}
+        for name, parameter in self.ranker.named_parameters():
+            if parameter.requires_grad:
+                groups.setdefault((name.partition(".")[0], parameter.ndim > 1), []).append(parameter)
+        return torch.optim.AdamW(
+            [
+                {
+                    "params": parameters,
+                    "full_rate": rates[part],
+                    "weight_decay": settings.weight_decay if decays else 0.0,
+                }
+                for (part, decays), parameters in groups.items()
+            ],
+            lr=settings.learning_rate,
+            fused=True,
+        )
+
+    def _scaler(self) -> torch.amp.GradScaler:
+        device = self.ranker.device.type
+        return torch.amp.GradScaler(device, enabled=self.settings.precision == "float16")
+
+    def _resumed(
+        self, stage: Stage, optimizer: torch.optim.Optimizer, scaler: torch.amp.GradScaler
+    ) -> Standing:
+        standing = None if self.state is None else read_standing(self.state)
+        if standing is None or standing.stage != stage.key or self.state is None:
+            return Standing(stage.key, 0, self.piece)
+        load_state(self.state, self.ranker, optimizer)
+        self.piece = standing.piece
+        if standing.scaler:
+            scaler.load_state_dict(dict(standing.scaler))
+        return standing
+
+    def _rate(self, stage: Stage, step: int, steps: int) -> float:
+        """The share of the full learning rate at a step: up in the warm-up, then level or down to 0."""
+        warm = round(self.settings.warmup * steps)
+        if step < warm:
+            return (step + 1) / warm
+        return (steps - step) / max(1, steps - warm) if stage.schedule == "linear" else 1.0
+
+    def _step(
+        self,
+        stage: Stage,
+        step: int,
+        triples: Int64s,
+        optimizer: torch.optim.Optimizer,
+        scaler: torch.amp.GradScaler,
+    ) -> Callable[[], dict[str, float]] | None:
+        """One step; gives what to log, None if it was not done because something is not finite."""
+        while True:
+            # by step, so that a resumed run draws what an uninterrupted one does
+            noise = np.random.SeedSequence([stage.seed, step]).generate_state(1, np.uint64)[0]
+            torch.manual_seed(int(noise) >> 1)
+            optimizer.zero_grad(set_to_none=True)
+            try:
+                sums = self._gradients(stage, triples, scaler)
+                break
+            except torch.OutOfMemoryError:
+                self.piece = halved(min(self.piece, len(triples)), self.ranker.device)
+                self._tell(
+                    f"{stage.key}, step {step + 1}: out of memory; {self.piece} triples at once from here"
+                )
+        scaler.unscale_(optimizer)
+        norms = self._clip()
+        names = [*sums, *norms]
+        # one look at the device for everything
+        values = torch.stack([*sums.values(), *norms.values()]).tolist()
+        found = dict(zip(names, values, strict=True))
+        looked_at = sums if scaler.is_enabled() else found  # the scaler itself leaves out infinite gradients
+        if not all(math.isfinite(found[name]) for name in looked_at):
+            return None
+        scaler.step(optimizer)
+        scaler.update()
+        return lambda: {**found, "rate": optimizer.param_groups[0]["lr"]}
+
+    def _gradients(
+        self, stage: Stage, triples: Int64s, scaler: torch.amp.GradScaler
+    ) -> dict[str, torch.Tensor]:
+        """Gradients of the mean loss over the triples, piece by piece; the parts of the loss, as means."""
+        totals: dict[str, torch.Tensor] = {}
+        for begin in range(0, len(triples), self.piece):
+            parts = self._losses(stage, triples[begin : begin + self.piece])
+            parts = {name: loss / len(triples) for name, loss in parts.items()}
+            scaler.scale(torch.stack(list(parts.values())).sum()).backward()
+            for name, loss in parts.items():
+                totals[name] = totals.get(name, 0) + loss.detach()
+        return totals
+
+    def _losses(self, stage: Stage, triples: Int64s) -> dict[str, torch.Tensor]:
+        """Sums over these triples: the utility loss, and of every adversary."""
+        pairs = triples.T.ravel()  # relevant ones, then the others
+        device = self.ranker.device
+        batch = self.tokens.batch(pairs, device)
+        losses: dict[str, torch.Tensor] = {}
+        with computing(device, self.settings.precision):
+            with torch.set_grad_enabled(stage.kind != ADVERSARY):
+                vectors = self.ranker.encode(batch)  # (2m, width)
+            if stage.kind != ADVERSARY:
+                outputs = self.ranker.outputs(vectors)
+                positive, negative = outputs[: len(triples)], outputs[len(triples) :]
+                losses["utility"] = utility_loss(self.ranker.loss, positive, negative)
+            if stage.kind != TUNE:
+                places = torch.from_numpy(pairs).to(device)
+                for name, guess in self.ranker.guesses(vectors, stage.strength).items():
+                    losses[f"adversary {name}"] = adversary_loss(guess, self._codes[name][places])
+        return losses
+
+    def _clip(self) -> dict[str, torch.Tensor]:
+        """Shorten long gradients, the ranker's and the adversaries' apart: neither slows the other."""
+        longest = math.inf if self.settings.clip is None else self.settings.clip
+        parts: dict[str, list[torch.nn.Parameter]] = {}
+        for name, parameter in self.ranker.named_parameters():
+            if parameter.grad is not None:
+                part = "adversaries" if name.startswith("adversaries.") else "ranker"
+                parts.setdefault(part, []).append(parameter)
+        return {
+            f"gradient of the {part}": torch.nn.utils.clip_grad_norm_(parameters, longest)
+            for part, parameters in parts.items()
+        }
+
+    def validation_loss(self, triples: Int64s) -> float:
+        """The mean utility loss without dropout."""
+        self.ranker.eval()
+        total = 0.0
+        with torch.no_grad():
+            stage, begin = Stage(TUNE, triples, 0), 0
+            while begin < len(triples):
+                try:
+                    total += self._losses(stage, triples[begin : begin + 2 * self.piece])["utility"].item()
+                    begin += 2 * self.piece
+                except torch.OutOfMemoryError:
+                    self.piece = halved(self.piece, self.ranker.device)
+        return total / len(triples)
+
+    def _standing(
+        self, stage: Stage, step: int, best: float | None, since: int, scaler: torch.amp.GradScaler
+    ) -> Standing:
+        return Standing(stage.key, step, self.piece, best, since, scaler.state_dict() or None)
+
+    def _save(
+        self, stage: Stage, step: int, best: float | None, since: int,
+        optimizer: torch.optim.Optimizer, scaler: torch.amp.GradScaler,
+    ) -> None:  # fmt: skip
+        if self.state is not None:
+            save_state(self.state, self._standing(stage, step, best, since, scaler), self.ranker, optimizer)
+
+    def _stop(
+        self, stage: Stage, step: int, best: float | None, since: int,
+        optimizer: torch.optim.Optimizer, scaler: torch.amp.GradScaler,
+    ) -> None:  # fmt: skip
+        """The step was not done, so what the ranker is now is the last good state."""
+        self._save(stage, step, best, since, optimizer, scaler)
+        kept = "" if self.state is None else f"; the state before it is in {self.state}"
+        raise TrainingStoppedError(
+            f"{stage.key}, step {step + 1}: the loss or its gradient is not finite{kept}: "
+            "lower the learning rates, or set training.clip"
+        )
+
+    def _tell(self, message: str) -> None:
+        if self.say is not None:
+            self.say(message)

@@ -1,0 +1,106 @@
+"""Pairs as tokens: made once, then cut out and padded for every batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from evenrank.data.strings import ragged
+
+Int64s = npt.NDArray[np.int64]
+Texts = Callable[[Int64s], tuple[list[str], list[str]]]
+
+KEEP = 2_000_000  # pairs whose tokens are held; more are made anew for each batch
+_CHUNK = 4096
+_CHARACTERS = 32  # of a text for each token that there is room for; words are far shorter
+_MULTIPLE = 8  # of lengths on a GPU, whose matrix units want it
+
+
+class PairTokens:
+    """The tokens of pairs of texts, by the place of the pair.
+
+    Where both are too long together, the longer one is cut, so that a very long query leaves room for the
+    document.
+    """
+
+    def __init__(self, tokenizer: Any, texts: Texts, pairs: int, max_length: int) -> None:
+        self._tokenizer, self._texts, self._max_length = tokenizer, texts, max_length
+        self._held = pairs <= KEEP
+        self._rows = np.full(pairs if self._held else 0, -1, dtype=np.int64)  # where a pair's tokens begin
+        self._lengths = np.zeros(len(self._rows), dtype=np.int64)
+        self._parts: list[dict[str, Int64s]] = []
+        self._columns: dict[str, Int64s] = {}
+        self._filled = 0
+        pad = getattr(tokenizer, "pad_token_id", None)
+        self._padding = {"input_ids": 0 if pad is None else int(pad)}
+
+    def lengths(self, pairs: Int64s) -> Int64s:
+        """How long each of these pairs is: in tokens, or in characters where tokens are not held."""
+        if not self._held:
+            queries, documents = self._texts(pairs)
+            return np.array(
+                [len(a) + len(b) for a, b in zip(queries, documents, strict=True)], dtype=np.int64
+            )
+        self.prepare(pairs)
+        return self._lengths[pairs]
+
+    def prepare(self, pairs: Int64s) -> None:
+        """Make the tokens of pairs that have none yet, where tokens are held."""
+        if not self._held:
+            return
+        new = np.unique(pairs[self._rows[pairs] < 0])
+        for begin in range(0, len(new), _CHUNK):
+            chunk = new[begin : begin + _CHUNK]
+            columns, lengths = self._made(chunk)
+            self._rows[chunk] = self._filled + np.cumsum(lengths) - lengths
+            self._lengths[chunk] = lengths
+            self._filled += int(lengths.sum())
+            self._parts.append(columns)
+        if len(new):
+            held = [self._columns] if self._columns else []
+            self._columns = {
+                name: np.concatenate([part[name] for part in (*held, *self._parts)])
+                for name in self._parts[0]
+            }
+            self._parts = []
+
+    def _made(self, pairs: Int64s) -> tuple[dict[str, Any], Int64s]:
+        # a tokenizer would first make all tokens of a very long text, then drop nearly all, one by one
+        enough = _CHARACTERS * self._max_length
+        queries, documents = ([text[:enough] for text in texts] for texts in self._texts(pairs))
+        found = self._tokenizer(queries, documents, truncation=True, max_length=self._max_length)
+        lengths = np.array([len(row) for row in found["input_ids"]], dtype=np.int64)
+        columns = {
+            name: np.fromiter(
+                (token for row in rows for token in row), dtype=np.int32, count=int(lengths.sum())
+            )
+            for name, rows in found.items()
+            if name != "attention_mask"
+        }
+        return columns, lengths
+
+    def batch(self, pairs: Int64s, device: torch.device | str = "cpu") -> dict[str, torch.Tensor]:
+        """What the encoder takes: (P, L) of each kind, padded to the longest of these pairs."""
+        if self._held:
+            self.prepare(pairs)
+            columns, lengths = self._columns, self._lengths[pairs]
+            source = ragged(self._rows[pairs], lengths)
+        else:
+            columns, lengths = self._made(pairs)
+            source = np.arange(int(lengths.sum()))
+        longest, gpu = int(lengths.max(initial=1)), torch.device(device).type == "cuda"
+        if gpu:
+            longest = min(-(-longest // _MULTIPLE) * _MULTIPLE, max(self._max_length, longest))
+        mask = np.arange(longest) < lengths[:, None]  # (P, L)
+        made = {"attention_mask": torch.from_numpy(mask.astype(np.int64))}
+        for name, values in columns.items():
+            table = np.full(mask.shape, self._padding.get(name, 0), dtype=np.int64)
+            table[mask] = values[source]
+            made[name] = torch.from_numpy(table)
+        if gpu:
+            return {name: table.pin_memory().to(device, non_blocking=True) for name, table in made.items()}
+        return {name: table.to(device) for name, table in made.items()}

@@ -1,0 +1,286 @@
+"""The three stages, one after another, and the third once for every strength.
+
+The folder holds ``base`` (after the first stage), ``start`` (with the adversaries of the second), and
+``lambda-0.3/checkpoint-07`` (of the third); each is a ranker, and has the run that it re-ranked, if one was
+named. ``variants.jsonl`` lists them, ``log`` has the losses, ``state`` what a resumed run begins at.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenrank.errors import DataError, ParameterError
+from evenrank.io import read_run, write_run
+from evenrank.io.atomic import atomic_write
+from evenrank.neural.config import Config, Joint
+from evenrank.neural.labels import shares
+from evenrank.neural.logs import Log
+from evenrank.neural.model import CrossEncoderRanker
+from evenrank.neural.precision import as_device, own_randomness
+from evenrank.neural.probe import Probe, as_rows, probe_ranker, said
+from evenrank.neural.reading import Prepared, prepare, read_texts
+from evenrank.neural.reranker import Lists, NeuralReranker
+from evenrank.neural.sampling import balanced
+from evenrank.neural.stage import ADVERSARY, JOINT, TUNE, Checkpoint, Say, Stage, Trainer
+from evenrank.neural.state import forget_state
+from evenrank.neural.tokens import PairTokens
+from evenrank.neural.variants import RUN, VARIANTS, Variant
+
+BASE, START = "base", "start"
+_CONFIG, _FINISHED, _BEST = "config.json", "finished.json", "checkpoint.json"
+
+
+def train(
+    config: Config,
+    output: str | Path,
+    *,
+    resume: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+    say: Say | None = None,
+) -> tuple[Variant, ...]:
+    """Train as the configuration says, and write everything below ``output``.
+
+    The same configuration, seed, device and versions give the same weights. With ``resume`` a run that was
+    stopped goes on where its state was saved last, and ends as if it had never been stopped.
+    """
+    folder = Path(output)
+    _begin(folder, config, resume)
+    device = as_device(config.training.device)
+    with own_randomness(device, config.training.deterministic), Log(folder / "log") as log:
+        work = _Work(config, folder, device, log, progress, say or (lambda message: None))
+        return work.all()
+
+
+def _begin(folder: Path, config: Config, resume: bool) -> None:
+    """A folder is begun once, and gone on with under the same configuration alone."""
+    about = json.loads(json.dumps(config.as_dict()))
+    about["training"].pop("device")
+    there = folder / _CONFIG
+    if not there.is_file():
+        if folder.exists() and any(folder.iterdir()):
+            raise ParameterError(f"{folder}: is not empty: name a folder that is new or empty")
+        folder.mkdir(parents=True, exist_ok=True)
+        _write_json(there, about)
+    elif not resume:
+        raise ParameterError(
+            f"{folder}: holds a training run already: --resume goes on with it, or name another"
+        )
+    else:
+        old, new = _flat(json.loads(there.read_text(encoding="utf-8"))), _flat(about)
+        changed = [key for key in new if new[key] != old.get(key)]
+        if changed:
+            few = ", ".join(changed[:3])
+            raise ParameterError(f"{folder}: was begun with another {few}: name another folder")
+
+
+def _flat(about: dict[str, Any]) -> dict[str, Any]:
+    """``{"joint.epochs": 2.0, ..}``"""
+    found: dict[str, Any] = {}
+    for key, value in about.items():
+        inner = value if isinstance(value, dict) else {}
+        found |= {f"{key}.{name}": one for name, one in inner.items()} or {key: value}
+    return found
+
+
+def _write_json(path: Path, content: Any) -> None:
+    with atomic_write(path) as file:
+        file.write((json.dumps(content, indent=1) + "\n").encode())
+
+
+class _Work:
+    """A training run: its data, its ranker, and what is finished."""
+
+    def __init__(
+        self, config: Config, folder: Path, device: Any, log: Log,
+        progress: Callable[[int, int], None] | None, say: Say,
+    ) -> None:  # fmt: skip
+        self.config, self.folder, self.say = config, folder, say
+        self.data: Prepared = prepare(config)
+        self.ranker = CrossEncoderRanker.start(
+            config.model.encoder,
+            {name: found.values for name, found in self.data.labels.items()},
+            layers=config.model.layers,
+            loss=config.model.loss,
+            max_length=config.model.max_length,
+            seed=config.seed,
+        ).to(device)
+        examples = self.data.training
+        self.tokens = PairTokens(
+            self.ranker.tokenizer, examples.texts, len(examples.pair_queries), self.ranker.max_length
+        )
+        self.trainer = Trainer(
+            self.ranker, self.tokens, self.data.labels, config.training, log, folder / "state", say
+        )
+        self.lists = self._lists()
+        self.finished: dict[str, list[dict[str, Any]]] = {}
+        if (folder / _FINISHED).is_file():
+            self.finished = json.loads((folder / _FINISHED).read_text(encoding="utf-8"))
+        self._progress = progress
+        self._before = 0
+        self.stages = self._stages()
+        size = config.training.batch * config.training.accumulate
+        self._total = sum(stage.steps(size) for stage in self.stages)
+        self._size = size
+
+    def _stages(self) -> list[Stage]:
+        config, triples = self.config, self.data.training.triples
+        even = balanced(triples, self.data.labels, np.random.default_rng([config.seed, 2]))
+        tune, joint = config.tune, config.joint
+        stages = [
+            Stage(
+                TUNE, triples, tune.epochs, config.seed, 0.0, tune.checkpoints, tune.patience, tune.schedule
+            ),
+            Stage(ADVERSARY, even, config.adversary.epochs, config.seed),
+        ]
+        if joint.epochs:
+            stages += [_joint_stage(joint, strength, even, config.seed) for strength in joint.strengths]
+        return stages
+
+    def _lists(self) -> tuple[Any, Lists, str] | None:
+        wanted, data = self.config.evaluate, self.config.data
+        if wanted.run is None:
+            return None
+        queries = read_texts(wanted.queries)
+        run = read_run(wanted.run)
+        run = run.select([query for query in run if query in queries])
+        if not len(run):
+            raise DataError(f"{wanted.run}: has none of the queries of {wanted.queries}")
+        head = run.head(wanted.depth)
+        documents = read_texts(wanted.documents or data.documents, set(head.doc_ids.to_pylist()))
+        return head, Lists.of(head, queries, documents), run.name
+
+    def all(self) -> tuple[Variant, ...]:
+        data = self.data
+        self.say(
+            f"{len(data.training):,} triples of {len(np.unique(data.training.triple_queries)):,} queries, "
+            f"{len(data.validation):,} for validation; "
+            + shares(data.labels, np.unique(data.training.triples))
+        )
+        if data.kept_out:
+            with atomic_write(self.folder / "kept-out.txt") as file:
+                file.write(("\n".join(data.kept_out) + "\n").encode())
+        tune, adversary, *joints = self.stages
+        self._tune(tune)
+        self._second(adversary)
+        for stage in joints:
+            self._third(stage)
+        forget_state(self.folder / "state")
+        variants = tuple(Variant(**row) for rows in self.finished.values() for row in rows)
+        with atomic_write(self.folder / VARIANTS) as file:
+            file.write("".join(json.dumps(vars(variant)) + "\n" for variant in variants).encode())
+        if self.config.evaluate.probe:
+            self._probes(joints)
+        return variants
+
+    def _tune(self, stage: Stage) -> None:
+        if TUNE not in self.finished:
+
+            def keep(checkpoint: Checkpoint) -> None:
+                if checkpoint.best:
+                    self.ranker.save(self.folder / BASE)
+                    best = Variant(BASE, None, checkpoint.number, checkpoint.step, checkpoint.validation)
+                    _write_json(self.folder / BASE / _BEST, vars(best))
+
+            keep(
+                Checkpoint(0, 0, None, not (self.folder / BASE / _BEST).is_file())
+            )  # where nothing is trained
+            self._run(stage, keep)
+            self._load(BASE)
+            self._rank(self.folder / BASE, BASE)
+            best = json.loads((self.folder / BASE / _BEST).read_text(encoding="utf-8"))
+            self._finish(stage, [Variant(**best)])
+        self._before += stage.steps(self._size)
+
+    def _second(self, stage: Stage) -> None:
+        if stage.key not in self.finished:
+            self._load(BASE)
+            self._run(stage, None)
+            self.ranker.save(self.folder / START)
+            self._finish(stage, [])
+        self._before += stage.steps(self._size)
+
+    def _third(self, stage: Stage) -> None:
+        if stage.key not in self.finished:
+            self._load(START)
+            there = self.folder / f"lambda-{stage.strength:g}"
+            digits = max(2, len(str(stage.checkpoints)))
+            index = there / VARIANTS  # checkpoints of a stage that was stopped are known from here
+            made: dict[int, Variant] = {}
+            if index.is_file():
+                rows = [json.loads(line) for line in index.read_text(encoding="utf-8").splitlines()]
+                made = {row["checkpoint"]: Variant(**row) for row in rows}
+
+            def keep(checkpoint: Checkpoint) -> None:
+                name = f"{there.name}/checkpoint-{checkpoint.number:0{digits}}"
+                if self.config.evaluate.weights:
+                    self.ranker.save(self.folder / name)
+                (self.folder / name).mkdir(parents=True, exist_ok=True)
+                self._rank(self.folder / name, name)
+                made[checkpoint.number] = Variant(
+                    name, stage.strength, checkpoint.number, checkpoint.step, checkpoint.validation
+                )
+                with atomic_write(index) as file:
+                    file.write("".join(json.dumps(vars(made[n])) + "\n" for n in sorted(made)).encode())
+
+            self._run(stage, keep)
+            if self.config.evaluate.probe and not self.config.evaluate.weights:
+                self.ranker.save(there / "last")
+            self._finish(stage, [made[number] for number in sorted(made)])
+        self._before += stage.steps(self._size)
+
+    def _run(self, stage: Stage, keep: Callable[[Checkpoint], None] | None) -> None:
+        def told(step: int) -> None:
+            if self._progress is not None:
+                self._progress(self._before + step, self._total)
+
+        validation = None if stage.kind == ADVERSARY else self.data.validation.triples
+        self.trainer.run(stage, validation=validation, at_checkpoint=keep, progress=told)
+
+    def _rank(self, folder: Path, name: str) -> None:
+        if self.lists is None:
+            return
+        head, lists, run_name = self.lists
+        scores = lists.scores(
+            self.ranker, batch=self.config.evaluate.batch, precision=self.config.training.precision
+        )
+        method = NeuralReranker.of(self.ranker, {}, {}, called=name)
+        write_run(lists.reordered(head, scores, method), folder / RUN, tag=f"{run_name}+{name}")
+
+    def _load(self, name: str) -> None:
+        saved = CrossEncoderRanker.load(self.folder / name)
+        self.ranker.load_state_dict(saved.state_dict())
+
+    def _finish(self, stage: Stage, variants: list[Variant]) -> None:
+        self.finished[stage.key] = [vars(variant) for variant in variants]
+        _write_json(self.folder / _FINISHED, self.finished)
+
+    def _probes(self, joints: list[Stage]) -> None:
+        """What a fresh adversary tells from the base, and from the last ranker of every strength."""
+        found: dict[str, list[Probe]] = {}
+        folders = {BASE: BASE}
+        for stage in joints:
+            there = f"lambda-{stage.strength:g}"
+            last = (
+                f"{there}/last" if not self.config.evaluate.weights else self.finished[stage.key][-1]["name"]
+            )
+            folders[there] = last
+        for name, place in folders.items():
+            self._load(place)
+            found[name] = [
+                probe_ranker(self.ranker, self.tokens, self.data.training, labels, seed=self.config.seed)
+                for labels in self.data.labels.values()
+            ]
+            for number, one in enumerate(found[name]):
+                self.say(f"{name}: {said(one, None if name == BASE else found[BASE][number])}")
+        _write_json(self.folder / "probes.json", {name: as_rows(rows) for name, rows in found.items()})
+
+
+def _joint_stage(joint: Joint, strength: float, triples: Any, seed: int) -> Stage:
+    return Stage(
+        JOINT, triples, joint.epochs, seed, strength, joint.checkpoints, joint.patience, joint.schedule
+    )

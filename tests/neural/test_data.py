@@ -1,0 +1,210 @@
+"""What rankers learn from: triples, labels, balance, folds, and queries that must not be seen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evenrank.data.lexicon import Lexicon
+from evenrank.data.qrels import Qrels
+from evenrank.data.run import Run
+from evenrank.errors import DataError, EvenrankWarning, ParameterError
+from evenrank.evidence.scan.phrases import Phrases
+from evenrank.neural.examples import build_examples
+from evenrank.neural.labels import Labels, label_pairs, label_texts
+from evenrank.neural.sampling import balanced, cells
+from evenrank.neural.scrub import scrub, scrub_examples
+from evenrank.neural.splits import check_kept_out, held_out, query_folds
+from evenrank.neural.triples_file import read_triples
+
+
+def pairs_of(examples: Any) -> list[tuple[str, str, str]]:
+    """Query, relevant text, other text of every triple."""
+    found = []
+    for positive, negative in examples.triples.tolist():
+        queries, texts = examples.texts(np.array([positive, negative]))
+        assert queries[0] == queries[1]
+        found.append((queries[0], *texts))
+    return found
+
+
+QRELS = Qrels.build(["q1", "q1", "q1", "q1", "q2", "q2"], ["a", "b", "c", "d", "a", "e"], [3, 1, 0, 0, 2, 0])
+TEXTS = {name: f"text of {name}" for name in "abcdefg"}
+QUERIES = {"q1": "first", "q2": "second"}
+
+
+def test_triples_from_judgements() -> None:
+    examples = build_examples(QRELS, QUERIES, TEXTS, negatives=9)
+    assert Counter(pairs_of(examples)) == Counter(
+        [("first", f"text of {p}", f"text of {n}") for p in "ab" for n in "cd"]
+        + [("second", "text of a", "text of e")]
+    )
+    assert len(examples.pair_queries) == 6  # every pair once
+    graded = build_examples(QRELS, QUERIES, TEXTS, negatives=9, min_grade=2)
+    assert {t[1:] for t in pairs_of(graded) if t[0] == "first"} == {
+        ("text of a", f"text of {n}") for n in "bcd"
+    }
+
+
+def test_negatives_from_the_pool_are_never_relevant() -> None:
+    pool = Run.build(["q1"] * 4 + ["q2"] * 2, ["a", "b", "f", "c", "g", "a"], [4, 3, 2, 1, 2, 1])
+    found = pairs_of(build_examples(QRELS, QUERIES, TEXTS, pool=pool, negatives=9))
+    assert {t[2] for t in found if t[0] == "first"} == {"text of f", "text of c"}
+    assert {t[2] for t in found if t[0] == "second"} == {"text of g"}
+
+
+def test_negatives_are_drawn_by_seed_and_query_alone() -> None:
+    documents = {f"d{n}": f"text {n}" for n in range(30)}
+    grades = [1] + [0] * 29
+    both = Qrels.build(["q1"] * 30 + ["q2"] * 30, [*documents, *documents], grades * 2)
+    alone = Qrels.build(["q2"] * 30, list(documents), grades)
+    of = lambda qrels, seed: pairs_of(build_examples(qrels, QUERIES, documents, negatives=5, seed=seed))  # noqa: E731
+    second = [t for t in of(both, 1) if t[0] == "second"]
+    assert len(second) == len(set(second)) == 5
+    assert of(alone, 1) == second
+    assert of(alone, 2) != second
+
+
+def test_what_has_no_text_is_left_out_and_counted() -> None:
+    texts = {name: text for name, text in TEXTS.items() if name not in "ad"}
+    with pytest.warns(EvenrankWarning) as said:
+        found = pairs_of(build_examples(QRELS, QUERIES, texts, negatives=9))
+    assert found == [("first", "text of b", "text of c")]
+    assert [str(w.message) for w in said] == [
+        "training goes without 2 documents that have no text: a, d",
+        "training goes without 1 query that lacks a text, a relevant document or another one: q2",
+    ]
+    with pytest.raises(DataError, match="no query has a relevant document"):
+        build_examples(QRELS, QUERIES, {})
+
+
+def test_triples_files(tmp_path: Path) -> None:
+    path = tmp_path / "triples.tsv"
+    path.write_text("q one\tgood\tbad\nq two\tgut, schön\t坏\n\nq one\tgood\t\n", encoding="utf-8")
+    examples = read_triples(path)
+    assert pairs_of(examples) == [
+        ("q one", "good", "bad"),
+        ("q two", "gut, schön", "坏"),
+        ("q one", "good", ""),
+    ]
+    assert examples.query_ids == ("q one", "q two")
+    assert len(read_triples(path, limit=2)) == 2
+    path.write_text("q\tonly two\nq\ta\tb\nx\n", encoding="utf-8")
+    with pytest.raises(DataError) as error:
+        read_triples(path)
+    assert [problem.line for problem in error.value.problems] == [1, 3]
+    assert "here are 2 fields" in str(error.value)
+    with pytest.raises(ParameterError, match="limit must be at least 1"):
+        read_triples(path, limit=0)
+
+
+def test_labels_by_neutrality(kin: Lexicon) -> None:
+    """1 where the neutrality of "query document" is below 1, by its definition."""
+    cases = [
+        ("moon", "nothing here", 0),
+        ("moon", "he", 0),  # tau = 1: one word is none
+        ("he", "his moon", 1),  # the query counts
+        ("moon", "he she", 0),  # in balance
+        ("moon", "he he she", 1),
+    ]
+    found = label_texts([q for q, _, _ in cases], [d for _, d, _ in cases], kin)
+    assert found.codes.tolist() == [code for _, _, code in cases]
+    assert (found.name, found.values) == ("kin", ("neutral", "biased"))
+    strict = label_texts(["moon"], ["he"], kin, tau=0)
+    assert strict.codes.tolist() == [1]
+
+
+def test_labels_by_group() -> None:
+    three = Lexicon.build("ages", {"young": ["kid"], "middle": ["adult"], "old": ["elder"]})
+    texts = ["kid kid", "adult adult elder", "elder elder", "none", "kid adult elder"]
+    found = label_texts([""] * 5, texts, three, kind="groups")
+    assert found.values == ("neutral", "young", "middle", "old")
+    assert found.codes.tolist() == [1, 2, 3, 0, 0]
+    with pytest.raises(ParameterError, match="one of neutrality, groups"):
+        label_texts([""], [""], three, kind="words")
+
+
+def test_labels_are_checked() -> None:
+    with pytest.raises(ParameterError, match="two values or more"):
+        Labels("x", ("one",), np.zeros(3, dtype=np.int64))
+    with pytest.raises(DataError, match="a place among its 2 values"):
+        Labels("x", ("no", "yes"), np.array([0, 2]))
+
+
+def test_balanced_triples_are_equally_of_every_combination() -> None:
+    generator = np.random.default_rng(0)
+    codes = (generator.random(400) < 0.15).astype(np.int64)
+    other = generator.integers(0, 3, 400)
+    labels = {"a": Labels("a", ("n", "y"), codes), "b": Labels("b", ("x", "y", "z"), other)}
+    triples = np.unique(generator.integers(0, 400, (3000, 2)), axis=0)[:2900]
+    one = {"a": labels["a"]}
+    even = balanced(triples, one, np.random.default_rng(1))
+    counts = Counter(map(tuple, codes[even].tolist()))
+    assert set(counts) == {(0, 0), (0, 1), (1, 0), (1, 1)}
+    assert set(counts.values()) == {725}
+    known = set(map(tuple, triples.tolist()))
+    assert set(map(tuple, even.tolist())) <= known
+    often = Counter(map(tuple, even[(codes[even] == 1).all(axis=1)].tolist()))
+    assert max(often.values()) - min(often.values()) == 1
+    both = balanced(triples, labels, np.random.default_rng(1), size=3600)
+    sizes = np.bincount(cells(both, labels))
+    assert len(sizes) == 36
+    assert set(sizes.tolist()) == {100}
+    assert not np.array_equal(even, balanced(triples, one, np.random.default_rng(2)))
+
+
+def test_balance_needs_every_value() -> None:
+    labels = {"a": Labels("a", ("neutral", "biased"), np.zeros(4, dtype=np.int64))}
+    with pytest.raises(DataError, match="no training pair has the value 'biased'"):
+        balanced(np.array([[0, 1], [2, 3]]), labels, np.random.default_rng(0))
+
+
+def test_folds_share_no_query() -> None:
+    queries = [f"q{n}" for n in range(17)]
+    folds = query_folds(queries, 4, seed=3)
+    assert sorted(q for fold in folds for q in fold) == sorted(queries)
+    assert {len(fold) for fold in folds} == {4, 5}
+    assert folds == query_folds(queries, 4, seed=3) != query_folds(queries, 4, seed=4)
+    with pytest.raises(ParameterError, match="from 2 to the 17 queries"):
+        query_folds(queries, 18)
+
+
+def test_held_out_queries() -> None:
+    queries = [f"q{n}" for n in range(10)]
+    assert len(held_out(queries, 0.2)) == 2
+    assert held_out(queries, 0) == ()
+    assert len(held_out(queries[:2], 0.01)) == 1
+    assert held_out(queries, 0.3, 1) == held_out(queries, 0.3, 1)
+    with pytest.raises(ParameterError, match="two or more"):
+        held_out(["q"], 0.5)
+
+
+def test_queries_to_be_kept_out_are_found_by_id_and_by_text() -> None:
+    training = {"1": "who is Robert  Gray", "2": "cost of flooring"}
+    check_kept_out(training, {"3": "something else"}, "dl19.tsv")
+    with pytest.raises(DataError, match=r"dl19.tsv: 1 query is to be kept out .*: 1;"):
+        check_kept_out(training, {"1": "another spelling"}, "dl19.tsv")
+    with pytest.raises(DataError, match=r"2 queries are .*: 2, 9 \(as 1\);"):
+        check_kept_out(training, {"9": "Who  is robert gray", "2": "x"}, "dl19.tsv")
+
+
+def test_examples_of_some_queries(examples: Any) -> None:
+    some = examples.of_queries(["q1", "q3"])
+    assert {examples.query_ids[place] for place in some.triple_queries.tolist()} == {"q1", "q3"}
+    rest = examples.of_queries(set(examples.query_ids) - {"q1", "q3"})
+    assert len(some) + len(rest) == len(examples)
+
+
+def test_scrubbing_takes_out_what_a_scan_counts(examples: Any, kin: Lexicon) -> None:
+    two = Lexicon.build("kin", {"f": ["step mother", "mother"], "m": ["father"]})
+    phrases = Phrases.of(two, "word")
+    assert scrub("My step-mother's Mother; fathers, FATHER!", phrases) == "My 's ; fathers, !"
+    assert scrub("", phrases) == ""
+    clean = scrub_examples(examples, kin)
+    assert label_pairs(clean, kin, tau=0).codes.max() == 0
+    assert label_pairs(examples, kin, tau=0).codes.max() == 1
+    assert np.array_equal(clean.triples, examples.triples)

@@ -1,0 +1,50 @@
+"""Without the extra: what is there, and the line that installs the rest."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evenrank.neural
+from evenrank.cli import main
+from evenrank.errors import MissingExtraError
+from evenrank.neural import extra
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if nothing of the extra were installed."""
+    usual = importlib.util.find_spec
+    hidden = {"torch", "transformers", "safetensors"}
+    monkeypatch.setattr(
+        extra.importlib.util, "find_spec", lambda name: None if name in hidden else usual(name)
+    )
+
+
+@pytest.mark.usefixtures("bare")
+def test_a_missing_extra_names_the_pip_line(tmp_path: Path, capfd: Any) -> None:
+    with pytest.raises(
+        MissingExtraError, match=r"evenrank\.neural\.train needs torch: pip install 'evenrank\[train\]'"
+    ):
+        _ = evenrank.neural.train
+    (tmp_path / "adv.toml").write_text('[data]\ntriples = "t.tsv"\n')
+    assert main(["train", "--config", str(tmp_path / "adv.toml"), "-o", str(tmp_path / "x")]) == 1
+    assert capfd.readouterr().err == "evenrank: evenrank train needs torch: pip install 'evenrank[train]'\n"
+    texts = ["--queries", "q.tsv", "--documents", "d.tsv"]
+    assert main(["rank", "r.trec", "--model", "m", *texts]) == 1
+    assert "evenrank rank needs torch: pip install" in capfd.readouterr().err
+
+
+@pytest.mark.usefixtures("bare")
+def test_what_needs_no_extra() -> None:
+    assert evenrank.neural.make_config({"data": {"triples": "t.tsv"}}).data.triples == "t.tsv"
+    assert main(["train", "--keys"]) == 0
+
+
+def test_unknown_names() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = evenrank.neural.nonsense
+    assert set(evenrank.neural.__all__) == set(evenrank.neural._HOME)

@@ -1,0 +1,229 @@
+"""A trained ranker as a re-ranker, in Python and on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs pip install 'evenrank[train]'")
+
+import evenrank as er  # noqa: E402
+from evenrank.cli import main  # noqa: E402
+from evenrank.errors import MissingEvidenceError  # noqa: E402
+from evenrank.neural import CrossEncoderRanker, NeuralReranker, PairTokens  # noqa: E402
+from evenrank.neural.scoring import pair_scores, pair_vectors  # noqa: E402
+
+VALUES = {"kin": ("neutral", "biased")}
+
+
+@pytest.fixture(scope="module")
+def ranker(checkpoint: Path) -> CrossEncoderRanker:
+    return CrossEncoderRanker.start(str(checkpoint), VALUES, max_length=24).eval()
+
+
+@pytest.fixture
+def run(planted: Any) -> er.Run:
+    lists = {query: {f"{query}-{n}": -float(n) for n in range(8)} for query in planted.queries}
+    lists["q0"] = {"q0-1": 1.0}  # a short list
+    return er.read_run(lists)
+
+
+def slow_score(ranker: CrossEncoderRanker, query: str, text: str) -> float:
+    """One pair alone, without padding."""
+    tokens = ranker.tokenizer([query], [text], truncation=True, max_length=24, return_tensors="pt")
+    with torch.no_grad():
+        first = ranker.encoder(**tokens).last_hidden_state[0, 0]
+        return float(ranker.relevance.weight[0] @ first + ranker.relevance.bias[0])
+
+
+def test_documents_are_ordered_by_the_rankers_score(ranker: Any, run: er.Run, planted: Any) -> None:
+    method = NeuralReranker.of(ranker, planted.queries, planted.documents, batch=3)
+    done = er.rerank(run, method)
+    for query in run:
+        scores = {
+            d: slow_score(ranker, planted.queries[query], planted.documents[d]) for d in run.documents(query)
+        }
+        wanted = sorted(run.documents(query), key=lambda d: -scores[d])
+        assert done.documents(query) == wanted
+    assert done.name == "run+Neural"
+
+
+def test_only_so_many_ranks_and_another_method_behind(ranker: Any, run: er.Run, planted: Any) -> None:
+    method = NeuralReranker.of(ranker, planted.queries, planted.documents)
+    top = er.rerank(run, method @ 3)
+    for query in run:
+        assert set(top.documents(query)[:3]) == set(run.documents(query)[:3])
+        assert top.documents(query)[3:] == run.documents(query)[3:]
+    assert (method @ 3).__repr__() == "Neural@3"
+    chained = er.rerank(run, method | er.rerankers.parse_reranker("Oracle"), qrels=planted.qrels)
+    first = {query: chained.documents(query)[0] for query in run}
+    assert all(planted.qrels.to_dict()[query][document] == 1 for query, document in first.items())
+
+
+def test_texts_that_are_missing_are_named(ranker: Any, run: er.Run, planted: Any) -> None:
+    texts = {name: text for name, text in planted.documents.items() if not name.endswith("-2")}
+    with pytest.raises(
+        MissingEvidenceError, match=r"7 ranked documents have no text: q1-2, q2-2, q3-2, \.\.;"
+    ):
+        er.rerank(run, NeuralReranker.of(ranker, planted.queries, texts))
+    er.rerank(run, NeuralReranker.of(ranker, planted.queries, texts) @ 2)  # they are below
+    with pytest.raises(MissingEvidenceError, match="8 ranked queries have no text"):
+        er.rerank(run, NeuralReranker.of(ranker, {}, planted.documents))
+
+
+def test_odd_texts_are_ranked(ranker: Any) -> None:
+    run = er.read_run({"q": {"empty": 3.0, "long": 2.0, "other": 1.0}, "void": {"empty": 1.0}})
+    texts = {"empty": "", "long": "moon " * 20_000, "other": "月は \U0001f319 луна \x00"}
+    done = er.rerank(run, NeuralReranker.of(ranker, {"q": "moon " * 5_000, "void": ""}, texts))
+    assert sorted(done.documents("q")) == ["empty", "long", "other"]
+
+
+def test_scores_come_back_in_order(ranker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["moon " * length for length in np.random.default_rng(0).integers(0, 15, 37)]
+    tokens = PairTokens(
+        ranker.tokenizer, lambda rows: (["star"] * len(rows), [texts[r] for r in rows]), 37, 24
+    )
+    pairs = np.random.default_rng(1).permutation(37)
+    seen: list[tuple[int, int]] = []
+    whole = pair_scores(ranker, tokens, pairs, batch=37)
+    pieces = pair_scores(ranker, tokens, pairs, batch=4, progress=lambda *at: seen.append(at))
+    np.testing.assert_allclose(whole, pieces, atol=1e-5)
+    np.testing.assert_allclose(whole, [slow_score(ranker, "star", texts[p]) for p in pairs], atol=1e-5)
+    assert seen[-1] == (37, 37)
+    assert pair_vectors(ranker, tokens, pairs[:5]).shape == (5, 16)
+    assert pair_scores(ranker, tokens, pairs[:0]).shape == (0,)
+    encode, sizes = ranker.encode, []
+
+    def scarce(batch: Any) -> Any:
+        sizes.append(len(batch["input_ids"]))
+        if sizes[-1] > 8:
+            raise torch.OutOfMemoryError("out of memory")
+        return encode(batch)
+
+    monkeypatch.setattr(ranker, "encode", scarce)
+    np.testing.assert_allclose(whole, pair_scores(ranker, tokens, pairs, batch=32), atol=1e-5)
+    assert sizes[:3] == [32, 16, 8]
+
+
+def test_tokens_need_not_be_held(ranker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = lambda rows: (["star"] * len(rows), [f"moon {'river ' * int(r)}" for r in rows])  # noqa: E731
+    held = PairTokens(ranker.tokenizer, texts, 9, 24)
+    monkeypatch.setattr("evenrank.neural.tokens.KEEP", 4)
+    made = PairTokens(ranker.tokenizer, texts, 9, 24)
+    rows = np.array([3, 0, 8, 3])
+    one, other = held.batch(rows), made.batch(rows)
+    assert one.keys() == other.keys()
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    np.testing.assert_allclose(pair_scores(ranker, made, rows), pair_scores(ranker, held, rows), atol=1e-5)
+
+
+@pytest.fixture
+def command(capfd: pytest.CaptureFixture[str]) -> Any:
+    def call(*arguments: object) -> SimpleNamespace:
+        code = main([str(argument) for argument in arguments])
+        said = capfd.readouterr()
+        return SimpleNamespace(code=code, out=said.out, err=said.err)
+
+    return call
+
+
+@pytest.fixture
+def files(tmp_path: Path, planted: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    er.write_qrels(planted.qrels, "qrels.txt")
+    for name, texts in (("queries", planted.queries), ("docs", planted.documents)):
+        Path(f"{name}.tsv").write_text("".join(f"{key}\t{text}\n" for key, text in texts.items()))
+    lists = {query: {f"{query}-{n}": -float(n) for n in range(8)} for query in planted.queries}
+    er.write_run(er.read_run(lists), "bm25.trec")
+    Path("kin.csv").write_text("word,group\nhe,m\nhis,m\nshe,f\nher,f\n")
+    return tmp_path
+
+
+CONFIG = """
+[data]
+qrels = "qrels.txt"
+queries = "queries.tsv"
+documents = "docs.tsv"
+[[attributes]]
+name = "kin"
+lexicon = "kin.csv"
+[model]
+encoder = "{checkpoint}"
+max_length = 24
+[training]
+device = "cpu"
+batch = 16
+[tune]
+epochs = 1
+[adversary]
+epochs = 1
+[joint]
+strengths = [0.5, 1]
+epochs = 1
+checkpoints = 2
+[evaluate]
+run = "bm25.trec"
+queries = "queries.tsv"
+"""
+
+
+def test_train_rank_and_select_from_a_shell(command: Any, files: Path, checkpoint: Path) -> None:
+    Path("adv.toml").write_text(CONFIG.format(checkpoint=checkpoint))
+    done = command("train", "--config", "adv.toml", "-o", "models")
+    assert (done.code, done.out) == (0, ""), done.err
+    assert done.err.endswith("evenrank: wrote 5 rankers into models\n")
+    assert "Loading weights" not in done.err
+    again = command("train", "--config", "adv.toml", "-o", "models")
+    assert (again.code, "--resume goes on with it" in again.err) == (2, True)
+    assert command("train", "--config", "adv.toml", "-o", "models", "--resume").code == 0
+    name = "lambda-1/checkpoint-02"
+    arguments = ["--model", f"models/{name}", "--queries", "queries.tsv", "--documents", "docs.tsv"]
+    done = command("rank", "bm25.trec", *arguments, "--device", "cpu", "-o", "neural.trec")
+    assert done.code == 0, done.err
+    assert er.read_run("neural.trec") == er.read_run(f"models/{name}/run.trec")
+    out = command("rank", "bm25.trec", *arguments, "--depth", 2, "--tag", "mine")
+    assert out.code == 0
+    assert out.out.splitlines()[0].endswith(" mine")
+    er.scan("docs.tsv", er.read_lexicon("kin.csv"), "counts.parquet")
+    done = command(
+        "select", "--models", "models", "--qrels", "qrels.txt", "--words", "counts.parquet", "--background",
+        "bm25.trec", "--relevance", "nDCG@5", "--fairness", "NFaiRR@5", "--beta", "0,1,inf",
+        "--format", "tsv",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    rows = [line.split("\t") for line in done.out.splitlines()]
+    assert [row[0] for row in rows[-3:]] == ["0", "1", "inf"]
+    assert "base" in done.out
+    Path("models/lambda-1/checkpoint-01/run.trec").unlink()
+    done = command(
+        "select", "--models", "models", "--qrels", "qrels.txt", "--relevance", "RR", "--fairness", "P@5"
+    )
+    assert (done.code, "lambda-1/checkpoint-01 has no run.trec" in done.err) == (1, True)
+
+
+def test_bad_command_lines(command: Any, files: Path, checkpoint: Path) -> None:
+    done = command("train")
+    assert (done.code, "train takes a file and a folder" in done.err) == (2, True)
+    Path("bad.toml").write_text("[dat]\n")
+    done = command("train", "--config", "bad.toml", "-o", "x")
+    assert (done.code, done.err) == (2, "evenrank: bad.toml: 'dat' is not a section; did you mean data?\n")
+    rest = ["--queries", "queries.tsv", "--documents", "docs.tsv"]
+    done = command("rank", "bm25.trec", "--model", "nowhere", *rest)
+    assert (done.code, done.err) == (2, "evenrank: --model nowhere: no such folder\n")
+    done = command("rank", "bm25.trec", "--model", str(files), *rest)
+    assert (done.code, "no ranker: there is no ranker.json" in done.err) == (1, True)
+    Path("adv.toml").write_text(CONFIG.format(checkpoint=checkpoint))
+    done = command("train", "--config", "adv.toml", "-o", "y", "--device", "tpu")
+    assert (done.code, "device 'tpu' cannot be used here" in done.err) == (2, True)
+    done = command("select", "--relevance", "RR", "--fairness", "P@5")
+    assert (done.code, done.err) == (2, "evenrank: select takes runs, or --models FOLDER\n")
+
+
+def test_the_keys_are_listed(command: Any) -> None:
+    done = command("train", "--keys")
+    assert done.code == 0
+    assert "joint.strengths = (0.1, 0.2" in done.out

@@ -1,0 +1,318 @@
+"""Training as a whole: stopping and going on, losses that are not finite, memory, early stopping, logs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs pip install 'evenrank[train]'")
+
+from evenrank.data.lexicon import Lexicon  # noqa: E402
+from evenrank.errors import DataError, ParameterError  # noqa: E402
+from evenrank.neural import CrossEncoderRanker, PairTokens, Stage, Trainer, label_pairs, make_config, train  # noqa: E402
+from evenrank.neural.config import Training  # noqa: E402
+from evenrank.neural.stage import Checkpoint, TrainingStoppedError  # noqa: E402
+from evenrank.neural.state import read_standing  # noqa: E402
+from evenrank.neural.variants import read_variants  # noqa: E402
+
+VALUES = {"kin": ("neutral", "biased")}
+
+
+class Killed(BaseException):
+    """Not an error that anything here would handle."""
+
+
+def trainer(
+    checkpoint: Path, examples: Any, kin: Lexicon, state: Path | None = None, **settings: Any
+) -> Trainer:
+    ranker = CrossEncoderRanker.start(str(checkpoint), VALUES, max_length=32)
+    tokens = PairTokens(ranker.tokenizer, examples.texts, len(examples.pair_queries), ranker.max_length)
+    usual = {"batch": 8, "device": "cpu", "learning_rate": 1e-3, "save_seconds": 0.0, **settings}
+    return Trainer(ranker, tokens, {"kin": label_pairs(examples, kin)}, Training(**usual), state=state)
+
+
+def weights(ranker: CrossEncoderRanker) -> dict[str, Any]:
+    return {name: value.clone() for name, value in ranker.state_dict().items()}
+
+
+def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(value, other[name]) for name, value in one.items())
+
+
+@pytest.mark.parametrize("kind", ["tune", "adversary", "joint"])
+def test_a_run_that_was_killed_goes_on_as_if_nothing_had_happened(
+    checkpoint: Path, examples: Any, kin: Lexicon, tmp_path: Path, kind: str
+) -> None:
+    """Equal to the last bit on a CPU."""
+    stage = Stage(kind, examples.triples, 2, seed=1, strength=0.5, checkpoints=4, schedule="linear")
+    whole = trainer(checkpoint, examples, kin)
+    seen: list[Checkpoint] = []
+    whole.run(stage, validation=examples.triples[:5], at_checkpoint=seen.append)
+
+    def kill(step: int) -> None:
+        if step == 11:
+            raise Killed
+
+    stopped = trainer(checkpoint, examples, kin, tmp_path / "state")
+    again: list[Checkpoint] = []
+    with pytest.raises(Killed):
+        stopped.run(stage, validation=examples.triples[:5], at_checkpoint=again.append, progress=kill)
+    standing = read_standing(tmp_path / "state")
+    assert standing is not None
+    assert standing.step == 10
+    resumed = trainer(checkpoint, examples, kin, tmp_path / "state")
+    del again[standing.step * 4 // stage.steps(8) :]
+    resumed.run(stage, validation=examples.triples[:5], at_checkpoint=again.append)
+    assert same(weights(resumed.ranker), weights(whole.ranker))
+    assert again == seen
+    assert [one.number for one in seen] == [1, 2, 3, 4]
+
+
+def test_another_stage_does_not_begin_at_this_ones_state(
+    checkpoint: Path, examples: Any, kin: Lexicon, tmp_path: Path
+) -> None:
+    trainer(checkpoint, examples, kin, tmp_path).run(Stage("tune", examples.triples, 1))
+    fresh, other = trainer(checkpoint, examples, kin), trainer(checkpoint, examples, kin, tmp_path)
+    for one in (fresh, other):
+        one.run(Stage("joint", examples.triples, 0.5, strength=0.5))
+    assert same(weights(fresh.ranker), weights(other.ranker))
+
+
+def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_state(
+    checkpoint: Path, examples: Any, kin: Lexicon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = trainer(checkpoint, examples, kin, tmp_path / "state", save_seconds=3600)
+    losses, calls = made._losses, []
+
+    def broken(stage: Stage, triples: Any) -> dict[str, Any]:
+        calls.append(weights(made.ranker))
+        found = losses(stage, triples)
+        return {name: loss * (float("nan") if len(calls) == 4 else 1.0) for name, loss in found.items()}
+
+    monkeypatch.setattr(made, "_losses", broken)
+    with pytest.raises(
+        TrainingStoppedError, match=r"joint-0\.5, step 4: the loss .* is not finite; the state"
+    ):
+        made.run(Stage("joint", examples.triples, 1, strength=0.5))
+    standing = read_standing(tmp_path / "state")
+    assert standing is not None
+    assert standing.step == 3
+    kept = trainer(checkpoint, examples, kin, tmp_path / "state")
+    kept.run(Stage("joint", examples.triples, 0, strength=0.5))  # no step: what was loaded
+    optimizer = kept._optimizer()
+    kept._resumed(Stage("joint", examples.triples, 1, strength=0.5), optimizer, kept._scaler())
+    assert same(weights(kept.ranker), calls[3])
+    assert all(torch.isfinite(value).all() for value in kept.ranker.state_dict().values())
+
+
+def test_too_little_memory_halves_what_is_done_at_once(
+    checkpoint: Path, examples: Any, kin: Lexicon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, small = (trainer(checkpoint, examples, kin) for _ in range(2))
+    said: list[str] = []
+    small.say = said.append
+    losses = small._losses
+
+    def scarce(stage: Stage, triples: Any) -> dict[str, Any]:
+        if len(triples) > 2:
+            raise torch.OutOfMemoryError("out of memory")
+        return losses(stage, triples)
+
+    monkeypatch.setattr(small, "_losses", scarce)
+    for one in (whole, small):
+        for module in one.ranker.modules():  # noise is drawn piece by piece
+            if isinstance(module, torch.nn.Dropout):
+                module.p = 0.0
+        one.run(Stage("joint", examples.triples[:8], 1, strength=0.5))
+    assert said == [f"joint-0.5, step 1: out of memory; {n} triples at once from here" for n in (4, 2)]
+    for name, value in weights(whole.ranker).items():
+        if name != "relevance.bias":  # whose gradient is 0 but for rounding, which Adam enlarges
+            torch.testing.assert_close(small.ranker.state_dict()[name], value, rtol=1e-3, atol=2e-4)
+    monkeypatch.setattr(small, "_losses", lambda *_: (_ for _ in ()).throw(torch.OutOfMemoryError("none")))
+    with pytest.raises(DataError, match="does not suffice for a single pair"):
+        small.run(Stage("joint", examples.triples[:8], 1, strength=0.5))
+
+
+def test_early_stopping(
+    checkpoint: Path, examples: Any, kin: Lexicon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = trainer(checkpoint, examples, kin)
+    losses = iter([0.9, 0.7, 0.8, 0.75, 0.1])
+    monkeypatch.setattr(made, "validation_loss", lambda triples: next(losses))
+    seen: list[Checkpoint] = []
+    steps = made.run(
+        Stage("tune", examples.triples, 2, checkpoints=6, patience=2), validation=examples.triples[:4],
+        at_checkpoint=seen.append,
+    )  # fmt: skip
+    assert [(one.validation, one.best) for one in seen] == [
+        (0.9, True),
+        (0.7, True),
+        (0.8, False),
+        (0.75, False),
+    ]
+    assert steps == seen[-1].step < Stage("tune", examples.triples, 2).steps(8)
+
+
+def test_rates_rise_and_fall(checkpoint: Path, examples: Any, kin: Lexicon) -> None:
+    made = trainer(checkpoint, examples, kin, warmup=0.2)
+    linear, level = (Stage("tune", examples.triples, 1, schedule=name) for name in ("linear", "constant"))
+    assert [round(made._rate(linear, step, 10), 3) for step in range(10)] == [
+        0.5, 1.0, 1.0, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0.125,
+    ]  # fmt: skip
+    assert [made._rate(level, step, 10) for step in range(10)] == [0.5] + [1.0] * 9
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_mixed_precision(
+    checkpoint: Path, examples: Any, kin: Lexicon, tmp_path: Path, precision: str
+) -> None:
+    made = trainer(checkpoint, examples, kin, tmp_path, precision=precision)
+    before = weights(made.ranker)
+    made.run(Stage("joint", examples.triples, 0.5, strength=0.5))
+    assert all(value.dtype == before[name].dtype for name, value in weights(made.ranker).items())
+    assert not same(weights(made.ranker), before)
+    standing = read_standing(tmp_path)
+    assert standing is not None
+    assert bool(standing.scaler) == (precision == "float16")
+
+
+def test_stages_go_through_all_triples_in_an_order_of_the_seed() -> None:
+    triples = np.arange(22).reshape(11, 2)
+    stage = Stage("tune", triples, 1.5, seed=3, checkpoints=3)
+    assert (stage.steps(4), stage.steps_an_epoch(4)) == (5, 3)
+    assert stage.checkpoint_steps(4) == [2, 3, 5]
+    batches = list(stage.batches(4, 0))
+    assert sorted(np.concatenate(batches[:3])[:, 0].tolist()) == triples[:, 0].tolist()
+    assert not np.array_equal(batches[0], batches[3])
+    for first in range(5):
+        later = list(stage.batches(4, first))
+        assert all(np.array_equal(a, b) for a, b in zip(later, batches[first:], strict=True))
+
+
+@pytest.fixture
+def files(tmp_path: Path, checkpoint: Path, planted: Any) -> dict[str, Any]:
+    """A configuration over files, quick to train."""
+    from evenrank.io import write_qrels
+
+    write_qrels(planted.qrels, tmp_path / "qrels.txt")
+    for name, texts in (("queries", planted.queries), ("documents", planted.documents)):
+        (tmp_path / f"{name}.tsv").write_text("".join(f"{key}\t{text}\n" for key, text in texts.items()))
+    rows = [
+        f"{query} Q0 {query}-{place} {place} {-place} x\n" for query in planted.queries for place in range(8)
+    ]
+    (tmp_path / "run.trec").write_text("".join(rows))
+    (tmp_path / "kin.csv").write_text("word,group\nhe,m\nhis,m\nshe,f\nher,f\n")
+    return {
+        "data": {
+            "qrels": "qrels.txt",
+            "queries": "queries.tsv",
+            "documents": "documents.tsv",
+            "validation": 0.2,
+        },
+        "attributes": [{"name": "kin", "lexicon": "kin.csv"}],
+        "model": {"encoder": str(checkpoint), "max_length": 32},
+        "training": {"device": "cpu", "batch": 8, "learning_rate": 1e-3, "save_seconds": 0},
+        "tune": {"epochs": 1, "checkpoints": 2},
+        "adversary": {"epochs": 0.5},
+        "joint": {"strengths": [0.2, 1], "epochs": 0.5, "checkpoints": 2},
+        "evaluate": {"run": "run.trec", "queries": "queries.tsv", "depth": 5},
+    }
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """Every file but logs, by path."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "log" not in path.parts
+    }
+
+
+def test_all_stages_from_files(files: dict[str, Any], tmp_path: Path) -> None:
+    said: list[str] = []
+    told: list[tuple[int, int]] = []
+    state = torch.random.get_rng_state()
+    variants = train(
+        make_config(files, tmp_path), tmp_path / "out", say=said.append, progress=lambda *at: told.append(at)
+    )
+    assert torch.equal(torch.random.get_rng_state(), state)  # who draws numbers beside us draws the same
+    assert [one.name for one in variants] == ["base"] + [
+        f"lambda-{strength}/checkpoint-{n:02}" for strength in ("0.2", "1") for n in (1, 2)
+    ]
+    assert variants == read_variants(tmp_path / "out")
+    assert told[-1][0] == told[-1][1]
+    assert told == sorted(told)
+    assert "queries" in said[0]
+    assert "kin:" in said[0]
+    for variant in variants:
+        lines = (tmp_path / "out" / variant.name / "run.trec").read_text().splitlines()
+        assert len(lines) == 8 * 5
+        CrossEncoderRanker.load(tmp_path / "out" / variant.name)
+    assert not (tmp_path / "out/state").exists()
+    with pytest.raises(ParameterError, match="holds a training run already"):
+        train(make_config(files, tmp_path), tmp_path / "out")
+    files["joint"]["epochs"] = 1
+    with pytest.raises(ParameterError, match=r"was begun with another joint\.epochs"):
+        train(make_config(files, tmp_path), tmp_path / "out", resume=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("killed_at", [3, 9, 14, 18])
+def test_a_whole_run_that_was_killed_ends_the_same(
+    files: dict[str, Any], tmp_path: Path, killed_at: int
+) -> None:
+    config = make_config(files, tmp_path)
+    train(config, tmp_path / "whole")
+
+    def kill(step: int, total: int) -> None:
+        if step == killed_at:
+            raise Killed
+
+    with pytest.raises(Killed):
+        train(config, tmp_path / "stopped", progress=kill)
+    train(config, tmp_path / "stopped", resume=True)
+    assert tree(tmp_path / "stopped") == tree(tmp_path / "whole")
+
+
+def test_evaluation_queries_are_kept_out(files: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "out.tsv").write_text("q99\tMOON\n")
+    files["data"]["keep_out"] = "out.tsv"
+    with pytest.raises(
+        DataError, match=r"out.tsv: 1 query is to be kept out of training, and trained on: q99 \(as q0\)"
+    ):
+        train(make_config(files, tmp_path), tmp_path / "out")
+
+
+def test_a_fold_is_not_trained_on(files: dict[str, Any], tmp_path: Path) -> None:
+    files["data"] |= {"folds": 4, "fold": 1}
+    files["joint"]["epochs"] = 0
+    files["tune"]["epochs"] = 0
+    files.pop("evaluate")
+    variants = train(make_config(files, tmp_path), tmp_path / "out")
+    assert [one.name for one in variants] == ["base"]
+    kept_out = (tmp_path / "out/kept-out.txt").read_text().split()
+    assert len(kept_out) == 2
+    files["data"]["keep_out"] = "kept.tsv"
+    (tmp_path / "kept.tsv").write_text("".join(f"{query}\tx\n" for query in kept_out))
+    train(make_config(files, tmp_path), tmp_path / "again")  # they are not trained on, so all is well
+
+
+@pytest.mark.slow
+def test_several_attributes_have_an_adversary_each(files: dict[str, Any], tmp_path: Path) -> None:
+    files["attributes"].append({"name": "who", "lexicon": "kin.csv", "labels": "groups", "tau": 0})
+    (tmp_path / "documents.tsv").write_text(
+        (tmp_path / "documents.tsv").read_text().replace("his", "she").replace("bread", "her")
+    )
+    files["joint"]["strengths"] = [0.5]
+    files["evaluate"]["probe"] = True
+    train(make_config(files, tmp_path), tmp_path / "out")
+    ranker = CrossEncoderRanker.load(tmp_path / "out/base")
+    assert ranker.attributes == {"kin": ("neutral", "biased"), "who": ("neutral", "m", "f")}
+    assert [head[-1].out_features for head in ranker.adversaries.values()] == [2, 3]
+    probes = json.loads((tmp_path / "out/probes.json").read_text())
+    assert set(probes) == {"base", "lambda-0.5"}
+    assert [round(row["chance"], 3) for row in probes["base"]] == [0.5, 0.333]
