@@ -109,11 +109,14 @@ def test_words_are_counted_where_they_were_not(evenrank: Evenrank, texts: Path) 
         (["bm25.trec", "-o", "o.html", "--sort-by", "AP"], 2, "AP was not evaluated"),
         (["bm25.trec", "-o", "o.html", "--documents", "none.tsv"], 1, "none.tsv: no such file"),
         (["bm25.trec", "-o", "o.html", "--query-texts", "bad.csv"], 1, "bad.csv: no column for the text"),
+        (["bm25.trec", "-o", "o.html", "--query-texts", "other.tsv"], 1, "has the text of none"),
+        (["bm25.trec", "-o", "o.html", "--readable", "-1"], 2, "readable must be an integer >= 0, got -1"),
         (["bm25.trec", "-o", "no/such/o.html"], 1, "no/such/o.html: no such folder"),
     ],
 )
 def test_refused(evenrank: Evenrank, texts: Path, arguments: list[str], code: int, said: str) -> None:
     (texts / "bad.csv").write_text("query,other\nq1,x\n")
+    (texts / "other.tsv").write_text("unknown\twhat?\n")
     done = evenrank("report", *arguments, "--qrels", "qrels.txt", "-m", "nDCG@2")
     assert (done.code, done.out) == (code, "")
     assert said in done.err

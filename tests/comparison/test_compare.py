@@ -10,10 +10,12 @@ from scipy import stats
 
 from evenrank.comparison import compare
 from evenrank.comparison.render import as_jsonl, as_text, as_tsv
+from evenrank.comparison.views import tukey_sheets
 from evenrank.data.run import Run
 from evenrank.data.words import WordCounts
 from evenrank.errors import InputTypeError, ParameterError
 from evenrank.evaluation import evaluate
+from evenrank.io import read_qrels
 from evenrank.measures import parse_measure
 from evenrank.scores import OK, Scores, ScoresBlock
 
@@ -69,8 +71,44 @@ def test_queries_without_a_value_are_left_out_and_counted() -> None:
     (pair,) = comparison.pairs
     assert (pair.queries, pair.dropped, pair.infinite) == (6, 1, 1)
     assert pair.p_value == pytest.approx(stats.ttest_rel(B[2:], A[2:]).pvalue)
-    assert "2 left out" in as_text(comparison)
-    assert comparison.table("nDCG@10").reasons[1] == {"infinite": 1, "empty list": 1}
+    assert pair.left_out == {"empty list": 1, "infinite": 1}
+    assert "2 left out: empty list (1), infinite (1)" in as_text(comparison)
+    assert json.loads(as_jsonl(comparison))["why_dropped"] == "empty list (1), infinite (1)"
+
+
+def test_a_query_that_one_run_lacks_is_said_to_be_missing() -> None:
+    (pair,) = compare(scores_of("nDCG@10", a=[*A, 0.3, 0.4], b=B)).pairs
+    assert (pair.queries, pair.dropped) == (8, 2)
+    assert pair.left_out == {"the query is missing": 2}
+
+
+def test_a_pair_without_values_says_so() -> None:
+    comparison = compare(scores_of("nDCG@10", a=A, b=[float("nan")] * 8))
+    assert "b  undefined" in as_text(comparison)
+    assert "nan" not in as_text(comparison)
+    row = json.loads(as_jsonl(comparison))
+    assert (row["p"], row["reason"]) == (None, "no pair of defined values")
+
+
+@pytest.mark.parametrize("measure", ["ARaB@10", "RBDF@10"])
+def test_where_no_direction_is_better_systems_differ_and_none_wins(measure: str) -> None:
+    """Of a signed value, and of one without a direction, a larger one is not better."""
+    comparison = compare(scores_of(measure, a=A, b=(np.array(A) + 5).tolist(), c=A))
+    assert [pair.verdict for pair in comparison.pairs] == ["differs", ""]
+    text = as_text(comparison)
+    assert ": differs" in text
+    assert text.count("no difference shown") == 1
+    assert comparison.conclusions(measure, trials=200) == ()
+    (sheet,) = tukey_sheets(comparison, trials=200)
+    assert sheet.head == ("system", "differs from")
+    assert sheet.rows == (("a", "b"), ("b", "a, c"), ("c", "b"))
+
+
+def test_a_baseline_that_is_named_twice_is_one() -> None:
+    scores = scores_of("nDCG@10", a=A, b=B, c=A)
+    assert compare(scores, baseline=["a", "a"]).pairs == compare(scores, baseline="a").pairs
+    with pytest.raises(ParameterError, match="there is no baseline: name one of a, b, c"):
+        compare(scores, baseline=[])
 
 
 def test_the_correction_is_over_all_pairs_of_a_measure() -> None:
@@ -140,6 +178,19 @@ def test_scores_with_different_backgrounds_do_not_compare() -> None:
     with pytest.raises(ParameterError, match="different backgrounds and do not compare"):
         compare({"one": one, "two": two})
     assert len(compare({"one": one, "two": one}).pairs) == 1
+
+
+def test_scores_with_different_judgements_do_not_compare() -> None:
+    run = Run.build(["q"] * 2, ["x", "y"], [2.0, 1.0])
+    one = evaluate(run, "nDCG@2", qrels={"q": {"x": 1}})
+    two = evaluate(run, "nDCG@2", qrels={"q": {"y": 1}})
+    with pytest.raises(ParameterError, match=r"different judgements and do not compare: one .*, two "):
+        compare({"one": one, "two": two})
+    sides = [read_qrels({"q": {"i": {document: 1}}}, diversity=True) for document in "xy"]
+    three, four = (evaluate(run, "I_rec@2", intents=each) for each in sides)
+    with pytest.raises(ParameterError, match="different judgements by intent and do not"):
+        compare({"three": three, "four": four})
+    assert len(compare({"one": one, "again": one}).pairs) == 1
 
 
 def test_what_cannot_be_compared_is_refused() -> None:

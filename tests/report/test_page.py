@@ -340,6 +340,27 @@ def test_reasons_and_empty_lists(tmp_path: Path) -> None:
     assert "The list is empty." in said
 
 
+def test_what_is_undefined_has_no_parts_and_is_not_called_equal(tmp_path: Path) -> None:
+    comparison = compare(RUNS, "nDCG@2", qrels={query: {"nowhere": 0} for query in "qr"})
+    comparison.report(tmp_path / "r.html")
+    root = pages.parsed(tmp_path / "r.html")
+    assert pages.by_class(root, "document")
+    assert pages.by_class(root, "effect") == []
+    comparison = compare(RUNS, "P@1", qrels=QRELS, queries=["q"], baseline="one")  # one query has no variance
+    comparison.report(tmp_path / "s.html")
+    said = shown(pages.parsed(tmp_path / "s.html"))
+    assert "Too few values to test against one: two." in said
+    assert "No difference from one is shown" not in said
+
+
+def test_equal_systems_have_no_best(tmp_path: Path) -> None:
+    comparison = compare({"one": RUNS["one"], "two": RUNS["one"]}, "P@1", qrels=QRELS)
+    comparison.report(tmp_path / "r.html")
+    said = shown(pages.parsed(tmp_path / "r.html"))
+    assert "All systems have" in said
+    assert "Best is" not in said
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -349,6 +370,7 @@ def test_reasons_and_empty_lists(tmp_path: Path) -> None:
         ({"title": 3}, "title is a string, got int"),
         ({"lexicon": "gender-en"}, "lexicon= takes what read_lexicon gives, got str"),
         ({"query_texts": ["q"]}, "query_texts is a mapping from ids to strings, got list"),
+        ({"query_texts": {"x": "what?"}}, "has the text of none of the queries"),
         ({"documents": {"a": 3}}, "the text of document 'a' is no string: int"),
         ({"documents": {"z": "text"}}, "has none of the documents that are ranked"),
     ],
@@ -381,6 +403,6 @@ def test_a_thousand_queries_of_ten_systems_fit(tmp_path: Path) -> None:
     assert path.stat().st_size < 20_000_000
     root = pages.parsed(path)
     assert len(pages.by_class(root, "query")) == 1000
-    assert len([q for q in pages.by_class(root, "query") if pages.by_class(q, "document")]) == 25
+    assert len([q for q in pages.by_class(root, "query") if pages.by_class(q, "document")]) == 200
     data = data_of(root)
     assert all(len(query["lists"]) == 10 for query in data["queries"])

@@ -146,6 +146,8 @@ def test_the_correlation_is_that_of_the_points() -> None:
     )
     one = scatter_figure(scores(runs=1), "nDCG@5", "AP").to_dict()["title"]["subtitle"]
     assert one[0] == "1 run"
+    two = scatter_figure(scores(runs=2), "nDCG@5", "AP").to_dict()["title"]["subtitle"]
+    assert two[0] == "2 runs"  # whose tau is 1 or -1, whatever they are
 
 
 def test_undefined_queries_are_left_out_and_counted() -> None:

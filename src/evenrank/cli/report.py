@@ -84,6 +84,10 @@ def add(commands: Commands) -> None:
         "--system", metavar="NAME", help="the run whose lists are shown first (default: the worst other run)"
     )
     parser.add_argument("--title", default="evenrank report", metavar="TEXT", help="title of the page")
+    parser.add_argument(
+        "--readable", type=int, default=200, metavar="N",
+        help="how many queries, the worst first, have their documents where scripts are off (default: 200)",
+    )  # fmt: skip
     add_reading(parser)
     parser.add_argument(
         "--name", action="append", default=[], metavar="NAME",
@@ -197,6 +201,7 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
         "measure": arguments.sort_by,
         "system": arguments.system,
         "cutoffs": arguments.cutoffs,
+        "readable": arguments.readable,
     }
 
 

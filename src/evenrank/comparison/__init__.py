@@ -78,8 +78,13 @@ class Comparison:
         return randomised_tukey_hsd(self.table(measure).values, trials=trials, seed=self.seed)
 
     def conclusions(self, measure: str, *, trials: int = 5000) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """For each system that beats others, those others: "A >> B, C", by randomised Tukey HSD."""
+        """For each system that beats others, those others: "A >> B, C", by randomised Tukey HSD.
+
+        Of a measure of which neither high nor low is better, as a signed one, none beats another.
+        """
         table = self.table(measure)
+        if not table.has_better:
+            return ()
         found: tuple[Conclusion, ...] = conclusions(
             self.tukey(measure, trials=trials), alpha=self.alpha, lower_is_better=table.lower_is_better
         )
@@ -165,7 +170,7 @@ class Comparison:
         measure: str | None = None,
         system: str | None = None,
         cutoffs: Sequence[int] | None = None,
-        readable: int = 25,
+        readable: int = 200,
     ) -> None:
         """Write all of it to one HTML file that needs no network and can be read without scripts.
 
@@ -224,8 +229,14 @@ def compare(
     if len(names) < 2:
         raise ParameterError(f"a comparison is of two systems or more, got {', '.join(names)}")
     chosen = (
-        (names[0],) if baseline is None else (baseline,) if isinstance(baseline, str) else tuple(baseline)
+        (names[0],)
+        if baseline is None
+        else (baseline,)
+        if isinstance(baseline, str)
+        else tuple(dict.fromkeys(baseline))
     )
+    if not chosen:
+        raise ParameterError(f"there is no baseline: name one of {', '.join(names)}")
     known_names(chosen, names)
     if not 0 < alpha < 1:
         raise ParameterError(f"alpha must be a number > 0 and < 1, got {alpha!r}")

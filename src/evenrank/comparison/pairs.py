@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,8 @@ class Pair:
     """A system beside a baseline. ``difference`` is system less baseline, in the measure's own units.
 
     ``verdict`` follows the direction of the measure: ``better`` or ``worse`` where the corrected p is below
-    alpha, else nothing is shown. ``dropped`` are the queries that lack a value on either side.
+    alpha, ``differs`` there where neither high nor low is better, else nothing is shown. ``dropped`` are the
+    queries that lack a value on either side.
     """
 
     measure: str
@@ -48,6 +50,7 @@ class Pair:
     effects: EffectSizes  # in the measure's direction
     verdict: str = ""
     reason: str | None = None  # why there is no p
+    left_out: Mapping[str, int] = field(default_factory=dict)  # dropped and infinite, by reason
 
 
 def pairs_of(
@@ -101,11 +104,25 @@ def _pair(table: Table, system: str, baseline: str, test: str, correction: str, 
         outcomes=win_tie_loss(leaning.values),
         effects=effect_sizes(leaning.values),
         reason=outcome.reason,
+        left_out=_left_out(table, table.place(system), table.place(baseline)),
+    )
+
+
+def _left_out(table: Table, system: int, baseline: int) -> dict[str, int]:
+    """Why queries are left out, and how many; where neither has a value, the system's reason counts."""
+    lacking = ~np.isfinite(table.values[:, [system, baseline]])  # (Q, 2)
+    return dict(
+        Counter(
+            table.reason(row, system if lacking[row, 0] else baseline)
+            for row in np.flatnonzero(lacking.any(axis=1)).tolist()
+        )
     )
 
 
 def _verdict(table: Table, pair: Pair, p: float, alpha: float) -> str:
-    if not p < alpha or not table.has_better:
+    if not p < alpha:
         return ""
+    if not table.has_better:
+        return "differs"
     lean = -pair.difference if table.lower_is_better else pair.difference
     return "better" if lean > 0 else "worse" if lean < 0 else ""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FIELDS = (
     "measure", "system", "baseline", "difference", "low", "high", "test", "p", "correction", "corrected_p",
-    "effect_size", "wins", "ties", "losses", "queries", "dropped", "verdict",
+    "effect_size", "wins", "ties", "losses", "queries", "dropped", "why_dropped", "verdict", "reason",
 )  # fmt: skip
 
 
@@ -39,7 +39,8 @@ def as_text(comparison: Comparison) -> str:
             mark = " (baseline)" if row.run in comparison.baselines else ""
             interval = f"[{row.low:.4f}, {row.high:.4f}]" if math.isfinite(row.low) else ""
             count = f"{row.defined}" if row.defined == row.queries else f"{row.defined}/{row.queries}"
-            numbers = f"{row.value:8.4f}  {interval:<18} {count:>6}"
+            value = "undefined" if math.isnan(row.value) else f"{row.value:.4f}"
+            numbers = f"{value:>9}  {interval:<18} {count:>6}"
             lines.append(f"  {printable(row.run):<{width}}  {numbers}  {'; '.join(told)}{mark}".rstrip())
     lines.append(_how(comparison))
     return "\n".join(lines)
@@ -67,10 +68,17 @@ def _order(value: float, table: Table) -> float:
     return value if table.lower_is_better else -value
 
 
+def left_out(pair: Pair) -> str:
+    """Why queries do not count, as "no relevant document (3)"."""
+    return ", ".join(f"{reason} ({count:,})" for reason, count in pair.left_out.items())
+
+
 def _told(pair: Pair) -> str:
     if pair.reason is not None:
         return f"against {printable(pair.baseline)}: {pair.reason}"
-    dropped = f", {pair.dropped + pair.infinite} left out" if pair.dropped + pair.infinite else ""
+    dropped = (
+        f", {pair.dropped + pair.infinite} left out: {printable(left_out(pair))}" if pair.left_out else ""
+    )
     verdict = pair.verdict or "no difference shown"
     against = f"{pair.difference:+.4f} against {printable(pair.baseline)}"
     p = "p < 0.0001" if pair.corrected < 0.0001 else f"p {pair.corrected:.4f}"
@@ -169,7 +177,7 @@ def cells_of(pair: Pair) -> tuple[str | float | int, ...]:
     return (
         pair.measure, pair.system, pair.baseline, pair.difference, pair.low, pair.high, pair.test,
         pair.p_value, pair.correction, pair.corrected, pair.effects.cohen_dz, *pair.outcomes, pair.queries,
-        pair.dropped + pair.infinite, pair.verdict,
+        pair.dropped + pair.infinite, left_out(pair), pair.verdict, pair.reason or "",
     )  # fmt: skip
 
 

@@ -14,6 +14,9 @@ from evenrank.scores import INFINITE, OK, Scores, ScoresBlock
 
 Floats = npt.NDArray[np.float64]
 
+MISSING = "the query is missing"
+JUDGEMENTS = {"relevance": "judgements", "intents": "judgements by intent"}  # kinds of evidence
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -24,7 +27,7 @@ class Table:
     systems: tuple[str, ...]
     query_ids: tuple[str, ...]
     values: Floats  # (Q, S)
-    reasons: tuple[dict[str, int], ...]  # for each system, how many queries lack a value, by reason
+    why: tuple[dict[int, str], ...]  # for each system, the rows that lack a finite value, and the reason
 
     @property
     def name(self) -> str:
@@ -38,6 +41,10 @@ class Table:
     def has_better(self) -> bool:
         """True where one value is better than another."""
         return self.measure.direction in (Direction.HIGHER, Direction.LOWER)
+
+    def reason(self, row: int, place: int) -> str:
+        """Why a system has no finite value for the query of a row."""
+        return self.why[place].get(row, MISSING)
 
     def place(self, system: str) -> int:
         if system not in self.systems:
@@ -56,16 +63,16 @@ def tables_of(scores: Scores) -> tuple[Table, ...]:
         place = {query: row for row, query in enumerate(queries)}
         for column in columns:
             values = np.full((len(queries), len(systems)), np.nan)
-            reasons: list[dict[str, int]] = [{} for _ in systems]
+            why: list[dict[int, str]] = [{} for _ in systems]
             for block in blocks:
-                _fill(values, reasons, block, column, systems.index(block.run), place)
-            tables.append(Table(measure, column, systems, queries, values, tuple(reasons)))
+                _fill(values, why, block, column, systems.index(block.run), place)
+            tables.append(Table(measure, column, systems, queries, values, tuple(why)))
     return tuple(tables)
 
 
 def _fill(
     values: Floats,
-    reasons: list[dict[str, int]],
+    why: list[dict[int, str]],
     block: ScoresBlock,
     column: str,
     system: int,
@@ -76,39 +83,44 @@ def _fill(
     index = block.columns.index(column)
     rows = [place[query] for query in block.query_ids]
     values[rows, system] = block.values[:, index]
-    counts = np.bincount(block.status[:, index], minlength=len(block.reasons))
-    found = {
-        reason: int(count)
-        for reason, count in zip(block.reasons, counts, strict=True)
-        if count and reason != OK
-    }
-    reasons[system].update(found)
+    for row in np.flatnonzero(block.status[:, index]).tolist():
+        if (reason := block.reasons[block.status[row, index]]) != OK:
+            why[system][rows[row]] = reason
     values[[r for r, code in zip(rows, block.status[:, index], strict=True) if code == 1], system] = np.where(
         np.isposinf(block.values[block.status[:, index] == 1, index]), np.inf, -np.inf
     )
 
 
 def joined(parts: Sequence[tuple[str, Scores]]) -> Scores:
-    """Scores of several evaluations as one; values with different backgrounds do not compare."""
+    """Scores of several evaluations as one; values with other backgrounds or judgements do not compare."""
     blocks: list[ScoresBlock] = []
     notes: dict[str, tuple[str, ...]] = {}
     backgrounds: dict[str, str] = {}
+    judgements: dict[str, dict[str, str]] = {kind: {} for kind in JUDGEMENTS}
     for name, scores in parts:
         several = len(scores.runs) > 1
         for block in scores.blocks:
             called = f"{name}: {block.run}" if several else name
             blocks.append(replace(block, run=called))
             notes.setdefault(called, scores.notes.get(block.run, ()))
+        needs = [need for measure in scores.measures for need in measure.needs]
         background = (scores.provenance.get("background") or {}).get("sha256")
-        if background is not None and any("background" in str(n) for m in scores.measures for n in m.needs):
+        if background is not None and any("background" in need for need in needs):
             backgrounds[name] = background
-    if len(set(backgrounds.values())) > 1:
-        listed = ", ".join(f"{name} ({digest[:8]})" for name, digest in backgrounds.items())
-        raise ParameterError(
-            f"these scores have different backgrounds and do not compare: {listed}; "
-            "evaluate all runs at once, with one background="
-        )
+        for kind, digests in judgements.items():
+            digest = ((scores.provenance.get("evidence") or {}).get(kind) or {}).get("sha256")
+            if digest is not None and any(need.endswith(f".{kind}") for need in needs):
+                digests[name] = digest
+    _same("backgrounds", backgrounds, "evaluate all runs at once, with one background=")
+    for kind, digests in judgements.items():
+        _same(JUDGEMENTS[kind], digests, "evaluate all runs with the same ones")
     return Scores(tuple(blocks), notes)
+
+
+def _same(what: str, digests: dict[str, str], way_out: str) -> None:
+    if len(set(digests.values())) > 1:
+        listed = ", ".join(f"{name} ({digest[:8]})" for name, digest in digests.items())
+        raise ParameterError(f"these scores have different {what} and do not compare: {listed}; {way_out}")
 
 
 __all__ = ["INFINITE", "Table", "joined", "tables_of"]

@@ -8,8 +8,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from evenrank.comparison.sheet import Record, Sheet, interval, number
 from evenrank.stats.power import discriminative_power
+from evenrank.stats.tukey import conclusions
 
 if TYPE_CHECKING:
     from evenrank.comparison import Comparison
@@ -33,16 +36,29 @@ def tukey_sheets(comparison: Comparison, *, trials: int = 5000) -> tuple[Sheet, 
     sheets = []
     for table in comparison.tables:
         found = comparison.tukey(table.name, trials=trials)
-        beaten = comparison.conclusions(table.name, trials=trials) if found.reason is None else ()
+        told = _beaten(comparison, table, found)
         notes = [f"randomised Tukey HSD, {trials:,} trials, alpha {comparison.alpha:g} over all pairs"]
-        if found.reason is not None or not beaten:
+        if found.reason is not None or not told:
             notes.insert(0, found.reason or NONE_DIFFER)
         if found.dropped:
             notes.append(f"{found.dropped} queries that some system lacks a value for are left out")
-        rows = tuple((system, ", ".join(others)) for system, others in beaten)
-        records = _pairs(table, found)
-        sheets.append(Sheet(("system", "beats"), rows, 2, table.name, tuple(notes), records))
+        rows = tuple((system, ", ".join(others)) for system, others in told)
+        head = ("system", "beats" if table.has_better else "differs from")
+        sheets.append(Sheet(head, rows, 2, table.name, tuple(notes), _pairs(table, found)))
     return tuple(sheets)
+
+
+def _beaten(comparison: Comparison, table: Table, found: TukeyHSD) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Who beats whom; where neither high nor low is better, who differs from whom."""
+    names = table.systems
+    if table.has_better:
+        said = conclusions(found, alpha=comparison.alpha, lower_is_better=table.lower_is_better)
+        return tuple((names[one.system], tuple(names[other] for other in one.beaten)) for one in said)
+    rows = [
+        (name, tuple(names[other] for other in np.flatnonzero(found.p_values[place] < comparison.alpha)))
+        for place, name in enumerate(names)
+    ]
+    return tuple((name, others) for name, others in rows if others)
 
 
 def _pairs(table: Table, found: TukeyHSD) -> tuple[Record, ...]:

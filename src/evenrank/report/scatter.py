@@ -28,6 +28,7 @@ NARROW_WIDTH, NARROW_HEIGHT = 280, 300  # for a phone
 TITLE_WIDTH, SUBTITLE_WIDTH, RUN_WIDTH = 84, 104, 48  # characters
 NARROW_TITLE, NARROW_SUBTITLE = 42, 52
 FEW = 6  # runs whose intervals can be told apart
+FEWEST_CORRELATED = 3  # points: two always agree or disagree
 SAME_WAY = {Direction.HIGHER, Direction.LOWER}  # a mean of signed values has no better side
 WAYS_OUT = 16  # directions in which the query that lies farthest out is named
 APART = 4  # so many queries are named since their two values differ most, in units of their spread
@@ -152,7 +153,7 @@ def _correlation(spots: Sequence[Spot]) -> str:
     from evenrank.stats.correlation import kendall
 
     found = kendall([spot.x for spot in spots], [spot.y for spot in spots])
-    if math.isnan(found.value):
+    if math.isnan(found.value) or found.n < FEWEST_CORRELATED:
         return ""
     low, high, _ = found.interval
     interval = f", 95% interval [{low:.3f}, {high:.3f}]" if math.isfinite(low + high) else ""

@@ -12,7 +12,7 @@ from evenrank.comparison.table import Table, tables_of
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.run import Run
 from evenrank.data.words import WordCounts
-from evenrank.errors import InputTypeError, ParameterError, UnknownNameError
+from evenrank.errors import DataError, InputTypeError, ParameterError, UnknownNameError
 from evenrank.evaluation.inputs import as_words
 from evenrank.measures import Direction
 from evenrank.report.chosen import choose
@@ -26,7 +26,7 @@ FAIRNESS = ("words", "groups", "order")  # families: what a reader of this repor
 TABLES = 24  # measures and columns that have a table
 DEPTH = 10  # ranks shown of a list, where no measure says how many count
 DEEPEST = 20
-READABLE = 25  # queries whose documents can be read without scripts
+READABLE = 200  # queries whose documents can be read without scripts: about 10 kB each
 
 
 @dataclass(frozen=True)
@@ -146,6 +146,9 @@ def check_options(material: Material) -> None:
         raise ParameterError(
             "documents belong to ranked lists, and scores alone have none: compare runs, not Scores"
         )
+    asked = {query for block in material.scores.blocks for query in block.query_ids}
+    if material.query_texts and asked.isdisjoint(material.query_texts):
+        raise DataError("query_texts= (--query-texts) has the text of none of the queries: are ids the same?")
     readable = material.readable
     if isinstance(readable, bool) or not isinstance(readable, int) or readable < 0:
         raise ParameterError(f"readable must be an integer >= 0, got {readable!r}")
