@@ -11,6 +11,8 @@ from scipy import stats
 from evenrank.comparison import compare
 from evenrank.comparison.render import as_jsonl, as_text, as_tsv
 from evenrank.comparison.views import tukey_sheets
+from evenrank.data.attribute import Attribute
+from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.data.words import WordCounts
 from evenrank.errors import InputTypeError, ParameterError
@@ -220,3 +222,37 @@ def test_rows_for_programs() -> None:
     assert (cells["system"], cells["wins"], cells["verdict"]) == ("b", "8", "better")
     assert json.loads(as_jsonl(comparison))["p"] == pytest.approx(stats.ttest_rel(B, A).pvalue)
     assert "b" in repr(comparison)
+
+
+def test_a_measure_that_became_another_one_does_not_compare() -> None:
+    """GF stops readers by relevance where there are judgements, else by rank."""
+    run = Run.build(["q"] * 3, ["a", "b", "c"], [3.0, 2.0, 1.0], name="x")
+    groups = Membership.from_labels(Attribute("g", ("m", "f")), {"a": "m", "b": "f", "c": "f"})
+    judged = evaluate(run, "GF(attr='g')@3", groups=groups, qrels={"q": {"a": 1}})
+    plain = evaluate(run, "GF(attr='g')@3", groups=groups)
+    with pytest.raises(ParameterError, match=r"means different things.*one: .*ERR.*; two: .*RBP"):
+        compare({"one": judged, "two": plain})
+    assert compare({"one": judged, "two": judged}).pairs[0].p_value == 1
+
+
+def test_other_groups_are_said() -> None:
+    run = Run.build(["q"] * 3, ["a", "b", "c"], [3.0, 2.0, 1.0], name="x")
+    one, two = (
+        Membership.from_labels(Attribute("g", ("m", "f")), {"a": "m", "b": "f", "c": last}) for last in "mf"
+    )
+    scores = {
+        name: evaluate(run, "NDKL(attr='g')@3", groups=each)
+        for name, each in zip("ab", (one, two), strict=True)
+    }
+    notes = compare(scores).scores.notes
+    assert all("not the same for all systems" in " ".join(notes[name]) for name in "ab")
+    same = compare({"a": scores["a"], "b": scores["a"]}).scores.notes
+    assert "not the same" not in " ".join(same["a"])
+
+
+def test_where_nothing_is_better_no_query_is_won() -> None:
+    comparison = compare(scores_of("ARaB@10", a=A, b=B))
+    (row,) = map(json.loads, as_jsonl(comparison).splitlines())
+    assert (row["wins"], row["ties"], row["losses"]) == (None, None, None)
+    (row,) = map(json.loads, as_jsonl(compare(scores_of("nDCG@10", a=A, b=B))).splitlines())
+    assert (row["wins"], row["ties"], row["losses"]) == (8, 0, 0)

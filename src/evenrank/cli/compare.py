@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evenrank.cli.evaluate import cutoffs_of, notes_of
 from evenrank.cli.evidence import (
@@ -18,7 +18,7 @@ from evenrank.cli.groups import MISSING, MISSING_HELP, check_groups
 from evenrank.cli.inputs import check_output, check_stdin, read_ids, run_names
 from evenrank.cli.parser import add_command
 from evenrank.cli.rerank import at_least_one
-from evenrank.cli.significance import add_significance
+from evenrank.cli.significance import add_significance, significance
 from evenrank.cli.streams import put, say, terminal_width
 from evenrank.errors import ParameterError
 
@@ -62,10 +62,6 @@ def add(commands: Commands) -> None:
         help="measures, such as 'nDCG@10 AP(rel=2)'; may be repeated (see: evenrank measures)",
     )  # fmt: skip
     add_significance(parser)
-    parser.add_argument("--alpha", type=float, default=0.05, metavar="P", help="default: 0.05")
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="of what is drawn at random (default: 0)"
-    )
     add_evidence(parser)
     parser.add_argument("--missing", choices=MISSING, help=MISSING_HELP)
     parser.add_argument("--queries", metavar="FILE", help="score these queries only: one id a line")
@@ -163,13 +159,7 @@ def _check_asked(arguments: argparse.Namespace) -> None:
 def _comparison(arguments: argparse.Namespace) -> Comparison:
     from evenrank.comparison import compare
 
-    options: dict[str, Any] = {
-        "baseline": arguments.baseline,
-        "test": arguments.test,
-        "correction": arguments.correction,
-        "alpha": arguments.alpha,
-        "seed": arguments.seed,
-    }
+    options = significance(arguments)
     if arguments.scores:
         from evenrank.scores import Scores
 

@@ -18,7 +18,7 @@ from evenrank.cli.groups import MISSING, MISSING_HELP, check_groups
 from evenrank.cli.inputs import STDIN, check_output, check_stdin, read_ids, run_names
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
-from evenrank.cli.significance import add_significance
+from evenrank.cli.significance import add_significance, significance
 from evenrank.cli.streams import say
 from evenrank.errors import ParameterError
 
@@ -144,14 +144,7 @@ def _write(arguments: argparse.Namespace, names: list[str]) -> list[str]:
     if len(runs) > 1:
         from evenrank.comparison import compare
 
-        comparison = compare(
-            runs,
-            measures,
-            baseline=arguments.baseline,
-            test=arguments.test,
-            correction=arguments.correction,
-            **evidence,
-        )
+        comparison = compare(runs, measures, **significance(arguments), **evidence)
     scores = evaluate(runs, measures, **evidence) if comparison is None else comparison.scores
     with Bar("writing", "sections") as bar:
         write_report(

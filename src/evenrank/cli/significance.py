@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 
 def add_significance(parser: argparse.ArgumentParser) -> None:
@@ -17,3 +18,12 @@ def add_significance(parser: argparse.ArgumentParser) -> None:
         "--correction", choices=("none", "bonferroni", "holm", "bh"), default="holm",
         help="for several pairs within a measure (default: holm; bh is Benjamini-Hochberg)",
     )  # fmt: skip
+    parser.add_argument("--alpha", type=float, default=0.05, metavar="P", help="default: 0.05")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="of what is drawn at random (default: 0)"
+    )
+
+
+def significance(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What the options say, under the names that ``compare`` has for it."""
+    return {name: getattr(arguments, name) for name in ("baseline", "test", "correction", "alpha", "seed")}

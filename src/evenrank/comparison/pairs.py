@@ -49,6 +49,7 @@ class Pair:
     outcomes: WinTieLoss  # of the system, in the measure's direction
     effects: EffectSizes  # in the measure's direction
     verdict: str = ""
+    has_better: bool = True  # whether one value is better than another, so that queries are won and lost
     reason: str | None = None  # why there is no p
     left_out: Mapping[str, int] = field(default_factory=dict)  # dropped and infinite, by reason
 
@@ -103,6 +104,7 @@ def _pair(table: Table, system: str, baseline: str, test: str, correction: str, 
         infinite=leaning.infinite,
         outcomes=win_tie_loss(leaning.values),
         effects=effect_sizes(leaning.values),
+        has_better=table.has_better,
         reason=outcome.reason,
         left_out=_left_out(table, table.place(system), table.place(baseline)),
     )

@@ -173,10 +173,11 @@ def as_latex(comparison: Comparison) -> str:
 
 
 def cells_of(pair: Pair) -> tuple[str | float | int, ...]:
-    """The cells of ``FIELDS``."""
+    """The cells of ``FIELDS``. Where no value is better than another, no query is won or lost."""
+    outcomes = pair.outcomes if pair.has_better else (math.nan,) * len(pair.outcomes)
     return (
         pair.measure, pair.system, pair.baseline, pair.difference, pair.low, pair.high, pair.test,
-        pair.p_value, pair.correction, pair.corrected, pair.effects.cohen_dz, *pair.outcomes, pair.queries,
+        pair.p_value, pair.correction, pair.corrected, pair.effects.cohen_dz, *outcomes, pair.queries,
         pair.dropped + pair.infinite, left_out(pair), pair.verdict, pair.reason or "",
     )  # fmt: skip
 

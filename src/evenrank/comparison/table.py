@@ -92,11 +92,16 @@ def _fill(
 
 
 def joined(parts: Sequence[tuple[str, Scores]]) -> Scores:
-    """Scores of several evaluations as one; values with other backgrounds or judgements do not compare."""
+    """Scores of several evaluations as one.
+
+    Values with other backgrounds or judgements do not compare, nor do those of a measure that became another
+    one with other evidence. Other words, groups or opinions may be those of other documents: that is said.
+    """
     blocks: list[ScoresBlock] = []
     notes: dict[str, tuple[str, ...]] = {}
     backgrounds: dict[str, str] = {}
     judgements: dict[str, dict[str, str]] = {kind: {} for kind in JUDGEMENTS}
+    others: dict[str, dict[str, str]] = {}
     for name, scores in parts:
         several = len(scores.runs) > 1
         for block in scores.blocks:
@@ -111,10 +116,37 @@ def joined(parts: Sequence[tuple[str, Scores]]) -> Scores:
             digest = ((scores.provenance.get("evidence") or {}).get(kind) or {}).get("sha256")
             if digest is not None and any(need.endswith(f".{kind}") for need in needs):
                 digests[name] = digest
+        for kind, facts in (scores.provenance.get("evidence") or {}).items():
+            if kind not in JUDGEMENTS and any(need.endswith(f".{kind}") for need in needs):
+                others.setdefault(kind, {})[name] = facts["sha256"]
     _same("backgrounds", backgrounds, "evaluate all runs at once, with one background=")
     for kind, digests in judgements.items():
         _same(JUDGEMENTS[kind], digests, "evaluate all runs with the same ones")
+    _same_meaning(parts)
+    for kind, digests in others.items():
+        if len(set(digests.values())) > 1:
+            said = f"{kind}: not the same for all systems, which is right only if documents differ, not data"
+            notes = {called: (*notes_of, said) for called, notes_of in notes.items()}
     return Scores(tuple(blocks), notes)
+
+
+def _same_meaning(parts: Sequence[tuple[str, Scores]]) -> None:
+    """A measure that leaves something open must have become the same one everywhere."""
+    became: dict[str, dict[str, str]] = {}
+    for name, scores in parts:
+        for measure in map(repr, scores.measures):
+            said = (note for notes in scores.notes.values() for note in notes)
+            meaning = next(
+                (note for note in said if note.startswith(f"{measure} is ")), f"{measure} as it is"
+            )
+            became.setdefault(measure, {})[name] = meaning
+    for measure, meanings in became.items():
+        if len(set(meanings.values())) > 1:
+            listed = "; ".join(f"{name}: {meaning}" for name, meaning in meanings.items())
+            raise ParameterError(
+                f"{measure} means different things in these scores and does not compare: {listed}; "
+                "name all its parameters, or evaluate all runs at once"
+            )
 
 
 def _same(what: str, digests: dict[str, str], way_out: str) -> None:
