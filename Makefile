@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-full lint types bench clean
+.PHONY: demo test test-train test-full lint types bench clean
 
 demo: .venv/demo.stamp
 	$(BIN)/python -m evenrank.sample.demo demo
@@ -13,6 +13,10 @@ test: .venv/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n auto -m "not slow"
+
+# what needs torch, which is large: training, and vectors from encoders
+test-train: .venv/train.stamp
+	$(BIN)/python -m pytest -n auto -m "not slow" tests/neural tests/polarise tests/systems tests/counterfactuals tests/cli/test_polarise.py
 
 test-full: .venv/dev.stamp
 	EVENRANK_CASES=25 $(BIN)/python -m pytest -n auto
@@ -35,6 +39,10 @@ bench: .venv/bench.stamp
 
 .venv/dev.stamp: .venv/bin/python pyproject.toml constraints.txt
 	$(INSTALL) -e '.[dev]'
+	touch $@
+
+.venv/train.stamp: .venv/dev.stamp
+	$(INSTALL) -e '.[dev,train,embed]'
 	touch $@
 
 .venv/bench.stamp: .venv/bin/python pyproject.toml constraints.txt
