@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from dataclasses import replace
 from math import inf, log, log2, nan, sqrt
 
 import numpy as np
@@ -245,10 +246,13 @@ def gfr(m: Measure, documents: list[str], case: Case, query: str) -> float | Non
     values = []
     if m.relevance is not None:
         own = m.relevance if m.relevance.cutoff or not m.cutoff else m.relevance @ m.cutoff
+        if m.max_grade and "max_grade" in vars(own) and own.max_grade is None:
+            own = replace(own, max_grade=m.max_grade)
         values.append(oracles.ORACLES[own.name](own, documents, case, query))
     for name in ordinal if m.attrs is None else m.attrs.split(","):
         div = m.ordinal_div if ordinal.get(name.strip()) else m.div
-        part = GF(attr=name.strip(), div=div, decay=m.decay, phi=m.phi, missing=m.missing, cutoff=m.cutoff)
+        same = {key: getattr(m, key) for key in ("decay", "phi", "max_grade", "missing", "cutoff")}
+        part = GF(attr=name.strip(), div=div, **same)
         values.append(gf(part, documents, case, query))
     weights = [1.0 / len(values)] * len(values) if m.weights is None else map(float, m.weights.split(","))
     terms = [(own, value) for own, value in zip(weights, values, strict=True) if own > 0]
@@ -451,6 +455,8 @@ GROUP_VARIANTS = {
         {"ordinal_div": "NMD"},
         {"ordinal_div": "JSD", "decay": "log2"},
         {"decay": "RBP", "phi": 0.5},
+        {"max_grade": 5},
+        {"max_grade": 5, "relevance": all_measures()["ERR"](max_grade=4)},
         *_MISSING,
     ],
     **dict.fromkeys(("Skew", "NDKL"), _ANY),
