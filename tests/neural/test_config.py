@@ -65,6 +65,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         {"data": DATA, "joint": {"strengths": [0.1, 0.1]}},
         r"joint\.strengths must be a list of different numbers >= 0",
     ),
+    ({"data": DATA, "joint": {"strengths": [0.1, 0.1000001]}}, r"joint\.strengths must be a list"),
     ({"data": DATA, "joint": {"strengths": []}}, r"joint\.strengths must be a list"),
     ({"data": DATA, "training": {"batch": 0}}, r"training\.batch must be an integer >= 1, got 0"),
     ({"data": DATA, "training": {"precision": "int8"}}, r"training\.precision must be one of 'float32'"),

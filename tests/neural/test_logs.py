@@ -6,6 +6,8 @@ import json
 import struct
 from pathlib import Path
 
+import pytest
+
 from evenrank.neural.logs import Log, crc32c
 
 
@@ -35,6 +37,14 @@ def test_logs_are_records_that_tensorboard_reads(tmp_path: Path) -> None:
     assert b"\x10\xac\x02" in events[1]  # step 300 as a varint
     row = json.loads((tmp_path / "log.jsonl").read_text())
     assert (row["stage"], row["step"], row["utility"]) == ("tune", 300, 0.5)
+
+
+def test_infinite_numbers_are_null_in_json(tmp_path: Path) -> None:
+    with Log(tmp_path) as log:
+        log.write("tune", 1, {"gradient": float("inf"), "utility": 0.5})
+    refuse = lambda name: pytest.fail(f"{name} is no JSON")  # noqa: E731
+    row = json.loads((tmp_path / "log.jsonl").read_text(), parse_constant=refuse)
+    assert (row["gradient"], row["utility"]) == (None, 0.5)
 
 
 def _masked(crc: int) -> bytes:

@@ -160,7 +160,7 @@ def test_the_same_seed_gives_the_same_weights(checkpoint: Path, examples: Any, k
         made.run(Stage("joint", examples.triples, 1, seed=seed, strength=0.5))
     assert same(weights(runs[0].ranker), weights(runs[1].ranker))
     assert not same(weights(runs[0].ranker), weights(runs[2].ranker))
-    assert len(before)
+    assert torch.equal(torch.random.get_rng_state(), before)  # who draws numbers beside us draws the same
 
 
 def test_accumulated_batches_are_one_large_batch(checkpoint: Path, examples: Any, kin: Lexicon) -> None:
@@ -214,6 +214,9 @@ def test_bad_checkpoints_and_parameters(checkpoint: Path, tmp_path: Path) -> Non
         CrossEncoderRanker.start(str(tmp_path / "nowhere"), VALUES)
     with pytest.raises(ParameterError, match="at most the 2 layers"):
         CrossEncoderRanker.start(str(checkpoint), VALUES, layers=3)
+    for name in ("type", "training", ""):
+        with pytest.raises(ParameterError, match=f"an attribute cannot be called '{name}'"):
+            CrossEncoderRanker.start(str(checkpoint), {name: ("no", "yes")})
     with pytest.raises(ParameterError, match="one of margin, cross_entropy"):
         CrossEncoderRanker.start(str(checkpoint), VALUES, loss="hinge")
     assert len(CrossEncoderRanker.start(str(checkpoint), VALUES, layers=1).encoder.encoder.layer) == 1

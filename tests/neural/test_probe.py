@@ -71,6 +71,14 @@ def test_queries_are_never_tested_by_a_probe_that_saw_them() -> None:
     assert probe.accuracy < 0.7
 
 
+def test_few_queries_are_fewer_folds() -> None:
+    x, codes = vectors(3.0)
+    few, ones = np.repeat(np.arange(3), 200), np.ones(600, np.int64)
+    assert probe_vectors(x, codes, few, ones, LABELS, least_steps=200).accuracy > 0.97
+    with pytest.raises(DataError, match="two are needed"):
+        probe_vectors(x, codes, few * 0, ones, LABELS)
+
+
 def test_the_probe_of_a_ranker(checkpoint: Path, examples: Any, kin: Lexicon) -> None:
     ranker = CrossEncoderRanker.start(str(checkpoint), {"kin": ("neutral", "biased")}, max_length=32)
     before = {name: value.clone() for name, value in ranker.state_dict().items()}

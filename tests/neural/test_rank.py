@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="needs pip install 'evenrank[train]'
 
 import evenrank as er  # noqa: E402
 from evenrank.cli import main  # noqa: E402
-from evenrank.errors import MissingEvidenceError  # noqa: E402
+from evenrank.errors import DataError, EvenrankWarning, MissingEvidenceError  # noqa: E402
 from evenrank.neural import CrossEncoderRanker, NeuralReranker, PairTokens  # noqa: E402
 from evenrank.neural.scoring import pair_scores, pair_vectors  # noqa: E402
 
@@ -105,8 +105,21 @@ def test_scores_come_back_in_order(ranker: Any, monkeypatch: pytest.MonkeyPatch)
         return encode(batch)
 
     monkeypatch.setattr(ranker, "encode", scarce)
-    np.testing.assert_allclose(whole, pair_scores(ranker, tokens, pairs, batch=32), atol=1e-5)
+    with pytest.warns(EvenrankWarning) as said:
+        np.testing.assert_allclose(whole, pair_scores(ranker, tokens, pairs, batch=32), atol=1e-5)
     assert sizes[:3] == [32, 16, 8]
+    assert [str(w.message) for w in said] == [
+        f"scoring: out of memory; {n} pairs at once from here" for n in (16, 8)
+    ]
+
+
+def test_scores_that_are_not_finite_order_nothing(
+    ranker: Any, run: er.Run, planted: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encode = ranker.encode
+    monkeypatch.setattr(ranker, "encode", lambda batch: encode(batch) * float("nan"))
+    with pytest.raises(DataError, match="57 of 57 scores are not finite"):
+        er.rerank(run, NeuralReranker.of(ranker, planted.queries, planted.documents))
 
 
 def test_tokens_need_not_be_held(ranker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,9 +198,16 @@ def test_train_rank_and_select_from_a_shell(command: Any, files: Path, checkpoin
     done = command("rank", "bm25.trec", *arguments, "--device", "cpu", "-o", "neural.trec")
     assert done.code == 0, done.err
     assert er.read_run("neural.trec") == er.read_run(f"models/{name}/run.trec")
+    assert Path("neural.trec").read_text().splitlines()[0].endswith(f" bm25+{name}")
     out = command("rank", "bm25.trec", *arguments, "--depth", 2, "--tag", "mine")
     assert out.code == 0
     assert out.out.splitlines()[0].endswith(" mine")
+    rows = [line.split("\t") for line in Path("queries.tsv").read_text().splitlines()]
+    Path("q.csv").write_text("query,asked\n" + "".join(f"{query},{text}\n" for query, text in rows))
+    arguments[3] = "q.csv"
+    named = command("rank", "bm25.trec", *arguments, "--query-columns", "id=query,text=asked", "-o", "c.trec")
+    assert named.code == 0, named.err
+    assert er.read_run("c.trec") == er.read_run("neural.trec")
     er.scan("docs.tsv", er.read_lexicon("kin.csv"), "counts.parquet")
     done = command(
         "select", "--models", "models", "--qrels", "qrels.txt", "--words", "counts.parquet", "--background",
@@ -207,7 +227,7 @@ def test_train_rank_and_select_from_a_shell(command: Any, files: Path, checkpoin
 
 def test_bad_command_lines(command: Any, files: Path, checkpoint: Path) -> None:
     done = command("train")
-    assert (done.code, "train takes a file and a folder" in done.err) == (2, True)
+    assert (done.code, "train takes a file: evenrank train --config" in done.err) == (2, True)
     Path("bad.toml").write_text("[dat]\n")
     done = command("train", "--config", "bad.toml", "-o", "x")
     assert (done.code, done.err) == (2, "evenrank: bad.toml: 'dat' is not a section; did you mean data?\n")
@@ -219,6 +239,13 @@ def test_bad_command_lines(command: Any, files: Path, checkpoint: Path) -> None:
     Path("adv.toml").write_text(CONFIG.format(checkpoint=checkpoint))
     done = command("train", "--config", "adv.toml", "-o", "y", "--device", "tpu")
     assert (done.code, "device 'tpu' cannot be used here" in done.err) == (2, True)
+    short = (
+        CONFIG.partition("[tune]")[0] + "[tune]\nepochs = 0\n[adversary]\nepochs = 0\n[joint]\nepochs = 0\n"
+    )
+    Path("adv.toml").write_text(short.format(checkpoint=checkpoint))
+    done = command("train", "--config", "adv.toml")
+    assert (done.code, done.err.splitlines()[-1]) == (0, "evenrank: wrote 1 ranker into adv")
+    assert Path("adv/base/ranker.json").is_file()
     done = command("select", "--relevance", "RR", "--fairness", "P@5")
     assert (done.code, done.err) == (2, "evenrank: select takes runs, or --models FOLDER\n")
 

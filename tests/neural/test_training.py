@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs pip install 'evenrank[train]'")
 
 from evenrank.data.lexicon import Lexicon  # noqa: E402
-from evenrank.errors import DataError, ParameterError  # noqa: E402
+from evenrank.errors import DataError, EvenrankError, ParameterError  # noqa: E402
 from evenrank.neural import CrossEncoderRanker, PairTokens, Stage, Trainer, label_pairs, make_config, train  # noqa: E402
 from evenrank.neural.config import Training  # noqa: E402
 from evenrank.neural.stage import Checkpoint, TrainingStoppedError  # noqa: E402
@@ -109,8 +109,15 @@ def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_state(
     assert all(torch.isfinite(value).all() for value in kept.ranker.state_dict().values())
 
 
+NO_MEMORY = (
+    torch.OutOfMemoryError("out of memory"),
+    RuntimeError("[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory"),
+)
+
+
+@pytest.mark.parametrize("error", NO_MEMORY)
 def test_too_little_memory_halves_what_is_done_at_once(
-    checkpoint: Path, examples: Any, kin: Lexicon, monkeypatch: pytest.MonkeyPatch
+    checkpoint: Path, examples: Any, kin: Lexicon, monkeypatch: pytest.MonkeyPatch, error: RuntimeError
 ) -> None:
     whole, small = (trainer(checkpoint, examples, kin) for _ in range(2))
     said: list[str] = []
@@ -119,7 +126,7 @@ def test_too_little_memory_halves_what_is_done_at_once(
 
     def scarce(stage: Stage, triples: Any) -> dict[str, Any]:
         if len(triples) > 2:
-            raise torch.OutOfMemoryError("out of memory")
+            raise error
         return losses(stage, triples)
 
     monkeypatch.setattr(small, "_losses", scarce)
@@ -132,9 +139,30 @@ def test_too_little_memory_halves_what_is_done_at_once(
     for name, value in weights(whole.ranker).items():
         if name != "relevance.bias":  # whose gradient is 0 but for rounding, which Adam enlarges
             torch.testing.assert_close(small.ranker.state_dict()[name], value, rtol=1e-3, atol=2e-4)
-    monkeypatch.setattr(small, "_losses", lambda *_: (_ for _ in ()).throw(torch.OutOfMemoryError("none")))
+    monkeypatch.setattr(small, "_losses", lambda *_: (_ for _ in ()).throw(error))
     with pytest.raises(DataError, match="does not suffice for a single pair"):
         small.run(Stage("joint", examples.triples[:8], 1, strength=0.5))
+    monkeypatch.setattr(small, "_losses", lambda *_: (_ for _ in ()).throw(RuntimeError("something else")))
+    with pytest.raises(RuntimeError, match="something else"):
+        small.run(Stage("joint", examples.triples[:8], 1, strength=0.5))
+
+
+def test_too_little_memory_for_validation(
+    checkpoint: Path, examples: Any, kin: Lexicon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = trainer(checkpoint, examples, kin)
+    made.ranker.eval()
+    whole, losses, said = made.validation_loss(examples.triples[:20]), made._losses, []
+
+    def scarce(stage: Stage, triples: Any) -> dict[str, Any]:
+        if len(triples) > 4:
+            raise torch.OutOfMemoryError("out of memory")
+        return losses(stage, triples)
+
+    monkeypatch.setattr(made, "_losses", scarce)
+    made.say = said.append
+    assert made.validation_loss(examples.triples[:20]) == pytest.approx(whole, rel=1e-5)
+    assert said == [f"validation: out of memory; {n} triples at once from here" for n in (4, 2)]
 
 
 def test_early_stopping(
@@ -155,6 +183,18 @@ def test_early_stopping(
         (0.75, False),
     ]
     assert steps == seen[-1].step < Stage("tune", examples.triples, 2).steps(8)
+
+
+def test_a_validation_loss_that_is_not_finite_is_never_the_best(
+    checkpoint: Path, examples: Any, kin: Lexicon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = trainer(checkpoint, examples, kin)
+    losses = iter([float("nan"), 0.7, 0.8, 0.9])
+    monkeypatch.setattr(made, "validation_loss", lambda triples: next(losses))
+    seen: list[Checkpoint] = []
+    stage = Stage("tune", examples.triples, 2, checkpoints=6, patience=2)
+    made.run(stage, validation=examples.triples[:4], at_checkpoint=seen.append)
+    assert [one.best for one in seen] == [False, True, False, False]
 
 
 def test_rates_rise_and_fall(checkpoint: Path, examples: Any, kin: Lexicon) -> None:
@@ -278,6 +318,17 @@ def test_a_whole_run_that_was_killed_ends_the_same(
     assert tree(tmp_path / "stopped") == tree(tmp_path / "whole")
 
 
+def test_a_run_that_could_not_begin_leaves_the_folder_free(files: dict[str, Any], tmp_path: Path) -> None:
+    for section, key, wrong in (("data", "qrels", "none.txt"), ("training", "device", "tpu")):
+        bad = {**files, section: {**files[section], key: wrong}}
+        with pytest.raises(EvenrankError, match=wrong):
+            train(make_config(bad, tmp_path), tmp_path / "out")
+    files["joint"]["epochs"] = 0
+    train(make_config(files, tmp_path), tmp_path / "out")
+    with pytest.raises(ParameterError, match="is a file: name a folder"):
+        train(make_config(files, tmp_path), tmp_path / "qrels.txt")
+
+
 def test_evaluation_queries_are_kept_out(files: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "out.tsv").write_text("q99\tMOON\n")
     files["data"]["keep_out"] = "out.tsv"
@@ -316,3 +367,7 @@ def test_several_attributes_have_an_adversary_each(files: dict[str, Any], tmp_pa
     probes = json.loads((tmp_path / "out/probes.json").read_text())
     assert set(probes) == {"base", "lambda-0.5"}
     assert [round(row["chance"], 3) for row in probes["base"]] == [0.5, 0.333]
+    for row, before in zip(probes["lambda-0.5"], probes["base"], strict=True):
+        assert row["change"] == pytest.approx(row["accuracy"] - before["accuracy"])
+        low, high = row["change_interval"]
+        assert low <= row["change"] <= high

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
-from evenrank.cli.inputs import check_output, check_stdin, run_names
+from evenrank.cli.inputs import DOCUMENT_ROLES, check_output, check_stdin, columns_of, run_names
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.rerank import at_least_one, write_ranked
@@ -40,6 +41,16 @@ def add(commands: Commands) -> None:
         required=True,
         metavar="FILE",
         help="texts of the documents, as evenrank scan reads them",
+    )
+    columns = partial(columns_of, roles=DOCUMENT_ROLES)
+    parser.add_argument(
+        "--columns",
+        type=columns,
+        metavar="ROLE=NAME,...",
+        help="columns of the documents: id=docno",
+    )
+    parser.add_argument(
+        "--query-columns", type=columns, metavar="ROLE=NAME,...", help="columns of the queries: id=query"
     )
     parser.add_argument(
         "--depth", type=at_least_one, metavar="N", help="re-rank only so many documents of each list"
@@ -89,16 +100,18 @@ def _ranked(arguments: argparse.Namespace) -> Run:
     from evenrank.rerankers import rerank
 
     (name,) = run_names([arguments.ranking], [])
+    model = Path(arguments.model).resolve()
+    among = f"{model.parent.name}/" if model.parent.name.startswith("lambda-") else ""
     if not Path(arguments.model).is_dir():
         raise ParameterError(f"--model {arguments.model}: no such folder")
     ranker = CrossEncoderRanker.load(arguments.model).to(as_device(arguments.device))
     ranking = read_run(arguments.ranking, name=name, ties=arguments.ties)
     head = ranking if arguments.depth is None else ranking.head(arguments.depth)
-    documents = read_texts(arguments.documents, set(head.doc_ids.to_pylist()))
-    queries = read_texts(arguments.queries)
+    documents = read_texts(arguments.documents, set(head.doc_ids.to_pylist()), arguments.columns)
+    queries = read_texts(arguments.queries, columns=arguments.query_columns)
     with Bar("ranking", "pairs") as bar:
         method = NeuralReranker.of(
-            ranker, queries, documents, called=Path(arguments.model).name, batch=arguments.batch,
+            ranker, queries, documents, called=among + model.name, batch=arguments.batch,
             precision=arguments.precision, progress=bar, cutoff=arguments.depth,
         )  # fmt: skip
         done: Run = rerank(ranking, method)

@@ -26,6 +26,7 @@ def add(commands: Commands) -> None:
         Everything is said in a TOML file. The folder gets a ranker for every checkpoint, the run that each
         re-ranked, and logs that TensorBoard reads.""",
         """
+        evenrank train --config adv.toml
         evenrank train --config adv.toml -o models
         evenrank train --config adv.toml -o models --resume
         evenrank train --config adv.toml -o models --device cuda --precision bfloat16
@@ -33,7 +34,12 @@ def add(commands: Commands) -> None:
         """,
     )
     parser.add_argument("--config", metavar="FILE", help="what to train, on what: a TOML file")
-    parser.add_argument("-o", "--output", metavar="FOLDER", help="where everything goes: new or empty")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        help="where everything goes: new or empty; default: the file's name without .toml",
+    )
     parser.add_argument("--resume", action="store_true", help="go on with a run that was stopped")
     parser.add_argument("--seed", type=int, metavar="N", help="instead of the file's")
     parser.add_argument("--device", metavar="DEVICE", help="cpu, cuda, cuda:1, auto; instead of the file's")
@@ -50,11 +56,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.keys:
         put(_keys())
         return 0
-    if arguments.config is None or arguments.output is None:
-        raise ParameterError(
-            "train takes a file and a folder: evenrank train --config adv.toml -o models (or --keys)"
-        )
+    if arguments.config is None:
+        raise ParameterError("train takes a file: evenrank train --config adv.toml (or --keys)")
     import dataclasses
+    from pathlib import Path
 
     from evenrank.neural.config import read_config
     from evenrank.neural.extra import require
@@ -64,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     training = dataclasses.replace(config.training, **{name: value for name, value in given.items() if value})
     seed = config.seed if arguments.seed is None else arguments.seed
     config = dataclasses.replace(config, training=training, seed=seed)
+    output = Path(arguments.config).stem if arguments.output is None else arguments.output
     require("evenrank train")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # the library warns of forks that do not happen
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # or matrix products on a GPU do not repeat
@@ -71,11 +77,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     try:
         with Bar("training", "steps") as bar:
-            variants = train(config, arguments.output, resume=arguments.resume, progress=bar, say=say)
+            variants = train(config, output, resume=arguments.resume, progress=bar, say=say)
     except KeyboardInterrupt:
-        say(f"stopped; --resume goes on with {arguments.output}")
+        say(f"stopped; --resume goes on with {output}")
         raise
-    say(f"wrote {counted(len(variants), 'ranker', 'rankers')} into {arguments.output}")
+    say(f"wrote {counted(len(variants), 'ranker', 'rankers')} into {output}")
     return 0
 
 

@@ -26,7 +26,9 @@ def numbers(low: float) -> Rule:
         if not isinstance(value, (list, tuple)) or not value:
             return REFUSED
         kept = tuple(one(item) for item in value)
-        return REFUSED if any(item is REFUSED for item in kept) or len(set(kept)) < len(kept) else kept
+        if any(item is REFUSED for item in kept):
+            return REFUSED
+        return REFUSED if len({f"{item:g}" for item in kept}) < len(kept) else kept  # as folders are named
 
     return Rule(f"a list of different numbers >= {low:g}", accept)
 

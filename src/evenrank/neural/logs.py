@@ -7,6 +7,7 @@ protocol buffers with a time, a step, and names with numbers. Both are simple en
 from __future__ import annotations
 
 import json
+import math
 import struct
 import time
 from collections.abc import Mapping
@@ -89,7 +90,10 @@ class Log:
         self._events.write(
             record(scalar_event(now, step, {f"{stage}/{name}": value for name, value in values.items()}))
         )
-        rounded = {name: float(f"{value:.6g}") for name, value in values.items()}
+        # JSON has no infinity, which a gradient is in float16 while its scale is sought
+        rounded = {
+            name: float(f"{value:.6g}") if math.isfinite(value) else None for name, value in values.items()
+        }
         self._lines.write(json.dumps({"time": round(now, 3), "stage": stage, "step": step, **rounded}) + "\n")
         self._events.flush()
         self._lines.flush()

@@ -45,6 +45,9 @@ class CrossEncoderRanker(nn.Module):
             raise ParameterError(f"the utility loss must be one of {', '.join(LOSSES)}, got {loss!r}")
         if "." in "".join(attributes):
             raise ParameterError(f"names of attributes have no dot, got {', '.join(attributes)}")
+        for name in attributes:
+            if not name or hasattr(nn.ModuleDict(), name):  # torch keeps these to itself
+                raise ParameterError(f"an attribute cannot be called {name!r}: take another name")
         width = encoder.config.hidden_size
         self.tokenizer, self.loss = tokenizer, loss
         longest = getattr(encoder.config, "max_position_embeddings", max_length)

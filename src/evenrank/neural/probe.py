@@ -101,7 +101,8 @@ def probe_ranker(
     """Train a new adversary on the vectors of a ranker that stays as it is, and test it on other queries.
 
     The triples are balanced first, so that neither the share of a value nor the relevance of a document
-    gives the label away. Queries are cut into folds: each is tested with an adversary that never saw it.
+    gives the label away. Queries are cut into ``folds`` (at most as many as there are queries): each is
+    tested with an adversary that never saw it.
     It learns for so many ``epochs``, and ``least_steps`` of up to 256 pairs at the least.
     ``shuffled`` gives every pair the label of another one: what the probe then tells right is chance.
     """
@@ -132,7 +133,9 @@ def probe_vectors(
 ) -> Probe:
     """``probe_ranker`` of vectors (P, width), with the label, the query and the weight of each."""
     distinct, places = np.unique(queries, return_inverse=True)
-    parts = query_folds([str(place) for place in range(len(distinct))], folds, seed)
+    if len(distinct) < 2:
+        raise DataError(f"attribute {labels.name!r}: a probe is tested on other queries: two are needed")
+    parts = query_folds([str(place) for place in range(len(distinct))], min(folds, len(distinct)), seed)
     guessed = np.zeros(len(codes), dtype=np.int64)
     for part in parts:
         tested = np.isin(places, np.array([int(place) for place in part]))
@@ -211,14 +214,23 @@ def _between(low: float, high: float) -> str:
     return "" if math.isnan(low) else f" [{low:.3f}, {high:.3f}]"
 
 
-def as_rows(probes: Sequence[Probe]) -> list[dict[str, object]]:
-    """Plain values, for a file of results."""
-    return [
-        {
+def as_rows(probes: Sequence[Probe], before: Sequence[Probe] = ()) -> list[dict[str, object]]:
+    """Plain values, for a file of results; with those of before, the change from them too."""
+    rows: list[dict[str, object]] = []
+    for number, found in enumerate(probes):
+        row: dict[str, object] = {
             "attribute": found.attribute,
             "accuracy": found.accuracy,
-            "interval": found.interval(),
+            "interval": _plain(*found.interval()),
             "chance": found.chance,
         }
-        for found in probes
-    ]
+        if before:
+            change, low, high = found.change_from(before[number])
+            row |= {"change": change, "change_interval": _plain(low, high)}
+        rows.append(row)
+    return rows
+
+
+def _plain(low: float, high: float) -> tuple[float, float] | None:
+    """JSON has no NaN."""
+    return None if math.isnan(low) else (low, high)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from evenrank.errors import DataError
@@ -25,10 +25,12 @@ class Prepared:
     kept_out: tuple[str, ...]  # the queries of the fold that is not trained on
 
 
-def read_texts(source: object, wanted: Collection[str] | None = None) -> dict[str, str]:
+def read_texts(
+    source: object, wanted: Collection[str] | None = None, columns: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """Texts by id; those of the wanted ids alone."""
     found: dict[str, str] = {}
-    for batch in read_documents(source):
+    for batch in read_documents(source, columns=columns):
         ids, texts = (batch.column(name).to_pylist() for name in ("id", "text"))
         for name, text in zip(ids, texts, strict=True):
             if (wanted is None or name in wanted) and found.setdefault(name, text) != text:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from evenrank.errors import DataError
+from evenrank.errors import DataError, EvenrankWarning
 from evenrank.neural.model import CrossEncoderRanker
 from evenrank.neural.precision import computing
 from evenrank.neural.tokens import PairTokens
@@ -21,6 +22,8 @@ Progress = Callable[[int, int], None]
 
 BATCH = 128
 _AT_ONCE = 1 << 16  # pairs whose tokens are made before the first of them is scored
+# a GPU has an error of its own, but its libraries and a CPU only say so
+_NO_MEMORY = ("DefaultCPUAllocator", "CUBLAS_STATUS_ALLOC_FAILED", "MPS backend out of memory")
 
 
 def pair_scores(
@@ -33,7 +36,14 @@ def pair_scores(
     progress: Progress | None = None,
 ) -> Floats:
     """(n,): the relevance of each of these pairs."""
-    return _computed(ranker, tokens, pairs, ranker.scores, batch, precision, progress)
+    found = _computed(ranker, tokens, pairs, ranker.scores, batch, precision, progress)
+    bad = int((~np.isfinite(found)).sum())
+    if bad:
+        raise DataError(
+            f"{bad} of {len(found)} scores are not finite, so they order nothing: "
+            "the ranker is broken, or needs a higher precision"
+        )
+    return found
 
 
 def pair_vectors(
@@ -72,8 +82,15 @@ def _computed(
                     rows = order[done : done + batch]
                     try:
                         found.append(result(ranker.encode(tokens.batch(chunk[rows], device))))
-                    except torch.OutOfMemoryError:
-                        batch = halved(batch, device)
+                    except RuntimeError as error:
+                        if not lacks_memory(error):
+                            raise
+                        batch = halved(min(batch, len(rows)), device)
+                        warnings.warn(
+                            f"scoring: out of memory; {batch} pairs at once from here",
+                            EvenrankWarning,
+                            stacklevel=3,
+                        )
                         continue
                     places.append(begin + rows)
                     done += len(rows)
@@ -87,6 +104,11 @@ def _computed(
     out: Floats = np.empty_like(values)
     out[np.concatenate(places)] = values
     return out
+
+
+def lacks_memory(error: RuntimeError) -> bool:
+    """Whether this is what is raised where memory does not suffice."""
+    return isinstance(error, torch.OutOfMemoryError) or any(said in str(error) for said in _NO_MEMORY)
 
 
 def halved(batch: int, device: torch.device) -> int:

@@ -19,7 +19,7 @@ from evenrank.neural.logs import Log
 from evenrank.neural.losses import adversary_loss, utility_loss
 from evenrank.neural.model import CrossEncoderRanker
 from evenrank.neural.precision import computing
-from evenrank.neural.scoring import halved
+from evenrank.neural.scoring import halved, lacks_memory
 from evenrank.neural.state import Standing, load_state, read_standing, save_state
 from evenrank.neural.tokens import PairTokens
 
@@ -110,8 +110,11 @@ class Trainer:
     ) -> int:
         """Train, and give the steps done. A state that was saved for this stage is where it begins."""
         self._freeze(stage)
+        device = self.ranker.device
         try:
-            return self._train(stage, validation, at_checkpoint, progress)
+            # who draws numbers beside us draws the same
+            with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+                return self._train(stage, validation, at_checkpoint, progress)
         finally:
             self.ranker.requires_grad_(True)
             self.ranker.eval()
@@ -149,7 +152,8 @@ class Trainer:
             step += 1
             if step in marks:
                 loss = None if validation is None or not len(validation) else self.validation_loss(validation)
-                better = loss is None or best is None or loss < best
+                # a loss that is not finite must never be the best, or nothing would be better
+                better = loss is None or (math.isfinite(loss) and (best is None or loss < best))
                 best, since = (loss, 0) if better else (best, since + 1)
                 if self.log is not None and loss is not None:
                     self.log.write(stage.key, step, {"validation": loss})
@@ -229,11 +233,10 @@ class Trainer:
             try:
                 sums = self._gradients(stage, triples, scaler)
                 break
-            except torch.OutOfMemoryError:
-                self.piece = halved(min(self.piece, len(triples)), self.ranker.device)
-                self._tell(
-                    f"{stage.key}, step {step + 1}: out of memory; {self.piece} triples at once from here"
-                )
+            except RuntimeError as error:
+                if not lacks_memory(error):
+                    raise
+                self._halve(f"{stage.key}, step {step + 1}", len(triples))
         scaler.unscale_(optimizer)
         norms = self._clip()
         names = [*sums, *norms]
@@ -302,9 +305,15 @@ class Trainer:
                 try:
                     total += self._losses(stage, triples[begin : begin + 2 * self.piece])["utility"].item()
                     begin += 2 * self.piece
-                except torch.OutOfMemoryError:
-                    self.piece = halved(self.piece, self.ranker.device)
+                except RuntimeError as error:
+                    if not lacks_memory(error):
+                        raise
+                    self._halve("validation", len(triples))
         return total / len(triples)
+
+    def _halve(self, where: str, most: int) -> None:
+        self.piece = halved(min(self.piece, most), self.ranker.device)
+        self._tell(f"{where}: out of memory; {self.piece} triples at once from here")
 
     def _standing(
         self, stage: Stage, step: int, best: float | None, since: int, scaler: torch.amp.GradScaler
@@ -327,7 +336,7 @@ class Trainer:
         kept = "" if self.state is None else f"; the state before it is in {self.state}"
         raise TrainingStoppedError(
             f"{stage.key}, step {step + 1}: the loss or its gradient is not finite{kept}: "
-            "lower the learning rates, or set training.clip"
+            "lower the learning rates, or set training.clip, and train into a new folder"
         )
 
     def _tell(self, message: str) -> None:

@@ -49,23 +49,27 @@ def train(
     stopped goes on where its state was saved last, and ends as if it had never been stopped.
     """
     folder = Path(output)
-    _begin(folder, config, resume)
-    device = as_device(config.training.device)
-    with own_randomness(device, config.training.deterministic), Log(folder / "log") as log:
-        work = _Work(config, folder, device, log, progress, say or (lambda message: None))
-        return work.all()
-
-
-def _begin(folder: Path, config: Config, resume: bool) -> None:
-    """A folder is begun once, and gone on with under the same configuration alone."""
     about = json.loads(json.dumps(config.as_dict()))
     about["training"].pop("device")
+    _check(folder, about, resume)
+    device = as_device(config.training.device)
+    with own_randomness(device, config.training.deterministic):
+        work = _Work(config, folder, device, progress, say or (lambda message: None))
+        # only now: a run that could not begin leaves the folder to the next try
+        _write_json(folder / _CONFIG, about)
+        with Log(folder / "log") as log:
+            work.trainer.log = log
+            return work.all()
+
+
+def _check(folder: Path, about: dict[str, Any], resume: bool) -> None:
+    """A folder is begun once, and gone on with under the same configuration alone."""
     there = folder / _CONFIG
     if not there.is_file():
-        if folder.exists() and any(folder.iterdir()):
-            raise ParameterError(f"{folder}: is not empty: name a folder that is new or empty")
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            what = "is not empty" if folder.is_dir() else "is a file"
+            raise ParameterError(f"{folder}: {what}: name a folder that is new or empty")
         folder.mkdir(parents=True, exist_ok=True)
-        _write_json(there, about)
     elif not resume:
         raise ParameterError(
             f"{folder}: holds a training run already: --resume goes on with it, or name another"
@@ -96,7 +100,7 @@ class _Work:
     """A training run: its data, its ranker, and what is finished."""
 
     def __init__(
-        self, config: Config, folder: Path, device: Any, log: Log,
+        self, config: Config, folder: Path, device: Any,
         progress: Callable[[int, int], None] | None, say: Say,
     ) -> None:  # fmt: skip
         self.config, self.folder, self.say = config, folder, say
@@ -114,7 +118,7 @@ class _Work:
             self.ranker.tokenizer, examples.texts, len(examples.pair_queries), self.ranker.max_length
         )
         self.trainer = Trainer(
-            self.ranker, self.tokens, self.data.labels, config.training, log, folder / "state", say
+            self.ranker, self.tokens, self.data.labels, config.training, state=folder / "state", say=say
         )
         self.lists = self._lists()
         self.finished: dict[str, list[dict[str, Any]]] = {}
@@ -277,7 +281,8 @@ class _Work:
             ]
             for number, one in enumerate(found[name]):
                 self.say(f"{name}: {said(one, None if name == BASE else found[BASE][number])}")
-        _write_json(self.folder / "probes.json", {name: as_rows(rows) for name, rows in found.items()})
+        rows = {name: as_rows(own, () if name == BASE else found[BASE]) for name, own in found.items()}
+        _write_json(self.folder / "probes.json", rows)
 
 
 def _joint_stage(joint: Joint, strength: float, triples: Any, seed: int) -> Stage:
