@@ -24,7 +24,7 @@ LAYERS = {
     "scores": 4,
     "evaluation": 4,
     "comparison": 5,
-    "systems": 4,
+    "systems": 5,
     "counterfactuals": 5,
     "explanation": 5,
     "neural": 5,
@@ -41,6 +41,9 @@ SAME_LAYER = {
     ("report", "comparison"),
     ("report", "explanation"),
     ("sample", "comparison"),
+    ("sample", "systems"),
+    ("counterfactuals", "systems"),
+    ("systems", "neural"),  # a trained ranker by the name of its folder
     ("attention", "grammar"),
     ("evaluation", "scores"),
     ("evidence", "io"),

@@ -89,7 +89,7 @@ def test_the_page(evenrank: Evenrank, collection: tuple[str, str], tmp_path: Pat
 def test_a_lexicon_of_three_groups(evenrank: Evenrank, tmp_path: Path) -> None:
     """Every young word becomes a grown one, a grown an old one, an old a young one: all lists move."""
     for name, text in {
-        "ages.csv": "term,group\nchild,young\nadult,grown\nsenior,old\n",
+        "ages.csv": "word,group\nchild,young\nadult,grown\nsenior,old\n",
         "documents.tsv": "d1\tA child here\nd2\tAn adult here\nd3\tA senior here\n",
         "queries.tsv": "q1\tchild\nq2\tsenior\n",
     }.items():
@@ -110,6 +110,7 @@ def test_a_lexicon_of_three_groups(evenrank: Evenrank, tmp_path: Path) -> None:
         (["--moves", "m.tsv"], "--moves and --at-most are about --one-at-a-time"),
         (["--stratified", "--kinds", "names"], "leave --kinds out"),
         (["--kinds", "verbs"], "verbs"),
+        (["--kinds", ","], "names no kind: ','"),
         (["--p", "2"], "p must be a number"),
         (["--depth", "0"], "must be an integer > 0"),
     ],
@@ -120,6 +121,65 @@ def test_wrong_usage(
     outcome = evenrank(*COMMAND, *options, *collection)
     assert (outcome.code, outcome.out) == (2, "")
     assert complaint in outcome.err
+
+
+def test_strata_are_the_kinds_that_a_lexicon_has(
+    evenrank: Evenrank, collection: tuple[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "l.csv").write_text(
+        "word,group,partner\nshe,f,he\nhe,m,she\nnurse,f,engineer\nengineer,m,nurse\n"
+    )
+    given = ("--lexicon", str(tmp_path / "l.csv"), "--stratified", "--format", "tsv")
+    outcome = evenrank(*COMMAND, *given, *collection)
+    assert outcome.code == 0, outcome.err
+    assert [line.split("\t")[1] for line in outcome.out.splitlines()[1:]] == [
+        "all words",
+        "pronouns",
+        "nouns",
+    ]
+
+
+def test_what_is_wrong_with_the_swap_is_said_before_anything_is_ranked(
+    evenrank: Evenrank, collection: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evenrank.counterfactuals import experiment
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("ranked")
+
+    monkeypatch.setattr(experiment, "Trial", never)
+    for options in (["--kinds", "verbs"], ["--seed", "-1"], ["--mapping", "nowhere.csv"], ["--p", "1"]):
+        outcome = evenrank(*COMMAND, *options, *collection)
+        assert (outcome.code, outcome.out) == (2, ""), outcome.err
+
+
+@pytest.mark.parametrize(
+    ("rows", "complaint"),
+    [
+        ("child\n", "m.csv:2: needs a word and what it becomes"),
+        ("child,adult\n,adult\n", "m.csv:3: needs a word and what it becomes"),
+        ("child,adult\nchild,senior\n", "m.csv:3: 'child' becomes 'senior' here and 'adult' above"),
+    ],
+)
+def test_a_mapping_with_a_gap(
+    evenrank: Evenrank, collection: tuple[str, str], tmp_path: Path, rows: str, complaint: str
+) -> None:
+    (tmp_path / "ages.csv").write_text("word,group\nchild,young\nadult,grown\nsenior,old\n", encoding="utf-8")
+    (tmp_path / "m.csv").write_text("word,becomes\n" + rows, encoding="utf-8")
+    given = ["--lexicon", str(tmp_path / "ages.csv"), "--mapping", str(tmp_path / "m.csv")]
+    outcome = evenrank(*COMMAND, *given, *collection)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert complaint in outcome.err
+    assert len(outcome.err.splitlines()) == 1
+
+
+def test_a_column_of_the_queries_is_named_by_its_own_option(
+    evenrank: Evenrank, collection: tuple[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "queries.csv").write_text("query,text\nq1,did he come\n", encoding="utf-8")
+    outcome = evenrank(*COMMAND, collection[0], str(tmp_path / "queries.csv"))
+    assert outcome.code == 1
+    assert "(--query-columns id=NAME)" in outcome.err
 
 
 def test_help_has_examples(evenrank: Evenrank) -> None:

@@ -168,7 +168,10 @@ def test_pieces_of_texts() -> None:
     assert [text for text, marked in after_pieces(swapped) if marked] == ["She", "his", "mother"]
     assert shortened([("abc", False), ("def", True)], 4) == [("abc", False), ("d", True), (" …", False)]
     assert shortened([("abc", False), ("d", True)], 4) == [("abc", False), ("d", True)]
-    assert shortened([("abcd", False), ("e", True)], 4) == [("abcd", False), (" …", False)]
+    assert shortened([("abcd", False), ("e", True)], 4) == [("… ", False), ("d", False), ("e", True)]
+    far = shortened([("some words " * 50, False), ("he", True), (" left" * 200, False)], 100)
+    assert far[:3] == [("… ", False), ("some words some words ", False), ("he", True)]
+    assert sum(len(text) for text, _ in far) == 100 + len("…  …")
 
 
 def test_a_page_holds_nothing_that_runs() -> None:

@@ -50,6 +50,9 @@ LINES = [
     "",
     '  {"_id": "4", "text": "é she", "title": null}',
     '{"_id": "5", "text": "é \\"she\\""}',
+    '{"_id": "6", "text": "she\\/he \\u00C9 é \\ud83d\\ude00 fianc\\u00E9e, fiancé"}',
+    '{"_id": "7", "text": "C:\\\\users é \\u0068e"}',
+    '{"_id": "8", "text": "C:\\\\users é he"}',
 ]
 NEW_LINES = [
     '{"_id": "she", "title":"His  women" ,"text" : "She is \\"his\\"\\n", "n": [{"text": "she"}], "t": "he"}',
@@ -58,6 +61,9 @@ NEW_LINES = [
     "",
     '  {"_id": "4", "text": "é he", "title": null}',
     '{"_id": "5", "text": "é \\"he\\""}',
+    '{"_id": "6", "text": "he\\/she \\u00C9 é \\ud83d\\ude00 fianc\\u00e9, fiancée"}',
+    '{"_id": "7", "text": "C:\\\\users é she"}',
+    '{"_id": "8", "text": "C:\\\\users é she"}',
 ]
 
 
@@ -66,7 +72,7 @@ def test_jsonl_keeps_other_fields_and_the_way_it_is_written(tmp_path: Path, bloc
     (tmp_path / "c.jsonl").write_text("\n".join(LINES), encoding="utf-8", newline="")
     summary = swapped(tmp_path / "c.jsonl", tmp_path / "s.jsonl", block_bytes=block_bytes)
     assert (tmp_path / "s.jsonl").read_bytes().decode() == "\n".join(NEW_LINES)
-    assert (summary.documents, summary.changed, summary.words) == (5, 4, 7)
+    assert (summary.documents, summary.changed, summary.words) == (8, 7, 13)
 
 
 def test_members() -> None:

@@ -66,6 +66,15 @@ def test_a_query_that_finds_nothing_has_no_list(documents: dict[str, str], queri
         system.retrieve({"q3": "zebra"})
 
 
+@pytest.mark.parametrize("system", [BM25, RM3])
+def test_documents_without_any_word(system: type[BM25]) -> None:
+    with pytest.raises(DataError, match="no document has a word to be found by"):
+        system().index({"a": "", "b": "the of"})
+    some = system()
+    some.index({"a": "", "b": "the cat"})
+    assert some.retrieve({"q": "cat"}).documents("q") == ["b"]
+
+
 def test_indexing_again_replaces(documents: dict[str, str]) -> None:
     system = BM25()
     system.index(documents)

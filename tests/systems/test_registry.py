@@ -39,6 +39,8 @@ def test_names(name: str, kind: type) -> None:
     [
         ("bm52", UnknownNameError, "no system is called 'bm52': bm25"),
         ("bm25>>nanorank", UnknownNameError, "no re-ranker is called 'nanorank': nanoranker"),
+        ("", UnknownNameError, "no system is called ''"),
+        ("bm25>>", UnknownNameError, "no re-ranker is called ''"),
         ("./nowhere/model", DataError, "no such folder of a model"),
         (7, InputTypeError, "a system is a name, a function"),
     ],
@@ -99,7 +101,7 @@ def test_texts_from_a_file(tmp_path: Path) -> None:
     path.write_text("a\tone text\nb\tanother\n", encoding="utf-8")
     assert read_texts(str(path)) == {"a": "one text", "b": "another"}
     path.write_text("a\tone text\na\tanother\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"texts.tsv: 1 ids are there twice: 'a'"):
+    with pytest.raises(DataError, match=r"texts.tsv: 1 id is there twice: 'a'"):
         read_texts(str(path))
 
 

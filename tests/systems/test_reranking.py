@@ -10,7 +10,7 @@ import pytest
 
 from evenrank import DataError, MissingExtraError
 from evenrank.errors import InputTypeError
-from evenrank.systems import BM25, FunctionSystem, Reranked, as_scorer
+from evenrank.systems import BM25, FunctionSystem, Reranked, as_scorer, scorers
 
 pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
 
@@ -94,6 +94,26 @@ def test_what_is_no_scorer(tmp_path) -> None:
         as_scorer(7)
     with pytest.raises(DataError, match="no such folder of a cross-encoder"):
         as_scorer(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("config", "complaint"),
+    [
+        (None, "no cross-encoder: it has no config.json"),
+        ("[]", "no cross-encoder: it has no config.json"),
+        ('{"architectures": ["BertModel"]}', "BertModel has no head that scores pairs"),
+    ],
+)
+def test_a_head_that_would_be_drawn_at_random(
+    tmp_path, monkeypatch: pytest.MonkeyPatch, config: str | None, complaint: str
+) -> None:
+    monkeypatch.setattr(scorers.importlib.util, "find_spec", lambda name: name)
+    if config is not None:
+        (tmp_path / "config.json").write_text(config, encoding="utf-8")
+    with pytest.raises(DataError, match=complaint):
+        as_scorer(tmp_path)
+    (tmp_path / "config.json").write_text('{"architectures": ["BertForSequenceClassification"]}', "utf-8")
+    assert as_scorer(tmp_path).name == tmp_path.name
 
 
 @pytest.mark.skipif(

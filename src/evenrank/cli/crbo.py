@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from evenrank.cli.inputs import DOCUMENT_ROLES, check_output, check_stdin, columns_of
@@ -12,12 +13,13 @@ from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say
 from evenrank.cli.swap import mapping_of, words_of
-from evenrank.errors import ParameterError
+from evenrank.errors import DataError, MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
     from evenrank.counterfactuals.experiment import Trial
     from evenrank.counterfactuals.single import Move
+    from evenrank.counterfactuals.swap import Swapper
     from evenrank.counterfactuals.table import Row
 
 FORMATS = ("table", "tsv", "jsonl")
@@ -48,7 +50,8 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--system", action="append", metavar="SYSTEM",
         help="bm25 (default), bm25+rm3, minilm, the folder of a sentence-transformers model; with "
-        ">>nanoranker or >>FOLDER of a cross-encoder the first documents are re-ranked; may be repeated",
+        ">>nanoranker or >>FOLDER of a cross-encoder or of a ranker that evenrank train wrote the first "
+        "documents are re-ranked; may be repeated",
     )  # fmt: skip
     parser.add_argument("--lexicon", metavar="L", help="a lexicon with partners (default: gender-en, names)")
     parser.add_argument("--kinds", type=words_of, metavar="KIND,...", help="pronouns, nouns, titles, names")
@@ -144,13 +147,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_asked(arguments: argparse.Namespace) -> None:
     """What is wrong with the command line is said before anything is read."""
+    from evenrank.measures import RBO
     from evenrank.scores.files import WRITTEN, file_format
     from evenrank.systems import make_system
 
+    RBO(p=arguments.p, form="ext")
     if arguments.output is not None:
         file_format(arguments.output, None, WRITTEN)
     if arguments.page is not None and not arguments.page.lower().endswith((".html", ".htm")):
         raise ParameterError(f"--page {arguments.page}: the name of a page ends in .html")
+    if arguments.page is not None and find_spec("jinja2") is None:
+        raise MissingExtraError.for_job("--page", "Jinja2", "report")
     if (arguments.moves is not None or arguments.at_most is not None) and not arguments.one_at_a_time:
         raise ParameterError("--moves and --at-most are about --one-at-a-time: add it")
     if arguments.stratified and arguments.kinds is not None:
@@ -164,14 +171,18 @@ def _run(arguments: argparse.Namespace, shown: Shown) -> int:
     from evenrank.counterfactuals.experiment import Trial
     from evenrank.systems import make_system, read_texts
 
+    swappers = _swappers(arguments)  # first, for what is wrong with them would else be said last
     documents = read_texts(arguments.collection, columns=arguments.columns)
-    queries = read_texts(arguments.queries, "queries", columns=arguments.query_columns)
+    try:
+        queries = read_texts(arguments.queries, "queries", columns=arguments.query_columns)
+    except DataError as error:
+        raise DataError(str(error).replace("(--columns ", "(--query-columns ")) from error
     trials = {}
     for name in dict.fromkeys(arguments.system or ["bm25"]):
         system = make_system(name, cache=arguments.cache, depth=arguments.rerank_depth, progress=shown)
         trials[name] = Trial(system, documents, queries, depth=arguments.depth, p=arguments.p)
     beside = _beside(arguments, trials, documents)
-    rows, moves = _rows(arguments, trials, beside, shown)
+    rows, moves = _rows(arguments, trials, swappers, beside, shown)
     shown.close()
     if arguments.format == "table":
         put(table.as_text(rows))
@@ -189,18 +200,13 @@ def _run(arguments: argparse.Namespace, shown: Shown) -> int:
     return 0
 
 
-def _rows(
-    arguments: argparse.Namespace, trials: dict[str, Trial], beside: dict[str, dict[str, float]], shown: Shown
-) -> tuple[list[Row], dict[str, list[Move]]]:
+def _swappers(arguments: argparse.Namespace) -> dict[str, Swapper]:
+    """What is swapped: the kinds asked for together; if stratified, then each that the lexicon has."""
     from evenrank.counterfactuals.experiment import as_swapper
-    from evenrank.counterfactuals.single import one_at_a_time
     from evenrank.counterfactuals.swap import KINDS
-    from evenrank.counterfactuals.table import ALL, Row
+    from evenrank.counterfactuals.table import ALL
 
     asked = tuple(arguments.kinds or KINDS)
-    chosen = {ALL if asked == KINDS else ", ".join(asked): asked}
-    if arguments.stratified:
-        chosen |= {kind: (kind,) for kind in KINDS}
     make = partial(
         as_swapper,
         arguments.lexicon,
@@ -209,15 +215,32 @@ def _rows(
         mapping=mapping_of(arguments.mapping),
         one_way=arguments.one_way,
     )
+    together = make(kinds=asked)
+    chosen = {ALL if set(asked) == set(KINDS) else ", ".join(asked): together}
+    if arguments.stratified:
+        chosen |= {kind: make(kinds=(kind,)) for kind in together.pairing.kinds}
+    return chosen
+
+
+def _rows(
+    arguments: argparse.Namespace,
+    trials: dict[str, Trial],
+    swappers: dict[str, Swapper],
+    beside: dict[str, dict[str, float]],
+    shown: Shown,
+) -> tuple[list[Row], dict[str, list[Move]]]:
+    from evenrank.counterfactuals.single import one_at_a_time
+    from evenrank.counterfactuals.table import Row
+
+    together = next(iter(swappers.values()))
     rows: list[Row] = []
     moves: dict[str, list[Move]] = {}
     for name, trial in trials.items():
-        for label, kinds in chosen.items():
-            result = trial.swap(make(kinds=kinds), swap_queries=arguments.swap_queries, progress=shown)
+        for label, swapper in swappers.items():
+            result = trial.swap(swapper, swap_queries=arguments.swap_queries, progress=shown)
             rows.append(Row(name, label, result, beside[name]))
         if arguments.one_at_a_time:
-            swapper = make(kinds=asked)
-            moves[name] = one_at_a_time(trial, swapper, at_most=arguments.at_most, progress=shown)
+            moves[name] = one_at_a_time(trial, together, at_most=arguments.at_most, progress=shown)
     return rows, moves
 
 

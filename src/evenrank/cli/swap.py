@@ -13,6 +13,9 @@ from evenrank.cli.streams import say
 from evenrank.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
+    import csv
+    from collections.abc import Iterator
+
     from evenrank.cli.parser import Commands
     from evenrank.counterfactuals.swap.summary import Summary
 
@@ -84,7 +87,10 @@ def add(commands: Commands) -> None:
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+    words = tuple(part.strip() for part in text.split(",") if part.strip())
+    if not words:
+        raise argparse.ArgumentTypeError(f"names no kind: {text!r}")
+    return words
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -127,19 +133,30 @@ def mapping_of(given: str | None) -> dict[str, str] | str | None:
     """A mapping as the name of a rule, or read from a file."""
     if given is None or given == CYCLIC:
         return given
-    import csv
+    from csv import DictReader
     from pathlib import Path
 
     try:
         with Path(given).open(encoding="utf-8-sig", newline="") as file:
-            rows = csv.DictReader(file)
+            rows = DictReader(file)
             if rows.fieldnames is None or not {"word", "becomes"} <= set(rows.fieldnames):
                 raise DataError(f"{given}: must have the columns word and becomes")
-            return {row["word"]: row["becomes"] for row in rows}
+            return dict(_mapped(rows, given))
     except FileNotFoundError as error:
         raise ParameterError(f"--mapping is cyclic or a CSV file; there is no file {given}") from error
     except UnicodeDecodeError as error:
         raise DataError(f"{given}: is not UTF-8") from error
+
+
+def _mapped(rows: csv.DictReader[str], name: str) -> Iterator[tuple[str, str]]:
+    known: dict[str, str] = {}
+    for row in rows:
+        old, new = ((row[column] or "").strip() for column in ("word", "becomes"))
+        if not old or not new:
+            raise DataError(f"{name}:{rows.line_num}: needs a word and what it becomes, two cells")
+        if known.setdefault(old, new) != new:
+            raise DataError(f"{name}:{rows.line_num}: {old!r} becomes {new!r} here and {known[old]!r} above")
+        yield old, new
 
 
 def _write(summary: Summary, path: str) -> None:

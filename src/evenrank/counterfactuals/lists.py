@@ -98,9 +98,14 @@ def _pieces(text: str, spans: Iterable[tuple[int, int]]) -> list[Piece]:
 
 
 def shortened(pieces: Sequence[Piece], limit: int = SHOWN) -> list[Piece]:
-    """The beginning of a text; an ellipsis says that there is more."""
+    """The beginning of a text, or what is around its first mark if that lies behind it; an ellipsis says
+    that there is more."""
     kept: list[Piece] = []
     left = limit
+    if len(pieces) > 1 and not pieces[0][1] and len(pieces[0][0]) >= limit:
+        before = pieces[0][0][-max(1, limit // 4) :]
+        pieces = [(before[before.find(" ") + 1 :], False), *pieces[1:]]  # from the beginning of a word
+        kept.append(("… ", False))
     for text, marked in pieces:
         if left <= 0:
             return [*kept, (" …", False)]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from evenrank.data.run import Run
 from evenrank.data.strings import Int64s
-from evenrank.errors import DataError, InputTypeError, ParameterError
+from evenrank.errors import DataError, InputTypeError, ParameterError, counted
 
 Floats = npt.NDArray[np.float64]
 Texts = Mapping[str, str]
@@ -51,7 +51,7 @@ def read_texts(
     if twice:
         few = ", ".join(map(repr, twice[:3])) + (", .." if len(twice) > 3 else "")
         where = source if isinstance(source, str) else what
-        raise DataError(f"{where}: {len(twice):,} ids are there twice: {few}")
+        raise DataError(f"{where}: {counted(len(twice), 'id is', 'ids are')} there twice: {few}")
     return texts
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from evenrank.data.run import Run
 from evenrank.data.strings import Int64s
-from evenrank.errors import MissingExtraError, ParameterError
+from evenrank.errors import DataError, MissingExtraError, ParameterError
 from evenrank.systems.base import Collection, Floats, Texts, check_depth, check_texts, not_indexed, run_of
 
 
@@ -41,6 +41,8 @@ class BM25:
         texts = check_texts(documents, "documents")
         library = _bm25s()
         tokens = library.tokenize(list(texts.values()), stopwords=self._stopwords or [], show_progress=False)
+        if not any(tokens.ids):
+            raise DataError(f"{self.name}: no document has a word to be found by (stop words are left out)")
         ranker = library.BM25(k1=self._k1, b=self._b)
         ranker.index(tokens, show_progress=False)
         self._collection = Collection(texts)

@@ -38,8 +38,9 @@ def make_system(
     """A system from its name, or from what can be made one.
 
     ``bm25``, ``bm25+rm3``, ``minilm``, the folder of a sentence-transformers model; with ``>>`` the first
-    ``depth`` documents of one of them are ordered anew by ``nanoranker`` or the folder of a cross-encoder, as
-    in ``bm25>>nanoranker``. A function of documents and queries, a PyTerrier pipeline, or a system as it is.
+    ``depth`` documents of one of them are ordered anew by ``nanoranker`` or the folder of a cross-encoder
+    (a ranker of ``evenrank train`` is one), as in ``bm25>>nanoranker``. A function of documents and queries,
+    a PyTerrier pipeline, or a system as it is.
 
     >>> make_system("bm25+rm3").name
     'bm25+rm3'
@@ -72,15 +73,19 @@ def _first(
     }
     if name in makers:
         return makers[name]()
-    if Path(name).expanduser().is_dir():
+    if _is_folder(name):
         return Dense(name, cache=cache, batch=batch, progress=progress)
     raise _unknown(name, FIRST, "system")
 
 
 def _second(name: str) -> str:
-    if name in SECOND or Path(name).expanduser().is_dir():
+    if name in SECOND or _is_folder(name):
         return name
     raise _unknown(name, SECOND, "re-ranker")
+
+
+def _is_folder(name: str) -> bool:
+    return bool(name) and Path(name).expanduser().is_dir()  # without a name it would be the current one
 
 
 def _unknown(name: str, known: dict[str, str], what: str) -> Exception:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ from evenrank.evidence.polarise.encoders import without_bars
 from evenrank.systems.base import Floats
 
 NANORANKER = "nanoranker"
+RANKER = "ranker.json"  # evenrank train writes it beside the weights
+HEAD = "ForSequenceClassification"
 TEXTS_KEPT = 100_000
 
 
@@ -47,7 +50,7 @@ class Scoring:
 
 def as_scorer(given: Any, *, batch: int = 32) -> Scoring:
     """An object with ``score(query_texts, document_texts)``, a callable of pairs, ``"nanoranker"``, or the
-    folder of a sentence-transformers cross-encoder."""
+    folder of a sentence-transformers cross-encoder or of a ranker that ``evenrank train`` wrote."""
     if isinstance(given, Scoring):
         return given
     if isinstance(given, Scorer):
@@ -71,8 +74,11 @@ def as_scorer(given: Any, *, batch: int = 32) -> Scoring:
 def _cross_encoder(folder: Path, batch: int) -> Scoring:
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder of a cross-encoder")
+    if (folder / RANKER).is_file():
+        return _ranker(folder, batch)
     if importlib.util.find_spec("sentence_transformers") is None:
         raise MissingExtraError.for_job(f"the cross-encoder {folder}", "sentence-transformers", "embed")
+    _check_head(folder)
     loaded: list[Any] = []
 
     def score(queries: list[str], documents: list[str]) -> Any:
@@ -82,6 +88,36 @@ def _cross_encoder(folder: Path, batch: int) -> Scoring:
         return loaded[0].predict(pairs, batch_size=batch, show_progress_bar=False)
 
     return Scoring(folder.name, score)
+
+
+def _ranker(folder: Path, batch: int) -> Scoring:
+    """A ranker that ``evenrank train`` wrote."""
+    from evenrank.neural.extra import require
+
+    require(f"the ranker {folder}")
+    loaded: list[Scorer] = []
+
+    def score(queries: list[str], documents: list[str]) -> Any:
+        if not loaded:
+            from evenrank.neural.scorer import RankerScorer
+
+            loaded.append(RankerScorer.load(folder, batch=batch))
+        return loaded[0].score(queries, documents)
+
+    return Scoring(folder.name, score)
+
+
+def _check_head(folder: Path) -> None:
+    """An encoder alone would be loaded too, with a head drawn at random, and order by chance."""
+    try:
+        kinds = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("architectures") or []
+    except (OSError, ValueError, AttributeError) as error:
+        raise DataError(f"{folder}: no cross-encoder: it has no config.json that could be read") from error
+    if kinds and not any(HEAD in str(kind) for kind in kinds):
+        raise DataError(
+            f"{folder}: {', '.join(map(str, kinds))} has no head that scores pairs: a cross-encoder is "
+            f"a model .. {HEAD}; an encoder can be a system of its own"
+        )
 
 
 def _load(folder: Path) -> Any:

@@ -7,6 +7,7 @@ line ends, blank lines, other fields of a JSON object.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from json.decoder import scanstring  # type: ignore[attr-defined]  # what JSONDecoder itself uses
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import pyarrow as pa
 
 from evenrank.counterfactuals.swap.blocks import BlockSwapper, Tally, swap_strings
+from evenrank.counterfactuals.swap.swapper import Swapper
 from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
 from evenrank.evidence.scan.blocks import Block
 from evenrank.evidence.scan.counter import Texts, UnsoundText
@@ -25,6 +27,8 @@ from evenrank.io.names import resolve_documents
 OUTPUTS = ("tsv", "jsonl", "parquet")
 
 _BLANK = " \t\r\n"
+_PAIR = r"\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}"  # two escapes that are one character
+_CHARACTER = re.compile(rf"{_PAIR}|\\u[\da-fA-F]{{4}}|\\.|.", re.DOTALL)  # as a string in JSON writes it
 
 
 class Piece(NamedTuple):
@@ -98,7 +102,7 @@ class JsonLines(LineCollection):
             if new != value:
                 changed.setdefault(number, {})[field] = new
         for number, fields in changed.items():
-            lines[number] = _replaced(lines[number], fields)
+            lines[number] = _replaced(lines[number], fields, blocks.swapper)
         raw = bytes(block.data[0 if index == 0 else block.begin : block.end])
         return Piece(pa.py_buffer(_joined(raw, lines)), len(lines), len(changed), block.bytes_read, tally)
 
@@ -165,21 +169,35 @@ def _after_blanks(line: str, at: int) -> int:
     return at
 
 
-def _replaced(line: str, fields: Mapping[str, str]) -> str:
+def _replaced(line: str, fields: Mapping[str, str], swapper: Swapper) -> str:
     """A line with other values for some fields, and nothing else changed."""
     members = members_of(line)
     # the last first, so that the places of the others hold
     for field, new in sorted(fields.items(), key=lambda item: -members[item[0]][1]):
-        _, start, end = members[field]
-        line = line[:start] + _as_json(new, line[start:end]) + line[end:]
+        value, start, end = members[field]
+        line = line[:start] + _as_json(value, new, line[start:end], swapper) + line[end:]
     return line
 
 
-def _as_json(value: str, old: str) -> str:
-    """A string in JSON, escaped as the old one was: not at all, or with everything beyond ASCII."""
-    if "\\" not in old:  # what a swap puts in needs no escape
-        return f'"{value}"'
-    return json.dumps(value, ensure_ascii="\\u" in old)
+def _as_json(value: str, new: str, written: str, swapper: Swapper) -> str:
+    """The new value in JSON, with everything that was not swapped escaped as it was ``written``."""
+    if "\\" not in written:  # what a swap puts in needs no escape
+        return f'"{new}"'
+    for ascii_alone in (False, True):
+        if json.dumps(value, ensure_ascii=ascii_alone) == written:
+            return json.dumps(new, ensure_ascii=ascii_alone)
+    # escaped in a way of its own (\/, \u00C9, both \u00e9 and é): only the words are written anew
+    places = [match.start() for match in _CHARACTER.finditer(written, 1, len(written) - 1)]
+    places.append(len(written) - 1)
+    pieces, done = [], 0
+    for change in swapper.swap(value).changes:
+        start, end = places[change.start], places[change.end]
+        pieces += [
+            written[done:start],
+            json.dumps(change.new, ensure_ascii=written[start:end].isascii())[1:-1],
+        ]
+        done = end
+    return "".join([*pieces, written[done:]])
 
 
 def _joined(raw: bytes, lines: list[str]) -> bytes:
