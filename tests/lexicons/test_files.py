@@ -352,3 +352,12 @@ def test_any_lexicon_survives_both_formats(
 def test_the_published_list(shared: Path) -> None:
     published = read_lexicon(shared / "data/msmarco_trecdl/wordlist_gender_representative.txt")
     assert (published.groups, len(published.words("m")), len(published.words("f"))) == (("m", "f"), 163, 163)
+
+
+@pytest.mark.parametrize("header", ["term,group", "Word,Group"])
+def test_a_header_is_no_word(header: str, tmp_path: Path) -> None:
+    path = tmp_path / "ages.csv"
+    path.write_text(f"{header}\nchild,young\nadult,grown\n")
+    lexicon = read_lexicon(path)
+    assert lexicon.groups == ("young", "grown")
+    assert set(lexicon.terms) == {"child", "adult"}

@@ -280,7 +280,7 @@ def _from_csv(text: str, source: str, name: str, *, delimiter: str = ",") -> Lex
 
 def _header(cells: list[str], source: str, line: int) -> tuple[list[str], bool]:
     """The columns, and whether the first row names them."""
-    names = [cell.lower() for cell in cells]
+    names = ["word" if cell.lower() == "term" else cell.lower() for cell in cells]
     if {"word", "group"} <= set(names) <= set(_COLUMNS) and len(set(names)) == len(names):
         return names, True
     if len(cells) == 2 and "word" not in names:
