@@ -100,8 +100,8 @@ def _file_tables(source: Source, format: str | None, columns: Mapping[str, str] 
     format = format or source.guessed_format
     if format not in FORMATS:
         raise ParameterError(
-            f"{source.name}: the name does not tell the format, one of {', '.join(FORMATS)}: "
-            "give it such an ending, or format= (--format, where the command has it)"
+            f"{source.name}: the name does not tell the format: "
+            f"pass format= (--format), one of {', '.join(FORMATS)}, or give the file such an ending"
         )
     if format == "parquet":
         return _parquet_tables(source, columns)
