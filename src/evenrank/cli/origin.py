@@ -12,12 +12,12 @@ from evenrank.cli.evidence import (
     check_columns,
     evidence_files,
     read_evidence,
-    read_named_run,
+    read_runs,
 )
 from evenrank.cli.groups import MISSING, MISSING_HELP, check_groups
 from evenrank.cli.inputs import check_output, check_stdin, read_ids, run_names
 from evenrank.cli.parser import add_command
-from evenrank.cli.progress import Bar, progress
+from evenrank.cli.progress import Bar
 from evenrank.cli.rerank import at_least_one
 from evenrank.cli.streams import put, say, terminal_width
 from evenrank.errors import ParameterError
@@ -161,10 +161,7 @@ def _origin(arguments: argparse.Namespace) -> tuple[Origin, Lexicon | None]:
         if words is None:
             raise ParameterError("--terms is about the words of --words: give that too")
         measures = _with_terms(measures)
-    runs = {
-        name: read_named_run(arguments, path, name)
-        for name, path in progress(list(zip(names, arguments.runs, strict=True)), "reading runs")
-    }
+    runs = read_runs(arguments, names)
     given: dict[str, Any] = {"queries": queries, "missing": arguments.missing, **evidence}
     with Bar("drawing", "random lists") as bar:
         given |= {"draws": arguments.draws, "seed": arguments.seed, "told": bar}

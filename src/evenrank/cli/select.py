@@ -14,12 +14,11 @@ from evenrank.cli.evidence import (
     check_columns,
     evidence_files,
     read_evidence,
-    read_named_run,
+    read_runs,
 )
 from evenrank.cli.groups import MISSING, MISSING_HELP, check_groups
 from evenrank.cli.inputs import check_output, check_stdin, read_ids, run_names
 from evenrank.cli.parser import add_command
-from evenrank.cli.progress import progress
 from evenrank.cli.rerank import at_least_one
 from evenrank.cli.streams import put, say, terminal_width
 from evenrank.errors import ParameterError
@@ -228,8 +227,5 @@ def _scores(arguments: argparse.Namespace, names: Sequence[str]) -> Scores:
     queries = None if arguments.queries is None else read_ids(arguments.queries)
     check_columns(arguments, arguments.runs)
     evidence = read_evidence(arguments)
-    runs = {
-        name: read_named_run(arguments, path, name)
-        for name, path in progress(list(zip(names, arguments.runs, strict=True)), "reading runs")
-    }
+    runs = read_runs(arguments, names)
     return evaluate(runs, measures, queries=queries, missing=arguments.missing, **evidence)
