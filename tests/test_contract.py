@@ -16,6 +16,8 @@ LAYERS = {
     "errors": 0,
     "grammar": 1,
     "attention": 1,
+    "text": 1,
+    "tables": 1,
     "data": 1,
     "io": 2,
     "evidence": 2,
@@ -45,6 +47,7 @@ SAME_LAYER = {
     ("counterfactuals", "systems"),
     ("systems", "neural"),  # a trained ranker by the name of its folder
     ("attention", "grammar"),
+    ("tables", "text"),
     ("evaluation", "scores"),
     ("evidence", "io"),
     ("rerankers", "evaluation"),

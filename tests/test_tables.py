@@ -1,0 +1,172 @@
+"""One table: the same cells as text, Markdown, LaTeX, HTML, and with every digit for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenrank.errors import ParameterError
+from evenrank.tables import (
+    NO_INTERVALS,
+    Column,
+    Interval,
+    Table,
+    Value,
+    as_cell,
+    delimited,
+    json_line,
+    number,
+    of_cell,
+    printed,
+)
+from evenrank.text import display_width, escape_latex, fit
+
+TABLE = Table.of(
+    ["run", "nDCG@10 ↑", "change"],
+    [
+        ["bm25", Value(0.25, 0.125, 0.375), None],
+        ["dense", Value(0.5, 0.4, 0.6, best=True, raised="a"), Value(0.25, signed=True)],
+        ["=evil|\x1b[2J", math.nan, Interval(-0.5, 0.5, signed=True)],
+    ],
+    title="one & two",
+    notes=("a note with <b>markup</b>",),
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.0, "0.0000"), (-0.0, "0.0000"), (0.99995, "1.0000"), (-0.5, "-0.5000"), (4.9e-5, "4.9e-05"),
+        (5e-5, "0.0001"), (-1.2e-05, "-1.2e-05"), (1e7, "1.0000e+07"), (9999999.0, "9999999.0000"),
+        (math.inf, "infinite"), (-math.inf, "-infinite"), (math.nan, "undefined"), (None, ""),
+        (5e-324, "4.9e-324"),
+    ],
+)  # fmt: skip
+def test_a_number_has_one_form(value: float | None, shown: str) -> None:
+    assert number(value) == shown
+
+
+@given(st.floats(-1e300, 1e300))
+def test_a_number_is_never_called_zero_unless_it_is(value: float) -> None:
+    shown = float(number(value))
+    assert (shown == 0) == (value == 0)
+    assert shown == pytest.approx(value, rel=0.05, abs=5.1e-5)
+
+
+def test_signed_numbers_have_their_sign() -> None:
+    assert [number(v, signed=True) for v in (0.5, -0.5, 0.0)] == ["+0.5000", "-0.5000", "0.0000"]
+
+
+def test_text_is_aligned_and_harmless() -> None:
+    lines = TABLE.to_text().split("\n")
+    assert lines[0] == "one & two"
+    assert lines[1].startswith("run ")
+    assert "\x1b" not in TABLE.to_text()
+    assert lines[2].endswith("0.2500 [0.1250, 0.3750]")
+    assert "0.5000 a [0.4000, 0.6000]" in lines[3]
+    assert lines[3].endswith("+0.2500")
+    assert "undefined" in lines[4]
+    assert lines[4].endswith("[-0.5000, +0.5000]")
+    assert lines[5] == "a note with <b>markup</b>"
+
+
+def test_wide_characters_line_up() -> None:
+    table = Table.of(["name", "n"], [["日本", 1], ["abcd", 22], ["e\u0301", 333]])
+    ends = {display_width(line) for line in table.to_text().split("\n")}
+    assert ends == {9}
+
+
+def test_intervals_go_first_where_a_terminal_is_narrow() -> None:
+    wide = TABLE.with_notes(())
+    narrow = wide.to_text(46)
+    assert "[0.1250" not in narrow
+    assert NO_INTERVALS.split(":")[0] in " ".join(narrow.split())
+    assert max(map(len, narrow.split("\n"))) <= 46
+    assert NO_INTERVALS.split(":")[0] not in wide.to_text(200)
+
+
+def test_an_elastic_column_is_cut() -> None:
+    table = Table.of(["id", Column("words", right=False, elastic=True)], [["d1", "she 2, " * 40]])
+    line = table.to_text(60).split("\n")[1]
+    assert len(line) <= 60
+    assert line.endswith("...")
+    assert len(table.to_text(20).split("\n")[1]) <= 26  # it keeps its least width
+
+
+def test_colour_marks_the_head_and_the_best_and_keeps_columns() -> None:
+    plain, bold = TABLE.to_text(), TABLE.to_text(color=True)
+    assert bold != plain
+    assert re.sub(r"\x1b\[[01]m", "", bold) == plain
+    assert "\x1b[1m0.5000 a" in bold
+
+
+def test_markdown_latex_and_html_mark_the_best_and_quote_names() -> None:
+    markdown, latex, html = TABLE.to_markdown(), TABLE.to_latex(), TABLE.to_html()
+    assert "**0.5000**<sup>a</sup>" in markdown
+    assert r"=evil\|" in markdown
+    assert "| :--- | ---: | ---: |" in markdown
+    assert r"\textbf{0.5000}\textsuperscript{a}" in latex
+    assert r"nDCG@10 $\uparrow$" in latex
+    assert "[$-$0.5000, +0.5000]" in latex
+    assert r"\begin{tabular}{lrr}" in latex
+    assert "<b>0.5000</b><sup>a</sup>" in html
+    assert "<li>a note with &lt;b&gt;markup&lt;/b&gt;</li>" in html
+    assert "\x1b" not in markdown + latex + html
+
+
+def test_rows_for_programs_have_every_digit() -> None:
+    table = Table.of(["run", "value"], [["a", 0.1 + 0.2], ["b", math.inf], ["c", math.nan]])
+    assert table.to_tsv() == "run\tvalue\na\t0.30000000000000004\nb\tinf\nc\t\n"
+    assert [json.loads(line)["value"] for line in table.to_jsonl().splitlines()] == [
+        0.30000000000000004,
+        "Infinity",
+        None,
+    ]
+    assert printed([table, table], "csv").count("run,value") == 1
+
+
+def test_records_stand_for_the_rows() -> None:
+    table = Table.of(["a"], [["short"]], records=[{"x": 1.5, "flag": True, "list": [1, 2]}])
+    assert table.to_csv() == 'x,flag,list\n1.5,true,"[1, 2]"\n'
+    with pytest.raises(ParameterError, match="one table is printed at a time"):
+        printed([table, Table.of(["b"], [["c"]])], "tsv")
+    with pytest.raises(ParameterError, match="format must be one of"):
+        printed([table], "yaml")
+
+
+@given(st.text())
+def test_a_formula_is_guarded_and_comes_back(text: str) -> None:
+    guarded = as_cell(text)
+    assert of_cell(guarded) == text
+    assert not guarded.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(st.text(), st.text()), min_size=1))
+def test_delimited_rows_read_back(pairs: list[tuple[str, str]]) -> None:
+    pairs = [(a.replace("\0", ""), b.replace("\0", "")) for a, b in pairs]
+    text = delimited([{"a": a, "b": b} for a, b in pairs], ",")
+    rows = list(csv.reader(io.StringIO(text, newline="")))
+    assert rows[0] == ["a", "b"]
+    read = [tuple(map(of_cell, row)) if row else ("", "") for row in rows[1:]]
+    assert read == pairs
+
+
+def test_json_has_no_nan_at_any_depth() -> None:
+    assert json_line({"a": [math.nan, {"b": -math.inf}]}) == '{"a": [null, {"b": "-Infinity"}]}\n'
+
+
+@given(st.text(max_size=30), st.integers(4, 40))
+def test_fitted_text_fits(text: str, width: int) -> None:
+    assert display_width(fit(text, width)) <= width
+
+
+def test_latex_specials_are_text() -> None:
+    assert escape_latex("50% of_a {b} --") == r"50\% of\_a \{b\} {-}{-}"
