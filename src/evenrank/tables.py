@@ -1,8 +1,9 @@
 """One table and one number format for everything that is printed or written.
 
 A ``Table`` holds cells that are still values: text, counts, numbers with their interval and marks. It is
-laid out for people (``to_text``, ``to_markdown``, ``to_latex``, ``to_html``) with four decimals and with names
-from outside neutralised, and written for programs (``to_tsv``, ``to_csv``, ``to_jsonl``) with every digit.
+laid out for people (``to_text``, ``to_markdown``, ``to_latex``, ``to_html``) with four decimals and with
+names from outside neutralised, and written for programs (``to_tsv``, ``to_csv``, ``to_jsonl``) with every
+digit.
 """
 
 from __future__ import annotations
