@@ -107,11 +107,35 @@ def test_any_text_is_a_measure_or_a_clear_error(text: str) -> None:
         ("RR*0.5", r"a weight is a number and stands first"),
         ("0*RR", r"weights must be numbers > 0"),
         ("RR - AP", r"is not of the form"),
+        ("AP(rel=1,rel=2)", r"'AP\(rel=1,rel=2\)': rel is given twice, keep one of them"),
+        ("AP(rel=1, rel=1)", r"rel is given twice"),
+        ("0.5*RR + 0.5*AP(rel=1,rel=2)@5", r"rel is given twice"),
+        ("FAIR(irm=RBP(p=0.8,p=0.9))@10", r": p is given twice"),
+        ("AWRF(attention=rbp(p=0.8,p=0.7))", r": p is given twice"),
+        ("SetP(rel=1,rel=2)", r"rel is given twice"),  # of ir_measures
+        ("nDCG(gains={1: 5, 1: 6})@10", r": 1 is given twice"),
+        ("AP(rel=" + "-" * 60 + "1)", r"is nested more than 50 deep"),
+        ("AP(rel=" + "-" * 50_000 + "1)", r"'AP\(rel=-{193}\.\.\.' (has too many|is nested)"),
     ],
 )
 def test_what_is_wrong_is_said(text: str, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         parse_measure(text)
+
+
+def test_a_sum_may_have_thousands_of_terms() -> None:
+    terms = 2000
+    measure = parse_measure(" + ".join(f"{1 + term}*P@{1 + term}" for term in range(terms)))
+    assert isinstance(measure, WeightedSum)
+    assert len(measure.terms) == terms
+    assert measure.terms[1999] == (2000.0, P() @ 2000)  # in the order written
+    assert parse_measure(repr(measure)) == measure
+
+
+def test_a_sum_that_python_cannot_read_is_a_short_error() -> None:
+    with pytest.raises(ParameterError, match="has too many terms, or is nested too deeply") as caught:
+        parse_measure(" + ".join(["RR"] * 50_000))
+    assert len(str(caught.value)) < 400
 
 
 def test_an_unknown_name_is_its_own_error() -> None:

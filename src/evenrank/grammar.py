@@ -32,6 +32,9 @@ class Rule:
 
 REFUSED: Any = object()
 
+DEEPEST = 50  # terms within terms
+SHOWN = 200  # characters of a name that an error repeats
+
 _MISSPELT = {"true": "True", "false": "False", "none": "None", "null": "None"}
 
 
@@ -217,13 +220,64 @@ def parse(source: str, kind: str) -> Any:
 
 
 def expression(source: str) -> ast.expr:
+    """The text as a tree, with what is wrong in every grammar refused: deep nesting, repeated parameters."""
     try:
-        return ast.parse(source.strip(), mode="eval").body
-    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        tree = ast.parse(source.strip(), mode="eval").body
+    except (MemoryError, RecursionError):
+        raise ParameterError(f"{_shortened(source)} has too many terms, or is nested too deeply") from None
+    except (SyntaxError, ValueError) as error:
         detail = error.msg if isinstance(error, SyntaxError) else str(error)
         raise ParameterError(
-            f"{source!r} is not of the form Name(param=value, ...)@cutoff: {detail}"
+            f"{_shortened(source)} is not of the form Name(param=value, ...)@cutoff: {detail}"
         ) from None
+    _check_tree(tree, source)
+    return tree
+
+
+def _check_tree(tree: ast.expr, source: str) -> None:
+    """Without recursion: of a long sum every further term is one level deeper, which counts for none."""
+    waiting: list[tuple[ast.AST, int]] = [(tree, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        if depth > DEEPEST:
+            raise ParameterError(f"{_shortened(source)} is nested more than {DEEPEST} deep")
+        if isinstance(node, (ast.Call, ast.Dict)):
+            _check_given_once(node, source)
+        for child in ast.iter_child_nodes(node):
+            chained = isinstance(node, ast.BinOp) and child is node.left
+            waiting.append((child, depth + (not chained)))
+
+
+def _check_given_once(node: ast.Call | ast.Dict, source: str) -> None:
+    """Python's parser lets a repeated parameter or key pass, and then only the last one would count."""
+    if isinstance(node, ast.Call):
+        names = [keyword.arg for keyword in node.keywords if keyword.arg is not None]
+    else:
+        names = [ast.unparse(key) for key in node.keys if key is not None]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ParameterError(f"{_shortened(source)}: {twice} is given twice, keep one of them")
+
+
+def operands(node: ast.expr, operator: type[ast.operator]) -> list[ast.expr]:
+    """What a chain of one operator joins, from left to right; the node itself where it is no such chain.
+
+    >>> [ast.unparse(part) for part in operands(expression("a + b*c + (d + e)"), ast.Add)]
+    ['a', 'b * c', 'd', 'e']
+    """
+    found: list[ast.expr] = []
+    waiting = [node]
+    while waiting:  # a loop: a sum of thousands of terms is as deep as it is long
+        node = waiting.pop()
+        if isinstance(node, ast.BinOp) and isinstance(node.op, operator):
+            waiting += [node.right, node.left]
+        else:
+            found.append(node)
+    return found
+
+
+def _shortened(source: str) -> str:
+    return repr(source if len(source) <= SHOWN else source[:SHOWN] + "...")
 
 
 def build(node: ast.expr, kind: str, source: str) -> Any:

@@ -68,6 +68,8 @@ def test_files_and_options_are_told_apart(text: str) -> None:
         ("g=x.csv:values=", "values= names nothing"),
         ("g=x.csv:even=a,,b", "even= names nothing"),
         ("g=x.csv:own:own", "own is given twice"),
+        ("g=x.csv:values=a,b:values=b,a", "values is given twice"),
+        ("g=x.csv:column=a:ordinal:column=a", "column is given twice"),
     ],
 )
 def test_what_is_no_groups_option(text: str, message: str) -> None:

@@ -74,3 +74,18 @@ def test_a_file_that_is_no_toml_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(DataError, match=r"gate\.toml: is not UTF-8"):
         read_gate(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "baseline = " + "[" * 5000 + "]" * 5000,
+        "evidence = " + "{a = " * 5000 + "1" + "}" * 5000,
+        '[measures."RR"]\nlimit' + ".a" * 5000 + " = 1\n",
+    ],
+    ids=["arrays", "tables", "dotted keys"],
+)
+def test_a_file_that_is_nested_too_deeply_is_an_error(tmp_path: Path, content: str) -> None:
+    (tmp_path / "gate.toml").write_text(content)
+    with pytest.raises(DataError, match=r"gate\.toml: tables or arrays are nested more than 50 deep"):
+        read_gate(tmp_path / "gate.toml")

@@ -98,7 +98,7 @@ def test_unknown_keys_have_their_own_error(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match=r"adv\.toml: 'dta' is not a section; did you mean data"):
         read_config(path)
     path.write_text("[data\n")
-    with pytest.raises(DataError, match=r"adv\.toml: not TOML"):
+    with pytest.raises(DataError, match=r"adv\.toml: is not TOML"):
         read_config(path)
     with pytest.raises(DataError, match="no such file"):
         read_config(tmp_path / "none.toml")

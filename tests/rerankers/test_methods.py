@@ -13,8 +13,9 @@ from evenrank.data.run import Run
 from evenrank.data.tables import DocumentTable
 from evenrank.errors import MissingEvidenceError, ParameterError
 from evenrank.evaluation import evaluate
-from evenrank.rerankers import Random, rerank
+from evenrank.rerankers import Random, parse_reranker, rerank
 from evenrank.rerankers.grouped import hard_groups
+from evenrank.rerankers.sweep import variants
 
 RUN = Run.build(["q"] * 5, list("abcde"), [5, 4, 3, 2, 1])
 
@@ -155,3 +156,23 @@ def test_a_run_of_which_no_document_is_known_is_refused() -> None:
     groups = Membership.from_labels("side", {"x": "l", "y": "r"})
     with pytest.raises(MissingEvidenceError, match=r"none of the 3 ranked documents has groups of 'side'"):
         rerank(run, "DetCons", groups=groups)
+
+
+@pytest.mark.parametrize(
+    ("text", "twice"),
+    [
+        ("DetCons(top=3,top=4)", "top"),
+        ("Oracle | MMR(lam=0.1,lam=0.2)@5", "lam"),
+        ("SortBy(field='a',field='a')", "field"),
+    ],
+)
+def test_a_parameter_given_twice_is_refused(text: str, twice: str) -> None:
+    with pytest.raises(ParameterError, match=f"{twice} is given twice, keep one of them"):
+        parse_reranker(text)
+    with pytest.raises(ParameterError, match=f"{twice} is given twice, keep one of them"):
+        variants([text])
+
+
+def test_a_chain_may_have_thousands_of_steps() -> None:
+    chain = parse_reranker(" | ".join(f"Random(seed={step})" for step in range(2000)))
+    assert [step.seed for step in chain.steps()] == list(range(2000))

@@ -22,9 +22,11 @@ from evenrank import (
     parse_measure,
     read_qrels,
     read_run,
+    rerank,
 )
 from evenrank.data.gathered import Documents
 from evenrank.data.strings import Selection, as_strings
+from evenrank.errors import InputTypeError
 from evenrank.grammar import declare, register, unregister
 from evenrank.measures import Result
 
@@ -439,3 +441,43 @@ def test_a_measure_of_ir_measures_is_taken_as_it_is() -> None:
 def test_a_failing_delegated_measure_is_an_error_about_the_data() -> None:
     with pytest.raises(DataError, match="Accuracy@1: ir_measures fails on these judgements"):
         evaluate({"q": {"a": 1.0}}, "Accuracy@1", qrels={"q": {"a": 1}})
+
+
+class Unhashed:
+    """Evidence of somebody's own whose fingerprint costs much: here it may not be asked for at all."""
+
+    def __init__(self, table: DocumentTable) -> None:
+        self.table = table
+
+    @property
+    def name(self) -> str:
+        return self.table.name
+
+    @property
+    def fingerprint(self) -> str:
+        raise AssertionError("all evidence was hashed")
+
+    def gather(self, pairs):
+        return self.table.gather(pairs)
+
+    def gather_queries(self, query_ids):
+        return self.table.gather_queries(query_ids)
+
+
+def test_evidence_is_not_hashed_unless_somebody_asks() -> None:
+    source = Unhashed(WEIGHT)
+    run = read_run(RUN)
+    assert values(evaluate(run, "ToyBackground@2", evidence=[source], background=run))
+    assert rerank(run, "SortBy(field='weight',missing='behind')", evidence=[source]).documents("q2") == [
+        "c",
+        "d",
+    ]
+    with pytest.raises(AssertionError, match="all evidence was hashed"):
+        _ = evaluate(run, "ToyBackground@2", evidence=[source], background=run).provenance
+
+
+def test_what_is_no_evidence_is_refused() -> None:
+    with pytest.raises(InputTypeError, match=r"evidence must have a name and gather\(\).*got object"):
+        evaluate(RUN, "RR", qrels=QRELS, evidence=[object()])
+    with pytest.raises(InputTypeError, match="evidence is a list of sources"):
+        evaluate(RUN, "RR", qrels=QRELS, evidence=WEIGHT)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -126,9 +127,11 @@ class Documents:
         return Pairs(query_ids, codes, self.doc_ids, hashes)
 
 
-@runtime_checkable
 class Evidence(Protocol):
-    """Anything that knows something about documents. It never sees a rank."""
+    """Anything that knows something about documents. It never sees a rank.
+
+    Whether an object is one is for ``is_evidence`` to say, not for ``isinstance``.
+    """
 
     @property
     def name(self) -> str: ...
@@ -141,3 +144,15 @@ class Evidence(Protocol):
 
     @property
     def fingerprint(self) -> str: ...
+
+
+_MEMBERS = ("name", "gather", "gather_queries", "fingerprint")
+
+
+def is_evidence(given: object) -> TypeGuard[Evidence]:
+    """Whether an object has what ``Evidence`` has, without reading any of it.
+
+    ``isinstance`` with a protocol reads every property before Python 3.12, and a fingerprint hashes all data.
+    """
+    absent = object()
+    return all(inspect.getattr_static(given, member, absent) is not absent for member in _MEMBERS)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evenrank.data.diversity import DiversityQrels
-from evenrank.data.gathered import Documents, Evidence
+from evenrank.data.gathered import Documents, Evidence, is_evidence
 from evenrank.data.membership import PREFIX, Membership, evidence_name, named_by, split_name
 from evenrank.data.qrels import Qrels
 from evenrank.data.run import Run
@@ -81,7 +81,7 @@ def as_words(words: Any) -> WordCounts | None:
 
 def further_evidence(words: Any, groups: Any, evidence: Any, polarity: Any = None) -> list[Evidence]:
     """All sources beside judgements, in one list."""
-    if isinstance(evidence, Evidence) or not isinstance(evidence, Iterable):
+    if is_evidence(evidence) or not isinstance(evidence, Iterable):
         raise InputTypeError(f"evidence is a list of sources, as [table]; got {type(evidence).__name__}")
     members = [groups] if isinstance(groups, Membership) else groups
     if isinstance(members, (str, Mapping)) or not isinstance(members, Iterable):
@@ -137,7 +137,7 @@ def sources_by_name(
     if judgements is not None:
         sources["relevance"] = judgements
     for source in evidence:
-        if not isinstance(source, Evidence):
+        if not is_evidence(source):
             raise InputTypeError(
                 f"evidence must have a name and gather(), as a DocumentTable has; got {type(source).__name__}"
             )

@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Iterable
 
 from evenrank.errors import InputTypeError, ParameterError, UnknownNameError
-from evenrank.grammar import ALIASES, REGISTRY, alias, build, expression, literal, split_list
+from evenrank.grammar import ALIASES, REGISTRY, alias, build, expression, literal, operands, split_list
 from evenrank.measures.base import Measure
 from evenrank.measures.combined import WeightedSum
 from evenrank.measures.delegated import delegate, delegated_names
@@ -75,30 +75,24 @@ def parse_measures(source: MeasureLike | Iterable[MeasureLike], *, check: bool =
 
 
 def _sum(node: ast.expr, source: str) -> Measure:
-    terms = _addends(node, source)
+    terms = [_addend(part, source) for part in operands(node, ast.Add)]
     if len(terms) == 1 and terms[0][0] is None:
         return terms[0][1]
     return WeightedSum(terms=tuple((1.0 if weight is None else weight, measure) for weight, measure in terms))
 
 
-def _addends(node: ast.expr, source: str) -> list[tuple[float | None, Measure]]:
-    """The measures of a sum with their weights, None where none is written."""
+def _addend(node: ast.expr, source: str) -> tuple[float | None, Measure]:
+    """A measure of a sum with its weight, None where none is written."""
     match node:
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _addends(left, source) + _addends(right, source)
         case ast.BinOp(
             left=ast.BinOp(left=weight, op=ast.Mult(), right=measure), op=ast.MatMult(), right=cutoff
         ):
             # * and @ bind alike, so Python reads 0.5*P@5 as (0.5*P)@5
-            return [
-                (
-                    _weight(weight, source),
-                    _one(ast.BinOp(left=measure, op=ast.MatMult(), right=cutoff), source),
-                )
-            ]
+            whole = ast.BinOp(left=measure, op=ast.MatMult(), right=cutoff)
+            return _weight(weight, source), _one(whole, source)
         case ast.BinOp(left=weight, op=ast.Mult(), right=measure):
-            return [(_weight(weight, source), _one(measure, source))]
-    return [(None, _one(node, source))]
+            return _weight(weight, source), _one(measure, source)
+    return None, _one(node, source)
 
 
 def _weight(node: ast.expr, source: str) -> float:

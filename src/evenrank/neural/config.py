@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from evenrank.errors import DataError, ParameterError, UnknownNameError
 from evenrank.grammar import REFUSED, Rule, choice, flag, integer, number, parameter, text
+from evenrank.io.toml import parse_toml
 
 T = TypeVar("T")
 
@@ -226,11 +226,9 @@ def read_config(path: str | Path) -> Config:
     """A configuration from a TOML file."""
     where = Path(path)
     try:
-        content = tomllib.loads(where.read_text(encoding="utf-8"))
+        content = parse_toml(where.read_bytes(), str(path))
     except FileNotFoundError as error:
         raise DataError(f"{path}: no such file") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: not TOML: {error}") from error
     try:
         return make_config(content, where.parent)
     except ParameterError as error:

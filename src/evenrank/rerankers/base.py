@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
@@ -20,7 +20,7 @@ from evenrank.data.strings import Int64s, ragged, take
 from evenrank.errors import InputTypeError, MissingEvidenceError, ParameterError
 from evenrank.evidence.align import Sources, align
 from evenrank.evidence.blocks import Bools, RankedEvidence
-from evenrank.grammar import Term, expression, integer, parameter, parse
+from evenrank.grammar import Term, expression, integer, operands, parameter, parse
 
 
 @dataclass(frozen=True)
@@ -204,23 +204,11 @@ def parse_reranker(source: str | Reranker) -> Reranker:
         return source
     if not isinstance(source, str):
         raise InputTypeError(f"a re-ranker is a string or a Reranker, got {type(source).__name__}")
-    steps = [parse(step, "reranker") for step in _steps(source)]
+    steps = [parse(ast.unparse(step), "reranker") for step in operands(expression(source), ast.BitOr)]
     for step in steps:
         if not isinstance(step, Reranker):
             raise ParameterError(f"{source!r} is not a re-ranker")
     return steps[0] if len(steps) == 1 else Chain(tuple(steps))
-
-
-def _steps(source: str) -> Iterator[str]:
-    def split(node: ast.expr) -> Iterator[ast.expr]:
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-            yield from split(node.left)
-            yield from split(node.right)
-        else:
-            yield node
-
-    for node in split(expression(source)):
-        yield ast.unparse(node)
 
 
 def check_needs(method: Reranker, sources: Sources) -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -21,8 +20,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from evenrank.comparison.gate.rules import Gate, Rule
-from evenrank.errors import DataError, EvenrankError, ParameterError
+from evenrank.errors import EvenrankError, ParameterError
 from evenrank.io.source import as_source
+from evenrank.io.toml import parse_toml
 from evenrank.measures import Measure, parse_measure
 
 SHARED = ("alpha", "allowed", "allowed_share", "at_least", "allowed_lost", "unclear", "too_few")
@@ -56,12 +56,7 @@ def read_gate(path: str | PathLike[str]) -> GateConfig:
     source = as_source(path)
     if source is None or source.path is None:
         raise ParameterError("a gate's rules are a file, as gate.toml: paths in it start from its folder")
-    try:
-        content = tomllib.loads(b"".join(source.blocks()).decode())
-    except UnicodeDecodeError:
-        raise DataError(f"{source.name}: is not UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise DataError(f"{source.name}: is not TOML: {error}") from None
+    content = parse_toml(b"".join(source.blocks()), source.name)
     check_keys(source.name, content, TOP)
     measures = _table(source.name, content, "measures")
     if not measures:
