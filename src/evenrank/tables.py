@@ -80,9 +80,9 @@ def count_of(defined: int, queries: int) -> str:
 
 @dataclass(frozen=True)
 class Value:
-    """A number in a cell, with what belongs to it: its interval, and marks of a comparison."""
+    """A number, or a name, with what belongs to it: its interval, and marks of a comparison."""
 
-    value: float | None
+    value: float | str | None
     low: float = math.nan
     high: float = math.nan
     signed: bool = False  # a difference: positive ones have a plus
@@ -138,7 +138,10 @@ class _Style:
         return number(cell, undefined=self.undefined, minus=self.minus)
 
     def _value(self, cell: Value) -> str:
-        text = number(cell.value, signed=cell.signed, undefined=self.undefined, minus=self.minus)
+        if isinstance(cell.value, str):
+            text = self.escape(cell.value)
+        else:
+            text = number(cell.value, signed=cell.signed, undefined=self.undefined, minus=self.minus)
         text = self.best % text if cell.best else text
         text += self.raised % self.escape(cell.raised) if cell.raised else ""
         text += self.lowered % self.escape(cell.lowered) if cell.lowered else ""

@@ -12,10 +12,10 @@ from scipy import stats
 
 from evenrank.comparison import compare
 from evenrank.comparison.choice import Choices, select
-from evenrank.comparison.choice_table import choice_sheet
-from evenrank.comparison.sheet import printed
+from evenrank.comparison.choice_table import choice_table
 from evenrank.errors import InputTypeError, ParameterError
 from evenrank.scores import Scores
+from evenrank.tables import printed
 
 QUERIES = 40
 MEANS = {"plain": (0.50, 0.60), "middle": (0.494, 0.75), "fair": (0.30, 0.90)}  # relevance, fairness
@@ -119,7 +119,7 @@ def test_lower_may_be_fairer() -> None:
 
 def test_a_comparison_will_do_too() -> None:
     own = scores()
-    assert choice_sheet(chosen(compare(own))) == choice_sheet(chosen(own))  # type: ignore[arg-type]
+    assert choice_table(chosen(compare(own))) == choice_table(chosen(own))  # type: ignore[arg-type]
 
 
 def test_queries_without_a_value_of_every_system_are_left_out() -> None:
@@ -182,7 +182,7 @@ def test_signed_measures_and_single_systems_have_no_choice() -> None:
 
 def test_the_table_as_it_is_printed() -> None:
     found = chosen(betas=[0, 1, math.inf], others="RR")
-    shown = printed([choice_sheet(found)], "table").splitlines()
+    shown = printed([choice_table(found)], "table").splitlines()
     assert shown[0].split("  ")[0] == "beta"
     assert shown[1].split()[:2] == ["plain", "(baseline)"]
     middle = found.rows[1]
@@ -191,11 +191,11 @@ def test_the_table_as_it_is_printed() -> None:
         *(["-"] if middle.relevance.verdict else []), f"{middle.others['RR'].value:.4f}", "yes",
     ]  # fmt: skip
     assert shown[-1] == "betas that gain fairness without a significant loss: 1"
-    rows = [json.loads(line) for line in printed([choice_sheet(found)], "jsonl").splitlines()]
+    rows = [json.loads(line) for line in printed([choice_table(found)], "jsonl").splitlines()]
     assert [row["beta"] for row in rows] == ["0", "1", "inf"]
     assert rows[1]["NFaiRR@10"] == middle.fairness.value
     assert rows[1]["NFaiRR@10 p"] == middle.fairness.p_value
     assert rows[2]["RR verdict"] == "worse"
     assert rows[1]["by_fold"] == "middle, middle, middle, middle, middle"
-    assert printed([choice_sheet(found)], "latex").count("\\\\\n") == 5
-    assert printed([choice_sheet(found)], "markdown").count("\n| ") == 5
+    assert printed([choice_table(found)], "latex").count("\\\\\n") == 5
+    assert printed([choice_table(found)], "markdown").count("\n| ") == 5

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from evenrank.comparison import compare
-from evenrank.comparison.render import as_jsonl, as_text, as_tsv
-from evenrank.comparison.views import tukey_sheets
+from evenrank.comparison.views import tukey_tables
 from evenrank.data.attribute import Attribute
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
@@ -64,7 +64,7 @@ def test_better_follows_the_measure(test: str) -> None:
 def test_identical_systems_have_p_1(test: str) -> None:
     (pair,) = compare(scores_of("nDCG@10", a=A, b=A), test=test).pairs
     assert (pair.p_value, pair.corrected, pair.verdict) == (1.0, 1.0, "")
-    assert "no difference shown" in as_text(compare(scores_of("nDCG@10", a=A, b=A), test=test))
+    assert "no difference shown" in repr(compare(scores_of("nDCG@10", a=A, b=A), test=test))
 
 
 def test_queries_without_a_value_are_left_out_and_counted() -> None:
@@ -74,8 +74,8 @@ def test_queries_without_a_value_are_left_out_and_counted() -> None:
     assert (pair.queries, pair.dropped, pair.infinite) == (6, 1, 1)
     assert pair.p_value == pytest.approx(stats.ttest_rel(B[2:], A[2:]).pvalue)
     assert pair.left_out == {"empty list": 1, "infinite": 1}
-    assert "2 left out: empty list (1), infinite (1)" in as_text(comparison)
-    assert json.loads(as_jsonl(comparison))["why_dropped"] == "empty list (1), infinite (1)"
+    assert "2 left out: empty list (1), infinite (1)" in repr(comparison)
+    assert json.loads(comparison.to_table().to_jsonl())["why_dropped"] == "empty list (1), infinite (1)"
 
 
 def test_a_query_that_one_run_lacks_is_said_to_be_missing() -> None:
@@ -86,9 +86,9 @@ def test_a_query_that_one_run_lacks_is_said_to_be_missing() -> None:
 
 def test_a_pair_without_values_says_so() -> None:
     comparison = compare(scores_of("nDCG@10", a=A, b=[float("nan")] * 8))
-    assert "b  undefined" in as_text(comparison)
-    assert "nan" not in as_text(comparison)
-    row = json.loads(as_jsonl(comparison))
+    assert re.search(r"\nb +undefined", repr(comparison))
+    assert "nan" not in repr(comparison)
+    row = json.loads(comparison.to_table().to_jsonl())
     assert (row["p"], row["reason"]) == (None, "no pair of defined values")
 
 
@@ -97,11 +97,11 @@ def test_where_no_direction_is_better_systems_differ_and_none_wins(measure: str)
     """Of a signed value, and of one without a direction, a larger one is not better."""
     comparison = compare(scores_of(measure, a=A, b=(np.array(A) + 5).tolist(), c=A))
     assert [pair.verdict for pair in comparison.pairs] == ["differs", ""]
-    text = as_text(comparison)
-    assert ": differs" in text
+    text = repr(comparison)
+    assert "  differs\n" in text
     assert text.count("no difference shown") == 1
     assert comparison.conclusions(measure, trials=200) == ()
-    (sheet,) = tukey_sheets(comparison, trials=200)
+    (sheet,) = tukey_tables(comparison, trials=200)
     assert sheet.head == ("system", "differs from")
     assert sheet.rows == (("a", "b"), ("b", "a, c"), ("c", "b"))
 
@@ -217,10 +217,10 @@ def test_what_cannot_be_compared_is_refused() -> None:
 
 def test_rows_for_programs() -> None:
     comparison = compare(scores_of("nDCG@10", a=A, b=B))
-    header, row = as_tsv(comparison).splitlines()
+    header, row = comparison.to_table().to_tsv().splitlines()
     cells = dict(zip(header.split("\t"), row.split("\t"), strict=True))
     assert (cells["system"], cells["wins"], cells["verdict"]) == ("b", "8", "better")
-    assert json.loads(as_jsonl(comparison))["p"] == pytest.approx(stats.ttest_rel(B, A).pvalue)
+    assert json.loads(comparison.to_table().to_jsonl())["p"] == pytest.approx(stats.ttest_rel(B, A).pvalue)
     assert "b" in repr(comparison)
 
 
@@ -252,7 +252,7 @@ def test_other_groups_are_said() -> None:
 
 def test_where_nothing_is_better_no_query_is_won() -> None:
     comparison = compare(scores_of("ARaB@10", a=A, b=B))
-    (row,) = map(json.loads, as_jsonl(comparison).splitlines())
+    (row,) = map(json.loads, comparison.to_table().to_jsonl().splitlines())
     assert (row["wins"], row["ties"], row["losses"]) == (None, None, None)
-    (row,) = map(json.loads, as_jsonl(compare(scores_of("nDCG@10", a=A, b=B))).splitlines())
+    (row,) = map(json.loads, compare(scores_of("nDCG@10", a=A, b=B)).to_table().to_jsonl().splitlines())
     assert (row["wins"], row["ties"], row["losses"]) == (8, 0, 0)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenrank.comparison.gate import Gate, Rule, apply_gate
-from evenrank.comparison.gate.render import as_text, printed
+from evenrank.comparison.gate.render import gate_table
 from evenrank.errors import ParameterError
 from evenrank.measures import parse_measure
 from evenrank.scores import INFINITE, OK, Scores, ScoresBlock
@@ -157,7 +157,7 @@ def test_no_common_query_fails_without_a_number() -> None:
     assert len(found.problems) == 3
     assert math.isnan(found.difference)
     rule = Rule(parse_measure(HIGHER), allowed_share=0.1)
-    text = printed(apply_gate(two(HIGHER, nothing, nothing), Gate((rule,))), "table")
+    text = repr(apply_gate(two(HIGHER, nothing, nothing), Gate((rule,))))
     assert "undefined" in text
     assert "nan" not in text
 
@@ -276,19 +276,19 @@ def test_a_column_of_a_measure() -> None:
 
 def test_what_it_prints() -> None:
     result = apply_gate(runs(-0.1), Gate((Rule(parse_measure(HIGHER), allowed=0.03, limit=0.1),)))
-    text = as_text(result)
+    text = gate_table(result).to_text()
     assert text.startswith("gate failed: nDCG@10\n")
     assert "FAIL: worse" in text
     assert "-0.03, at least 0.1" in text
     assert "nDCG@10 fails: worse by more than allowed" in text
     assert "nDCG@10 lost most on: q" in text
     assert "95%" in text
-    (row,) = map(json.loads, printed(result, "jsonl").splitlines())
+    (row,) = map(json.loads, gate_table(result).to_jsonl().splitlines())
     assert (row["failed"], row["finding"], row["queries"], len(row["losses"])) == (True, "worse", 60, 3)
     assert row["high"] < -0.03
-    assert printed(result, "markdown").startswith("**gate failed: nDCG@10**\n\n| measure |")
+    assert gate_table(result).to_markdown().startswith("**gate failed: nDCG@10**\n\n| measure |")
     assert repr(result) == text
-    passed = as_text(apply_gate(runs(0.1), Gate((Rule(parse_measure(HIGHER)),))))
+    passed = repr(apply_gate(runs(0.1), Gate((Rule(parse_measure(HIGHER)),))))
     assert passed.startswith("gate passed: 1 measure\n")
 
 
@@ -297,9 +297,9 @@ def test_hostile_query_ids_stay_text() -> None:
     ids = [f"<img src=x onerror=alert({place})>|\x1b[2J" for place in range(40)]
     scores = Scores((block("baseline", HIGHER, baseline, ids), block("now", HIGHER, baseline - 0.3, ids)))
     result = apply_gate(scores, Gate((Rule(parse_measure(HIGHER)),)))
-    assert "\x1b" not in printed(result, "table")
-    assert "<img" not in printed(result, "markdown")
-    assert json.loads(printed(result, "jsonl"))["losses"][0]["query"] in ids
+    assert "\x1b" not in gate_table(result).to_text()
+    assert "<img" not in gate_table(result).to_markdown()
+    assert json.loads(gate_table(result).to_jsonl())["losses"][0]["query"] in ids
 
 
 def alarms(differences: np.ndarray, allowed: float, **options: Any) -> tuple[float, float]:

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from evenrank.comparison import Comparison, compare
-from evenrank.comparison.render import as_jsonl, as_latex, as_markdown, as_text, as_tsv
+from evenrank.comparison.render import measure_tables
 from evenrank.measures import parse_measure
 from evenrank.scores import OK, Scores, ScoresBlock
 from evenrank.stats.corrections import CORRECTIONS
+from evenrank.tables import printed
 
 TESTS = ("t", "wilcoxon", "permutation")
 MANY = 30
@@ -70,14 +71,14 @@ def many(baselines: int) -> Comparison:
     return compare(systems(columns), baseline=[f"system {place}" for place in range(baselines)])
 
 
-@pytest.mark.parametrize("written", [as_text, as_tsv, as_jsonl, as_markdown, as_latex])
+@pytest.mark.parametrize("form", ["table", "tsv", "jsonl", "markdown", "latex"])
 @pytest.mark.parametrize("baselines", [1, 28])
-def test_more_than_26_systems_are_written(written, baselines: int) -> None:
+def test_more_than_26_systems_are_written(form: str, baselines: int) -> None:
     comparison = many(baselines)
-    text = written(comparison)
+    text = printed(measure_tables(comparison) if form == "table" else [comparison.to_table()], form)
     for place in range(MANY):
         assert f"system {place}" in text
     assert "nan" not in text.lower()
-    if written is as_jsonl:
+    if form == "jsonl":
         rows = [json.loads(line) for line in text.splitlines()]
         assert len(rows) == len(comparison.pairs) == baselines * MANY - baselines * (baselines + 1) // 2

@@ -12,9 +12,8 @@ import pytest
 
 from evenrank import read_lexicon, scan
 from evenrank.comparison.origin import BACKGROUND, COLLECTION, Origin, origin
-from evenrank.comparison.origin_table import extreme_sheet, origin_sheets, sheets_of, term_sheet
+from evenrank.comparison.origin_table import extreme_table, origin_tables, tables_of_origin, term_table
 from evenrank.comparison.random_lists import Pool, random_scores
-from evenrank.comparison.sheet import printed
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.run import Run
 from evenrank.data.words import WordCounts
@@ -22,6 +21,7 @@ from evenrank.errors import DataError, InputTypeError, ParameterError
 from evenrank.io import read_run
 from evenrank.measures import parse_measure
 from evenrank.stats.difference import bootstrap_difference
+from evenrank.tables import printed
 
 SIDES = Lexicon.build("sides", {"m": ["he"], "f": ["she"]})
 # (m, f) and length of each document
@@ -293,7 +293,7 @@ def by_term() -> tuple[Origin, Lexicon]:
 
 def test_the_words_with_most_exposure() -> None:
     ours, lexicon = by_term()
-    sheet = term_sheet(ours, lexicon, 3)
+    sheet = term_table(ours, lexicon, 3)
     second = 1 / math.log2(3)
     # he twice of six, his and mother once; she, her, sister of four at rank 2; king of two; two queries
     wanted = {"he": 2 / 6 / 2, "king": second / 2 / 2, "his": 1 / 6 / 2}
@@ -304,14 +304,14 @@ def test_the_words_with_most_exposure() -> None:
         assert own[term]["exposure"] == pytest.approx(value)
         assert own[term]["share"] == pytest.approx(value / total)
     assert "4 terms with less are left out" in sheet.notes[0]
-    assert "TermExposure" not in printed(origin_sheets(ours), "table").split("\n")[0]
+    assert "TermExposure" not in printed(origin_tables(ours), "table").split("\n")[0]
     with pytest.raises(ParameterError, match="needs the measure TermExposure"):
-        term_sheet(found(), lexicon)
+        term_table(found(), lexicon)
 
 
 def test_tables_have_every_digit_for_programs_and_four_for_people() -> None:
     ours = found("NFaiRR@2")
-    (sheet,) = sheets_of(ours)
+    (sheet,) = tables_of_origin(ours)
     rows = [json.loads(line) for line in printed([sheet], "jsonl").splitlines()]
     steps = ours.steps()
     assert [row["place"] for row in rows] == [step.place for step in steps]
@@ -326,19 +326,19 @@ def test_tables_have_every_digit_for_programs_and_four_for_people() -> None:
     assert table[2].split("\t")[3] == repr(steps[1].value)
     assert "\\begin{tabular}{lrrrrrr}" in printed([sheet], "latex")
     assert printed([sheet], "markdown").startswith("**NFaiRR@2 ↑**\n\n| place |")
-    both = sheets_of(ours, extremes=1)
+    both = tables_of_origin(ours, extremes=1)
     assert [len(each.rows) for each in both] == [3, 2]
-    assert sheets_of(ours, extremes=1, only=True)[0] == extreme_sheet(ours, 1)
+    assert tables_of_origin(ours, extremes=1, only=True)[0] == extreme_table(ours, 1)
     with pytest.raises(ParameterError, match="one table is printed at a time"):
         printed(both, "tsv")
     with pytest.raises(ParameterError, match="format must be one of"):
         printed(both, "pdf")
-    assert repr(ours) == printed(sheets_of(ours), "table").rstrip("\n")
+    assert repr(ours) == printed(tables_of_origin(ours), "table").rstrip("\n")
 
 
 def test_hostile_names_are_escaped() -> None:
     ours = origin({"a|b\n<i>": SYSTEM}, "NFaiRR@2", words=WORDS, background=POOL)
-    sheets = sheets_of(ours, extremes=1)
+    sheets = tables_of_origin(ours, extremes=1)
     assert "a\\|b\\\\n&lt;i&gt;" in printed(sheets, "markdown")
     assert "a|b\\n<i>" in printed(sheets, "table")
     assert "a\\textbar{}b\\textbackslash{}n\\textless{}i\\textgreater{}" in printed(sheets, "latex")

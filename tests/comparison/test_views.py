@@ -9,8 +9,7 @@ import pytest
 from scipy import stats
 
 from evenrank.comparison import Comparison, compare
-from evenrank.comparison.sheet import as_jsonl, as_text, as_tsv
-from evenrank.comparison.views import correlation_sheet, power_sheet, tukey_sheets
+from evenrank.comparison.views import correlation_table, power_table, tukey_tables
 from evenrank.measures import parse_measure
 from evenrank.scores import OK, Scores, ScoresBlock
 from evenrank.stats.tukey import randomised_tukey_hsd
@@ -42,7 +41,7 @@ def compared(seed: int = 0, systems: int = 4, queries: int = 20) -> tuple[Compar
 
 def test_tukey_lists_all_pairs_the_better_one_first() -> None:
     comparison, drawn = compared()
-    higher, lower = tukey_sheets(comparison, trials=300)
+    higher, lower = tukey_tables(comparison, trials=300)
     hsd = randomised_tukey_hsd(drawn["nDCG@10"], trials=300, seed=0)
     means = drawn["nDCG@10"].mean(axis=0)
     assert len(higher.records) == 6
@@ -61,14 +60,14 @@ def test_tukey_lists_all_pairs_the_better_one_first() -> None:
     }
     assert dict(higher.rows) == {system: beaten for system, beaten in shown.items() if beaten}
     assert "s0" in shown["s3"]
-    text = as_text(higher)
+    text = higher.to_text()
     assert "s3" in text
     assert "300 trials" in text
 
 
 def test_power_counts_pairs_and_puts_the_more_telling_measure_first() -> None:
     comparison, drawn = compared()
-    sheet = power_sheet(comparison, trials=300)
+    sheet = power_table(comparison, trials=300)
     assert [record["measure"] for record in sheet.records] == ["nDCG@10", "NDKL@10"]
     for record in sheet.records:
         p = randomised_tukey_hsd(drawn[record["measure"]], trials=300, seed=0).p_values
@@ -79,19 +78,19 @@ def test_power_counts_pairs_and_puts_the_more_telling_measure_first() -> None:
 
 def test_correlations_are_scipys() -> None:
     comparison, drawn = compared(systems=6)
-    (record,) = correlation_sheet(comparison, "kendall").records
+    (record,) = correlation_table(comparison, "kendall").records
     means = [values.mean(axis=0) for values in drawn.values()]
     assert record["value"] == pytest.approx(stats.kendalltau(*means).statistic)
-    (one,) = correlation_sheet(comparison, "pearson", over="queries", system="s2").records
+    (one,) = correlation_table(comparison, "pearson", over="queries", system="s2").records
     assert one["value"] == pytest.approx(stats.pearsonr(drawn["nDCG@10"][:, 2], drawn["NDKL@10"][:, 2])[0])
     assert one["n"] == 20
 
 
 def test_rows_for_programs_are_the_records() -> None:
     comparison, _ = compared()
-    sheet = power_sheet(comparison, trials=100)
-    assert [json.loads(line) for line in as_jsonl(sheet).splitlines()] == list(sheet.records)
-    head, first = as_tsv(sheet).splitlines()[:2]
+    sheet = power_table(comparison, trials=100)
+    assert [json.loads(line) for line in sheet.to_jsonl().splitlines()] == list(sheet.records)
+    head, first = sheet.to_tsv().splitlines()[:2]
     assert head.split("\t") == ["measure", "differ", "pairs", "share"]
     assert float(first.split("\t")[3]) == sheet.records[0]["share"]
 
@@ -104,7 +103,7 @@ def test_identical_systems_differ_nowhere() -> None:
         ScoresBlock(name, parse_measure("nDCG@10"), ids, ("",), values, status, (OK, "infinite"))
         for name in ("a", "b", "c")
     )
-    (sheet,) = tukey_sheets(compare(Scores(blocks)), trials=50)
+    (sheet,) = tukey_tables(compare(Scores(blocks)), trials=50)
     assert sheet.rows == ()
     assert sheet.notes[0] == "no two systems are shown to differ"
     assert {record["p"] for record in sheet.records} == {1.0}

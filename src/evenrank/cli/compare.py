@@ -25,7 +25,7 @@ from evenrank.errors import ParameterError
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
     from evenrank.comparison import Comparison
-    from evenrank.comparison.sheet import Sheet
+    from evenrank.tables import Table
 
 FORMATS = ("table", "tsv", "csv", "jsonl", "latex", "markdown")
 VIEW_FORMATS = ("table", "tsv", "jsonl", "latex", "markdown")
@@ -110,15 +110,15 @@ def run(arguments: argparse.Namespace) -> int:
         check_output(written, inputs)
     _check_asked(arguments)
     comparison = _comparison(arguments)
-    sheets = _sheets(comparison, arguments)
+    tables = _tables(comparison, arguments)
     if arguments.figure is not None:
         _draw(comparison, arguments)
         say(f"wrote {arguments.figure}")
     if arguments.output is not None:
-        _write(comparison, sheets, arguments.output)
+        _write(comparison, tables, arguments.output)
         say(f"wrote {arguments.output}")
     if arguments.output is None or arguments.format is not None:
-        put(_printed(comparison, sheets, arguments.format or "table"))
+        put(_printed(comparison, tables, arguments.format or "table"))
     for line in notes_of(comparison.scores):
         say(line)
     return 0
@@ -182,18 +182,18 @@ def _comparison(arguments: argparse.Namespace) -> Comparison:
     )
 
 
-def _sheets(comparison: Comparison, arguments: argparse.Namespace) -> tuple[Sheet, ...]:
+def _tables(comparison: Comparison, arguments: argparse.Namespace) -> tuple[Table, ...]:
     """The tables asked for instead of the pairs."""
     from evenrank.comparison import views
 
     if arguments.tukey:
-        return views.tukey_sheets(comparison, trials=arguments.trials)
+        return views.tukey_tables(comparison, trials=arguments.trials)
     if arguments.power:
-        return (views.power_sheet(comparison, trials=arguments.trials),)
+        return (views.power_table(comparison, trials=arguments.trials),)
     if arguments.correlations is not None:
         over = arguments.over or "systems"
         return (
-            views.correlation_sheet(comparison, arguments.correlations, over=over, system=arguments.system),
+            views.correlation_table(comparison, arguments.correlations, over=over, system=arguments.system),
         )
     return ()
 
@@ -213,8 +213,8 @@ def _draw(comparison: Comparison, arguments: argparse.Namespace) -> None:
     save_figure(correlation_figure(*found, over=whose), arguments.figure)
 
 
-def _write(comparison: Comparison, sheets: tuple[Sheet, ...], path: str) -> None:
-    if not sheets:
+def _write(comparison: Comparison, tables: tuple[Table, ...], path: str) -> None:
+    if not tables:
         comparison.write(path)
         return
     from evenrank.io.atomic import atomic_write
@@ -222,12 +222,13 @@ def _write(comparison: Comparison, sheets: tuple[Sheet, ...], path: str) -> None
 
     form = file_format(path, None, VIEW_FORMATS[1:])
     with atomic_write(path) as file:
-        file.write(_printed(comparison, sheets, form).encode())
+        file.write(_printed(comparison, tables, form).encode())
 
 
-def _printed(comparison: Comparison, sheets: tuple[Sheet, ...], form: str) -> str:
-    from evenrank.comparison import files, render, sheet
+def _printed(comparison: Comparison, tables: tuple[Table, ...], form: str) -> str:
+    from evenrank.comparison.render import measure_tables
+    from evenrank.tables import printed
 
-    if sheets:
-        return sheet.printed(sheets, form, terminal_width())
-    return render.as_text(comparison) + "\n" if form == "table" else files.TEXTS[form](comparison)
+    if not tables:
+        tables = tuple(measure_tables(comparison)) if form == "table" else (comparison.to_table(),)
+    return printed(tables, form, terminal_width())

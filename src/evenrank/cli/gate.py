@@ -74,8 +74,9 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from evenrank.comparison.gate import apply_gate
     from evenrank.comparison.gate.config import read_gate
-    from evenrank.comparison.gate.render import printed
+    from evenrank.comparison.gate.render import gate_table
     from evenrank.evaluation import evaluate
+    from evenrank.tables import printed
 
     config = read_gate(arguments.config)
     _complete(arguments, config)
@@ -91,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     scores = evaluate(rankings, config.measures, queries=queries, missing=arguments.missing, **evidence)
     with Bar("comparing", "measures") as bar:
         result = apply_gate(scores, config.gate, now=NOW, baseline=BASELINE, progress=bar)
-    _show(printed(result, arguments.format, terminal_width()))
+    _show(printed([gate_table(result)], arguments.format, terminal_width()))
     for line in notes_of(scores):
         say(line)
     return GATE_FAILED if result.failed else 0

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from evenrank.cli.parser import Commands
     from evenrank.comparison.origin import Origin
-    from evenrank.comparison.sheet import Sheet
     from evenrank.data.lexicon import Lexicon
     from evenrank.measures import Measure
+    from evenrank.tables import Table
 
 FORMATS = ("table", "tsv", "jsonl", "markdown", "latex")
 TERMS_CUTOFF = 10  # of TermExposure, where no measure has one
@@ -195,13 +195,13 @@ def _with_terms(measures: Sequence[Measure]) -> list[Measure]:
 
 
 def _printed(parts: dict[str | None, Origin], lexicon: Lexicon | None, arguments: argparse.Namespace) -> str:
-    from evenrank.comparison.origin_table import sheets_of
-    from evenrank.comparison.sheet import printed
+    from evenrank.comparison.origin_table import tables_of_origin
+    from evenrank.tables import printed
 
-    sheets: list[Sheet] = []
+    tables: list[Table] = []
     *_, last = parts.values()
     for category, part in parts.items():
-        sheets += sheets_of(
+        tables += tables_of_origin(
             part,
             extremes=arguments.extremes,
             terms=arguments.terms,
@@ -210,4 +210,4 @@ def _printed(parts: dict[str | None, Origin], lexicon: Lexicon | None, arguments
             only=arguments.format == "tsv",
             notes=part is last,  # they are the same for all
         )
-    return printed(sheets, arguments.format, terminal_width())
+    return printed(tables, arguments.format, terminal_width())

@@ -136,8 +136,8 @@ def _family(text: str) -> tuple[str, str]:
 
 def run(arguments: argparse.Namespace) -> int:
     from evenrank.comparison.choice import beta_of, select
-    from evenrank.comparison.choice_table import choice_sheet
-    from evenrank.comparison.sheet import printed
+    from evenrank.comparison.choice_table import choice_table
+    from evenrank.tables import printed
 
     models = _models(arguments)
     inputs = [*arguments.runs, *evidence_files(arguments), arguments.queries]
@@ -175,7 +175,7 @@ def run(arguments: argparse.Namespace) -> int:
         chart = cloud_figure(scores, measures[1], measures[0], families=families, **shades)
         save_figure(chart, arguments.figure)
         say(f"wrote {arguments.figure}")
-    put(printed([choice_sheet(found)], arguments.format, terminal_width()))
+    put(printed([choice_table(found)], arguments.format, terminal_width()))
     for line in notes_of(scores):
         say(line)
     return 0

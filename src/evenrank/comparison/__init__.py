@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenrank.comparison.pairs import Pair, pairs_of
-from evenrank.comparison.table import Table, joined, tables_of
+from evenrank.comparison.table import MeasureTable, joined, tables_of
 from evenrank.errors import InputTypeError, ParameterError
 from evenrank.evaluation import evaluate
 from evenrank.evaluation.inputs import named_runs
@@ -24,6 +24,7 @@ from evenrank.stats.tukey import Conclusion, TukeyHSD, conclusions, randomised_t
 
 if TYPE_CHECKING:
     from evenrank.data.lexicon import Lexicon
+    from evenrank.tables import Table
 
 __all__ = ["Comparison", "Pair", "compare"]
 
@@ -47,7 +48,7 @@ class Comparison:
     inputs: Mapping[str, Any] = field(default_factory=dict, repr=False)  # evidence; none of Scores alone
 
     @cached_property
-    def tables(self) -> tuple[Table, ...]:
+    def tables(self) -> tuple[MeasureTable, ...]:
         return tables_of(self.scores)
 
     @cached_property
@@ -66,7 +67,7 @@ class Comparison:
             )
         )
 
-    def table(self, measure: str) -> Table:
+    def table(self, measure: str) -> MeasureTable:
         for table in self.tables:
             if table.name == measure:
                 return table
@@ -148,7 +149,7 @@ class Comparison:
             raise ParameterError("correlations over cut-offs need measures at three common cut-offs or more")
         return np.array([[found[depth] for found in by_stem.values()] for depth in depths]), tuple(by_stem)
 
-    def _mean(self, table: Table, place: int) -> float:
+    def _mean(self, table: MeasureTable, place: int) -> float:
         values = table.values[:, place]
         good = values[np.isfinite(values)]
         return float(table.measure.aggregate(good)) if len(good) else float("nan")
@@ -200,9 +201,19 @@ class Comparison:
         )
 
     def __repr__(self) -> str:
-        from evenrank.comparison.render import as_text
+        from evenrank.comparison.render import measure_tables
+        from evenrank.tables import printed
 
-        return as_text(self)
+        return printed(measure_tables(self), "table").rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return self.to_table().to_html()
+
+    def to_table(self) -> Table:
+        """A row a system, a column a measure, the best values and who beats whom marked."""
+        from evenrank.comparison.render import paper_table
+
+        return paper_table(self)
 
 
 def compare(

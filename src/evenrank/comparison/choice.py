@@ -1,7 +1,7 @@
 """Which of several rankers to take, by how much fairness weighs against relevance: ``F_beta``.
 
 Each beta chooses a ranker on four fifths of the queries and answers for the rest, fold by fold, so that what
-is reported is not what was chosen by. Reference: nfairc-advbert-2021, section 7.2 and Table 4.
+is reported is not what was chosen by. Reference: nfairc-advbert-2021, section 7.2 and MeasureTable 4.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evenrank.comparison.table import Floats, Table, tables_of
+from evenrank.comparison.table import Floats, MeasureTable, tables_of
 from evenrank.errors import InputTypeError, ParameterError
 from evenrank.measures import Measure, parse_measures
 from evenrank.scores import Scores
@@ -81,10 +81,9 @@ class Choices:
     alpha: float
 
     def __repr__(self) -> str:
-        from evenrank.comparison.choice_table import choice_sheet
-        from evenrank.comparison.sheet import as_text
+        from evenrank.comparison.choice_table import choice_table
 
-        return as_text(choice_sheet(self)).rstrip("\n")
+        return choice_table(self).to_text()
 
 
 def select(
@@ -145,7 +144,9 @@ def select(
     )
 
 
-def _table(scores: Scores, tables: dict[tuple[Measure, str], Table], wanted: str | Measure) -> Table:
+def _table(
+    scores: Scores, tables: dict[tuple[Measure, str], MeasureTable], wanted: str | Measure
+) -> MeasureTable:
     block = scores.block(wanted, scores.runs[0])
     if block.columns != ("",):
         raise ParameterError(f"{block.measure!r} has several columns: a system is chosen by one number")
@@ -157,7 +158,7 @@ def _table(scores: Scores, tables: dict[tuple[Measure, str], Table], wanted: str
     return table
 
 
-def _leaning(table: Table, queries: Sequence[str]) -> Floats:
+def _leaning(table: MeasureTable, queries: Sequence[str]) -> Floats:
     """(S, Q): the values of these queries, higher better."""
     rows = {query: row for row, query in enumerate(table.query_ids)}
     values = np.full((len(table.systems), len(queries)), np.nan)
@@ -167,7 +168,9 @@ def _leaning(table: Table, queries: Sequence[str]) -> Floats:
     return -values if table.lower_is_better else values
 
 
-def _choice(row: BetaRow, systems: Sequence[str], u: Floats, f: Floats, tables: Sequence[Table]) -> Choice:
+def _choice(
+    row: BetaRow, systems: Sequence[str], u: Floats, f: Floats, tables: Sequence[MeasureTable]
+) -> Choice:
     there = row.selection.chosen >= 0
     best = choose(u[:, there].mean(axis=1), f[:, there].mean(axis=1), row.beta)
     useful, fair, *further = tables
@@ -182,7 +185,7 @@ def _choice(row: BetaRow, systems: Sequence[str], u: Floats, f: Floats, tables: 
     )
 
 
-def _own_units(change: Change, table: Table) -> Outcome:
+def _own_units(change: Change, table: MeasureTable) -> Outcome:
     sign = -1.0 if table.lower_is_better else 1.0
     verdict = "better" if change.gained else "worse" if change.lost else ""
     return Outcome(sign * change.value, sign * change.baseline, change.test.p_value, verdict)

@@ -6,23 +6,31 @@ import math
 from typing import Any
 
 from evenrank.comparison.choice import Choice, Choices, Outcome
-from evenrank.comparison.sheet import Sheet, number
+from evenrank.tables import Column, Table, Value
 
 MARKS = {"better": "+", "worse": "-", "": " "}
 
 
-def choice_sheet(found: Choices) -> Sheet:
+def choice_table(found: Choices) -> Table:
     """The baseline, then a row a beta: what it chooses, and what the choices of its folds are worth."""
     first = found.rows[0]
     baseline = (
         "",
         found.baseline,
         "(baseline)",
-        *(f"{number(outcome.baseline)}  " for outcome in _outcomes(first).values()),
+        *(Value(outcome.baseline) for outcome in _outcomes(first).values()),
         "",
     )
-    return Sheet(
-        ("beta", "chosen", "chosen by fold", found.fairness, found.relevance, *found.others, "gain alone"),
+    return Table.of(
+        [
+            "beta",
+            "chosen",
+            "chosen by fold",
+            found.fairness,
+            found.relevance,
+            *found.others,
+            Column("free gain", right=False),
+        ],
         (baseline, *(_cells(row) for row in found.rows)),
         words=3,
         notes=_notes(found),
@@ -34,9 +42,9 @@ def _outcomes(row: Choice) -> dict[str, Outcome]:
     return {"fairness": row.fairness, "relevance": row.relevance, **row.others}
 
 
-def _cells(row: Choice) -> tuple[str, ...]:
-    values = (f"{number(outcome.value)} {MARKS[outcome.verdict]}" for outcome in _outcomes(row).values())
-    return (beta_text(row.beta), row.chosen, row.folds(), *values, "yes" if row.acceptable else "")
+def _cells(row: Choice) -> tuple[Any, ...]:
+    values = (Value(outcome.value, after=MARKS[outcome.verdict]) for outcome in _outcomes(row).values())
+    return (beta_text(row.beta), row.chosen, row.folds(), *values, row.acceptable)
 
 
 def beta_text(beta: float) -> str:
@@ -54,11 +62,11 @@ def _notes(found: Choices) -> tuple[str, ...]:
         for low, high in found.ranges
     )
     return (
-        "beta 0 looks at relevance alone, inf at fairness alone; chosen: by all queries; values: of what was "
-        f"chosen without a query's fold, over {found.queries} queries in {found.folds} folds, "
-        f"seed {found.seed}{dropped}",
+        "beta 0 looks at relevance alone, inf at fairness alone; chosen: by all queries; values are "
+        "cross-validated: each query is scored by the run chosen without its fold, over "
+        f"{found.queries} queries in {found.folds} folds, seed {found.seed}{dropped}",
         f"+ better, - worse than {found.baseline}: paired t-test, p < {found.alpha:g}; "
-        "gain alone: fairer, and nothing worse",
+        "free gain: significantly fairer, and nothing significantly worse",
         f"betas that gain fairness without a significant loss: {stretches or 'none of these'}",
     )
 

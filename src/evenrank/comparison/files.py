@@ -3,41 +3,46 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from evenrank.comparison import render
+from evenrank.comparison.render import paper_table
 from evenrank.io.atomic import atomic_write
 from evenrank.scores.files import FilePath, file_format
+from evenrank.tables import Table
 
 if TYPE_CHECKING:
     from evenrank.comparison import Comparison
 
 WRITTEN = ("jsonl", "csv", "tsv", "parquet", "latex", "markdown")
 
-TEXTS = {
-    "jsonl": render.as_jsonl,
-    "csv": render.as_csv,
-    "tsv": render.as_tsv,
-    "latex": render.as_latex,
-    "markdown": render.as_markdown,
-}
-
 
 def write_comparison(comparison: Comparison, path: FilePath, format: str | None = None) -> None:
     """Write in the format that the name tells, unless ``format`` does; ``.gz`` and ``.zst`` compress."""
-    format = file_format(path, format, WRITTEN)
-    content = _parquet(comparison) if format == "parquet" else TEXTS[format](comparison).encode()
+    write_table(paper_table(comparison), path, format)
+
+
+def write_table(table: Table, path: FilePath, format: str | None = None) -> None:
+    form = file_format(path, format, WRITTEN)
+    texts: dict[str, Callable[[], str]] = {
+        "jsonl": table.to_jsonl,
+        "csv": table.to_csv,
+        "tsv": table.to_tsv,
+        "latex": table.to_latex,
+        "markdown": table.to_markdown,
+    }
+    content = _parquet(table) if form == "parquet" else texts[form]().encode()
     with atomic_write(path) as file:
         file.write(content)
 
 
-def _parquet(comparison: Comparison) -> bytes:
+def _parquet(table: Table) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet
 
-    rows = [render.cells_of(pair) for pair in comparison.pairs]
-    columns = {name: [row[place] for row in rows] for place, name in enumerate(render.FIELDS)}
-    table = pa.table({name: pa.array(cells, from_pandas=True) for name, cells in columns.items()})
+    records = table.to_records()
+    columns = {name: [record[name] for record in records] for name in (records[0] if records else ())}
     buffer = io.BytesIO()
-    pa.parquet.write_table(table, buffer, compression="zstd")
+    written = pa.table({name: pa.array(cells, from_pandas=True) for name, cells in columns.items()})
+    pa.parquet.write_table(written, buffer, compression="zstd")
     return buffer.getvalue()

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evenrank.comparison.random_lists import Pool, Told, random_scores, reach
-from evenrank.comparison.table import Table, tables_of
+from evenrank.comparison.table import MeasureTable, tables_of
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.data.words import WordCounts
@@ -105,7 +105,7 @@ class Origin:
                 )  # fmt: skip
         return tuple(found)
 
-    def _before(self, place: str, table: Table) -> str | None:
+    def _before(self, place: str, table: MeasureTable) -> str | None:
         known = [each for each in self.places if np.isfinite(table.values[:, table.place(each)]).any()]
         if place in self.systems:
             return known[-1] if known else None
@@ -132,7 +132,7 @@ class Origin:
                     found += [self._extreme(table, row, system, end) for row in rows]
         return tuple(found)
 
-    def _extreme(self, table: Table, row: int, system: str, end: str) -> Extreme:
+    def _extreme(self, table: MeasureTable, row: int, system: str, end: str) -> Extreme:
         values = [
             float(table.values[row, table.place(place)]) if place in table.systems else math.nan
             for place in (system, BACKGROUND, COLLECTION)
@@ -164,10 +164,10 @@ class Origin:
         return found
 
     def __repr__(self) -> str:
-        from evenrank.comparison.origin_table import origin_sheets
-        from evenrank.comparison.sheet import printed
+        from evenrank.comparison.origin_table import origin_tables
+        from evenrank.tables import printed
 
-        return printed(origin_sheets(self), "table").rstrip("\n")
+        return printed(origin_tables(self), "table").rstrip("\n")
 
 
 def origin(
@@ -326,12 +326,12 @@ def _error_note(block: ScoresBlock, place: str) -> str:
     return f"{place}: {block.measure!r} is the mean over {len(draws):,} random lists{error}"
 
 
-def _difference(table: Table, place: str, against: str) -> DifferenceInterval:
+def _difference(table: MeasureTable, place: str, against: str) -> DifferenceInterval:
     own, other = (table.values[:, table.place(each)] for each in (place, against))
     return bootstrap_difference(own, other, table.measure.aggregate)
 
 
-def _verdict(table: Table, adds: DifferenceInterval) -> str:
+def _verdict(table: MeasureTable, adds: DifferenceInterval) -> str:
     if not table.has_better or not (adds.low > 0 or adds.high < 0):
         return ""
     return "better" if (adds.low > 0) != table.lower_is_better else "worse"

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenrank.comparison.origin import Extreme, Origin, Step
-from evenrank.comparison.sheet import Sheet, interval, number
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import ParameterError
 from evenrank.measures.exposure import TermExposure
 from evenrank.scores.columns import LARGEST
 from evenrank.scores.render import arrow, label
+from evenrank.tables import Interval, Table, Value, count_of
 
 MEANS = (
     "(collection), (background): their documents in random order; a background adds what its queries bring "
@@ -22,25 +22,25 @@ MEANS = (
 )
 
 
-def origin_sheets(origin: Origin, category: str | None = None, *, notes: bool = True) -> list[Sheet]:
+def origin_tables(origin: Origin, category: str | None = None, *, notes: bool = True) -> list[Table]:
     """A table for each measure that is no table of words; the last has the notes."""
     by_measure: dict[tuple[str, str], list[Step]] = {}
     for step in origin.steps():
         if not isinstance(step.measure, TermExposure):
             by_measure.setdefault((repr(step.measure), step.column), []).append(step)
-    sheets = []
+    tables = []
     for place, ((measure, column), steps) in enumerate(by_measure.items(), 1):
         said = (*MEANS, *origin.notes) if notes and place == len(by_measure) else ()
-        sheets.append(
-            Sheet(
-                ("place", "value", "95% interval", "adds", "95% interval", "", "n"),
-                tuple(map(_cells, steps)),
+        tables.append(
+            Table.of(
+                ["place", "value", "95% interval", "adds", "95% interval", "", "n"],
+                map(_cells, steps),
                 title=_title(measure, column, steps[0].measure.direction.value, category),
                 notes=said,
-                records=tuple(_record(step, category) for step in steps),
+                records=(_record(step, category) for step in steps),
             )
         )
-    return sheets
+    return tables
 
 
 def _title(measure: str, column: str, direction: str, category: str | None) -> str:
@@ -48,16 +48,16 @@ def _title(measure: str, column: str, direction: str, category: str | None) -> s
     return title if category is None else f"{title}, {category}"
 
 
-def _cells(step: Step) -> tuple[str, ...]:
-    count = str(step.queries) if step.defined == step.queries else f"{step.defined}/{step.queries}"
+def _cells(step: Step) -> tuple[Any, ...]:
+    first = not step.against  # nothing comes before it that it could add to
     return (
         step.place,
-        number(step.value) or "undefined",
-        interval(step.low, step.high),
-        number(step.adds.difference, sign=True),
-        interval(step.adds.low, step.adds.high, sign=True),
+        step.value,
+        Interval(step.low, step.high),
+        None if first else Value(step.adds.difference, signed=True),
+        None if first else Interval(step.adds.low, step.adds.high, signed=True),
         step.verdict,
-        count,
+        count_of(step.defined, step.queries),
     )
 
 
@@ -80,26 +80,26 @@ def _record(step: Step, category: str | None) -> Mapping[str, Any]:
     }
 
 
-def extreme_sheet(origin: Origin, count: int, category: str | None = None) -> Sheet:
+def extreme_table(origin: Origin, count: int, category: str | None = None) -> Table:
     """The queries with the lowest and the highest values, and the values of their background beside them."""
     found = [each for each in origin.extremes(count) if not isinstance(each.measure, TermExposure)]
-    return Sheet(
-        ("measure", "system", "end", "query", "value", "(background)", "(collection)"),
-        tuple(
+    return Table.of(
+        ["measure", "system", "end", "query", "value", "(background)", "(collection)"],
+        (
             (
                 _title(repr(each.measure), each.column, each.measure.direction.value, category),
                 each.system,
                 each.end,
                 each.query,
-                number(each.value),
-                number(each.background),
-                number(each.collection),
+                each.value,
+                each.background,
+                each.collection,
             )
             for each in found
         ),
         words=4,
         title="queries with the lowest and the highest values",
-        records=tuple(_extreme_record(each, category) for each in found),
+        records=(_extreme_record(each, category) for each in found),
     )
 
 
@@ -111,7 +111,7 @@ def _extreme_record(each: Extreme, category: str | None) -> Mapping[str, Any]:
     }
 
 
-def term_sheet(origin: Origin, lexicon: Lexicon, count: int = LARGEST, category: str | None = None) -> Sheet:
+def term_table(origin: Origin, lexicon: Lexicon, count: int = LARGEST, category: str | None = None) -> Table:
     """The words with most exposure in any system: mean exposure by place, and each word's share of all."""
     measures = [m for m in origin.scores.measures if isinstance(m, TermExposure)]
     if not measures:
@@ -128,9 +128,9 @@ def term_sheet(origin: Origin, lexicon: Lexicon, count: int = LARGEST, category:
     most = {term: max(exposure[s].get(term, 0.0) for s in origin.systems) for term in group_of}
     shown = sorted((term for term in most if most[term] > 0), key=lambda term: (-most[term], term))[:count]
     left = sum(value > 0 for value in most.values()) - len(shown)
-    return Sheet(
-        ("term", "group", *places),
-        tuple(
+    return Table.of(
+        ["term", "group", *places],
+        (
             (term, group_of[term], *(_exposed(exposure[p].get(term, 0.0), totals[p]) for p in places))
             for term in shown
         ),
@@ -140,7 +140,7 @@ def term_sheet(origin: Origin, lexicon: Lexicon, count: int = LARGEST, category:
             "mean exposure over queries of a term, and its share of the exposure of all terms"
             + (f"; {left} terms with less are left out" if left else ""),
         ),
-        records=tuple(
+        records=(
             {
                 **({} if category is None else {"category": category}),
                 "measure": repr(measures[0]),
@@ -160,12 +160,12 @@ def _share(value: float, total: float) -> float:
     return value / total if total > 0 else math.nan
 
 
-def _exposed(value: float, total: float) -> str:
+def _exposed(value: float, total: float) -> Value:
     share = _share(value, total)
-    return number(value) + ("" if math.isnan(share) else f" {share:.1%}")
+    return Value(value, after="" if math.isnan(share) else f"{share:.1%}")
 
 
-def sheets_of(
+def tables_of_origin(
     origin: Origin,
     *,
     extremes: int | None = None,
@@ -174,11 +174,11 @@ def sheets_of(
     category: str | None = None,
     only: bool = False,
     notes: bool = True,
-) -> Sequence[Sheet]:
+) -> Sequence[Table]:
     """The tables that are asked for; with ``only`` those alone, else after the table of places."""
     further = []
     if extremes is not None:
-        further.append(extreme_sheet(origin, extremes, category))
+        further.append(extreme_table(origin, extremes, category))
     if terms is not None and lexicon is not None:
-        further.append(term_sheet(origin, lexicon, terms, category))
-    return further if only and further else [*origin_sheets(origin, category, notes=notes), *further]
+        further.append(term_table(origin, lexicon, terms, category))
+    return further if only and further else [*origin_tables(origin, category, notes=notes), *further]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from evenrank.comparison.table import Table
+from evenrank.comparison.table import MeasureTable
 from evenrank.errors import ParameterError
 from evenrank.stats.corrections import CORRECTIONS, correct
 from evenrank.stats.difference import bootstrap_difference
@@ -55,7 +55,7 @@ class Pair:
 
 
 def pairs_of(
-    table: Table,
+    table: MeasureTable,
     baselines: Sequence[str],
     *,
     test: str = "t",
@@ -82,7 +82,7 @@ def pairs_of(
     )
 
 
-def _pair(table: Table, system: str, baseline: str, test: str, correction: str, seed: int) -> Pair:
+def _pair(table: MeasureTable, system: str, baseline: str, test: str, correction: str, seed: int) -> Pair:
     own, other = table.values[:, table.place(system)], table.values[:, table.place(baseline)]
     leaning = paired_differences(own, other, lower_is_better=table.lower_is_better)
     options: dict[str, Any] = {"seed": seed} if test == "permutation" else {}
@@ -110,7 +110,7 @@ def _pair(table: Table, system: str, baseline: str, test: str, correction: str, 
     )
 
 
-def _left_out(table: Table, system: int, baseline: int) -> dict[str, int]:
+def _left_out(table: MeasureTable, system: int, baseline: int) -> dict[str, int]:
     """Why queries are left out, and how many; where neither has a value, the system's reason counts."""
     lacking = ~np.isfinite(table.values[:, [system, baseline]])  # (Q, 2)
     return dict(
@@ -121,7 +121,7 @@ def _left_out(table: Table, system: int, baseline: int) -> dict[str, int]:
     )
 
 
-def _verdict(table: Table, pair: Pair, p: float, alpha: float) -> str:
+def _verdict(table: MeasureTable, pair: Pair, p: float, alpha: float) -> str:
     if not p < alpha:
         return ""
     if not table.has_better:

@@ -1,65 +1,97 @@
-"""A comparison as a table for people and as rows for programs.
+"""A comparison as tables for people, as a table for a paper, and as rows for programs.
 
-Tables for papers have a row a system and a column a measure. The best value of a column is marked; a
-letter above a value names a baseline that it beats, a letter below one that it loses to.
+For people there is a table a measure, its systems best first, each with what was found against the baselines.
+Tables for papers have a row a system and a column a measure: the best value of a column is marked, a raised
+letter names a baseline that a value beats, a lowered one a baseline that it loses to.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from evenrank.scores.render import LATEX_ARROWS, arrow, escape_latex, escape_markdown, printable
-from evenrank.scores.rows import as_cell, delimited, json_line, json_number
+from evenrank.scores.render import arrow
+from evenrank.tables import Column, Interval, Record, Table, Value, count_of, number, p_value
 
 if TYPE_CHECKING:
     from evenrank.comparison import Comparison
     from evenrank.comparison.pairs import Pair
-    from evenrank.comparison.table import Table
+    from evenrank.comparison.table import MeasureTable
 
-FIELDS = (
-    "measure", "system", "baseline", "difference", "low", "high", "test", "p", "correction", "corrected_p",
-    "effect_size", "wins", "ties", "losses", "queries", "dropped", "why_dropped", "verdict", "reason",
-)  # fmt: skip
+NO_DIFFERENCE = "no difference shown"
 
 
-def as_text(comparison: Comparison) -> str:
+def measure_tables(comparison: Comparison) -> list[Table]:
     """For each measure its systems, best first, and what is shown against the baselines."""
-    lines: list[str] = []
+    tables = []
     for table in comparison.tables:
-        lines.append(f"{printable(table.name)} {arrow(table.measure.direction.value)}".rstrip())
         rows = [row for row in comparison.scores.summary() if _is(row, table)]
         rows.sort(key=lambda row: _order(row.value, table))
-        pairs = {(p.system, p.baseline): p for p in comparison.pairs if p.measure == table.name}
-        width = max(len(printable(row.run)) for row in rows)
-        for row in rows:
-            told = [_told(pair) for (system, _), pair in pairs.items() if system == row.run]
-            mark = " (baseline)" if row.run in comparison.baselines else ""
-            interval = f"[{row.low:.4f}, {row.high:.4f}]" if math.isfinite(row.low) else ""
-            count = f"{row.defined}" if row.defined == row.queries else f"{row.defined}/{row.queries}"
-            value = "undefined" if math.isnan(row.value) else f"{row.value:.4f}"
-            numbers = f"{value:>9}  {interval:<18} {count:>6}"
-            lines.append(f"  {printable(row.run):<{width}}  {numbers}  {'; '.join(told)}{mark}".rstrip())
-    lines.append(_how(comparison))
-    return "\n".join(lines)
+        pairs = [pair for pair in comparison.pairs if pair.measure == table.name]
+        best = _best([row.value for row in rows], table)
+        cells = [
+            (
+                row.run,
+                Value(row.value, best=_order(row.value, table) == best),
+                Interval(row.low, row.high),
+                count_of(row.defined, row.queries),
+                *_found(row.run, [pair for pair in pairs if pair.system == row.run], comparison),
+            )
+            for row in rows
+        ]
+        verdict = Column("verdict", right=False)
+        head: list[str | Column] = ["system", "value", "95% interval", "n", "difference", "p", verdict]
+        title = f"{table.name} {arrow(table.measure.direction.value)}".rstrip()
+        tables.append(Table.of(head, cells, title=title))
+    if tables:
+        tables[-1] = tables[-1].with_notes([describe_test(comparison)])
+    return tables
 
 
-def _how(comparison: Comparison) -> str:
+def _found(system: str, pairs: list[Pair], comparison: Comparison) -> tuple[Any, Any, str]:
+    """Difference, p and verdict. Where there are several baselines, the verdict has all of it, one by one."""
+    if system in comparison.baselines and not pairs:
+        return None, None, "(baseline)"
+    mark = " (baseline)" if system in comparison.baselines else ""
+    if len(comparison.baselines) > 1:
+        return None, None, "; ".join(map(describe_pair, pairs)) + mark
+    (pair,) = pairs
+    if pair.reason is not None:
+        return None, None, pair.reason
+    left = describe_left_out(pair)
+    return (
+        Value(pair.difference, signed=True),
+        p_value(pair.corrected),
+        (pair.verdict or NO_DIFFERENCE) + left,
+    )
+
+
+def describe_pair(pair: Pair) -> str:
+    if pair.reason is not None:
+        return f"against {pair.baseline}: {pair.reason}"
+    p = p_value(pair.corrected)
+    found = f"{number(pair.difference, signed=True)} against {pair.baseline}, p {p}"
+    return f"{found}: {pair.verdict or NO_DIFFERENCE}{describe_left_out(pair)}"
+
+
+def describe_left_out(pair: Pair) -> str:
+    return f", {pair.dropped + pair.infinite:,} left out: {left_out(pair)}" if pair.left_out else ""
+
+
+def describe_test(comparison: Comparison) -> str:
     return (
         f"test: paired {comparison.test}, corrected by {comparison.correction} within a measure, "
         f"alpha {comparison.alpha:g}"
     )
 
 
-def _is(row: object, table: Table) -> bool:
+def _is(row: object, table: MeasureTable) -> bool:
     return bool(
         getattr(row, "measure", "") == repr(table.measure) and getattr(row, "column", "") == table.column
     )
 
 
-def _order(value: float, table: Table) -> float:
+def _order(value: float, table: MeasureTable) -> float:
     """Small is good. Of values without a better one, the one nearest to 0 is."""
     if math.isnan(value):
         return math.inf
@@ -68,21 +100,15 @@ def _order(value: float, table: Table) -> float:
     return value if table.lower_is_better else -value
 
 
+def _best(values: list[float], table: MeasureTable) -> float | None:
+    """The best place in ``_order``; None where no value is better than another."""
+    goods = [_order(value, table) for value in values]
+    return min(goods) if table.has_better and goods and min(goods) < math.inf else None
+
+
 def left_out(pair: Pair) -> str:
     """Why queries do not count, as "no relevant document (3)"."""
     return ", ".join(f"{reason} ({count:,})" for reason, count in pair.left_out.items())
-
-
-def _told(pair: Pair) -> str:
-    if pair.reason is not None:
-        return f"against {printable(pair.baseline)}: {pair.reason}"
-    dropped = (
-        f", {pair.dropped + pair.infinite} left out: {printable(left_out(pair))}" if pair.left_out else ""
-    )
-    verdict = pair.verdict or "no difference shown"
-    against = f"{pair.difference:+.4f} against {printable(pair.baseline)}"
-    p = "p < 0.0001" if pair.corrected < 0.0001 else f"p {pair.corrected:.4f}"
-    return f"{against}, {p}: {verdict}{dropped}"
 
 
 def letters(number: int) -> str:
@@ -99,114 +125,58 @@ def letters(number: int) -> str:
     return named
 
 
-@dataclass(frozen=True)
-class _Style:
-    """What differs between a table in LaTeX and one in Markdown."""
-
-    escape: Callable[[str], str]
-    best: str  # a template of the best value
-    beats: str  # of the letters of baselines that a system beats
-    loses: str  # and of those that it loses to
-    minus: str = "-"
-
-    def number(self, value: float) -> str:
-        text = "--" if math.isnan(value) else "infinite" if math.isinf(value) else f"{abs(value):.4f}"
-        return self.minus + text if value < 0 else text
-
-
-_LATEX = _Style(escape_latex, r"\textbf{%s}", r"\textsuperscript{%s}", r"\textsubscript{%s}", "$-$")
-_MARKDOWN = _Style(escape_markdown, "**%s**", "<sup>%s</sup>", "<sub>%s</sub>")
-
-
-def _grid(comparison: Comparison, style: _Style, arrows: dict[str, str]) -> list[list[str]]:
-    """The heading, and a row a system in the order given."""
+def paper_table(comparison: Comparison) -> Table:
+    """A row a system in the order given, a column a measure, with the marks of the comparison."""
     letter = {name: letters(place) for place, name in enumerate(comparison.baselines)}
-    rows = [
-        [style.escape(system) + (style.beats % letter[system] if system in letter else "")]
-        for system in comparison.scores.runs
-    ]
-    head = ["system"]
+    head: list[str | Column] = ["system"]
+    rows: dict[str, list[Any]] = {
+        system: [Value(system, raised=letter.get(system, ""))] for system in comparison.scores.runs
+    }
     summary = comparison.scores.summary()
     for table in comparison.tables:
-        sign = arrow(table.measure.direction.value)
-        head.append(f"{style.escape(table.name)} {arrows.get(sign, sign)}".rstrip())
+        head.append(f"{table.name} {arrow(table.measure.direction.value)}".rstrip())
         values = {row.run: row.value for row in summary if _is(row, table)}
-        goods = [_order(value, table) for value in values.values()]
-        best = min(goods) if table.has_better and goods and min(goods) < math.inf else None
-        for system, row in zip(comparison.scores.runs, rows, strict=True):
+        best = _best(list(values.values()), table)
+        for system, cells in rows.items():
             value = values.get(system, math.nan)
-            text = style.number(value)
-            if best is not None and _order(value, table) == best:
-                text = style.best % text
-            row.append(text + _marks(comparison, table, system, letter, style))
-    return [head, *rows]
+            beats, loses = _marks(comparison, table, system, letter)
+            is_best = best is not None and _order(value, table) == best
+            cells.append(Value(value, best=is_best, raised=beats, lowered=loses))
+    named = ", ".join(f"{letters(place)} is {name}" for place, name in enumerate(comparison.baselines))
+    notes = [f"raised letter: better than, lowered letter: worse than; {named}", describe_test(comparison)]
+    return Table.of(head, rows.values(), notes=notes, records=map(record_of, comparison.pairs))
 
 
-def _marks(comparison: Comparison, table: Table, system: str, letter: dict[str, str], style: _Style) -> str:
+def _marks(
+    comparison: Comparison, table: MeasureTable, system: str, letter: dict[str, str]
+) -> tuple[str, str]:
     own = [pair for pair in comparison.pairs if pair.measure == table.name and pair.system == system]
     beats = ",".join(letter[pair.baseline] for pair in own if pair.verdict == "better")
     loses = ",".join(letter[pair.baseline] for pair in own if pair.verdict == "worse")
-    return (style.beats % beats if beats else "") + (style.loses % loses if loses else "")
+    return beats, loses
 
 
-def _legend(comparison: Comparison) -> list[str]:
-    named = ", ".join(f"{letters(place)} is {name}" for place, name in enumerate(comparison.baselines))
-    return [f"raised letter: better than, lowered letter: worse than; {named}", _how(comparison)]
-
-
-def as_markdown(comparison: Comparison) -> str:
-    head, *rows = _grid(comparison, _MARKDOWN, {})
-    rule = [":---", *["---:"] * (len(head) - 1)]
-    lines = [f"| {' | '.join(cells)} |\n" for cells in (head, rule, *rows)]
-    return "".join(lines) + "\n" + "".join(f"- {escape_markdown(line)}\n" for line in _legend(comparison))
-
-
-def as_latex(comparison: Comparison) -> str:
-    r"""A whole tabular in the style of booktabs; how to read it stands in comments above."""
-    head, *rows = (f"{' & '.join(cells)} \\\\\n" for cells in _grid(comparison, _LATEX, LATEX_ARROWS))
-    said = "".join(f"% {printable(line)}\n" for line in _legend(comparison))
-    return (
-        f"% needs \\usepackage{{booktabs}}\n{said}"
-        f"\\begin{{tabular}}{{l{'r' * len(comparison.tables)}}}\n\\toprule\n{head}\\midrule\n{''.join(rows)}"
-        "\\bottomrule\n\\end{tabular}\n"
-    )
-
-
-def cells_of(pair: Pair) -> tuple[str | float | int, ...]:
-    """The cells of ``FIELDS``. Where no value is better than another, no query is won or lost."""
-    outcomes = pair.outcomes if pair.has_better else (math.nan,) * len(pair.outcomes)
-    return (
-        pair.measure, pair.system, pair.baseline, pair.difference, pair.low, pair.high, pair.test,
-        pair.p_value, pair.correction, pair.corrected, pair.effects.cohen_dz, *outcomes, pair.queries,
-        pair.dropped + pair.infinite, left_out(pair), pair.verdict, pair.reason or "",
-    )  # fmt: skip
-
-
-def _rows(comparison: Comparison, delimiter: str, said: Callable[[str], str]) -> str:
-    def text(cell: object) -> str:
-        if isinstance(cell, str):
-            return said(cell)
-        return "" if isinstance(cell, float) and math.isnan(cell) else str(cell)
-
-    return delimited(FIELDS, (tuple(map(text, cells_of(pair))) for pair in comparison.pairs), delimiter)
-
-
-def as_tsv(comparison: Comparison) -> str:
-    return _rows(comparison, "\t", str)
-
-
-def as_csv(comparison: Comparison) -> str:
-    """For spreadsheets: names that would be taken for formulas have an apostrophe before them."""
-    return _rows(comparison, ",", as_cell)
-
-
-def as_jsonl(comparison: Comparison) -> str:
-    return "".join(
-        json_line(
-            {
-                name: json_number(cell) if isinstance(cell, float) else cell
-                for name, cell in zip(FIELDS, cells_of(pair), strict=True)
-            }
-        )
-        for pair in comparison.pairs
-    )
+def record_of(pair: Pair) -> Record:
+    """A row for programs. Where no value is better than another, no query is won or lost."""
+    wins, ties, losses = pair.outcomes if pair.has_better else (math.nan, math.nan, math.nan)
+    return {
+        "measure": pair.measure,
+        "system": pair.system,
+        "baseline": pair.baseline,
+        "difference": pair.difference,
+        "low": pair.low,
+        "high": pair.high,
+        "test": pair.test,
+        "p": pair.p_value,
+        "correction": pair.correction,
+        "corrected_p": pair.corrected,
+        "effect_size": pair.effects.cohen_dz,
+        "wins": wins,
+        "ties": ties,
+        "losses": losses,
+        "queries": pair.queries,
+        "dropped": pair.dropped + pair.infinite,
+        "why_dropped": left_out(pair),
+        "verdict": pair.verdict,
+        "reason": pair.reason or "",
+    }

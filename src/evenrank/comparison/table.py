@@ -19,7 +19,7 @@ JUDGEMENTS = {"relevance": "judgements", "intents": "judgements by intent"}  # k
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class MeasureTable:
     """One measure, or one column of it: (Q, S) values, NaN where undefined, and why."""
 
     measure: Measure
@@ -52,7 +52,7 @@ class Table:
         return self.systems.index(system)
 
 
-def tables_of(scores: Scores) -> tuple[Table, ...]:
+def tables_of(scores: Scores) -> tuple[MeasureTable, ...]:
     """A table for every measure and column, over all queries that any system has."""
     systems = scores.runs
     tables = []
@@ -66,7 +66,7 @@ def tables_of(scores: Scores) -> tuple[Table, ...]:
             why: list[dict[int, str]] = [{} for _ in systems]
             for block in blocks:
                 _fill(values, why, block, column, systems.index(block.run), place)
-            tables.append(Table(measure, column, systems, queries, values, tuple(why)))
+            tables.append(MeasureTable(measure, column, systems, queries, values, tuple(why)))
     return tuple(tables)
 
 
@@ -155,4 +155,4 @@ def _same(what: str, digests: dict[str, str], way_out: str) -> None:
         raise ParameterError(f"these scores have different {what} and do not compare: {listed}; {way_out}")
 
 
-__all__ = ["INFINITE", "Table", "joined", "tables_of"]
+__all__ = ["INFINITE", "MeasureTable", "joined", "tables_of"]

@@ -10,30 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenrank.comparison.sheet import Record, Sheet, interval, number
 from evenrank.stats.power import discriminative_power
 from evenrank.stats.tukey import conclusions
+from evenrank.tables import Interval, Record, Table, p_value
 
 if TYPE_CHECKING:
     from evenrank.comparison import Comparison
-    from evenrank.comparison.table import Table
+    from evenrank.comparison.table import MeasureTable
     from evenrank.stats.tukey import TukeyHSD
 
 NONE_DIFFER = "no two systems are shown to differ"
 
 
-def p_value(p: float) -> str:
-    """Four decimals; one that they would call 0 is said to be below the smallest.
-
-    >>> p_value(0.03), p_value(1e-9)
-    ('0.0300', '< 0.0001')
-    """
-    return "< 0.0001" if p < 0.0001 else number(p)
-
-
-def tukey_sheets(comparison: Comparison, *, trials: int = 5000) -> tuple[Sheet, ...]:
+def tukey_tables(comparison: Comparison, *, trials: int = 5000) -> tuple[Table, ...]:
     """For each measure which systems beat which others; all pairs are in the records."""
-    sheets = []
+    tables = []
     for table in comparison.tables:
         found = comparison.tukey(table.name, trials=trials)
         told = _beaten(comparison, table, found)
@@ -42,13 +33,16 @@ def tukey_sheets(comparison: Comparison, *, trials: int = 5000) -> tuple[Sheet, 
             notes.insert(0, found.reason or NONE_DIFFER)
         if found.dropped:
             notes.append(f"{found.dropped} queries that some system lacks a value for are left out")
-        rows = tuple((system, ", ".join(others)) for system, others in told)
-        head = ("system", "beats" if table.has_better else "differs from")
-        sheets.append(Sheet(head, rows, 2, table.name, tuple(notes), _pairs(table, found)))
-    return tuple(sheets)
+        rows = ((system, ", ".join(others)) for system, others in told)
+        head = ["system", "beats" if table.has_better else "differs from"]
+        pairs = _pairs(table, found)
+        tables.append(Table.of(head, rows, words=2, title=table.name, notes=notes, records=pairs))
+    return tuple(tables)
 
 
-def _beaten(comparison: Comparison, table: Table, found: TukeyHSD) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _beaten(
+    comparison: Comparison, table: MeasureTable, found: TukeyHSD
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Who beats whom; where neither high nor low is better, who differs from whom."""
     names = table.systems
     if table.has_better:
@@ -61,7 +55,7 @@ def _beaten(comparison: Comparison, table: Table, found: TukeyHSD) -> tuple[tupl
     return tuple((name, others) for name, others in rows if others)
 
 
-def _pairs(table: Table, found: TukeyHSD) -> tuple[Record, ...]:
+def _pairs(table: MeasureTable, found: TukeyHSD) -> tuple[Record, ...]:
     """Every pair of systems once, the better one first."""
     records = []
     for one in range(len(table.systems)):
@@ -84,7 +78,7 @@ def _pairs(table: Table, found: TukeyHSD) -> tuple[Record, ...]:
     return tuple(records)
 
 
-def power_sheet(comparison: Comparison, *, trials: int = 5000) -> Sheet:
+def power_table(comparison: Comparison, *, trials: int = 5000) -> Table:
     """How many pairs of systems each measure tells apart, the most telling measure first."""
     powers = {
         table.name: discriminative_power(
@@ -93,20 +87,20 @@ def power_sheet(comparison: Comparison, *, trials: int = 5000) -> Sheet:
         for table in comparison.tables
     }
     ordered = sorted(powers.items(), key=lambda item: -item[1].significant)
-    return Sheet(
-        ("measure", "differ", "pairs", "share"),
-        tuple((name, str(p.significant), str(p.pairs), number(p.share)) for name, p in ordered),
+    return Table.of(
+        ["measure", "differ", "pairs", "share"],
+        ((name, p.significant, p.pairs, p.share) for name, p in ordered),
         notes=(f"pairs of systems with p < {comparison.alpha:g} by randomised Tukey HSD, {trials:,} trials",),
-        records=tuple(
+        records=(
             {"measure": name, "differ": p.significant, "pairs": p.pairs, "share": p.share}
             for name, p in ordered
         ),
     )
 
 
-def correlation_sheet(
+def correlation_table(
     comparison: Comparison, method: str = "kendall", *, over: str = "systems", system: str | None = None
-) -> Sheet:
+) -> Table:
     """How measures agree over systems, over the queries of one system, or over its cut-offs."""
     matrix, names, said = comparison.correlations(method, over=over, system=system)
     records: list[dict[str, Any]] = []
@@ -124,23 +118,16 @@ def correlation_sheet(
                     "reason": matrix.reasons[one][other],
                 }
             )
-    rows = tuple(
-        (
-            str(r["measure"]),
-            str(r["other"]),
-            "undefined" if math.isnan(r["value"]) else number(r["value"]),
-            interval(r["low"], r["high"]),
-            p_value(r["p"]),
-            str(r["n"]),
-        )
+    rows = (
+        (r["measure"], r["other"], r["value"], Interval(r["low"], r["high"]), p_value(r["p"]), r["n"])
         for r in records
     )
     reasons = tuple(dict.fromkeys(f"undefined: {r['reason']}" for r in records if math.isnan(r["value"])))
     over_what = over if system is None else f"{over} of {system}"
-    return Sheet(
-        ("measure", "other", method, "95% interval", "p", "n"),
+    return Table.of(
+        ["measure", "other", method, "95% interval", "p", "n"],
         rows,
-        2,
+        words=2,
         notes=(f"over {over_what}", *reasons, *said),
-        records=tuple(records),
+        records=records,
     )

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evenrank.comparison.gate.rules import FAIL, PASS, Gate, Rule
-from evenrank.comparison.table import Floats, Table, tables_of
+from evenrank.comparison.table import Floats, MeasureTable, tables_of
 from evenrank.errors import ParameterError, counted
 from evenrank.measures import Direction
 from evenrank.scores import Scores
@@ -78,9 +78,9 @@ class GateResult:
         return any(verdict.failed for verdict in self.verdicts)
 
     def __repr__(self) -> str:
-        from evenrank.comparison.gate.render import as_text
+        from evenrank.comparison.gate.render import gate_table
 
-        return as_text(self)
+        return gate_table(self).to_text()
 
 
 def apply_gate(
@@ -104,7 +104,7 @@ def apply_gate(
     return GateResult(gate, tuple(verdicts))
 
 
-def _table(scores: Scores, tables: tuple[Table, ...], rule: Rule, run: str) -> Table:
+def _table(scores: Scores, tables: tuple[MeasureTable, ...], rule: Rule, run: str) -> MeasureTable:
     measure = scores.block(rule.measure, run).measure  # as it was evaluated, with its rule for missing ones
     of_measure = {table.column: table for table in tables if table.measure == measure}
     if rule.column in of_measure:
@@ -118,7 +118,7 @@ def _table(scores: Scores, tables: tuple[Table, ...], rule: Rule, run: str) -> T
     )
 
 
-def _verdict(table: Table, rule: Rule, gate: Gate, now: str, baseline: str) -> Verdict:
+def _verdict(table: MeasureTable, rule: Rule, gate: Gate, now: str, baseline: str) -> Verdict:
     new, old = table.values[:, table.place(now)], table.values[:, table.place(baseline)]
     both = np.isfinite(new) & np.isfinite(old)
     lost, gained = int((np.isfinite(old) & ~both).sum()), int((np.isfinite(new) & ~both).sum())
@@ -198,7 +198,7 @@ def _limit(rule: Rule, value: float) -> list[str]:
     return [f"{value:.4f} is {side} the limit {rule.limit:g}"] if beyond else []
 
 
-def _losses(table: Table, old: Floats, new: Floats, both: np.ndarray, rule: Rule) -> tuple[Loss, ...]:
+def _losses(table: MeasureTable, old: Floats, new: Floats, both: np.ndarray, rule: Rule) -> tuple[Loss, ...]:
     """The queries that lost most, the worst first. Of a signed measure those that moved away from 0 most."""
     if rule.measure.direction is Direction.SIGNED:
         old_cost, new_cost = np.abs(old), np.abs(new)

@@ -5,62 +5,50 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from evenrank.comparison import sheet
 from evenrank.comparison.gate.rules import BONFERRONI, PASS
 from evenrank.errors import counted
 from evenrank.measures import Direction
 from evenrank.scores.render import arrow
+from evenrank.tables import Column, Interval, Table, Value, number
 
 if TYPE_CHECKING:
     from evenrank.comparison.gate import GateResult, Verdict
 
 FORMATS = ("table", "jsonl", "markdown")
-HEAD = ("measure", "baseline", "now", "difference", "bounds", "allowed", "queries", "verdict")
+HEAD = ("measure", "baseline", "now", "difference", "bounds", "allowed", "queries")
 
 _WORDS = {"worse": "worse", "safe": "safe", "unclear": "unclear", "too few": "too few queries", "": "limit"}
 
 
-def as_text(result: GateResult, width: int | None = None) -> str:
-    return sheet.as_text(as_sheet(result), width)
-
-
-def printed(result: GateResult, form: str, width: int | None = None) -> str:
-    return sheet.printed([as_sheet(result)], form, width)
-
-
-def as_sheet(result: GateResult) -> sheet.Sheet:
+def gate_table(result: GateResult) -> Table:
     failed = [verdict.rule.name for verdict in result.verdicts if verdict.failed]
     title = (
         f"gate failed: {', '.join(failed)}"
         if failed
         else f"gate passed: {counted(len(result.verdicts), 'measure', 'measures')}"
     )
-    return sheet.Sheet(
-        HEAD,
-        tuple(map(_row, result.verdicts)),
+    return Table.of(
+        [*HEAD, Column("verdict", right=False)],
+        map(_row, result.verdicts),
         title=title,
-        notes=tuple(_notes(result)),
-        records=tuple(map(_record, result.verdicts)),
+        notes=_notes(result),
+        records=map(_record, result.verdicts),
     )
 
 
-def _row(verdict: Verdict) -> tuple[str, ...]:
+def _row(verdict: Verdict) -> tuple[Any, ...]:
     rule = verdict.rule
     outcome = f"{'FAIL' if verdict.failed else 'pass'}: {_WORDS[verdict.finding]}"
     return (
         f"{rule.name} {arrow(rule.measure.direction.value)}",
-        _number(verdict.baseline),
-        _number(verdict.now),
-        _number(verdict.difference, sign=True),
-        f"[{_number(verdict.low, sign=True)}, {_number(verdict.high, sign=True)}]" if rule.compares else "",
+        verdict.baseline,
+        verdict.now,
+        Value(verdict.difference, signed=True),
+        Interval(verdict.low, verdict.high, signed=True) if rule.compares else None,
         _allowed(verdict),
-        f"{verdict.queries:,}",
+        verdict.queries,
         outcome,
     )
-
-
-def _number(value: float, *, sign: bool = False) -> str:
-    return str(value) if math.isinf(value) else sheet.number(value, sign=sign) or "undefined"
 
 
 def _allowed(verdict: Verdict) -> str:
@@ -83,7 +71,7 @@ def _notes(result: GateResult) -> list[str]:
     ]
     for verdict in result.verdicts:
         if verdict.losses:
-            lost = ", ".join(f"{q} {_number(old)} → {_number(new)}" for q, old, new in verdict.losses)
+            lost = ", ".join(f"{q} {number(old)} → {number(new)}" for q, old, new in verdict.losses)
             notes.append(f"{verdict.rule.name} lost most on: {lost}")
     notes += filter(None, map(_left_out, result.verdicts))
     return notes + _legend(result)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from evenrank.comparison.table import Table
+from evenrank.comparison.table import MeasureTable
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.gathered import Gathered, Pairs
 from evenrank.data.lexicon import Lexicon
@@ -87,7 +87,7 @@ class Lists:
     """
 
     data: dict[str, Any]
-    tables: tuple[Table, ...]
+    tables: tuple[MeasureTable, ...]
     effects: tuple[str, ...]  # of each measure: adds, without, or nothing
     without_text: int
     shortened: bool
@@ -129,7 +129,7 @@ def lists_of(material: Material) -> Lists:
 
 
 def _values(
-    material: Material, tables: Sequence[Table], queries: Sequence[str]
+    material: Material, tables: Sequence[MeasureTable], queries: Sequence[str]
 ) -> tuple[list[Any], dict[str, dict[str, str]]]:
     """(Q, S) for each table, in the order of all queries, and by query why there is no value: by
     ``measure-system``."""
@@ -151,7 +151,7 @@ def _values(
     return out, reasons
 
 
-def _order(table: Table, values: Any) -> list[int]:
+def _order(table: MeasureTable, values: Any) -> list[int]:
     """Queries, worst first; those without a value at the end."""
     keys = [
         (not math.isfinite(value) and math.isnan(value), worst_first(table, value), row)
@@ -163,7 +163,7 @@ def _order(table: Table, values: Any) -> list[int]:
 def _with_documents(
     material: Material,
     data: dict[str, Any],
-    tables: Sequence[Table],
+    tables: Sequence[MeasureTable],
     queries: Sequence[str],
     order: Sequence[int],
 ) -> Lists:
@@ -206,7 +206,7 @@ def _with_documents(
 
 
 def _effects(
-    material: Material, tables: Sequence[Table], queries: Sequence[str], known: Known
+    material: Material, tables: Sequence[MeasureTable], queries: Sequence[str], known: Known
 ) -> list[_Explained]:
     """For the first measures, what documents do in the lists of each system."""
     size = len(queries) * len(material.systems) * material.depth

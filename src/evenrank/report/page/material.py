@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from evenrank.comparison.table import Table, tables_of
+from evenrank.comparison.table import MeasureTable, tables_of
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.run import Run
 from evenrank.data.words import WordCounts
@@ -48,7 +48,7 @@ class Material:
     readable: int = READABLE
 
     @cached_property
-    def tables(self) -> tuple[Table, ...]:
+    def tables(self) -> tuple[MeasureTable, ...]:
         """One for each measure, or for the largest columns of one that has many; the main one first."""
         found = tables_of(self.scores) if self.comparison is None else self.comparison.tables
         largest = largest_columns(self.scores)
@@ -61,15 +61,15 @@ class Material:
         return (first, *(table for table in kept if table is not first))
 
     @property
-    def shown_tables(self) -> tuple[Table, ...]:
+    def shown_tables(self) -> tuple[MeasureTable, ...]:
         return self.tables[:TABLES]
 
     @property
-    def main(self) -> Table:
+    def main(self) -> MeasureTable:
         """The table that queries are sorted by."""
         return self.tables[0]
 
-    def _main(self, tables: Sequence[Table]) -> Table:
+    def _main(self, tables: Sequence[MeasureTable]) -> MeasureTable:
         if self.chosen_measure is not None:
             wanted = choose(self.scores, self.chosen_measure)
             for table in tables:
@@ -155,14 +155,14 @@ def check_options(material: Material) -> None:
     _ = material.main, material.system  # both may be misnamed
 
 
-def worst_first(table: Table, value: float) -> float:
+def worst_first(table: MeasureTable, value: float) -> float:
     """A key that sorts the value farthest from good first; of signed values the largest, on either side."""
     if table.measure.direction is Direction.HIGHER:
         return value
     return -abs(value) if table.measure.direction is Direction.SIGNED else -value
 
 
-def best_first(table: Table, value: float) -> float:
+def best_first(table: MeasureTable, value: float) -> float:
     if table.measure.direction is Direction.NONE:
         return -value
     return -worst_first(table, value)

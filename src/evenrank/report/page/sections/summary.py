@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenrank.comparison.table import Table
+from evenrank.comparison.table import MeasureTable
 from evenrank.errors import counted
 from evenrank.measures import Direction
 from evenrank.report.page import safe
@@ -71,7 +71,7 @@ def _about(material: Material) -> Iterator[str]:
         yield f"Others are compared with {baselines}."
 
 
-def _rows(material: Material, table: Table) -> list[SummaryRow]:
+def _rows(material: Material, table: MeasureTable) -> list[SummaryRow]:
     return [
         row
         for row in material.scores.summary()
@@ -79,7 +79,7 @@ def _rows(material: Material, table: Table) -> list[SummaryRow]:
     ]
 
 
-def _finding(material: Material, table: Table) -> Finding:
+def _finding(material: Material, table: MeasureTable) -> Finding:
     rows = sorted(_rows(material, table), key=lambda row: best_first(table, row.value))
     sentences = []
     if not rows:
@@ -96,7 +96,7 @@ def _finding(material: Material, table: Table) -> Finding:
     return Finding(safe.name(table.name), table.measure.direction.value, sentences)
 
 
-def _ends(table: Table) -> tuple[str, str]:
+def _ends(table: MeasureTable) -> tuple[str, str]:
     if table.measure.direction is Direction.SIGNED:
         return "Nearest to even", "farthest from it"
     return ("Best", "worst") if table.has_better else ("Largest", "smallest")
@@ -108,7 +108,7 @@ def _valued(row: SummaryRow) -> str:
     return f"{safe.name(row.run)} with {number(row.value)}{interval}"
 
 
-def _tested(material: Material, table: Table) -> Iterator[str]:
+def _tested(material: Material, table: MeasureTable) -> Iterator[str]:
     if material.comparison is None:
         return
     by_baseline: dict[str, dict[str, list[str]]] = {}
@@ -167,7 +167,7 @@ def _sample(material: Material) -> str:
     return " ".join(words)
 
 
-def _tied(table: Table) -> Iterator[str]:
+def _tied(table: MeasureTable) -> Iterator[str]:
     """How many queries tell nothing about a difference."""
     if len(table.systems) < 2:
         return

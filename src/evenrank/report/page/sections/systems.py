@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from evenrank.comparison.table import Table
+from evenrank.comparison.table import MeasureTable
 from evenrank.measures import Direction
 from evenrank.report.page import safe
 from evenrank.report.page.lists import number, signed
@@ -65,7 +65,7 @@ def systems_section(material: Material) -> Section:
     return Section("systems", "Systems" if several else "Measures", body)
 
 
-def table_of(material: Material, table: Table) -> SystemTable:
+def table_of(material: Material, table: MeasureTable) -> SystemTable:
     summary = {
         row.run: row
         for row in material.scores.summary()
@@ -90,7 +90,7 @@ def table_of(material: Material, table: Table) -> SystemTable:
     )
 
 
-def pairs_of(material: Material, table: Table) -> dict[str, list[Pair]]:
+def pairs_of(material: Material, table: MeasureTable) -> dict[str, list[Pair]]:
     found: dict[str, list[Pair]] = {}
     if material.comparison is not None:
         for pair in material.comparison.pairs:
@@ -100,7 +100,11 @@ def pairs_of(material: Material, table: Table) -> dict[str, list[Pair]]:
 
 
 def _row(
-    material: Material, table: Table, row: SummaryRow, reach: tuple[float, float], pairs: Sequence[Pair]
+    material: Material,
+    table: MeasureTable,
+    row: SummaryRow,
+    reach: tuple[float, float],
+    pairs: Sequence[Pair],
 ) -> Row:
     known = math.isfinite(row.low) and math.isfinite(row.high)
     return Row(
@@ -114,7 +118,7 @@ def _row(
     )
 
 
-def _against(table: Table, pair: Pair) -> Against:
+def _against(table: MeasureTable, pair: Pair) -> Against:
     known = math.isfinite(pair.low) and math.isfinite(pair.high)
     return Against(
         baseline=safe.name(pair.baseline),
