@@ -219,7 +219,7 @@ class Table:
             style, said = replace(style, intervals=False), [NO_INTERVALS, *said]
         cells = self._cells(style)
         sizes = self._fitted(_widths(cells), limit)
-        lines = [printable(self.title)] if self.title else []
+        lines = [wrapped(self.title, limit)] if self.title else []
         strong = [[True] * len(self.columns), *([_is_best(cell) for cell in row] for row in self.rows)]
         for row, marks in zip(cells, strong, strict=True):
             lines.append(self._line(row, sizes, [color and mark for mark in marks]))
@@ -373,15 +373,16 @@ def json_number(value: float) -> float | str | None:
 
 
 def json_line(record: Record) -> str:
-    return json.dumps(_plain(record), ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(plain(record), ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """The same value in what JSON has: no NaN, no infinity, no tuple."""
     if isinstance(value, float):
         return json_number(value)
     if isinstance(value, Mapping):
-        return {name: _plain(inner) for name, inner in value.items()}
-    return [_plain(inner) for inner in value] if isinstance(value, (list, tuple)) else value
+        return {name: plain(inner) for name, inner in value.items()}
+    return [plain(inner) for inner in value] if isinstance(value, (list, tuple)) else value
 
 
 _FORMS: Mapping[str, Callable[[Table], str]] = {

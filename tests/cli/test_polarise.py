@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -113,13 +114,14 @@ def test_encoders_are_compared_and_drawn(evenrank: Evenrank, debates: Path) -> N
         "polarise", "debates.csv", "--compare-encoders", "good.parquet", "noise.npy", "--figure", "h.svg"
     )
     assert outcome.code == 0, outcome.err
-    header, good, noise = (line.split("\t") for line in outcome.out.splitlines())
-    assert header == ["encoder", "accuracy", "low", "high", "chance", "queries"]
+    header, good, noise = (re.split(" {2,}", line) for line in outcome.out.splitlines())
+    assert header == ["encoder", "accuracy", "95% interval", "by chance", "queries"]
     assert (good[0], noise[0]) == ("good.parquet", "noise.npy")
     assert float(good[1]) == 1
-    assert float(noise[2]) <= float(noise[1]) <= float(noise[3])
+    low, high = map(float, noise[2].strip("[]").split(", "))
+    assert low <= float(noise[1]) <= high
     assert float(noise[1]) < 0.9
-    assert (good[5], noise[5]) == ("6", "6")
+    assert (good[4], noise[4]) == ("6", "6")
     drawn = Path("h.svg").read_text()
     assert "good.parquet" in drawn
     assert "noise.npy" in drawn
@@ -129,7 +131,7 @@ def test_encoders_are_compared_and_drawn(evenrank: Evenrank, debates: Path) -> N
 def test_few_queries_have_no_interval(evenrank: Evenrank, debates: Path) -> None:
     polars.read_csv("debates.csv").head(8).write_csv("two.csv")
     outcome = evenrank("polarise", "two.csv", "--compare-encoders", "good.parquet")
-    assert outcome.out.splitlines()[1].split("\t")[2:4] == ["", ""]
+    assert re.split(" {2,}", outcome.out.splitlines()[1])[2] == "undefined"
     outcome = evenrank("polarise", "two.csv", "--encoder", "good.parquet", "-o", "p.parquet")
     assert "accuracy 1.0000 over 2 queries" in outcome.err
 

@@ -11,7 +11,7 @@ from evenrank.counterfactuals.experiment import Trial, changes, replaced
 from evenrank.counterfactuals.lists import after_pieces, before_pieces, sheets, shortened
 from evenrank.counterfactuals.single import Move, one_at_a_time
 from evenrank.counterfactuals.swap import make_swapper
-from evenrank.counterfactuals.table import ALL, Row, as_jsonl, as_text, as_tsv, merged, moves_text, moves_tsv
+from evenrank.counterfactuals.table import ALL, Row, merged, moves_table, system_table
 from evenrank.errors import EvenrankWarning, InputTypeError
 from evenrank.sample import load
 from evenrank.systems import make_system
@@ -59,7 +59,7 @@ def test_the_interval_is_that_of_the_scores() -> None:
     assert result.interval == result.scores.interval("RBO@10")
     few = er.counterfactual(likes_men, TEXTS, queries=QUERIES, tagger="rules")
     assert "CRBO" in repr(few)
-    assert "nan" not in repr(few) + as_text([Row("few", ALL, few, {})]) + as_jsonl([Row("few", ALL, few, {})])
+    assert "nan" not in repr(few) + system_table([Row("few", ALL, few, {})]).to_text()
 
 
 def test_an_indifferent_system_has_one() -> None:
@@ -136,8 +136,8 @@ def test_a_document_that_falls_out_of_the_list() -> None:
     moves = one_at_a_time(trial, make_swapper(tagger="rules"))
     assert Move("q", "d2", 1, None) in moves
     assert moves[0].by is None
-    assert "gone" in moves_text("bm25", moves, 5)
-    assert "bm25\tq\td2\t1\t\n" in moves_tsv({"bm25": moves})
+    assert "gone" in moves_table("bm25", moves, 5).to_text()
+    assert "bm25\tq\td2\t1\t\n" in moves_table("bm25", moves, 0).to_tsv()
 
 
 def row() -> Row:
@@ -147,13 +147,13 @@ def row() -> Row:
 
 def test_tables() -> None:
     found = row()
-    head, line = as_text([found]).splitlines()
+    head, line = system_table([found]).to_text().splitlines()
     assert head.split() == ["system", "swapped", "CRBO", "95%", "interval", "queries", "TExFAIR@10"]
     assert line.startswith("a\\x1b[2Jb")
     assert f"{found.result.crbo:.4f}" in line
-    names, values = (text.split("\t") for text in as_tsv([found]).splitlines())
+    names, values = (text.split("\t") for text in system_table([found]).to_tsv().splitlines())
     assert dict(zip(names, values, strict=True))["documents_changed"] == "3"
-    assert '"crbo": ' in as_jsonl([found])
+    assert '"crbo": ' in system_table([found]).to_jsonl()
     scores = merged([found, found._replace(swapped="names")])
     assert scores.runs == ("a\x1b[2Jb", "a\x1b[2Jb (names)")
     assert scores.mean("RBO@10", "a\x1b[2Jb") == found.result.crbo

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 from typing import Any
@@ -13,8 +15,9 @@ from drawn import made as scores_of
 import evenrank as er
 from evenrank.data.membership import Membership
 from evenrank.errors import InputTypeError, ParameterError
-from evenrank.rerankers import parse_reranker, tradeoff_table
+from evenrank.rerankers import parse_reranker
 from evenrank.rerankers.sweep import MOST, Tradeoff, Variant, expand, tradeoff, variants
+from evenrank.rerankers.tradeoff_table import COLUMNS, notes
 
 QUERIES, DOCUMENTS = 9, 24
 MEASURES = "nDCG@6 NDKL@6"
@@ -142,7 +145,7 @@ def test_what_is_signed_is_best_at_zero_and_columns_do_not_count() -> None:
     assert [repr(measure) for measure in found.ordered()] == ["dGF@6"]
     means = {variant.name: abs(found.scores.mean("dGF@6", variant.name)) for variant in found.variants}
     assert found.front() == {min(means, key=means.__getitem__)}
-    assert "ECE@6" in " ".join(tradeoff_table.notes(found)[:2])
+    assert "ECE@6" in " ".join(notes(found)[:2])
 
 
 def given(values: dict[str, dict[str, list[float]]]) -> Tradeoff:
@@ -168,9 +171,9 @@ def test_rows_are_compared_over_the_queries_that_all_have() -> None:
     assert better.front([er.parse_measure("P@6")]) == {"a"}
     assert better.ordered() == ()  # one query of three is too few to say
     assert better.front() == frozenset()
-    assert "P@6" in " ".join(tradeoff_table.notes(better)[:1])
-    notes = tradeoff_table.notes(found)
-    assert "* P@6 compared over the 2 of 3 queries for which all rows have a value" in notes
+    assert "P@6" in " ".join(notes(better)[:1])
+    said = notes(found)
+    assert "* P@6 compared over the 2 of 3 queries for which all rows have a value" in said
     infinite = given({"a": {"NDKL@6": [inf, 0.5]}, "b": {"NDKL@6": [0.1, 0.6]}})
     assert infinite.compared(er.parse_measure("NDKL@6")) == ((0.5, 0.6), 1, 2)
 
@@ -207,7 +210,7 @@ def numbers(found: Tradeoff) -> dict[tuple[str, str], Any]:
 
 def test_the_table_has_the_scores() -> None:
     found = made(["MMR(lam={0,1})", "Random"], repeat=5)
-    lines = tradeoff_table.as_text(found).splitlines()
+    lines = found.to_table().to_text().splitlines()
     assert lines[0].split() == ["method", "front", "nDCG@6", "↑", "NDKL@6", "↓"]
     rows = numbers(found)
     for variant, line in zip(found.variants, lines[1:5], strict=True):
@@ -217,34 +220,35 @@ def test_the_table_has_the_scores() -> None:
             row = rows[variant.name, measure]
             assert f"{row.value:.4f} [{row.low:.4f}, {row.high:.4f}]" in line
     assert any("Random: mean over 5 draws, 95% of which lie within nDCG@6 [" in line for line in lines)
-    narrow = tradeoff_table.as_text(found, 60)
+    narrow = found.to_table().to_text(60)
     assert "[" not in narrow.splitlines()[1]
-    assert "intervals: a wider terminal" in narrow
-    assert any("one draw of many" in line for line in tradeoff_table.notes(made("Random")))
+    assert "The intervals do not fit" in narrow
+    assert any("one draw of many" in line for line in notes(made("Random")))
 
 
 def test_rows_for_programs() -> None:
     found = made(["MMR(lam=0)", "Random"], repeat=5)
     rows = numbers(found)
-    lines = [json.loads(line) for line in tradeoff_table.as_jsonl(found).splitlines()]
-    tsv = [line.split("\t") for line in tradeoff_table.as_tsv(found).splitlines()]
-    assert tsv[0] == list(tradeoff_table.COLUMNS)
+    lines = [json.loads(line) for line in found.to_table().to_jsonl().splitlines()]
+    tsv = [line.split("\t") for line in found.to_table().to_tsv().splitlines()]
+    assert tsv[0] == list(COLUMNS)
     assert len(lines) == len(tsv) - 1 == 6
     for record, cells in zip(lines, tsv[1:], strict=True):
         row = rows[record["method"], record["measure"]]
         assert (record["value"], record["low"], record["high"]) == (row.value, row.low, row.high)
-        assert record["front"] == (record["method"] in found.front()) == bool(int(cells[1]))
+        assert record["front"] == (record["method"] in found.front()) == (cells[1] == "true")
         assert record["draws"] == (5 if record["method"] == "Random" else 1) == int(cells[2])
         assert float(cells[5]) == row.value
-        assert (record["draws_low"] is None) == math.isnan(float(cells[8])) == (record["draws"] == 1)
-    markdown = tradeoff_table.as_markdown(found).splitlines()
-    assert markdown[1].startswith("| :--- | :---: | ---: |")
+        assert (record["draws_low"] is None) == (cells[8] == "") == (record["draws"] == 1)
+    markdown = found.to_table().to_markdown().splitlines()
+    assert markdown[1].startswith("| :--- | :--- | ---: |")
     assert len([line for line in markdown if line.startswith("| ")]) == 5
 
 
 def test_a_name_cannot_break_the_table() -> None:
     own = er.read_run({"q": {"a": 1.0}}, name="a\tb\x1b[2J|")
     found = tradeoff(own, "Random", "RR", qrels={"q": {"a": 1}})
-    assert "\x1b" not in tradeoff_table.as_text(found)
-    assert all(line.count("\t") == 13 for line in tradeoff_table.as_tsv(found).splitlines())
-    assert "\\|" in tradeoff_table.as_markdown(found)
+    assert "\x1b" not in found.to_table().to_text()
+    rows = list(csv.reader(io.StringIO(found.to_table().to_tsv()), delimiter="\t"))
+    assert {len(row) for row in rows} == {14}
+    assert "\\|" in found.to_table().to_markdown()

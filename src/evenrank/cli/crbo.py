@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from evenrank.cli.inputs import DOCUMENT_ROLES, check_output, check_stdin, columns_of
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
-from evenrank.cli.streams import put, say
+from evenrank.cli.streams import put, say, terminal_width
 from evenrank.cli.swap import mapping_of, words_of
 from evenrank.errors import DataError, MissingExtraError, ParameterError
 
@@ -170,6 +170,7 @@ def _run(arguments: argparse.Namespace, shown: Shown) -> int:
     from evenrank.counterfactuals import table
     from evenrank.counterfactuals.experiment import Trial
     from evenrank.systems import make_system, read_texts
+    from evenrank.tables import printed
 
     swappers = _swappers(arguments)  # first, for what is wrong with them would else be said last
     documents = read_texts(arguments.collection, columns=arguments.columns)
@@ -185,13 +186,13 @@ def _run(arguments: argparse.Namespace, shown: Shown) -> int:
     rows, moves = _rows(arguments, trials, swappers, beside, shown)
     shown.close()
     if arguments.format == "table":
-        put(table.as_text(rows))
-        for row in rows if arguments.moved > 0 else []:
-            put("\n" + table.moved_text(row, queries, arguments.moved))
-        for name, found in moves.items():
-            put("\n" + table.moves_text(name, found, max(arguments.moved, MOST)))
+        shown_rows = rows if arguments.moved > 0 else []
+        further = [table.moved_table(row, queries, arguments.moved) for row in shown_rows]
+        most = max(arguments.moved, MOST)
+        further += [table.moves_table(name, found, most) for name, found in moves.items()]
+        put(printed([table.system_table(rows), *further], "table", terminal_width()))
     else:
-        put(table.as_tsv(rows) if arguments.format == "tsv" else table.as_jsonl(rows))
+        put(printed([table.system_table(rows)], arguments.format))
     _write(arguments, rows, moves, documents, queries)
     for line in dict.fromkeys(
         note for row in rows for said in row.result.scores.notes.values() for note in said
@@ -268,13 +269,15 @@ def _write(
 ) -> None:
     from evenrank.counterfactuals import table
     from evenrank.io.atomic import atomic_write
+    from evenrank.tables import printed
 
     if arguments.output is not None:
         table.merged(rows).write(arguments.output)
         say(f"wrote {arguments.output}")
     if arguments.moves is not None:
         with atomic_write(arguments.moves) as file:
-            file.write(table.moves_tsv(moves).encode())
+            tables = [table.moves_table(name, found, 0) for name, found in moves.items()]
+            file.write(printed(tables, "tsv").encode())
         say(f"wrote {arguments.moves}")
     if arguments.page is not None:
         from evenrank.counterfactuals.lists import sheets

@@ -182,12 +182,10 @@ def _scores(arguments: argparse.Namespace, names: list[str]) -> Scores:
 
 
 def _disagreements(scores: Scores, form: str) -> str:
-    from evenrank.scores import agreement
+    from evenrank.scores.agreement import disagreement_table
+    from evenrank.tables import printed
 
-    found = scores.disagreements()
-    if form == "table":
-        return agreement.as_text(found)
-    return agreement.as_tsv(found) if form == "tsv" else agreement.as_jsonl(found)
+    return printed([disagreement_table(scores.disagreements())], form, terminal_width())
 
 
 def _printed(scores: Scores, form: str, *, per_query: bool) -> str:

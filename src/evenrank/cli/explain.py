@@ -87,7 +87,7 @@ def _explanations(arguments: argparse.Namespace) -> list[Explanation]:
 
 def _printed(explanations: list[Explanation], form: str) -> str:
     from evenrank.explanation.render import as_text
-    from evenrank.scores.rows import json_line
+    from evenrank.tables import json_line
 
     if form == "jsonl":
         return "".join(json_line(explanation.to_dict()) for explanation in explanations)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 from collections.abc import Sequence
 from functools import partial
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evenrank.cli.inputs import check_output, check_stdin, columns_of
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
-from evenrank.cli.streams import put, say
+from evenrank.cli.streams import put, say, terminal_width
 from evenrank.errors import DataError, ParameterError, counted
 
 if TYPE_CHECKING:
@@ -182,6 +181,8 @@ def _corpora(results: dict[str, PolariseResult], arguments: argparse.Namespace) 
 
 
 def _told(result: PolariseResult) -> list[str]:
+    from evenrank.tables import interval, number
+
     polarity, found = result.polarity, result.accuracy
     many = counted(len(polarity.query_ids or ()), "query", "queries")
     lines = [f"{counted(len(polarity), 'document', 'documents')} of {many}"]
@@ -191,11 +192,10 @@ def _told(result: PolariseResult) -> list[str]:
         many = counted(len(result.unturned), "query", "queries")
         lines.append(f"{many} without both perspectives: which side is positive has no meaning there")
     if found is not None:
-        low, high = found.interval()
-        between = "" if math.isnan(low) else f" [{low:.4f}, {high:.4f}]"
+        many = counted(len(found.values), "query", "queries")
         lines.append(
-            f"accuracy {found.mean:.4f}{between} over {counted(len(found.values), 'query', 'queries')}; "
-            f"by chance {found.mean_chance:.4f}"
+            f"accuracy {number(found.mean)} {interval(*found.interval())} over {many}; ".replace("  ", " ")
+            f"by chance {number(found.mean_chance)}"
         )
     reasons: dict[str, int] = {}
     for why in (polarity.without_axis or {}).values():
@@ -206,13 +206,14 @@ def _told(result: PolariseResult) -> list[str]:
 
 
 def _table(results: dict[str, PolariseResult]) -> str:
-    rows = ["encoder\taccuracy\tlow\thigh\tchance\tqueries"]
+    from evenrank.tables import Interval, Table, printed
+
+    rows = []
     for name, result in results.items():
         accuracy = result.accuracy
         if accuracy is None:
             raise DataError("no query has an axis and documents of both perspectives: nothing to compare")
-        low, high = accuracy.interval()
-        shown = (accuracy.mean, low, high, accuracy.mean_chance)
-        numbers = "\t".join("" if math.isnan(value) else f"{value:.4f}" for value in shown)
-        rows.append(f"{name}\t{numbers}\t{len(accuracy.values)}")
-    return "\n".join(rows) + "\n"
+        interval = Interval(*accuracy.interval())
+        rows.append((name, accuracy.mean, interval, accuracy.mean_chance, len(accuracy.values)))
+    head = ["encoder", "accuracy", "95% interval", "by chance", "queries"]
+    return printed([Table.of(head, rows)], "table", terminal_width())

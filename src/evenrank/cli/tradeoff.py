@@ -80,7 +80,8 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from evenrank.rerankers import tradeoff_table
+    from evenrank.rerankers.tradeoff_table import tradeoff_table
+    from evenrank.tables import printed
 
     inputs = [arguments.ranking, *evidence_files(arguments), arguments.queries]
     check_stdin(inputs)
@@ -98,11 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
         figure = plane_figure(found) if arguments.draw == PLANE else ranks_figure(found)
         save_figure(figure, arguments.figure)
         say(f"wrote {arguments.figure}")
-    if arguments.format == "table":
-        put(tradeoff_table.as_text(found, terminal_width()))
-    else:
-        printed = {"tsv": tradeoff_table.as_tsv, "jsonl": tradeoff_table.as_jsonl}
-        put(printed.get(arguments.format, tradeoff_table.as_markdown)(found))
+    put(printed([tradeoff_table(found)], arguments.format, terminal_width()))
     for line in notes_of(found.scores):
         say(line)
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from evenrank.scores import Scores
 from evenrank.systems import Retriever, make_system, read_texts
 from evenrank.systems.adapters import as_run
 from evenrank.systems.base import Progress, check_depth
+from evenrank.tables import interval, number
 
 TEXTS_AT_ONCE = 512
 DEPTH = 10
@@ -57,15 +57,11 @@ class Counterfactual:
 
     def __repr__(self) -> str:
         return (
-            f"<Counterfactual of {self.original.name!r}: CRBO {self.crbo:.4f}{between(self.interval)} over "
+            f"<Counterfactual of {self.original.name!r}: CRBO {number(self.crbo)} "
+            f"{interval(*self.interval)} over "
             f"{counted(len(self.scores.blocks[0].query_ids), 'query', 'queries')}, {len(self.changed):,} of "
             f"{counted(self.documents, 'document', 'documents')} changed>"
         )
-
-
-def between(interval: tuple[float, float]) -> str:
-    """An interval after its value; nothing where there are too few queries for one."""
-    return "" if math.isnan(interval[0]) else f" [{interval[0]:.4f}, {interval[1]:.4f}]"
 
 
 def counterfactual(

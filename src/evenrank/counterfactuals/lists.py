@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from evenrank.counterfactuals.experiment import between
 from evenrank.counterfactuals.swap import Swapped
 from evenrank.counterfactuals.table import Row
 from evenrank.data.run import Run
+from evenrank.tables import interval
 
 SHOWN = 500  # characters of a text
 
@@ -24,7 +24,7 @@ def sheets(
             "system": row.system,
             "swapped": row.swapped,
             "crbo": row.result.crbo,
-            "interval": between(row.result.interval).strip(),
+            "interval": interval(*row.result.interval),
             "queries": len(row.result.scores.blocks[0].defined(0)),
             "changed": len(row.result.changed),
             "documents": row.result.documents,

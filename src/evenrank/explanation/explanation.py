@@ -9,6 +9,7 @@ from typing import Any
 from evenrank.explanation.documents import Known
 from evenrank.explanation.ideal import Ideal
 from evenrank.measures import Measure
+from evenrank.tables import Table, plain
 
 
 @dataclass(frozen=True)
@@ -70,12 +71,12 @@ class Explanation:
             "query": self.query,
             "measure": repr(self.measure),
             "direction": self.measure.direction.value,
-            "values": _plain(self.values),
+            "values": plain(self.values),
             "statuses": dict(self.statuses),
             "counting": self.counting,
             "documents": [_document(document) for document in self.documents],
-            "best": None if self.best is None else _plain(asdict(self.best)),
-            "ideal": None if self.ideal is None else _plain(asdict(self.ideal)),
+            "best": None if self.best is None else plain(asdict(self.best)),
+            "ideal": None if self.ideal is None else plain(asdict(self.ideal)),
             "notes": list(self.notes),
         }
 
@@ -85,16 +86,20 @@ class Explanation:
         return as_text(self)
 
     def _repr_html_(self) -> str:
-        from evenrank.explanation.render import as_html
+        return self.to_table().to_html()
 
-        return as_html(self)
+    def to_table(self) -> Table:
+        """A row a rank: what is known of the document, and what it does to the value."""
+        from evenrank.explanation.render import explanation_table
+
+        return explanation_table(self)
 
 
 def _document(document: RankedDocument) -> dict[str, Any]:
     known = asdict(document.known)
     if document.known.terms is not None:
         known["terms"] = [term._asdict() for term in document.known.terms]
-    return _plain(  # type: ignore[no-any-return]
+    return plain(  # type: ignore[no-any-return]
         {
             "rank": document.rank,
             "document": document.document,
@@ -105,13 +110,3 @@ def _document(document: RankedDocument) -> dict[str, Any]:
             "best_rank": document.best_rank,
         }
     )
-
-
-def _plain(value: Any) -> Any:
-    from evenrank.scores.rows import json_number
-
-    if isinstance(value, Mapping):
-        return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(inner) for inner in value]
-    return json_number(value) if isinstance(value, float) else value

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
-import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from evenrank.explanation.explanation import BestOrder, Explanation, RankedDocument
 from evenrank.scores import INFINITE, OK
-from evenrank.scores.render import display_width, escape_html, label, printable
+from evenrank.scores.render import label
+from evenrank.tables import WIDTH, Column, Table, number
+from evenrank.text import wrapped
 
-WIDTH = 110
 TERMS_SHOWN = 8
 NOTHING = "-"
 
@@ -24,16 +24,8 @@ class _Column(NamedTuple):
     right: bool = True
 
 
-def number(value: float | None, *, signed: bool = False) -> str:
-    """Four decimals; a change has its sign."""
-    if value is None or math.isnan(value):
-        return NOTHING if value is None else "undefined"
-    if math.isinf(value):
-        return "infinite" if value > 0 else "-infinite"
-    text = f"{value:+.4f}" if signed else f"{value:.4f}"
-    if value and float(text) == 0:
-        text = f"{value:+.1e}" if signed else f"{value:.1e}"  # four decimals would call it 0
-    return text if float(text) or not signed else "0.0000"
+def _number(value: float | None) -> str:
+    return NOTHING if value is None else number(value)
 
 
 def _whole(value: float | None) -> str:
@@ -55,9 +47,18 @@ def _columns(explanation: Explanation) -> list[_Column]:
     for name in dict.fromkeys(name for k in known for name in k.other):
         columns.append(_Column(name, lambda d, n=name: _other(d.known.other.get(n))))  # type: ignore[misc]
     if any(k.neutrality is not None for k in known):
-        columns.append(_Column("neutrality", lambda d: number(d.known.neutrality)))
+        columns.append(
+            _Column(
+                "neutrality", lambda d: NOTHING if d.known.neutrality is None else number(d.known.neutrality)
+            )
+        )
     if any(d.adds is not None for d in explanation.documents):
-        columns.append(_Column("adds", lambda d: number(d.adds) if d.counts_in else "left out"))
+        columns.append(
+            _Column(
+                "adds",
+                lambda d: (NOTHING if d.adds is None else number(d.adds)) if d.counts_in else "left out",
+            )
+        )
     for name in next((list(d.change_without) for d in explanation.documents if d.change_without), []):
         head = label("without it", name)
         columns.append(_Column(head, lambda d, n=name: _change(d, n)))  # type: ignore[misc]
@@ -148,50 +149,24 @@ def _counting(explanation: Explanation) -> Iterator[tuple[int, RankedDocument]]:
     return iter(enumerate((d for d in explanation.documents if d.counts_in), 1))
 
 
-def _cells(explanation: Explanation, columns: Sequence[_Column]) -> list[list[str]]:
-    return [[printable(column.cell(document)) for column in columns] for document in explanation.documents]
+def explanation_table(explanation: Explanation) -> Table:
+    """A row a rank under the headline, and beneath it what is to be known."""
+    columns = _columns(explanation)
+    return Table.of(
+        [Column(column.head, column.right, elastic=column.head == "words") for column in columns],
+        ([column.cell(document) for column in columns] for document in explanation.documents),
+        title=_headline(explanation),
+        notes=_remarks(explanation),
+    )
 
 
 def as_text(explanation: Explanation, width: int | None = None) -> str:
-    """A table of ranks between what was scored and what is to be known; the last column is cut to fit."""
-    width = width or WIDTH
-    columns = _columns(explanation)
-    rows = [[printable(column.head) for column in columns], *_cells(explanation, columns)]
-    sizes = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
-    if columns[-1].head == "words":
-        sizes[-1] = min(sizes[-1], max(20, width - sum(sizes[:-1]) - 2 * (len(sizes) - 1)))
-    lines = []
-    for row in rows:
-        cells = []
-        for cell, size, column in zip(row, sizes, columns, strict=True):
-            if display_width(cell) > size:
-                cell = textwrap.shorten(cell, size, placeholder=" ...") or cell[: size - 3] + "..."
-            space = " " * (size - display_width(cell))
-            cells.append(space + cell if column.right else cell + space)
-        lines.append("  ".join(cells).rstrip())
-    wrapped = [
-        textwrap.fill(printable(line), max(width, 40), subsequent_indent="  ", break_on_hyphens=False)
-        for line in (_headline(explanation), *_remarks(explanation))
+    """The headline, the table, and what is to be known, with room between them."""
+    table = explanation_table(explanation)
+    lines = [
+        wrapped(table.title, width or WIDTH),
+        "",
+        replace(table, title="", notes=()).to_text(width or WIDTH),
+        "",
     ]
-    return "\n".join([wrapped[0], "", *lines, "", *wrapped[1:]])
-
-
-def as_html(explanation: Explanation) -> str:
-    columns = _columns(explanation)
-
-    def line(tag: str, cells: Sequence[str]) -> str:
-        joined = "".join(
-            f'<{tag} style="text-align: {"right" if column.right else "left"}">{escape_html(cell)}</{tag}>'
-            for cell, column in zip(cells, columns, strict=True)
-        )
-        return f"<tr>{joined}</tr>\n"
-
-    body = "".join(
-        line("td", [column.cell(document) for column in columns]) for document in explanation.documents
-    )
-    said = "".join(f"<li>{escape_html(remark)}</li>\n" for remark in _remarks(explanation))
-    head = line("th", [column.head for column in columns])
-    return (
-        f"<p>{escape_html(_headline(explanation))}</p>\n"
-        f"<table>\n<thead>\n{head}</thead>\n<tbody>\n{body}</tbody>\n</table>\n<ul>\n{said}</ul>\n"
-    )
+    return "\n".join([*lines, *(wrapped(note, width or WIDTH) for note in table.notes)])

@@ -20,6 +20,7 @@ from evenrank.stats.pareto import pareto_front
 if TYPE_CHECKING:
     from evenrank.measures.registry import MeasureLike
     from evenrank.scores import Scores
+    from evenrank.tables import Table
 
 MOST = 200  # variants
 SPREAD = (2.5, 97.5)  # percent of the draws
@@ -97,6 +98,18 @@ class Tradeoff:
     @property
     def measures(self) -> tuple[Measure, ...]:
         return self.scores.measures
+
+    def to_table(self) -> Table:
+        """A row a method; those that no other method dominates are marked."""
+        from evenrank.rerankers.tradeoff_table import tradeoff_table
+
+        return tradeoff_table(self)
+
+    def __repr__(self) -> str:
+        return self.to_table().to_text()
+
+    def _repr_html_(self) -> str:
+        return self.to_table().to_html()
 
     def ordered(self) -> tuple[Measure, ...]:
         """The measures by which all variants can be put in order.

@@ -9,15 +9,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from evenrank.errors import ParameterError
+from evenrank.errors import ParameterError, counted
 from evenrank.measures import Direction, Measure, parse_measures
-from evenrank.scores.render import arrow, printable
-from evenrank.scores.rows import delimited, json_line
+from evenrank.scores.render import arrow
+from evenrank.tables import Column, Table
 
 if TYPE_CHECKING:
     from evenrank.measures.registry import MeasureLike
@@ -108,34 +108,38 @@ def _common(
     return queries, values.reshape(len(queries), len(measures), 2)
 
 
-def as_text(found: Sequence[Disagreement], most: int = 20) -> str:
-    """A line for each query and measure, the strongest queries first."""
-    if not found:
-        return "the measures agree on every query\n"
-    lines = [f"{len(found):,} queries on which the measures disagree, strongest first"]
-    for row in found[:most]:
-        outlier = "" if row.outlier is None else f"   {printable(repr(row.outlier))} stands alone"
-        lines.append(f"{printable(row.query)}: {printable(row.first)} | {printable(row.second)}{outlier}")
-        width = max(len(repr(measure)) for measure in row.measures)
-        for place, measure in enumerate(row.measures):
-            one, two = row.values[place]
-            better = printable(row.better(place)) or "equal"
-            sign = arrow(measure.direction.value)
-            lines.append(f"  {measure!r:<{width}} {sign}  {one:.4f} | {two:.4f}  {better}")
-    if len(found) > most:
-        lines.append(f"and {len(found) - most:,} more")
-    return "\n".join(lines) + "\n"
+def disagreement_table(found: Sequence[Disagreement], most: int = 20) -> Table:
+    """A row for each query and measure, the strongest queries first; the records have all of them."""
+    if found:
+        title = f"the measures disagree on {counted(len(found), 'query', 'queries')}, strongest first"
+    else:
+        title = "the measures agree on every query"
+    return Table.of(
+        [
+            "query",
+            "first",
+            "second",
+            "measure",
+            "first value",
+            "second value",
+            Column("better", right=False),
+            Column("outlier", right=False),
+        ],
+        (
+            (*names, f"{measure} {arrow(direction)}", one, two, better or "equal", outlier)
+            for row in found[:most]
+            for (*names, measure, one, two, better, outlier), direction in zip(
+                _cells(row), (each.direction.value for each in row.measures), strict=True
+            )
+        ),
+        words=4,
+        title=title,
+        notes=[f"and {len(found) - most:,} more"] if len(found) > most else [],
+        records=(dict(zip(FIELDS, cells, strict=True)) for row in found for cells in _cells(row)),
+    )
 
 
-def as_tsv(found: Sequence[Disagreement]) -> str:
-    return delimited(FIELDS, (tuple(map(str, cells)) for row in found for cells in _cells(row)), "\t")
-
-
-def as_jsonl(found: Sequence[Disagreement]) -> str:
-    return "".join(json_line(dict(zip(FIELDS, cells, strict=True))) for row in found for cells in _cells(row))
-
-
-def _cells(row: Disagreement) -> list[tuple[str | float, ...]]:
+def _cells(row: Disagreement) -> list[tuple[Any, ...]]:
     outlier = "" if row.outlier is None else repr(row.outlier)
     return [
         (row.query, row.first, row.second, repr(measure), *row.values[place], row.better(place), outlier)
