@@ -60,6 +60,15 @@ def interval(low: float, high: float, *, signed: bool = False, undefined: str = 
     return f"[{', '.join(ends)}]"
 
 
+def estimate(value: float, low: float, high: float, *, signed: bool = False) -> str:
+    """A number with its interval behind it, where there is one.
+
+    >>> estimate(0.5, 0.25, 0.75), estimate(0.5, math.nan, math.nan)
+    ('0.5000 [0.2500, 0.7500]', '0.5000')
+    """
+    return f"{number(value, signed=signed)} {interval(low, high, signed=signed)}".rstrip()
+
+
 def p_value(p: float) -> str:
     """Four decimals; a value that they would call 0 is said to be below the smallest.
 

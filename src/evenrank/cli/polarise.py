@@ -181,7 +181,7 @@ def _corpora(results: dict[str, PolariseResult], arguments: argparse.Namespace) 
 
 
 def _told(result: PolariseResult) -> list[str]:
-    from evenrank.tables import interval, number
+    from evenrank.tables import estimate, number
 
     polarity, found = result.polarity, result.accuracy
     many = counted(len(polarity.query_ids or ()), "query", "queries")
@@ -194,7 +194,7 @@ def _told(result: PolariseResult) -> list[str]:
     if found is not None:
         many = counted(len(found.values), "query", "queries")
         lines.append(
-            f"accuracy {number(found.mean)} {interval(*found.interval())} over {many}; ".replace("  ", " ")
+            f"accuracy {estimate(found.mean, *found.interval())} over {many}; "
             f"by chance {number(found.mean_chance)}"
         )
     reasons: dict[str, int] = {}

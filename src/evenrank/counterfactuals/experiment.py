@@ -16,7 +16,7 @@ from evenrank.scores import Scores
 from evenrank.systems import Retriever, make_system, read_texts
 from evenrank.systems.adapters import as_run
 from evenrank.systems.base import Progress, check_depth
-from evenrank.tables import interval, number
+from evenrank.tables import estimate
 
 TEXTS_AT_ONCE = 512
 DEPTH = 10
@@ -57,8 +57,7 @@ class Counterfactual:
 
     def __repr__(self) -> str:
         return (
-            f"<Counterfactual of {self.original.name!r}: CRBO {number(self.crbo)} "
-            f"{interval(*self.interval)} over "
+            f"<Counterfactual of {self.original.name!r}: CRBO {estimate(self.crbo, *self.interval)} over "
             f"{counted(len(self.scores.blocks[0].query_ids), 'query', 'queries')}, {len(self.changed):,} of "
             f"{counted(self.documents, 'document', 'documents')} changed>"
         )
