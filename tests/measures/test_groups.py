@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenrank import Attribute, DiversityQrels, Membership, ParameterError, Run, RunSet, evaluate
+from evenrank import Attribute, DiversityQrels, Membership, ParameterError, Qrels, Run, RunSet, evaluate
 from evenrank.data import pooled
-from evenrank.measures import all_measures
+from evenrank.evidence.align import Sources, align
+from evenrank.measures import all_measures, parse_measure
 from evenrank.measures.divergences import DISTANCES, SIMILAR
 from evenrank.testing import check_measure, random_case
 
@@ -250,6 +251,23 @@ def test_which_attribute_must_be_said(gender: Membership, colour: Membership) ->
     )
 
 
+@pytest.mark.parametrize("weights", ["1.5,-0.5", "-1,2", "0.5,0.4", "nan,1", "inf,-inf", "a,b", ""])
+def test_weights_that_are_no_shares_are_refused(weights: str) -> None:
+    with pytest.raises(ParameterError, match="GFR: weights must be numbers >= 0 that sum to 1"):
+        all_measures()["GFR"](weights=weights)
+
+
+def test_a_weight_may_be_0(gender: Membership) -> None:
+    run, judged = a_run(list("abc")), {"q0": {"d0": 1}}
+    with_it = mean_of(run, "GFR(weights='0,1')@2", groups=gender, qrels=judged)
+    assert with_it == pytest.approx(mean_of(run, "GF@2", groups=gender, qrels=judged))
+
+
+def test_the_name_nDKL_is_that_of_NDKL() -> None:
+    assert parse_measure("nDKL(attr='x')@5") == parse_measure("NDKL(attr='x')@5")
+    assert "nDKL" not in all_measures()  # a second spelling, not a second measure
+
+
 @pytest.mark.parametrize("div", ["NMD", "RNOD"])
 def test_distances_on_a_scale_need_a_scale(
     div: str, gender: Membership, colour: Membership, stars: Membership
@@ -308,6 +326,19 @@ def test_a_value_neither_there_nor_wanted_has_no_skew() -> None:
     assert skew.reasons[skew.status[0, 2]] == "neither there nor wanted"
     assert least.values[:, 0] == pytest.approx([less, -np.inf])
     assert most.values[:, 0] == pytest.approx([more, np.inf])
+
+
+@pytest.mark.parametrize("count", [7, 20])
+def test_no_skew_is_0_and_not_below_or_above_it_by_rounding(count: int) -> None:
+    """Seven equal shares of a seventh are a bit too small when added up, twenty of a twentieth too large."""
+    values = [f"v{place:02}" for place in range(count)]
+    even = labelled(Attribute("x", tuple(values), target=[1 / count] * count), values)
+    scores = evaluate(a_run(values), "Skew MinSkew MaxSkew", groups=even)
+    skew, least, most = (scores.block(measure).values[0] for measure in scores.measures)
+    assert (np.sign(skew) == {7: -1, 20: 1}[count]).all()  # else this tests nothing
+    assert skew == pytest.approx(np.zeros(count), abs=1e-15)
+    assert least.tolist() == [min(skew[0], 0.0)]
+    assert most.tolist() == [max(skew[0], 0.0)]
 
 
 def test_measures_are_the_same_alone_and_together() -> None:
@@ -398,6 +429,15 @@ def test_exposure_over_several_rankings(name: str, arguments: dict[str, str]) ->
                 lists = [draw.documents(query) if query in draw else [] for draw in runs]
                 slow = group_oracles.expected_exposure(measure, lists, case, query)
                 assert value == pytest.approx(np.nan if slow is None else slow, abs=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", ["EE_L", "EE_D", "EE_R"])
+def test_exposure_needs_the_rankings_gathered(name: str) -> None:
+    measure = all_measures()[name]()
+    run, sources = a_run(["a", "b"]), Sources({"relevance": Qrels.build(["q0"], ["d0"], [1])})
+    with pytest.raises(ParameterError, match="the rankings were not gathered"):
+        measure.evaluate(align(run, ["q0"], measure.needs - {"rankings.documents"}, sources))
+    assert len(measure.evaluate(align(run, ["q0"], measure.needs, sources)).values) == 1
 
 
 def test_expected_exposure_of_the_parts() -> None:

@@ -13,7 +13,7 @@ from evenrank.data.tables import DocumentTable
 from evenrank.errors import DataError, MissingEvidenceError, ParameterError
 from evenrank.evaluation import evaluate
 from evenrank.evidence.align import Sources, align
-from evenrank.measures import Measure
+from evenrank.measures import Measure, orders
 from evenrank.measures.base import Direction
 from evenrank.measures.indexical import DUO, rKL, rND, rRD
 from evenrank.testing import check_measure
@@ -213,10 +213,17 @@ def test_long_lists_say_that_the_smallest_is_not_proved() -> None:
         assert not any("proved" in note for note in notes)
 
 
+@pytest.mark.parametrize("center", ["prefix", "list"])
+def test_an_ordinary_list_has_no_notes(center: str) -> None:
+    """Neither one in any order, nor the one of the smallest D, which rounding may put below it."""
+    polarity = np.random.default_rng(3).normal(size=12)
+    order = orders.one_sided_order(polarity[None], np.array([12]), center=center).order[0]
+    for listing in (polarity, polarity[order]):
+        assert score(DUO(center=center), listing.tolist()).notes == {"run": ()}
+
+
 def test_a_list_below_the_programme_is_the_smallest_and_is_flagged(monkeypatch) -> None:
     """No such list is known, so the programme is made worse."""
-    from evenrank.measures import orders
-
     real = orders.extremes
 
     def worse(*arguments, **options):
@@ -267,6 +274,9 @@ def test_the_other_side_can_be_the_protected_one() -> None:
 def test_rrd_says_where_the_group_is_no_minority() -> None:
     assert any("no minority in 1 lists" in n for n in score(rRD(), [1, 1, -1, -1]).notes["run"])
     assert not any("minority" in n for n in score(rRD(), [1, -1, -1]).notes["run"])
+    # a list of the group alone has no value, and a list of nobody has no group
+    assert not any("minority" in n for n in score(rRD(), [1, 1, 1]).notes["run"])
+    assert not any("minority" in n for n in score(rRD(), [1, -1, -1], queries=["q", "r"]).notes["run"])
 
 
 def test_parameters_that_do_not_go_together() -> None:

@@ -204,6 +204,21 @@ def test_the_fence_holds_and_is_met_by_labels() -> None:
     assert orders.extremes(scores("labels", (200, 30), generator), lengths).proved.all()
 
 
+@pytest.mark.parametrize("exponent", [-60, -30, 30, 60])
+def test_what_is_proved_does_not_depend_on_the_scale(exponent: int) -> None:
+    """Powers of two scale without rounding, so every comparison must come out as before."""
+    generator = np.random.default_rng(13)
+    polarity = np.vstack([scores(kind, (100, 16), generator) for kind in ("random", "tied", "labels")])
+    lengths = np.full(len(polarity), 16)
+    plain, scaled = (orders.extremes(x, lengths) for x in (polarity, polarity * 2.0**exponent))
+    assert 0 < plain.proved.sum() < len(polarity)
+    np.testing.assert_array_equal(scaled.proved, plain.proved)
+    np.testing.assert_array_equal(scaled.fence, plain.fence * 4.0**exponent)
+    sides = [orders.one_sided_order(x, lengths) for x in (polarity, polarity * 2.0**exponent)]
+    np.testing.assert_array_equal(sides[0].proved, plain.proved)
+    np.testing.assert_array_equal(sides[1].proved, plain.proved)
+
+
 def test_compiled_loops_give_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = pytest.importorskip("evenrank.measures.orders.kernel")
     generator = np.random.default_rng(14)

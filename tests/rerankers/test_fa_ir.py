@@ -53,6 +53,8 @@ def test_a_share_of_nothing_or_all() -> None:
     assert minimum_table(4, 1.0, 0.1).tolist() == [1, 2, 3, 4]
     assert minimum_table(0, 0.5, 0.1).tolist() == []
     assert adjusted_alpha(0, 0.5, 0.1) == 0
+    assert failure_probability(minimum_table(0, 0.5, 0.1), 0.5) == 0  # there is nothing to fail
+    assert failure_probability(minimum_table(4, 0.0, 0.1), 0.5) == 0
 
 
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.7])
@@ -124,6 +126,13 @@ def test_too_few_protected_documents_are_reported() -> None:
     with pytest.warns(EvenrankWarning, match=TOO_FEW_PROTECTED):
         new = rerank(RUN, "FA_IR(p=0.7,alpha=0.1,adjust=False,protected='f')", groups=GROUPS)
     assert new.documents("q") == ["a", "e", "b", "f", "c", "d"]
+
+
+@pytest.mark.parametrize("name", ["p", "alpha"])
+@pytest.mark.parametrize("value", [0, 0.0, 1, 1.0, -0.1, 1.1])
+def test_a_share_or_a_significance_of_0_or_1_is_refused(name: str, value: float) -> None:
+    with pytest.raises(ParameterError, match=f"FA_IR: {name} must be a number > 0 and < 1"):
+        rerank(RUN, f"FA_IR({name}={value},protected='f')", groups=GROUPS)
 
 
 def test_what_is_protected_must_be_said() -> None:

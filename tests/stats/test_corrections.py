@@ -120,5 +120,7 @@ def test_no_correction_gives_a_copy() -> None:
 def test_bad_input_is_refused() -> None:
     with pytest.raises(DataError, match=r"these do not: -0.1, 1.5"):
         holm([0.5, -0.1, 1.5])
+    with pytest.raises(DataError, match=r"these do not: -0\.1, 1\.5, 2\.0$"):  # 0 and 1 are p-values
+        holm([0.0, 1.0, -0.1, 1.5, 2.0, -7.0])
     with pytest.raises(UnknownNameError, match="no correction 'sidak'; there are none, bonferroni, holm, bh"):
         correct([0.5], "sidak")

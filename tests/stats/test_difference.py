@@ -49,6 +49,13 @@ def test_other_aggregates() -> None:
     assert found.high <= 4 - 16  # a draw of ten queries without any above 4 is rare
 
 
+def test_more_queries_than_are_drawn_at_once() -> None:
+    """A single draw of so many is larger than the blocks in which draws are made."""
+    many = np.ones(2_200_000)
+    found = bootstrap_difference(many, many - 1, lambda values: values.max(axis=-1), resamples=2)
+    assert (found.difference, found.low, found.high, found.n) == (1, 1, 1, len(many))
+
+
 def test_a_bound_is_an_end_of_a_wider_tail() -> None:
     first, second = two_systems(30)
     both = bootstrap_difference(first, second, level=0.9, seed=5)
@@ -110,6 +117,10 @@ def test_bad_input_is_refused() -> None:
         bootstrap_bound([1.0], [1.0], side="left")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="level must be between 0 and 1"):
         bootstrap_difference([1.0], [1.0], level=95)
+    first, second = two_systems(9)
+    for level in (0, 0.0, 1, 1.0, math.nan):  # an interval of nothing or of everything
+        with pytest.raises(ParameterError, match="level must be between 0 and 1"):
+            bootstrap_difference(first, second, level=level)
     with pytest.raises(DataError, match="two lists of one length"):
         bootstrap_difference([1.0], [1.0, 2.0])
 

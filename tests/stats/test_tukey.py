@@ -186,6 +186,18 @@ def test_identical_systems() -> None:
     assert leaders(conclusions(hsd)) == ()
 
 
+def test_means_that_differ_by_rounding_differ_by_exactly_0() -> None:
+    """0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1 in the last digit, but the systems are as good."""
+    values = np.array([[0.1, 0.3, 0.2, 1.1], [0.2, 0.2, 0.1, 1.2], [0.3, 0.1, 0.3, 1.3]])
+    assert np.ptp(values[:, :3].mean(axis=0)) > 0  # else this tests nothing
+    hsd = randomised_tukey_hsd(values, trials=50)
+    assert (hsd.differences[:3, :3] == 0).all()
+    assert (hsd.effect_sizes[:3, :3] == 0).all()
+    assert (hsd.p_values[:3, :3] == 1).all()
+    assert hsd.differences[3, 0] == pytest.approx(1)
+    assert {one.system for one in conclusions(hsd, alpha=0.9)} <= {3}
+
+
 def test_the_same_gap_on_every_query_has_an_infinite_effect() -> None:
     hsd = randomised_tukey_hsd(np.arange(6)[:, None] + np.array([0.1, 0.2, 0.2]), trials=10)
     assert hsd.effect_sizes[0].tolist() == [0.0, -math.inf, -math.inf]
