@@ -22,6 +22,14 @@ STRUCTURE = """() => Array.from(document.querySelectorAll("*"), element =>
 STRUCTURE_OF = """part => Array.from(part.querySelectorAll("*"), element =>
     element.tagName + " " + element.getAttributeNames().sort().join(" "))"""
 OPEN_ALL = """() => document.querySelectorAll("details").forEach(item => { item.open = true; })"""
+# the script fills a query once its details have been opened, which the browser tells in its own time
+ALL_FILLED = """() => Array.from(document.querySelectorAll("details.query"))
+    .every(item => item.open && item.querySelector(".body").dataset.shown !== undefined)"""
+ALL_SHOW = """state => Array.from(document.querySelectorAll("details.query .body"))
+    .every(body => body.dataset.shown === state)"""
+# whatever was to happen has happened: two frames are drawn, and what they asked for has had its turn
+SETTLED = """() => new Promise(done =>
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0))))"""
 
 
 @contextmanager
@@ -40,10 +48,17 @@ def opened(
     page.on("request", lambda request: requests.append(request.url))
     page.goto(path.as_uri())
     yield page
-    page.wait_for_timeout(100)
+    # answers come in the order of what happened, so complaints and requests are here before this one
+    page.evaluate(SETTLED if scripts else "1")
     assert complaints == []
     assert [url for url in requests if not url.startswith("data:")] == [path.as_uri()]
     context.close()
+
+
+def open_all(page: Any) -> None:
+    """Open everything that can be opened, and wait until the script has filled every query."""
+    page.evaluate(OPEN_ALL)
+    page.wait_for_function(ALL_FILLED)
 
 
 def live(page: Any) -> None:
@@ -58,7 +73,7 @@ def pictures(page: Any, folder: Path) -> None:
     folder.mkdir()
     for section in page.query_selector_all("main > section"):
         section.evaluate("section => section.scrollIntoView()")
-        page.wait_for_timeout(50)
+        page.evaluate(SETTLED)
         assert len(page.screenshot(path=folder / f"{section.get_attribute('id')}.png")) > 5000
 
 
@@ -68,8 +83,7 @@ def test_nothing_leaves_and_nothing_is_refused(browser: Any, sample_report: Any,
             "document.addEventListener('securitypolicyviolation', e => console.error(e.violatedDirective))"
         )
         live(page)
-        page.evaluate(OPEN_ALL)
-        page.wait_for_timeout(200)
+        open_all(page)
         pictures(page, tmp_path / "desk")
         assert page.locator(".live svg").count() == page.locator("figure.chart").count() >= 3
 
@@ -77,6 +91,7 @@ def test_nothing_leaves_and_nothing_is_refused(browser: Any, sample_report: Any,
 def test_the_policy_holds(browser: Any, sample_report: Any) -> None:
     """What somebody would inject is refused: neither eval nor a script nor a request is possible."""
     context = browser.new_context()
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.goto(sample_report.path.as_uri())
     ran = page.evaluate(
@@ -123,8 +138,7 @@ def test_axe_finds_nothing(browser: Any, sample_report: Any, size: dict[str, int
 def test_it_fits_a_phone(browser: Any, sample_report: Any, tmp_path: Path) -> None:
     with opened(browser, sample_report.path, PHONE) as page:
         live(page)
-        page.evaluate(OPEN_ALL)
-        page.wait_for_timeout(200)
+        open_all(page)
         pictures(page, tmp_path / "phone")
         assert page.evaluate("document.documentElement.scrollWidth") <= 375
         for box in page.locator("figure.chart").all():
@@ -203,11 +217,10 @@ def test_hostile_names_in_a_browser(browser: Any, hostile: tuple[Path, Path], tm
         with opened(browser, path) as page:
             live(page)
             first = page.evaluate(STRUCTURE)
-            page.evaluate(OPEN_ALL)
-            page.wait_for_timeout(200)
+            open_all(page)
             page.select_option("#choose-system", index=4)
             page.select_option("#choose-measure", index=1)
-            page.wait_for_timeout(200)
+            page.wait_for_function(ALL_SHOW, arg="1-4")
             page.screenshot(path=tmp_path / f"{path.stem}.png")
             assert page.evaluate("window.hurt") is None
             drawn = r"(svg|g|path|text|rect|line|tspan|defs|clipPath) "  # names differ in length
