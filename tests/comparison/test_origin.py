@@ -126,12 +126,12 @@ def test_random_orders_of_other_measures_are_near_the_mean_over_all_orders() -> 
         orders = [texfair(order, 2) for order in permutations(documents)]
         error = np.std(orders) / math.sqrt(draws)
         spread.append(error)
-        assert abs(values(ours, "TExFAIR@2", BACKGROUND)[query] - np.mean(orders)) < 4 * error + 1e-12
+        assert abs(values(ours, "TExFAIR@2", BACKGROUND)[query] - np.mean(orders)) < 6 * error + 1e-12
     everything = [texfair(order, 2) for order in permutations(DOCUMENTS, 2)]
     for value in values(ours, "TExFAIR@2", COLLECTION).values():
-        assert abs(value - np.mean(everything)) < 4 * np.std(everything) / math.sqrt(draws)
+        assert abs(value - np.mean(everything)) < 6 * np.std(everything) / math.sqrt(draws)
     told = float(ours.notes[1].rpartition(" ")[2])  # of the mean over three queries
-    assert told == pytest.approx(math.sqrt(sum(e**2 for e in spread)) / 3, rel=0.15)
+    assert told == pytest.approx(math.sqrt(sum(e**2 for e in spread)) / 3, rel=0.25)
     assert ours.notes[1].startswith(
         "(background): TExFAIR@2 is the mean over 300 random lists, standard error"
     )
@@ -175,7 +175,7 @@ def test_documents_that_are_left_out_do_not_shorten_the_lists_of_the_collection(
     known = np.mean([texfair([document], 1) for document in DOCUMENTS if document != "c"] + [1.0])
     spread = np.std([texfair([document], 1) for document in DOCUMENTS if document != "c"] + [1.0])
     for value in values(ours, "TExFAIR(missing='drop')@1", COLLECTION).values():
-        assert abs(value - known) < 4 * spread / math.sqrt(300)
+        assert abs(value - known) < 6 * spread / math.sqrt(300)
     exact = np.mean([w(document) for document in DOCUMENTS])
     for query, value in values(ours, "NFaiRR(missing='drop')@1", COLLECTION).items():
         assert value == pytest.approx(exact / ideal(query, 1))
