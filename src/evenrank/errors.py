@@ -15,14 +15,45 @@ A message says what is wrong, where, and the way out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 PROBLEMS_SHOWN = 20
+
+_PIECE = 200  # characters of one quoted piece of input in a message
+_WORD = 500  # of a word: a path may be long
+# a quote that opens after a blank or a bracket: an apostrophe inside a word is none
+_QUOTED = re.compile(rf"""(?<![^\s(\[{{=,:])(['"])((?:(?!\1)[^\\\n]|\\.){{{_PIECE + 1},}})\1""")
+_ENDLESS = re.compile(rf"\S{{{_WORD + 1},}}")
+
+
+def shortened(text: str, limit: int = 80) -> str:
+    """The beginning of a text, where it is longer than ``limit``.
+
+    >>> shortened("an id that never ends", 10)
+    'an id t...'
+    """
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def readable(message: str) -> str:
+    """A message without endless pieces of input: what is quoted, and words, are cut where they are too long.
+
+    >>> readable(f"no such group: {'x' * 100_000!r}") == f"no such group: '{'x' * 197}...'"
+    True
+    """
+    if len(message) <= _PIECE:
+        return message
+    message = _QUOTED.sub(lambda found: f"{found[1]}{shortened(found[2], _PIECE)}{found[1]}", message)
+    return _ENDLESS.sub(lambda found: f"{found[0][:200]}...{found[0][-100:]}", message)
 
 
 class EvenrankError(Exception):
     """Anything that this package raises on purpose."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*(readable(part) if isinstance(part, str) else part for part in arguments))
 
 
 class Problem(NamedTuple):
@@ -81,6 +112,9 @@ class MissingExtraError(EvenrankError, ImportError):
 
 class EvenrankWarning(UserWarning):
     """Something was accepted that the user should know of."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*(readable(part) if isinstance(part, str) else part for part in arguments))
 
 
 def counted(number: int, one: str, many: str) -> str:

@@ -90,7 +90,11 @@ def test_bad_run_from_a_file_object(case: str) -> None:
 BAD_QRELS = {
     "empty": (b"", "{}: no judgements (the file is empty)"),
     "three fields": (b"1 0 a\n", "{}:1: 3 fields, needed are 4: query iteration document grade"),
-    "five fields": (b"1 0 a 1 x\n", "{}:1: 5 fields, needed are 4: query iteration document grade"),
+    "a blank in the document": (
+        b"1 0 a one 1\n",
+        "{}:1: 5 fields, needed are 4: query iteration document grade (does the document id hold a blank? "
+        "TREC files cannot hold such ids: replace the blank, or use a table (CSV, JSON lines, Parquet))",
+    ),
     "grade is a word": (b"1 0 a x\n", "{}:1: grade 'x' is not a whole number"),
     "grade with a point": (b"1 0 a 1.0\n", "{}:1: grade '1.0' is not a whole number"),
     "hexadecimal grade": (b"1 0 a 0x1F\n", "{}:1: grade '0x1F' is not a whole number"),
@@ -223,7 +227,10 @@ GOOD_RUNS = {
         {"1": {"b": 3.0, "a": 1.0}, "2": {"a": 1.0}},
     ),
     "quotes": (b'1 Q0 "a 1 2 t\n1 Q0 b" 2 1 t\n', {"1": {'"a': 2.0, 'b"': 1.0}}),
-    "any second and fourth field": (b"1 x a y 2 t\n", {"1": {"a": 2.0}}),
+    "any second field, any whole fourth": (
+        b"1 x a 0 2 t\n1 x b -7 1 t\n1 x c %s 0 t\n" % (b"9" * 30),
+        {"1": {"a": 2.0, "b": 1.0, "c": 0.0}},
+    ),
     "spellings of numbers": (
         b"1 Q0 a 1 +1.5 t\n1 Q0 b 1 .5 t\n1 Q0 c 1 1E-3 t\n1 Q0 d 1 -2. t\n",
         {"1": {"a": 1.5, "b": 0.5, "c": 0.001, "d": -2.0}},

@@ -37,6 +37,8 @@ def slow_reader(data: bytes, kind: str) -> list[tuple[Any, ...]] | None:
         if len(fields) < 6 if kind == "run" else len(fields) != 4:
             return None
         if kind == "run":
+            if not re.fullmatch(r"[+-]?\d+", fields[3], re.ASCII):
+                return None
             if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", fields[4], re.ASCII):
                 return None
             value: float = float(fields[4])
@@ -54,7 +56,7 @@ def slow_reader(data: bytes, kind: str) -> list[tuple[Any, ...]] | None:
 
 def package_rows(data: bytes, kind: str) -> list[tuple[Any, ...]] | None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EvenrankWarning)  # byte order marks
+        warnings.simplefilter("ignore", EvenrankWarning)  # byte order marks, tags that begin with a number
         try:
             if kind == "run":
                 found = read_run(io.BytesIO(data)).to_dict()

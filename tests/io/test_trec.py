@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import tracemalloc
+import warnings
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evenrank.errors import DataError, EvenrankWarning
 from evenrank.io import read_run, trec_fast, trec_slow
 from evenrank.io.layout import DIVERSITY, QRELS, RUN, Columns, Layout
 from evenrank.io.source import Content, as_source
@@ -38,6 +41,8 @@ CLEAN = {
     "blank lines at the end": (b"1 Q0 a 1 2.5 t\n\n \n\n", RUN),
     "not ASCII": ("é Q0 a\u00a0 1 2.5 t\n1 Q0 \u0085 2 1e-400 \u2028\n".encode(), RUN),
     "quotes and hashes": (b'1 Q0 "a 1 2.5 t#\n1 Q0 #b 2 5e-324 "\n', RUN),
+    "an x behind a zero": (b"0x1 0x2 0x3 4 5 0x6\n1 0 x 1 2.5 t\n", RUN),
+    "long ids": (b"%s Q0 %s 1 2 t\n" % (b"q" * 10_000, b"d" * 10_000), RUN),
     "qrels": (b"1 0 a 2\n1 0 b +1\n2 0 a -2147483648\n", QRELS),
     "diversity": (b"1 x a 2\n1 y a 007\n2 x a 0\n", DIVERSITY),
 }
@@ -63,6 +68,13 @@ NOT_CLEAN = {
     "comment later": b"1 Q0 a 1 2 t\n#1 Q0 b 1 2 t\n",
     "blanks in the tag": b"1 Q0 a 1 2 t u\n",
     "five fields": b"1 Q0 a 1 2\n",
+    "a rank that is a word": b"1 Q0 a b 1 t\n",
+    "a rank with a point": b"1 Q0 a 1.0 1 t\n",
+    "a hexadecimal rank": b"1 Q0 a 0x1 1 t\n",
+    "a negative hexadecimal rank": b"1 Q0 a -0X1f 1 t\n",
+    "a rank of many digits": b"1 Q0 a 99999999999 1 t\n",
+    "an endless document": b"1 Q0 %s 1 1 t\n" % (b"a" * 10_001),
+    "an endless query": b"%s Q0 a 1 1 t\n" % (b"a" * 10_001),
     "nan": b"1 Q0 a 1 nan t\n",
     "infinite": b"1 Q0 a 1 1e999 t\n",
     "hexadecimal": b"1 Q0 a 1 0x1 t\n",
@@ -136,3 +148,85 @@ def test_a_mapped_file_is_read_twice_when_the_fast_way_gives_up(tmp_path: object
 
 def test_runs_read_from_either_kind_of_open_file() -> None:
     assert read_run(io.StringIO("1 Q0 é 1 2 t\n")) == read_run(io.BytesIO("1 Q0 é 1 2 t\n".encode()))
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        (
+            b"q1 Q0 alpha one 1 30 t\n",
+            "rank 'one' is not a whole number: does the document id hold a blank, 'alpha one'? TREC files "
+            "cannot hold such ids: replace the blank, or use a table (CSV, JSON lines, Parquet)",
+        ),
+        (
+            b"q1 Q0 alpha 30.5 1 t\n",
+            "rank '30.5' is not a whole number: the fields are query Q0 document rank score tag, and no "
+            "document id holds a blank",
+        ),
+        (b"q1 Q0 alpha 0x1 30 t\n", "rank '0x1' is not a whole number"),
+    ],
+)
+def test_a_rank_that_is_no_number_is_an_error(line: bytes, what: str) -> None:
+    clean = b"q1 Q0 beta 2 20 t\n"
+    with pytest.raises(DataError) as caught:
+        read_run(io.BytesIO(clean + line))
+    assert str(caught.value).startswith(f"<file>:2: {what}")
+
+
+def test_a_blank_in_an_id_that_looks_like_a_rank_is_a_warning() -> None:
+    lines = b"q1 Q0 alpha 2 1 30 t\nq1 Q0 alpha 3 2 20.5 t\n"
+    with pytest.warns(EvenrankWarning, match=r"<file>:1 and 1 line more: more than six fields.*'alpha 2'"):
+        read_run(io.BytesIO(lines[:21] + lines[21:].replace(b"alpha", b"beta")))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_run(io.BytesIO(b"q1 Q0 alpha 2 1.5 2 stages\nq1 Q0 beta 2 1 two stages\n"))
+
+
+@pytest.mark.parametrize("layout", [RUN, QRELS, DIVERSITY], ids=["run", "judgements", "by intent"])
+@pytest.mark.parametrize("field", [0, 1, 2], ids=["query", "second", "document"])
+def test_an_endless_id_is_an_error_of_a_readable_length(layout: Layout, field: int) -> None:
+    fields = [b"q", b"i", b"d", b"1", b"2", b"t"] if layout is RUN else [b"q", b"i", b"d", b"1"]
+    fields[field] = b"x" * 10_001
+    data = b" ".join(fields) + b"\n"
+    if field == 1 and not layout.intent:
+        assert len(trec_slow.parse(Content(pa.py_buffer(data)), layout, "x").documents) == 1
+        return
+    assert fast(data, layout) is None
+    with pytest.raises(DataError, match="is 10,001 bytes long; an id has at most 10,000") as caught:
+        trec_slow.parse(Content(pa.py_buffer(data)), layout, "x")
+    assert len(str(caught.value)) < 300
+
+
+def test_an_endless_id_in_a_table_or_a_mapping_is_an_error() -> None:
+    for source in ({"q": {"d" * 10_001: 1.0}}, {"q" * 10_001: {"d": 1.0}}):
+        with pytest.raises(DataError, match="10,001 bytes long") as caught:
+            read_run(source)
+        assert len(str(caught.value)) < 500
+    assert len(read_run({"q": {"d" * 10_000: 1.0}}).doc_ids) == 1
+
+
+def test_repeated_documents_are_found_beside_other_problems() -> None:
+    data = b"1 Q0 a 1 nan t\n1 Q0 b 1 2 t\n2 Q0 a 1 2 t\n1 Q0 a 1 2 t\n1 Q0 b 1 nan t\n1 Q0 b 1 3 t\n"
+    with pytest.raises(DataError) as caught:
+        read_run(io.BytesIO(data))
+    assert [(line, what.split(" (")[-1]) for line, what in caught.value.problems] == [
+        (1, "score 'nan' is not finite"),
+        (4, "first on line 1)"),
+        (5, "score 'nan' is not finite"),
+        (6, "first on line 2)"),
+    ]
+
+
+def test_one_bad_line_costs_no_more_memory_than_the_columns() -> None:
+    """A row of the careful reader takes its document and 40 bytes, not objects of its own."""
+    rows = 100_000
+    data = b"".join(b"%d Q0 document-%07d 1 2 t\n" % (n // 1000, n) for n in range(rows))
+    content = Content(pa.py_buffer(data + b"1 Q0 last one 1 2 t\n"))
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataError, match="'last one'"):
+            trec_slow.parse(content, RUN, "x")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < rows * 100 + 40e6  # a block of lines is in memory besides

@@ -83,3 +83,40 @@ class PairIndex:
                 pairs, keys, lengths = pairs[further], keys[further], lengths[further]
                 slots = slots[further] + 1
         return found
+
+
+def repeated_pairs(
+    query_codes: npt.NDArray[Any], doc_ids: pa.LargeStringArray, most: int
+) -> list[tuple[int, int]]:
+    """For rows whose (query, document) stands earlier: the first such row, and the row; at most ``most``.
+
+    Hashes find them, so that ten million rows without any take the memory of one more column.
+    """
+    keys = hash_strings(doc_ids) ^ mix_codes(query_codes)
+    ordered = np.sort(keys)
+    if not (ordered[1:] == ordered[:-1]).any():
+        return []
+    del ordered
+    order = np.argsort(keys, kind="stable")
+    fresh = np.ones(len(order), dtype=bool)
+    fresh[1:] = keys[order][1:] != keys[order][:-1]
+    heads = np.maximum.accumulate(np.where(fresh, np.arange(len(order)), 0))  # where the like of a row begin
+    places = np.flatnonzero(~fresh)
+    places = places[np.argsort(order[places], kind="stable")]
+    found: list[tuple[int, int]] = []
+    for place in places.tolist():
+        row = int(order[place])
+        alike = order[heads[place] : place].tolist()  # equal hashes: nearly always equal ids
+        first = next(
+            (
+                other
+                for other in alike
+                if query_codes[other] == query_codes[row] and doc_ids[other] == doc_ids[row]
+            ),
+            None,
+        )
+        if first is not None:
+            found.append((int(first), row))
+            if len(found) == most:
+                break
+    return found

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from evenrank.data.strings import offsets_of
 from evenrank.errors import PROBLEMS_SHOWN
 from evenrank.io.report import Report
-from evenrank.io.values import GRADE_LIMIT, BadValue, parse_grade, parse_score, quoted
+from evenrank.io.values import GRADE_LIMIT, ID_LIMIT, BadValue, long_id, parse_grade, parse_score, quoted
 
 _BYTES_AT_ONCE = 1 << 20  # of ids that are searched: the temporaries stay inside the cache
 
@@ -199,11 +199,14 @@ def is_unicode(text: str) -> bool:
 
 
 def checked_ids(strings: pa.LargeStringArray, role: str, report: Report) -> pa.LargeStringArray:
-    """The ids, after those that are empty or hold a control character are reported."""
-    empty = pc.equal(pc.binary_length(strings), 0)
-    if pc.any(empty).as_py():
-        for row in np.flatnonzero(empty.to_numpy(zero_copy_only=False))[:21].tolist():
+    """The ids, after those that are empty, too long, or hold a control character are reported."""
+    lengths = pc.binary_length(strings)
+    if len(strings) and pc.min(lengths).as_py() == 0:
+        for row in np.flatnonzero(pc.equal(lengths, 0).to_numpy(zero_copy_only=False))[:21].tolist():
             report.add(row, f"{role} is empty")
+    if len(strings) and pc.max(lengths).as_py() > ID_LIMIT:
+        for row in np.flatnonzero(pc.greater(lengths, ID_LIMIT).to_numpy(zero_copy_only=False))[:21].tolist():
+            report.add(row, long_id(role, strings[row].as_py(), lengths[row].as_py()))
     for row, character in _control_characters(strings):
         report.add(
             row,

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from evenrank.errors import shortened
 from evenrank.io.cells import grade_cells, id_cells, score_cells
 from evenrank.io.layout import Columns, Layout
 from evenrank.io.names import ACCEPTED, resolve, score_role
 from evenrank.io.report import Report
-from evenrank.io.source import shortened
 
 BY_INTENT = " (judgements by intent? read them with diversity=True, --diversity-qrels)"
 

@@ -12,7 +12,18 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evenrank.errors import DataError
-from evenrank.io.values import parse_grade, parse_ntcir_grade, parse_score
+from evenrank.io.values import (
+    ID_LIMIT,
+    BadValue,
+    is_whole,
+    long_id,
+    parse_grade,
+    parse_ntcir_grade,
+    parse_score,
+    quoted,
+)
+
+NO_BLANKS = "TREC files cannot hold such ids: replace the blank, or use a table (CSV, JSON lines, Parquet)"
 
 _NTCIR_GRADE = re.compile(rb"L[0-9]+")
 
@@ -29,6 +40,11 @@ class Layout:
     rest_of_line: bool = False  # the last field takes whatever is left
     intent: bool = False  # the second field is an intent, not ballast
     described: bool = False  # the file may begin with a description of the system, as NTCIR's do
+
+    @property
+    def rank(self) -> int | None:
+        """The place of the rank, which nobody uses; one that is no number shows that fields have moved."""
+        return self.fields.index("rank") if "rank" in self.fields else None
 
     @property
     def document(self) -> int:
@@ -48,8 +64,40 @@ class Layout:
             hint = " (judgements of NTCIR? read them with format='ntcir', --qrels-format ntcir)"
         elif self is NTCIR_QRELS and count == 4:
             hint = " (4 fields are judgements of TREC: leave the format out)"
+        elif not self.rest_of_line and count > len(self.fields):
+            hint = f" (does the document id hold a blank? {NO_BLANKS})"
         found = f"{count} {'field' if count == 1 else 'fields'}"
         return f"{found}, needed are {needed}: {' '.join(self.fields)}{hint}"
+
+    def moved(self, fields: Sequence[bytes]) -> str:
+        """What to say of a line whose rank is no number, as after a document id with a blank in it."""
+        if self.rank is None or is_whole(fields[self.rank]):
+            return ""
+        rank = fields[self.rank]
+        if len(fields[-1].split()) > 1:  # more fields than there should be
+            document = b" ".join(fields[self.document : self.rank + 1])
+            hint = f"does the document id hold a blank, {quoted(document)}? {NO_BLANKS}"
+        else:
+            hint = f"the fields are {' '.join(self.fields)}, and no document id holds a blank"
+        return f"rank {quoted(rank)} is not a whole number: {hint}"
+
+    def perhaps_moved(self, fields: Sequence[bytes]) -> bool:
+        """Whether a line may have a document id like ``doc 2``, whose second half passes for the rank: the
+        score is then a whole number, and the tag begins with one."""
+        if not self.rest_of_line or b" " not in fields[-1].strip() or not is_whole(fields[self.value]):
+            return False
+        try:
+            parse_score(fields[-1].split()[0])
+        except BadValue:
+            return False
+        return True
+
+    def too_long(self, fields: Sequence[bytes]) -> str:
+        """What to say of an id that is longer than any id is."""
+        for place in (0, self.document, 1) if self.intent else (0, self.document):
+            if len(fields[place]) > ID_LIMIT:
+                return long_id(self.fields[place], fields[place], len(fields[place]))
+        return ""
 
     def repeated(self, document: str, query: str, intent: str | None, first: int) -> str:
         if self.rest_of_line:

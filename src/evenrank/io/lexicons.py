@@ -20,9 +20,10 @@ from evenrank.errors import (
     ParameterError,
     Problem,
     UnknownNameError,
+    shortened,
 )
 from evenrank.io.atomic import atomic_write
-from evenrank.io.source import Source, as_source, guess_format, shortened
+from evenrank.io.source import Source, as_source, guess_format
 from evenrank.io.values import quoted
 
 SHIPPED = ("gender-en", "gender-en-names")

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError
+from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError, shortened
 from evenrank.io.compressed import MAGIC_LENGTH, is_compressed, plain_blocks
 
 Format = str
@@ -182,11 +182,6 @@ def check_format(format: str | None, accepted: tuple[str, ...] = FORMATS) -> Non
 
 def warn_of_bom(name: str) -> None:
     warnings.warn(f"{name}: begins with a byte order mark, which was dropped", EvenrankWarning, stacklevel=2)
-
-
-def shortened(text: str, limit: int = 80) -> str:
-    """A message stays readable when somebody passes a whole file as its name, or a line as an id."""
-    return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
 def _without_packing(name: str) -> str:

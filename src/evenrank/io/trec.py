@@ -24,4 +24,5 @@ def read(source: Source, layout: Layout, build: Callable[[Columns], Built]) -> B
             return build(columns)
         except DataError:
             pass  # a duplicate: the careful way finds the line of its first occurrence
+        del columns
     return build(trec_slow.parse(content, layout, source.name))

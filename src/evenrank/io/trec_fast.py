@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +19,10 @@ import pyarrow.csv
 from evenrank.io.growing import GrowingCodes, GrowingNumbers, GrowingStrings
 from evenrank.io.layout import Columns, Layout
 from evenrank.io.source import Content
-from evenrank.io.values import GRADE_LIMIT, GRADE_PATTERN
+from evenrank.io.values import GRADE_LIMIT, GRADE_PATTERN, ID_LIMIT
 
 _SCAN_BLOCK = 1 << 20  # stays in the cache
+_PAIR_BLOCK = 1 << 18
 _SLICE = 1 << 25
 _PARSE_BLOCK = 1 << 22
 _BLANK = 32
@@ -62,6 +64,7 @@ class _Table:
 
     def __init__(self, layout: Layout, first: pa.Table, share: float) -> None:
         self._layout = layout
+        self._ids = ("query", "document", "intent") if layout.intent else ("query", "document")
         room = int(first.num_rows * share * 1.05) + 1
         document_bytes = sum(chunk.nbytes for chunk in first.column("document").chunks)
         self._queries = GrowingCodes(room)
@@ -73,7 +76,7 @@ class _Table:
         """Add a part of the file; False if a value in it is not what it should be."""
         column = part.column(self._layout.value_name)
         values = _scores(column) if self._layout.value_name == "score" else _grades(column)
-        if values is None:
+        if values is None or not all(_ids_fit(part.column(role)) for role in self._ids):
             return False
         for piece in values:
             self._values.extend(piece)
@@ -96,8 +99,23 @@ def _parse_slice(buffer: pa.Buffer, layout: Layout) -> pa.Table | None:
     types[layout.value_name] = pa.float64() if layout.value_name == "score" else pa.string()
     if layout.intent:
         types["intent"] = pa.large_string()
+    if layout.rank is not None:
+        types["rank"] = pa.int32()
+    table = _read(buffer, layout, delimiter, types)
+    if table is None or not is_clean(buffer, table, len(layout.fields)):
+        return None
+    if layout.rank is not None and _may_hold_hexadecimal(buffer):  # Arrow reads 0x1F as a number
+        ranks = _read(buffer, layout, delimiter, {"rank": pa.string()})
+        if ranks is None or not pc.all(pc.match_substring_regex(ranks.column(0), GRADE_PATTERN)).as_py():
+            return None
+    return table
+
+
+def _read(
+    buffer: pa.Buffer, layout: Layout, delimiter: str, types: Mapping[str, pa.DataType]
+) -> pa.Table | None:
     try:
-        table = pyarrow.csv.read_csv(
+        return pyarrow.csv.read_csv(
             pa.BufferReader(buffer),
             read_options=pyarrow.csv.ReadOptions(column_names=list(layout.fields), block_size=_PARSE_BLOCK),
             parse_options=pyarrow.csv.ParseOptions(
@@ -114,7 +132,17 @@ def _parse_slice(buffer: pa.Buffer, layout: Layout) -> pa.Table | None:
         )
     except pa.ArrowInvalid:
         return None
-    return table if is_clean(buffer, table, len(layout.fields)) else None
+
+
+def _may_hold_hexadecimal(buffer: pa.Buffer) -> bool:
+    """Whether a 0 stands before an x anywhere."""
+    data = np.frombuffer(buffer, np.uint8)
+    for begin in range(0, len(data), _PAIR_BLOCK):
+        block = data[max(0, begin - 1) : begin + _PAIR_BLOCK]  # one byte of the last, for pairs
+        places = np.flatnonzero((block[1:] | 0x20) == ord("x"))
+        if (block[places] == ord("0")).any():
+            return True
+    return False
 
 
 def _delimiter(buffer: pa.Buffer) -> str | None:
@@ -178,6 +206,15 @@ def _trimmed(buffer: pa.Buffer) -> pa.Buffer:
     """Without the newlines and blanks at the end of the file, which mean nothing."""
     tail = buffer.slice(max(0, buffer.size - _SCAN_BLOCK)).to_pybytes()
     return buffer.slice(0, buffer.size - (len(tail) - len(tail.rstrip(b" \t\n"))))
+
+
+def _ids_fit(column: pa.ChunkedArray) -> bool:
+    """Whether no id is longer than any id is."""
+    for chunk in column.chunks:
+        strings = chunk.dictionary if isinstance(chunk, pa.DictionaryArray) else chunk
+        if len(strings) and pc.max(pc.binary_length(strings)).as_py() > ID_LIMIT:
+            return False
+    return True
 
 
 def _scores(column: pa.ChunkedArray) -> list[npt.NDArray[np.float64]] | None:

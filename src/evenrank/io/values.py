@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import re
 
-from evenrank.io.source import shortened
+from evenrank.errors import shortened
 
 GRADE_PATTERN = r"^[+-]?[0-9]+$"
 GRADE_LIMIT = 2**31
+ID_LIMIT = 10_000  # bytes: no id is that long, but a text in the wrong column is
 
 _SCORE = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _GRADE = re.compile(rb"[+-]?[0-9]+")
@@ -51,6 +52,15 @@ def parse_grade(text: bytes) -> int:
     return value
 
 
+def is_whole(text: bytes) -> bool:
+    """Whether the text is a whole number, of any size.
+
+    >>> is_whole(b"12"), is_whole(b"1.0")
+    (True, False)
+    """
+    return _GRADE.fullmatch(text) is not None
+
+
 def parse_ntcir_grade(text: bytes) -> int:
     """A grade as NTCIR writes it, with or without the L.
 
@@ -63,6 +73,14 @@ def parse_ntcir_grade(text: bytes) -> int:
         if _GRADE.fullmatch(text.removeprefix(b"L")):
             raise
         raise BadValue(f"grade {quoted(text)} is not one of L0, L1, L2, ..") from None
+
+
+def long_id(role: str, text: bytes | str, length: int) -> str:
+    """What to say of an id that is longer than any id is."""
+    return (
+        f"{role} {quoted(text)} is {length:,} bytes long; an id has at most {ID_LIMIT:,}: "
+        "is this column a text, or are the fields separated in another way?"
+    )
 
 
 def quoted(text: bytes | str) -> str:
