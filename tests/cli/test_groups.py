@@ -186,7 +186,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "an unknown option": (
         ["--groups", "g=groups.csv:ordnal"],
         "--groups g: 'ordnal' is not an option: they are ordinal, multilabel, full, own, values=.., even=.., "
-        "column=.., format=.., document=.., query=.., share=..",
+        "ignore=.., column=.., format=.., document=.., query=.., share=..",
     ),
     "a target of nothing": (
         ["--groups", "gender=groups.csv", "--target", "stars=pool"],
@@ -217,7 +217,8 @@ BAD: dict[str, tuple[list[str], str]] = {
     ),
     "bad data": (
         ["--groups", "gender=groups.csv:values=f,m"],
-        "groups.csv:6: document 'e': 'both' is not a value of 'gender': they are 'f', 'm'",
+        "groups.csv:6: document 'e': 'both' is not a value of 'gender': they are 'f', 'm'; add it to "
+        "values=, even= (equally of all values) or ignore= (no label)",
     ),
 }
 

@@ -9,6 +9,7 @@ import pytest
 from evenrank import Lexicon, ParameterError, Run, WordCounts, evaluate, explain, parse_measure, scan
 from evenrank.data.attribute import Attribute
 from evenrank.data.membership import Membership
+from evenrank.errors import MissingEvidenceError
 from evenrank.evaluation.inputs import with_options
 
 LEXICON = Lexicon.build("two", {"female": ["she"], "male": ["he"]})
@@ -73,9 +74,49 @@ def test_groups_are_called_by_their_attribute() -> None:
     assert notes(a_run("a", "x"), "GF(attr='gender')@5", groups=gender) == [
         # what decay=None has become is said as well
         "GF(attr='gender')@5 is GF(attr='gender',decay='RBP')@5",
+        "groups of 'gender' by their documents: f (1, target 0.5), m (0, target 0.5)",
         "1 of 2 ranked documents in the first 5 ranks have no groups of 'gender': "
         "taken as equally of all groups",
     ]
+
+
+def test_groups_found_in_labels_are_shown_with_a_way_to_choose() -> None:
+    sides = Membership.from_labels("side", {"a": "for", "b": "against", "c": "off", "d": "for"})
+    (said,) = (
+        note for note in notes(a_run("a", "b"), "GF(attr='side')@5", groups=sides) if "groups of" in note
+    )
+    assert said == (
+        "groups of 'side' by their documents: for (2, target 0.3333), against (1, target 0.3333), "
+        "off (1, target 0.3333). These are all the labels found: if some are no groups, name the groups with "
+        "values= and say what the other labels are with even= or ignore= (in the shell "
+        "FILE:values=..:ignore=..)"
+    )
+    (said,) = (
+        note
+        for note in notes(a_run("a", "b"), "GF(attr='side')@5", groups=sides.with_target("collection"))
+        if "groups of" in note
+    )
+    assert said.startswith("groups of 'side' by their documents: for (2), against (1), off (1); target 'coll")
+
+
+def test_many_groups_are_not_all_listed() -> None:
+    shops = Membership.from_labels("shop", {f"d{n}": f"s{n}" for n in range(40)})
+    (said,) = (
+        note for note in notes(a_run("d1", "d2"), "GF(attr='shop')@5", groups=shops) if "groups of" in note
+    )
+    assert "s11 (1, target 0.025) and 28 more." in said
+
+
+def test_a_document_that_own_does_not_list_is_an_error() -> None:
+    """Else it would belong equally to all groups, which is the opposite of a group of its own."""
+    labels = {"a": "x", "b": "y", "c": None}
+    shops = Membership.from_labels("shop", labels, unlabelled="own")
+    assert shops.own
+    assert not any("have no groups" in n for n in notes(a_run("a", "c"), "GF(attr='shop')@5", groups=shops))
+    with pytest.raises(MissingEvidenceError, match=r"1 of 2 ranked documents .*'own'.*--missing drop"):
+        notes(a_run("a", "z"), "GF(attr='shop')@5", groups=shops)
+    said = notes(a_run("a", "z"), "GF(attr='shop',missing='drop')@5", groups=shops)
+    assert "1 of 2 ranked documents to fill the first 5 ranks have no groups of 'shop': left out" in said
 
 
 def test_each_note_once_however_many_measures() -> None:

@@ -136,6 +136,37 @@ def test_several_labels() -> None:
     assert contents(rows) == contents(shared)
 
 
+def test_ignored_labels_are_no_labels() -> None:
+    data = "doc,side\na,for\nb,both\nc,against\nd,\ne,off topic\n"
+    read = read_groups(io.StringIO(data), "side", format="csv", ignore=["both", "off topic"])
+    assert read.attribute.values == ("for", "against")
+    assert not read.named
+    assert contents(read) == {"a": [1, 0], "c": [0, 1]}
+    named = read_groups(
+        io.StringIO(data), "side", format="csv", values=["against", "for"], even="both", ignore="off topic"
+    )
+    assert named.named
+    assert contents(named) == {"a": [0, 1], "b": [0.5, 0.5], "c": [1, 0]}
+    own = read_groups(io.StringIO(data), "side", format="csv", ignore=["both", "off topic"], unlabelled="own")
+    assert own.attribute.values == ("for", "against", "b", "d", "e")
+    with pytest.raises(ParameterError, match="no document has the label 'x' of ignore=; found are 'for'"):
+        read_groups(io.StringIO(data), "side", format="csv", ignore="x")
+    with pytest.raises(ParameterError, match="ignore= is for labels"):
+        read_groups(io.StringIO("q d 0.5 0.5\n"), "gender", ignore="1", format="gmemb")
+    labels = {"a": "for", "b": "both", "c": "against", "d": None}
+    assert contents(Membership.from_labels("side", labels, ignore=["both"])) == {"a": [1, 0], "c": [0, 1]}
+
+
+def test_judgements_by_intent_are_not_read_as_groups() -> None:
+    intents = "1 x a 2\n1 y b 1\n2 x a 0\n2 x b 1\n"
+    with pytest.raises(DataError, match=r"<file>: is not read as groups: .*--diversity-qrels"):
+        read_groups(io.StringIO(intents), "side", format="trec")
+    named = read_groups(io.StringIO(intents), "side", format="trec", values=["0", "1", "2"])
+    assert len(named) == 4
+    assert len(read_groups(io.StringIO("1 0 a 2\n2 1 b 1\n"), "side", format="trec")) == 2
+    assert len(read_groups(io.StringIO("1 x a for\n1 y b 1\n"), "side", format="trec")) == 2
+
+
 def test_even_and_own() -> None:
     data = "doc,side\na,for\nb,both\nc,against\nd,\n"
     even = read_groups(io.StringIO(data), "side", format="csv", even=["both"])
@@ -243,7 +274,8 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "csv",
         "doc,gender\na,f\nb,x\nc,\nd,M\n",
         {"values": ["f", "m"]},
-        "<file>:3: document 'b': 'x' is not a value of 'gender': they are 'f', 'm'\n"
+        "<file>:3: document 'b': 'x' is not a value of 'gender': they are 'f', 'm'; add it to values=, "
+        "even= (equally of all values) or ignore= (no label)\n"
         "<file>:5: document 'd': 'M' is not a value of 'gender': they are 'f', 'm'",
     ),
     "two values": (
@@ -482,7 +514,8 @@ def test_bad_objects_say_where() -> None:
     with pytest.raises(DataError) as caught:
         read_groups({"q1": {"a": "f"}, "q2": {"a": "x"}}, "gender", values=["f", "m"])
     assert str(caught.value) == (
-        "gender: query 'q2': document 'a': 'x' is not a value of 'gender': they are 'f', 'm'"
+        "gender: query 'q2': document 'a': 'x' is not a value of 'gender': they are 'f', 'm'; "
+        "add it to values=, even= (equally of all values) or ignore= (no label)"
     )
     with pytest.raises(DataError) as caught:
         read_groups({"a": ["f", "m"], "b": 1.5}, "gender")

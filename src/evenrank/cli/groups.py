@@ -24,7 +24,7 @@ _FLAGS: dict[str, dict[str, Any]] = {
     "full": {"multilabel": True, "split": "full"},
     "own": {"unlabelled": "own"},
 }
-_LISTS = ("values", "even")
+_LISTS = ("values", "even", "ignore")
 _NAMES = ("column", "format")
 _COLUMNS = ("document", "query", "share")
 _SETTINGS = (*_LISTS, *_NAMES, *_COLUMNS)
@@ -53,8 +53,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--groups", type=groups_of, action="append", default=[], metavar="NAME=FILE[:OPTION..]",
         help="which groups documents are in: an attribute and its file; may be repeated. After the file, "
-        "each after a colon: ordinal, multilabel, full, own, values=a,b,c, even=BOTH,NONE, column=NAME, "
-        "format=NAME (trec, trec-fair, gmemb, csv, ..), document=NAME, query=NAME, share=NAME",
+        "each after a colon: ordinal, multilabel, full, own, values=a,b,c, even=BOTH,NONE, ignore=OTHER, "
+        "column=NAME, format=NAME (trec, trec-fair, gmemb, csv, ..), document=NAME, query=NAME, share=NAME",
     )  # fmt: skip
     parser.add_argument(
         "--target", type=target_of, action="append", default=[], metavar="NAME=TARGET",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,9 +43,10 @@ def combine(parts: Sequence[Membership], target: Any) -> Membership:
     if first.query_ids is not None:
         queries = [first.query_ids[code] for code in first.query_codes[everywhere].tolist()]
     split = "full" if any(part.multilabel for part in parts) else "share"
-    return Membership.from_matrix(
+    built = Membership.from_matrix(
         attribute, take(ids, everywhere), product, queries=queries, multilabel=split == "full", split=split
     )
+    return replace(built, own=any(part.own for part in parts), named=all(part.named for part in parts))
 
 
 def combined_attribute(attributes: Sequence[Attribute], target: Any = None) -> Attribute:

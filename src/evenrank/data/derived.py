@@ -27,15 +27,17 @@ def from_labels(
     labels: Mapping[Any, Any],
     *,
     even: Iterable[str] = (),
+    ignore: Iterable[str] = (),
     unlabelled: str | None = None,
     multilabel: bool = False,
     split: str = "share",
 ) -> Membership:
     """From ``{document: value}`` or ``{query: {document: value}}``; a list of values needs ``multilabel``.
 
-    A label in ``even`` belongs equally to all values, as a neutral document does to both sides. A
-    document labelled None is not listed; with ``unlabelled="own"`` it is a value of its own, as a shop
-    that belongs to no chain. The values of an attribute given by name are the labels found.
+    A label in ``even`` belongs equally to all values, as a neutral document does to both sides; one in
+    ``ignore`` counts as no label. A document labelled None is not listed; with ``unlabelled="own"`` it is a
+    value of its own, as a shop that belongs to no chain, and a ranked document that is not listed is an
+    error. The values of an attribute given by name are the labels found.
     """
     if unlabelled not in (None, OWN):
         raise ParameterError(f"unlabelled must be None or {OWN!r}, got {unlabelled!r}")
@@ -46,6 +48,9 @@ def from_labels(
         rows = [(query, document, document if value is None else value) for query, document, value in rows]
         if isinstance(attribute, Attribute):
             attribute = replace(attribute, values=tuple(dict.fromkeys((*attribute.values, *own))))
+    dropped = even_labels(ignore)
+    if dropped:
+        rows = [(query, document, _without(value, dropped)) for query, document, value in rows]
     named = [(query, document, value) for query, document, value in rows if value is not None]
     if not named:
         raise DataError("no document has a label")
@@ -53,20 +58,29 @@ def from_labels(
     for _, document, value in spread:
         if not isinstance(value, str):
             raise InputTypeError(f"document {document!r}: a label is a string, got {value!r}")
+    named_values = isinstance(attribute, Attribute)
     if isinstance(attribute, str):
         attribute = attribute_of(attribute, [value for *_, value in spread if value not in evenly])
     by_query = any(query is not None for query, *_ in rows)
     queries, documents, values = zip(*spread, strict=True)
     places, values, shares = spread_evenly(attribute, as_strings(values), evenly)
-    return Membership.build(
+    built = Membership.build(
         attribute, [documents[place] for place in places], values, shares,
         queries=[queries[place] for place in places] if by_query else None,
         multilabel=multilabel, split=split,
     )  # fmt: skip
+    return replace(built, own=unlabelled == OWN, named=named_values)
+
+
+def _without(value: Any, dropped: frozenset[str]) -> Any:
+    """The label or labels that are not dropped, None where none is left."""
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [label for label in _listed(value) if label not in dropped] or None
+    return None if isinstance(value, str) and value in dropped else value
 
 
 def even_labels(even: Iterable[str]) -> frozenset[str]:
-    """The labels that belong equally to all values; one may be given alone."""
+    """Labels that are treated apart, as those that belong equally to all values; one may be given alone."""
     return frozenset([even] if isinstance(even, str) else even)
 
 

@@ -79,6 +79,8 @@ class Membership:
     multilabel: bool = False
     exists: npt.NDArray[np.bool_] | None = None  # (Q, L): the values of each query, where they differ
     source: str | None = None
+    own: bool = False  # each document without a label is a value of its own
+    named: bool = True  # whether somebody named the values; else they are the labels that were found
 
     def __post_init__(self) -> None:
         lock(self.query_codes, self.shares.offsets, self.shares.places, self.shares.values)
@@ -177,6 +179,13 @@ class Membership:
     def with_target(self, target: Any) -> Membership:
         """The same documents with another target."""
         return replace(self, attribute=self.attribute.with_target(target))
+
+    def sizes(self) -> Floats:
+        """(L,): how many documents each value has, shares added up."""
+        sizes: Floats = np.bincount(
+            self.shares.places, weights=self.shares.values, minlength=self.shares.width
+        ).astype(np.float64)
+        return sizes
 
     @cached_property
     def _index(self) -> PairIndex:

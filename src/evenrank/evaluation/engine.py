@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.errors import DataError, MissingEvidenceError, ParameterError
@@ -49,6 +50,9 @@ def evaluate_run(
             raise DataError(f"{measure!r}: no query has both kinds of judgements that it needs")
         return tuple(query for query in everything if query in common)
 
+    own_values = frozenset(
+        kind for kind, source in sources.evidence.items() if isinstance(source, Membership) and source.own
+    )
     blocks: dict[Measure, ScoresBlock] = {}
     for group in _groups(measures, run):
         members = run.runs if isinstance(run, RunSet) and not _needs_rankings(group[0]) else (run,)
@@ -65,7 +69,7 @@ def evaluate_run(
             for measure in group:
                 by_scope.setdefault(scope_of(measure), []).append(measure)
             for scope, alike in by_scope.items():
-                computed, said = _compute(alike, aligned, everything, member, scope)
+                computed, said = _compute(alike, aligned, everything, member, scope, own_values)
                 for measure, block in computed.items():
                     parts[measure].append(block)
                 found_here += said
@@ -97,6 +101,7 @@ def _compute(
     queries: tuple[str, ...],
     run: Run | RunSet,
     scope: tuple[str, ...],
+    own: frozenset[str],
 ) -> tuple[dict[Measure, ScoresBlock], list[str]]:
     """Measures for the same queries, and what they say. All of them see a block of queries before the next
     one is made dense, so that they share what they look at, and no more than that is in memory."""
@@ -108,7 +113,7 @@ def _compute(
         for part in measure.parts():
             looked_at = aligned.cut(part.depth)
             check_missing(part, looked_at, scope, run)
-            said += missing_notes(part, looked_at)
+            said += missing_notes(part, looked_at, own)
     size = min(_queries_at_once(measure, aligned.cut(measure.depth)) for measure in measures)
     results: dict[Measure, list[Result]] = {measure: [] for measure in measures}
     for begin in range(0, max(1, len(aligned)), size):

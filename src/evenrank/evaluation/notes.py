@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
+from evenrank.data.attribute import COLLECTION, POOL, PRESENT, RELEVANCE, Attribute
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.membership import PREFIX, Membership, named_by
 from evenrank.data.polarity import Polarity
@@ -120,8 +121,11 @@ def judged_note(evidence: RankedEvidence) -> str | None:
     return "none of the ranked documents is judged: are document ids written the same way in both files?"
 
 
-def missing_notes(measure: Measure, evidence: RankedEvidence) -> list[str]:
-    """How many of the documents that a measure looks at have no evidence, where it has a rule for them."""
+def missing_notes(measure: Measure, evidence: RankedEvidence, own: Collection[str] = ()) -> list[str]:
+    """How many of the documents that a measure looks at have no evidence, where it has a rule for them.
+
+    ``own`` are the memberships in which a document without a label is a value of its own.
+    """
     rule = getattr(measure, "missing", "error")
     if rule == "error":
         return []
@@ -142,7 +146,7 @@ def missing_notes(measure: Measure, evidence: RankedEvidence) -> list[str]:
         said += [
             note
             for name in sorted(names)
-            for note in _missing_note(looked_at, looked_at & ~known[name], whose, name, rule)
+            for note in _missing_note(looked_at, looked_at & ~known[name], whose, name, rule, own=name in own)
         ]
     return said
 
@@ -153,10 +157,18 @@ def _until_full(known: Bools, cutoff: int) -> Bools:
     return np.asarray(before < cutoff)
 
 
-def _missing_note(looked_at: Bools, missing: Bools, whose: str, name: str, rule: str) -> list[str]:
+def _missing_note(
+    looked_at: Bools, missing: Bools, whose: str, name: str, rule: str, *, own: bool
+) -> list[str]:
     count, total = int(missing.sum()), int(looked_at.sum())
     if not count:
         return []
+    if own and rule != "drop":
+        raise MissingEvidenceError(
+            f"{count:,} of {total:,} {whose} have no {evidence_words(name)}, where each document without a "
+            "label is a group of its own ('own'): add them to the file with an empty label, or leave them out "
+            "with missing='drop' (--missing drop)"
+        )
     hint = "; are document ids written the same way in both?" if count == total else ""
     if count == total and rule in FILLED and whose.startswith("ranked") and len(looked_at) > 1:
         raise MissingEvidenceError(f"none of the {total:,} {whose} has {evidence_words(name)}{hint}")
@@ -221,6 +233,33 @@ def settled_notes(asked: Sequence[Measure], settled: Sequence[Measure]) -> list[
     return [f"{one!r} is {two!r}" for one, two in zip(asked, settled, strict=True) if one != two]
 
 
+def describe_groups(membership: Membership) -> str:
+    """The groups that were used, how many documents each has, and the shares that they should have."""
+    attribute, sizes = membership.attribute, membership.sizes()
+    fixed = not attribute.has_query_targets and attribute.target not in (PRESENT, POOL, COLLECTION, RELEVANCE)
+    shares = attribute.targets([""])[0].tolist() if fixed else None
+    listed = ", ".join(
+        f"{value} ({size:,.6g}{'' if shares is None else f', target {share:.4g}'})"
+        for value, size, share in zip(
+            attribute.values[:VALUES_SHOWN], sizes.tolist(), shares or sizes.tolist(), strict=False
+        )
+    )
+    more = len(attribute.values) - VALUES_SHOWN
+    listed += f" and {more:,} more" if more > 0 else ""
+    target = "" if shares is not None else f"; target {_target_words(attribute)}"
+    said = f"groups of {attribute.name!r} by their documents: {listed}{target}"
+    if not membership.named:
+        said += (
+            ". These are all the labels found: if some are no groups, name the groups with values= and say "
+            "what the other labels are with even= or ignore= (in the shell FILE:values=..:ignore=..)"
+        )
+    return said
+
+
+def _target_words(attribute: Attribute) -> str:
+    return "by query" if attribute.has_query_targets else f"{attribute.target!r}"
+
+
 def group_notes(sources: Sources, measures: Sequence[Measure]) -> list[str]:
     """Which value has which share of a given target, and which side of a signed measure is which."""
     said: dict[str, None] = {}
@@ -230,10 +269,7 @@ def group_notes(sources: Sources, measures: Sequence[Measure]) -> list[str]:
         if not isinstance(source, Membership):
             continue
         attribute = source.attribute
-        if isinstance(attribute.target, tuple) and len(attribute.values) <= VALUES_SHOWN:
-            shares = zip(attribute.values, attribute.target, strict=True)
-            listed = ", ".join(f"{value} {share:.4g}" for value, share in shares)
-            said[f"target of {attribute.name!r}: {listed}"] = None
+        said[describe_groups(source)] = None
         if measure.direction is Direction.SIGNED and len(attribute.values) == 2:
             first, second = attribute.values
             said[f"{measure!r}: above 0 it leans to {first!r}, below to {second!r}"] = None

@@ -14,7 +14,7 @@ from evenrank.io.group_hints import has_header, other_lines
 from evenrank.io.report import Report
 from evenrank.io.source import Source
 from evenrank.io.trec_slow import numbered_lines
-from evenrank.io.values import BadValue, parse_score, quoted
+from evenrank.io.values import BadValue, is_whole, parse_score, quoted
 
 Values = Sequence[str] | None
 
@@ -100,6 +100,8 @@ def read_judged_labels(source: Source, values: Values, multilabel: bool) -> Entr
     """``query iteration document label``."""
     lines = _Lines(source, bytes.split)
     queries, documents, labels = list[str](), list[str](), list[str]()
+    seconds: dict[str, str] = {}  # the second field of each query, while it is one
+    by_intent = False
     for fields in lines:
         if len(fields) != 4:
             what = f"{len(fields)} fields, needed are 4: query iteration document label"
@@ -109,6 +111,15 @@ def read_judged_labels(source: Source, values: Values, multilabel: bool) -> Entr
         queries.append(fields[0])
         documents.append(fields[2])
         labels.append(fields[3])
+        by_intent = by_intent or seconds.setdefault(fields[0], fields[1]) != fields[1]
+    if by_intent and values is None and all(is_whole(label.encode()) for label in set(labels)):
+        raise DataError(
+            f"{source.name}: is not read as groups: the second field differs within a query and every label "
+            "is a whole number, as in judgements by intent, whose fourth field is a grade. For those use "
+            "read_qrels(FILE, diversity=True) and Membership.from_intents (in the shell --diversity-qrels "
+            "FILE); if the numbers are labels, name them: values=['0', '1'] (in the shell "
+            "FILE:format=trec:values=0,1)"
+        )
     return Entries(
         as_strings(documents),
         as_strings(queries),

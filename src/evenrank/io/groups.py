@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from evenrank.data.attribute import UNIFORM, attribute_of
 from evenrank.data.derived import OWN, even_labels, spread_evenly
@@ -25,6 +26,8 @@ from evenrank.io.source import FORMATS, Source, as_source, check_format, guess_f
 from evenrank.io.tables import open_table
 
 GROUP_FORMATS = (*FORMATS, "gmemb", "trec-fair")
+_NO_VALUE = "is not a value of"
+_OTHER_LABELS = "; add it to values=, even= (equally of all values) or ignore= (no label)"
 GROUP_SUFFIXES = {".gmemb": "gmemb"}
 
 _ACCEPTED = (
@@ -43,6 +46,7 @@ def read_groups(
     multilabel: bool = False,
     split: str = "share",
     even: Iterable[str] = (),
+    ignore: Iterable[str] = (),
     unlabelled: str | None = None,
     column: str | None = None,
     format: str | None = None,
@@ -70,7 +74,8 @@ def read_groups(
     ``values`` are the values in their order, by default those found; an ``ordinal`` attribute needs it
     unless they are numbers. ``target`` is that of ``Attribute``. With ``multilabel`` a document has each
     of several values, and ``split="full"`` counts it for each. A label in ``even`` belongs equally to
-    all values. ``unlabelled="own"`` makes each document without a label a value of its own.
+    all values; one in ``ignore`` counts as no label. ``unlabelled="own"`` makes each document that is listed
+    without a label a value of its own; a ranked document that is not listed is then an error.
 
     Shares sum to 1 within 1e-6. They, unknown values and a document with two values are one error that
     names the documents and their lines.
@@ -93,12 +98,15 @@ def read_groups(
         raise ParameterError(f"format is for files, got {type(source).__name__}")
     else:
         entries = _of_object(source, asked)
+    named = values is not None or entries.order is not None
+    entries = _without_labels(entries, even_labels(ignore), name)
     if unlabelled == OWN:
         entries, values = _with_own(entries, values)
-    return _built(
+    built = _built(
         entries, name, values, even_labels(even), None if file is None else file.name,
         ordinal=ordinal, target=target, multilabel=multilabel, split=split,
     )  # fmt: skip
+    return replace(built, own=unlabelled == OWN, named=named)
 
 
 def _of_file(file: Source, format: str | None, asked: Asked) -> Entries:
@@ -127,6 +135,26 @@ def _of_object(value: object, asked: Asked) -> Entries:
     if not isinstance(value, Mapping):
         raise InputTypeError(f"groups are read from {_ACCEPTED}; got {type(value).__name__}")
     return mapping_entries(value, asked.name)
+
+
+def _without_labels(entries: Entries, ignore: frozenset[str], name: str) -> Entries:
+    """The entries without those of the labels to ignore: their documents then have no label."""
+    if not ignore:
+        return entries
+    if entries.shares is not None:
+        raise ParameterError(f"attribute {name!r}: ignore= is for labels, and these are shares")
+    absent = sorted(ignore - set(encode_first_seen(entries.values)[1]))
+    if absent:
+        found = listed(encode_first_seen(entries.values)[1])
+        raise ParameterError(
+            f"attribute {name!r}: no document has the label {absent[0]!r} of ignore=; found are {found}"
+        )
+    kept = np.flatnonzero(
+        ~pc.is_in(entries.values, value_set=pa.array(sorted(ignore), pa.large_string())).to_numpy(
+            zero_copy_only=False
+        )
+    )
+    return replace(entries, rows=entries.rows[kept], values=take(entries.values, kept))
 
 
 def _with_own(entries: Entries, values: Sequence[str] | None) -> tuple[Entries, Sequence[str] | None]:
@@ -173,9 +201,12 @@ def _built(
             queries=queries, multilabel=multilabel, split=split, source=source,
         )  # fmt: skip
     except DataError as error:  # it counts entries; the user knows lines, rows or documents
+        advice = {
+            next((problem.line for problem in error.problems if _NO_VALUE in problem.what), 0): _OTHER_LABELS
+        }
         moved = DataError.listing(
             source or name,
-            [Problem(int(rows[problem.line - 1]) + 1, problem.what) for problem in error.problems],
+            [Problem(int(rows[line - 1]) + 1, what + advice.get(line, "")) for line, what in error.problems],
             more=error.more,
         )
         raise entries.report.relocated(moved if error.problems else error) from None

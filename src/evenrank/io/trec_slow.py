@@ -7,6 +7,7 @@ import warnings
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -79,7 +80,7 @@ class _Rows:
         self._query_codes: dict[bytes, int] = {}
         self._second_codes: dict[bytes, int] = {}
         self._queries, self._seconds, self._lines = array("i"), array("i"), array("q")
-        self._values = array("d" if layout.value_name == "score" else "q")
+        self._values: array[Any] = array("d" if layout.value_name == "score" else "q")
         self.documents = GrowingBytes()
 
     def add(self, line: int, fields: Sequence[bytes], value: float) -> None:
