@@ -166,8 +166,8 @@ def _missing_note(
     if own and rule != "drop":
         raise MissingEvidenceError(
             f"{count:,} of {total:,} {whose} have no {evidence_words(name)}, where each document without a "
-            "label is a group of its own ('own'): add them to the file with an empty label, or leave them out "
-            "with missing='drop' (--missing drop)"
+            "label is a group of its own ('own'): add them to the file with an empty label, or leave them "
+            "out with missing='drop' (--missing drop)"
         )
     hint = "; are document ids written the same way in both?" if count == total else ""
     if count == total and rule in FILLED and whose.startswith("ranked") and len(looked_at) > 1:
