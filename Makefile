@@ -8,6 +8,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 demo: .venv/demo.stamp
 	$(BIN)/python -m evenrank.sample.demo demo
 
+# the first line of defence: every check once, in less than five minutes of processor time
 test: .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -16,10 +17,11 @@ test: .venv/dev.stamp
 
 # what needs torch, which is large: training, and vectors from encoders
 test-train: .venv/train.stamp
-	$(BIN)/python -m pytest -n auto -m "not slow" tests/neural tests/polarise tests/systems tests/counterfactuals tests/cli/test_polarise.py
+	$(BIN)/python -m pytest -n auto -m "not slow and not hypothesis" tests/neural tests/polarise tests/systems tests/cli/test_polarise.py
 
+# the rest: what takes long, and what is drawn at random with many more examples
 test-full: .venv/dev.stamp
-	EVENRANK_CASES=25 $(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto -m "slow or hypothesis" --hypothesis-profile=thorough
 
 bench: .venv/bench.stamp
 	$(BIN)/python benchmarks/runs.py --write

@@ -6,17 +6,20 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # machines are shared and slow at times: a deadline, or a complaint that data come slowly, would only test the
-# machine; and the same examples every time, so that what fails here fails everywhere
+# machine; and the same examples every time, so that what fails here fails everywhere. make test-full takes
+# more of them: --hypothesis-profile=thorough
 settings.register_profile(
     "evenrank",
+    max_examples=20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=True,
     database=None,
     print_blob=True,
 )
+settings.register_profile("thorough", settings.get_profile("evenrank"), max_examples=100)
 # other examples each time, to search for what the fixed ones miss: pytest --hypothesis-profile=explore
-settings.register_profile("explore", settings.get_profile("evenrank"), derandomize=False)
+settings.register_profile("explore", settings.get_profile("thorough"), derandomize=False)
 settings.load_profile("evenrank")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"

@@ -9,6 +9,7 @@ import math
 import re
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -148,7 +149,7 @@ def test_a_formula_is_guarded_and_comes_back(text: str) -> None:
     assert not guarded.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(st.tuples(st.text(), st.text()), min_size=1))
 def test_delimited_rows_read_back(pairs: list[tuple[str, str]]) -> None:
     pairs = [(a.replace("\0", ""), b.replace("\0", "")) for a, b in pairs]

@@ -66,6 +66,47 @@ def test_what_is_missing_or_too_old(evenrank: Evenrank, monkeypatch: pytest.Monk
     assert sum(line.startswith("problem: ") for line in lines) == 2  # extras are no problem
 
 
+CPU_LINE = "pip install torch --index-url https://download.pytorch.org/whl/cpu"
+
+
+@pytest.mark.parametrize(
+    ("installed", "expected"),
+    [
+        ({}, f"torch: not installed; for a machine without a GPU install the CPU build first: {CPU_LINE}"),
+        ({"torch": "2.13.0+cpu"}, "torch: 2.13.0+cpu, the CPU build"),
+        ({"torch": "2.13.0"}, "torch: 2.13.0, the CPU build"),
+        ({"torch": "2.13.0+cu130"}, "torch: 2.13.0+cu130, the build with GPU libraries (several GB); "),
+        ({"torch": "2.13.0+rocm7"}, "torch: 2.13.0+rocm7, the build with GPU libraries (several GB); "),
+        (
+            {"torch": "2.13.0", "nvidia-cublas-cu12": "12.8"},
+            "torch: 2.13.0, the build with GPU libraries (several GB); ",
+        ),
+    ],
+    ids=lambda value: "+".join(value) if isinstance(value, dict) else "",
+)
+def test_which_torch(
+    evenrank: Evenrank, monkeypatch: pytest.MonkeyPatch, installed: dict[str, str], expected: str
+) -> None:
+    usual = metadata.version
+
+    def version(package: str) -> str:
+        if package == "torch" or package.startswith("nvidia-"):
+            if package not in installed:
+                raise metadata.PackageNotFoundError(package)
+            return installed[package]
+        return usual(package)
+
+    monkeypatch.setattr(metadata, "version", version)
+    outcome = evenrank("doctor")
+    (line,) = [line for line in outcome.out.splitlines() if line.startswith("torch: ")]
+    assert (
+        line == expected
+        if expected.endswith(("build", CPU_LINE))
+        else line == (f"{expected}the CPU build is smaller and does the same without a GPU: {CPU_LINE}")
+    )
+    assert outcome.code == 0  # torch is an extra: whatever it is, it is no problem
+
+
 @pytest.mark.parametrize(
     ("version", "numbers"), [("2.10.1", [2, 10, 1]), ("2.0rc1", [2, 0]), ("26.0.1+x", [26, 0, 1])]
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -73,7 +74,7 @@ def test_bounds_are_those_of_the_mean_difference() -> None:
     assert (found.finding, turned.finding) == ("worse", "safe")
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.integers(0, 300), st.floats(-0.1, 0.1), st.floats(0, 0.1))
 def test_worse_and_safe_are_what_the_bounds_say(seed: int, shift: float, allowed: float) -> None:
     found = verdict(runs(shift, seed=seed), allowed=allowed)

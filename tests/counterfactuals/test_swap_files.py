@@ -105,6 +105,7 @@ def test_from_one_format_to_another(tmp_path: Path) -> None:
         }
 
 
+@pytest.mark.slow
 def test_without_numba_the_bytes_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_collection(tmp_path / "c.tsv", 300)
     swapped(tmp_path / "c.tsv", tmp_path / "fast.tsv")
@@ -199,8 +200,14 @@ def test_other_settings_start_anew(tmp_path: Path) -> None:
 SCRIPT = """
 import sys
 from evenrank.counterfactuals.swap.files import swap_file
+def permitted(done, total, unit):
+    # a piece for each byte that the test sends, so that nothing ends before it is killed; then no limit
+    sys.stdin.buffer.read(1)
 if __name__ == "__main__":
-    swap_file(sys.argv[1], sys.argv[2], tagger="rules", threads=int(sys.argv[3]), block_bytes=1 << 13)
+    threads = int(sys.argv[3])
+    swap_file(
+        sys.argv[1], sys.argv[2], tagger="rules", threads=threads, block_bytes=1 << 13, progress=permitted
+    )
 """
 
 
@@ -221,15 +228,18 @@ def test_killed_at_any_moment(tmp_path: Path, threads: int) -> None:
     command = [sys.executable, str(tmp_path / "script.py"), str(source), str(output), str(threads)]
     for _ in range(2):
         before = frames(output)
-        process = subprocess.Popen(command)
-        deadline = time.monotonic() + 60
+        process = subprocess.Popen(command, stdin=subprocess.PIPE)
+        assert process.stdin is not None
+        process.stdin.write(b"." * (before + 9))  # it is at work, and far from its end, when it is killed
+        process.stdin.flush()
+        deadline = time.monotonic() + 600  # until what does nothing is given up
         while frames(output) < before + 5 and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.002)
+            time.sleep(0.002)  # between two looks
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
         assert not output.exists()
         assert frames(output) >= before + 5
-    subprocess.run(command, check=True)
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
     swapped(source, tmp_path / "whole.tsv")
     assert output.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -432,7 +433,7 @@ def many_values(draw: st.DrawFn) -> tuple[Membership, list[tuple[str, str]], lis
     return membership, pool, pairs, shared
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=examples(200))
 @given(many_values())
 def test_renumbered_values_are_the_same_values(
     case: tuple[Membership, list[tuple[str, str]], list[tuple[str, str]], bool],
@@ -478,7 +479,7 @@ def test_fingerprints_tell_what_differs() -> None:
     assert len({built.fingerprint, *found.values()}) == len(others) + 1, found
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@settings(max_examples=examples(60))
 @given(
     st.dictionaries(
         st.text("abcé7", min_size=1, max_size=3),

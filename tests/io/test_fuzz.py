@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import effort
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -223,16 +224,10 @@ def mutated(draw: st.DrawFn) -> tuple[bytes, str]:
 
 
 def examples(count: int) -> Callable[[Any], Any]:
-    return settings(
-        max_examples=count,
-        deadline=None,
-        derandomize=count < 1000,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
+    return settings(max_examples=count, suppress_health_check=list(HealthCheck))
 
 
-FEW, MANY = 300, 20_000
+FEW, MANY = effort.examples(300), 20_000
 
 
 def test_the_short_reader_itself() -> None:

@@ -18,6 +18,7 @@ from evenrank.io import read_run
 from evenrank.io.source import as_source
 
 LINE = b"1 Q0 a 1 2 t\n"
+PATIENCE = 600  # seconds until what waits for ever is given up; a slow machine is no error
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,7 @@ def test_names_of_runs(name: str, stem: str, tmp_path: Path) -> None:
 
 def test_standard_input() -> None:
     code = "import evenrank.io as e; r = e.read_run('-'); assert (r.source, r.name) == ('<stdin>', 'run')"
-    subprocess.run([sys.executable, "-c", code], input=LINE, check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], input=LINE, check=True, timeout=PATIENCE)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -50,7 +51,7 @@ def test_a_named_pipe(tmp_path: Path) -> None:
     found: list[Run] = []
     reader = threading.Thread(target=lambda: found.append(read_run(path)), daemon=True)
     reader.start()
-    reader.join(20)
+    reader.join(PATIENCE)
     assert [run.documents("1") for run in found] == [["a"]]
 
 
@@ -62,7 +63,7 @@ def test_checking_a_pipe_does_not_open_it(tmp_path: Path) -> None:
     assert source is not None
     checker = threading.Thread(target=source.check, daemon=True)  # opening would wait for a writer
     checker.start()
-    checker.join(5)
+    checker.join(PATIENCE)
     assert not checker.is_alive()
 
 

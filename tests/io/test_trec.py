@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import pyarrow as pa
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -107,7 +108,7 @@ LINES = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@settings(max_examples=examples(100))
 @given(LINES, st.integers(20, 200))
 def test_slices_and_blocks_do_not_show(lines: list[tuple[str, float]], size: int) -> None:
     data = "".join(f"{query} Q0 d{n} 1 {score!r} t\n" for n, (query, score) in enumerate(lines)).encode()

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import pytrec_eval
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,7 +41,7 @@ def test_lines_of_a_run(tmp_path: Path) -> None:
     )
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=examples(200))
 @given(RUNS)
 def test_every_tool_reads_the_same_order(mapping: dict[str, dict[str, float]]) -> None:
     run = read_run(mapping)
@@ -54,7 +55,7 @@ def test_every_tool_reads_the_same_order(mapping: dict[str, dict[str, float]]) -
         assert (np.diff(narrow) < 0).all()
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@settings(max_examples=examples(100))
 @given(RUNS, st.sampled_from(["trec", "file"]))
 def test_parquet_is_read_back_equal(mapping: dict[str, dict[str, float]], ties: str) -> None:
     import tempfile

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import fair_oracles
@@ -63,7 +62,7 @@ for kind, arguments in [
     *pair_oracles.PAIR_VARIANTS.items(),
 ]:
     VARIANTS[kind] = [*VARIANTS.get(kind, []), *arguments]
-CASES = int(os.environ.get("EVENRANK_CASES", "3"))  # of each of very many; make test-full takes more
+MANY_CASES = 25
 ELSEWHERE = set(order_oracles.ORDER_ORACLES)  # with scores of their own, in test_indexical.py
 
 
@@ -99,7 +98,13 @@ def instances() -> list[Measure]:
 
 @pytest.mark.parametrize("measure", instances(), ids=repr)
 def test_properties_and_slow_computation(measure: Measure) -> None:
-    check_measure(measure, oracle=ORACLES[measure.name], evidence=evidence_for(measure), cases=CASES)
+    check_measure(measure, oracle=ORACLES[measure.name], evidence=evidence_for(measure), cases=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("measure", instances(), ids=repr)
+def test_properties_and_slow_computation_over_many_cases(measure: Measure) -> None:
+    check_measure(measure, oracle=ORACLES[measure.name], evidence=evidence_for(measure), cases=MANY_CASES)
 
 
 def evidence_for(measure: Measure) -> Callable[[list[str], np.random.Generator], list[Evidence]]:

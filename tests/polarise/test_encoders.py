@@ -131,6 +131,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.slow
 @with_minilm
 def test_minilm_needs_no_network_and_gives_the_same_again(tmp_path: Path) -> None:
     code = f"""

@@ -196,7 +196,12 @@ def test_sides_that_are_not_known_are_not_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("suffix", "begins"),
-    [(".svg", b"<svg"), (".png", b"\x89PNG"), (".pdf", b"%PDF"), (".html", b"<!DOCTYPE html>")],
+    [
+        (".svg", b"<svg"),
+        (".png", b"\x89PNG"),
+        (".pdf", b"%PDF"),
+        pytest.param(".html", b"<!DOCTYPE html>", marks=pytest.mark.slow),
+    ],
 )
 def test_files_with_hostile_names(tmp_path: Path, suffix: str, begins: bytes) -> None:
     own = made(

@@ -152,7 +152,12 @@ def test_what_a_line_is_called(text: str, found: tuple[str, int] | None) -> None
 
 @pytest.mark.parametrize(
     ("suffix", "begins"),
-    [(".svg", b"<svg"), (".png", b"\x89PNG"), (".pdf", b"%PDF"), (".html", b"<!DOCTYPE html>")],
+    [
+        (".svg", b"<svg"),
+        (".png", b"\x89PNG"),
+        (".pdf", b"%PDF"),
+        pytest.param(".html", b"<!DOCTYPE html>", marks=pytest.mark.slow),
+    ],
 )
 def test_files(tmp_path: Path, suffix: str, begins: bytes) -> None:
     chart = cutoff_figure(scores())

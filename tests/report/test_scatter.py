@@ -293,7 +293,12 @@ def hostile() -> er.Scores:
 
 @pytest.mark.parametrize(
     ("suffix", "begins"),
-    [(".svg", b"<svg"), (".png", b"\x89PNG"), (".pdf", b"%PDF"), (".html", b"<!DOCTYPE html>")],
+    [
+        (".svg", b"<svg"),
+        (".png", b"\x89PNG"),
+        (".pdf", b"%PDF"),
+        pytest.param(".html", b"<!DOCTYPE html>", marks=pytest.mark.slow),
+    ],
 )
 def test_files_with_hostile_names(tmp_path: Path, suffix: str, begins: bytes) -> None:
     for run in (None, HOSTILE[0]):

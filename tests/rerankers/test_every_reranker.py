@@ -82,13 +82,23 @@ def instances() -> list[Reranker]:
 
 @pytest.mark.parametrize("method", instances(), ids=repr)
 def test_properties_and_slow_computation(method: Reranker) -> None:
+    check(method, cases=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", instances(), ids=repr)
+def test_properties_and_slow_computation_over_many_cases(method: Reranker) -> None:
+    check(method, cases=12)
+
+
+def check(method: Reranker, cases: int) -> None:
     check_reranker(
         method,
         evidence=evidence_for(method),
         oracle=ORACLES.get(method.name),
         promise=PROMISES.get(method.name),
         unchanged=still_for(method),
-        cases=4,
+        cases=cases,
     )
 
 

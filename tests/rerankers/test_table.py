@@ -14,7 +14,7 @@ from evenrank.rerankers.registry import all_rerankers
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 STALE = "run python docs/build_reranker_table.py"
 
-pytestmark = pytest.mark.filterwarnings("ignore::evenrank.errors.EvenrankWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::evenrank.errors.EvenrankWarning")]
 
 
 @pytest.fixture(scope="module")

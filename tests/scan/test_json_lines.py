@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -74,7 +75,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("json") / "c.jsonl"
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400))
 @given(st.lists(lines, max_size=3))
 @example([rb'{"_id": "a", "text": "\u00e9\ud83d\ude42 \"he\" \\ \/ \b\f\n\r\t"}'])
 @example([b'{"_id": "a", "text": "x", "_id": "b"}'])

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from effort import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -96,7 +97,7 @@ documents = st.lists(st.lists(pieces, max_size=12), max_size=5).flatmap(
 )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600))
 @given(documents, st.sampled_from([b"", b"he", b"x" * 70, "é".encode() * 50, b" " * 64]))
 @example([""], b"")
 @example(["", "he", ""], b"e")

@@ -25,13 +25,17 @@ LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
 BLOCK = 1 << 14
 KILLED_BLOCK = 1 << 17
 THREADS = 2
+PATIENCE = 600  # seconds until what does nothing is given up; a slow machine is no error
 SCRIPT = """
 import logging, sys
 from evenrank.data.lexicon import Lexicon
 from evenrank.evidence.scan import scan_file
 logging.basicConfig(level=logging.INFO, format="%(message)s")
+def permitted(done, total, unit):
+    # a piece for each byte that the test sends, so that nothing ends before it is killed; then no limit
+    sys.stdin.buffer.read(1)
 lexicon = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
-scan_file(sys.argv[1], lexicon, sys.argv[2], threads=2, block_bytes=1 << 17)
+scan_file(sys.argv[1], lexicon, sys.argv[2], threads=2, block_bytes=1 << 17, progress=permitted)
 """
 
 
@@ -55,19 +59,27 @@ def parts_of(output: Path) -> list[Frame]:
         return []
 
 
-def test_killed_ten_times(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("times", "documents"), [(1, 30_000), pytest.param(10, 150_000, marks=pytest.mark.slow)]
+)
+def test_killed(tmp_path: Path, times: int, documents: int) -> None:
     path, output = tmp_path / "c.tsv", tmp_path / "counts.parquet"
-    write_collection(path, 150_000)
+    write_collection(path, documents)
     size = path.stat().st_size
     generator = random.Random(1)
-    for _ in range(10):
+    for _ in range(times):
         finished = len(parts_of(output))
         process = subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, str(path), str(output)], stderr=subprocess.PIPE, text=True
+            [sys.executable, "-c", SCRIPT, str(path), str(output)],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
-        goal, deadline = finished + generator.randrange(1, 12), time.monotonic() + 60
-        while len(parts_of(output)) < goal and time.monotonic() < deadline and process.poll() is None:
-            time.sleep(generator.random() * 0.005)
+        goal, deadline = finished + generator.randrange(1, 8), time.monotonic() + PATIENCE
+        assert process.stdin is not None
+        process.stdin.write(b"." * (goal + 4))  # it is at work, and far from its end, when it is killed
+        process.stdin.flush()
+        while len(parts_of(output)) < goal and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(generator.random() * 0.005)  # between two looks
         process.send_signal(signal.SIGKILL)
         process.communicate()
         assert process.returncode == -signal.SIGKILL
@@ -75,7 +87,11 @@ def test_killed_ten_times(tmp_path: Path) -> None:
         assert len(parts_of(output)) >= goal
     finished = len(parts_of(output))
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(path), str(output)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", SCRIPT, str(path), str(output)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     _, found, read = (int(word) for word in done.stderr.replace(",", " ").split() if word.isdigit())
     assert found == finished

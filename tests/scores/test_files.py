@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -80,7 +81,7 @@ def scores() -> Scores:
 
 @pytest.mark.parametrize("ending", FORMATS)
 @given(written=scores_strategy())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 def test_any_scores_read_back(tmp_path_factory: pytest.TempPathFactory, ending: str, written: Scores) -> None:
     path = tmp_path_factory.getbasetemp() / f"any.{ending}"
     written.write(path)

@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -195,7 +196,7 @@ class Cells(HTMLParser):
 
 
 @given(NAMES, NAMES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_no_name_breaks_a_table(one: str, other: str) -> None:
     if printable(one) == printable(other):
         return

@@ -8,6 +8,7 @@ import statistics
 import numpy as np
 import pytest
 import scipy.stats
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -78,7 +79,7 @@ def test_equal_values_have_their_value_for_a_bound(value: float) -> None:
     assert (found.lower, found.upper) == pytest.approx((value, value))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.integers(5, 40), st.integers(0, 1000))
 def test_changing_sides_turns_the_bounds(n: int, seed: int) -> None:
     d = many_zeros(n, seed)

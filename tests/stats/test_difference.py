@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -66,7 +67,7 @@ def test_a_bound_is_an_end_of_a_wider_tail() -> None:
     assert lower.difference == upper.difference == both.difference
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.integers(5, 40), st.integers(0, 1000))
 def test_changing_sides_turns_the_interval(n: int, seed: int) -> None:
     first, second = two_systems(n, seed)

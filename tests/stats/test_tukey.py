@@ -12,6 +12,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 import scipy.stats
+from effort import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -268,7 +269,7 @@ def test_the_input_is_untouched() -> None:
     np.testing.assert_array_equal(values, before)
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.permutations(range(5)), st.integers(0, 100))
 @example([4, 1, 3, 0, 2], 100)
 def test_relabelling_systems_relabels_the_answers(order: list[int], seed: int) -> None:
@@ -284,7 +285,7 @@ def test_relabelling_systems_relabels_the_answers(order: list[int], seed: int) -
     np.testing.assert_array_equal(relabelled.p_values, plain.p_values[np.ix_(order, order)])
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.integers(0, 100))
 def test_larger_differences_have_smaller_p(seed: int) -> None:
     hsd = randomised_tukey_hsd(random_values(15, 6, seed), trials=500)
@@ -292,7 +293,7 @@ def test_larger_differences_have_smaller_p(seed: int) -> None:
     assert (np.diff(p[np.argsort(apart)]) <= 0).all()
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.integers(0, 100))
 def test_negated_values_turn_the_conclusions(seed: int) -> None:
     values = random_values(15, 5, seed) + np.linspace(0, 0.8, 5)

@@ -27,6 +27,10 @@ KNOWN_VALUES = {
     "Judged@3": {"q1": 1.0, "q2": 0.0},  # computed by ir_measures
 }
 
+CPU_TORCH = "pip install torch --index-url https://download.pytorch.org/whl/cpu"
+# what a build of torch from PyPI brings along; a version without "+cu.." does not tell the two apart
+CUDA_PACKAGES = ("nvidia-cuda-runtime-cu12", "nvidia-cublas-cu12", "nvidia-cuda-runtime", "nvidia-cublas")
+
 
 class Requirement(NamedTuple):
     package: str
@@ -60,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
             lines.append(f"  {requirement.package} {state}")
             if not fine:
                 problems.append(f"{requirement.package} {state}: pip install --upgrade evenrank")
-    lines += ["", "extras:", *_extras(requirements), "", "self-check:"]
+    lines += ["", "extras:", *_extras(requirements), "", f"torch: {_torch_build()}", "", "self-check:"]
     wrong = [] if problems else _self_check()
     problems += wrong
     skipped = "not run, since a dependency is missing or too old"
@@ -107,6 +111,33 @@ def _state(requirement: Requirement) -> tuple[str, bool]:
 def _numbers(version: str) -> list[int]:
     """The leading numbers, so that 2.10 is later than 2.9 and 2.0rc1 counts as 2.0."""
     return [int(part) for part in re.findall(r"\d+", re.split(r"[^\d.]", version)[0])]
+
+
+def _torch_build() -> str:
+    """Which build of torch is installed, or how to get the small one; torch is not imported for it."""
+    from importlib import metadata
+
+    try:
+        version = metadata.version("torch")
+    except metadata.PackageNotFoundError:
+        return f"not installed; for a machine without a GPU install the CPU build first: {CPU_TORCH}"
+    _, _, local = version.partition("+")
+    if local.startswith(("cu", "rocm", "xpu")) or any(_installed(name) for name in CUDA_PACKAGES):
+        return (
+            f"{version}, the build with GPU libraries (several GB); the CPU build is smaller and does the "
+            f"same without a GPU: {CPU_TORCH}"
+        )
+    return f"{version}, the CPU build"
+
+
+def _installed(package: str) -> bool:
+    from importlib import metadata
+
+    try:
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def _extras(requirements: list[Requirement]) -> Iterator[str]:
