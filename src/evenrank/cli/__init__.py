@@ -25,7 +25,7 @@ from evenrank.cli.report import add as add_report
 from evenrank.cli.rerank import add as add_rerank
 from evenrank.cli.scan import add as add_scan
 from evenrank.cli.select import add as add_select
-from evenrank.cli.streams import discard_output, flush_output, say, say_warnings
+from evenrank.cli.streams import discard_output, say, say_warnings
 from evenrank.cli.tradeoff import add as add_tradeoff
 from evenrank.cli.train import add as add_train
 from evenrank.errors import EvenrankError, EvenrankWarning, InputTypeError, ParameterError
@@ -71,7 +71,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             warnings.simplefilter("always", EvenrankWarning)
             say_warnings()
             code = _run(argv)
-            flush_output()
             return code
     except KeyboardInterrupt:
         say("interrupted")

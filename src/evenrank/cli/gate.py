@@ -21,7 +21,7 @@ from evenrank.cli.groups import MISSING, MISSING_HELP, check_groups
 from evenrank.cli.inputs import check_stdin, read_ids
 from evenrank.cli.parser import Parser, add_command
 from evenrank.cli.progress import Bar
-from evenrank.cli.streams import discard_output, flush_output, put, say, terminal_width
+from evenrank.cli.streams import put, say, terminal_width
 from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -92,19 +92,10 @@ def run(arguments: argparse.Namespace) -> int:
     scores = evaluate(rankings, config.measures, queries=queries, missing=arguments.missing, **evidence)
     with Bar("comparing", "measures") as bar:
         result = apply_gate(scores, config.gate, now=NOW, baseline=BASELINE, progress=bar)
-    _show(printed([gate_table(result)], arguments.format, terminal_width()))
+    put(printed([gate_table(result)], arguments.format, terminal_width()))
     for line in notes_of(scores):
         say(line)
     return GATE_FAILED if result.failed else 0
-
-
-def _show(text: str) -> None:
-    """Print; a reader who has read enough, as head has, does not open the gate."""
-    try:
-        put(text)
-        flush_output()
-    except BrokenPipeError:
-        discard_output()
 
 
 def _complete(arguments: argparse.Namespace, config: GateConfig) -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+import re
+import sys
 import textwrap
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from evenrank.cli.streams import say
+from evenrank.cli.streams import put, say
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction["Parser"]
@@ -15,13 +19,65 @@ EXIT_CODES = "exit codes: 0 ok, 1 bad data, 2 wrong usage, 3 a gate failed, 130 
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong on one line, as every other error is said."""
+    """Says what is wrong on one line, as every other error is said, with the names that are nearest."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        words = sys.argv[1:] if args is None else list(args)
+        self._check_names(
+            words
+        )  # first: argparse would miss a required option rather than see a misspelt one
+        found, others = super().parse_known_args(words, namespace)
+        if others:  # by the command itself, which knows its own name
+            self.error(f"unrecognized arguments: {' '.join(others)}")
+        return found, others
+
+    def _check_names(self, words: Sequence[str]) -> None:
+        commands = self._commands()
+        for word in words:
+            if word == "--":
+                return
+            if not _is_option(word):
+                if not commands:
+                    continue
+                if word not in commands:
+                    self.error(f"unknown command {word!r}{_nearest_command(word, commands)}")
+                return  # what follows is the command's own
+            known = self._option_string_actions
+            option = word.partition("=")[0] if word.startswith("--") else word[:2]
+            if option not in known:
+                self.error(f"unknown option {option}{_nearest_option(option, list(known))}")
+
+    def _commands(self) -> dict[str, Parser]:
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                return dict(action.choices)
+        return {}
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        put(message)  # help and the version: data like any other
 
     def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments") and "@" in message:
             message += "; several measures are quoted, as -m 'nDCG@10 RR@10'"
         say(f"{message} (try: {self.prog} --help)")
         raise SystemExit(2)
+
+
+def _is_option(word: str) -> bool:
+    """As argparse sees it: neither ``-`` (stdin), nor a negative number, nor text with a blank."""
+    return len(word) > 1 and word[0] == "-" and not re.match(r"-\d|-\.\d", word) and " " not in word
+
+
+def _nearest_option(option: str, known: Sequence[str]) -> str:
+    starts = [name for name in known if name.startswith(option) and option not in ("-", "--")]
+    close = starts[:3] or difflib.get_close_matches(option[:80], known, 3, 0.6)
+    return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def _nearest_command(word: str, commands: Mapping[str, Parser]) -> str:
+    inner = [f"{name} {word}" for name, parser in commands.items() if word in parser._commands()]
+    close = inner or difflib.get_close_matches(word[:80], list(commands), 3, 0.5)
+    return f"; did you mean {' or '.join(close)}?" if close else f"; they are {', '.join(commands)}"
 
 
 def make_parser() -> tuple[Parser, Commands]:

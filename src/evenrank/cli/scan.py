@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from functools import partial
 from typing import TYPE_CHECKING
 
 from evenrank.cli.inputs import DOCUMENT_ROLES, check_output, columns_of
 from evenrank.cli.parser import add_command
-from evenrank.cli.progress import QUIET_SECONDS, WIDTH
-from evenrank.cli.streams import say
+from evenrank.cli.progress import QUIET_SECONDS, REDRAW_SECONDS, WIDTH, clear_line, show_line
+from evenrank.cli.streams import is_terminal, say
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
     from evenrank.evidence.scan import Summary
-
-_REDRAW_SECONDS = 0.1
 
 
 def add(commands: Commands) -> None:
@@ -119,23 +116,21 @@ class StreamBar:
 
     def __init__(self, what: str = "scanning") -> None:
         self._what = what
-        self._terminal = sys.stderr.isatty()
+        self._terminal = is_terminal()
         self._begin = self._drawn = time.monotonic()
         self._shown = False
 
     def __call__(self, done: int, total: int | None, unit: str) -> None:
         now = time.monotonic()
         spent = now - self._begin
-        if not self._terminal or spent < QUIET_SECONDS or now - self._drawn < _REDRAW_SECONDS:
+        if not self._terminal or spent < QUIET_SECONDS or now - self._drawn < REDRAW_SECONDS:
             return
         self._drawn, self._shown = now, True
-        sys.stderr.write(f"\r\x1b[K{bar_line(done, total, unit, spent, self._what)}")
-        sys.stderr.flush()
+        show_line(bar_line(done, total, unit, spent, self._what))
 
     def clear(self) -> None:
         if self._shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            clear_line()
             self._shown = False
 
 

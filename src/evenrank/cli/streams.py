@@ -1,24 +1,90 @@
-"""What a command says: data on stdout as UTF-8, everything else on stderr, line by line."""
+"""What a command says: data on stdout as UTF-8, everything else on stderr, line by line.
+
+A stream may be closed, full, or read by somebody who has read enough. Data that cannot be written is an
+error; messages that cannot be written are dropped, for they must not cost the data.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
+from contextlib import suppress
 from typing import Any, TextIO
 
-from evenrank.errors import EvenrankWarning
+from evenrank.errors import DataError, EvenrankWarning
+
+DEFAULT_WIDTH = 80
+LONGEST_WORD, LONGEST_LINE = 400, 2000  # characters of a message: an argument may be as long as a file
 
 
 def put(text: str) -> None:
-    """Data, as UTF-8 whatever the locale, so that a file made by ``>`` reads back."""
-    _write(sys.stdout, text)
+    """Data, as UTF-8 whatever the locale, so that a file made by ``>`` reads back.
+
+    A reader who has read enough, as head has, ends nothing: the command finishes with its own exit code.
+    """
+    if not text:
+        return
+    if sys.stdout is None:
+        raise DataError("standard output is closed, so the result cannot be printed: use > FILE")
+    try:
+        _write(sys.stdout, text)
+    except BrokenPipeError:
+        discard_output()
+    except OSError as error:
+        discard_output()
+        raise DataError(
+            f"standard output: {error.strerror or error}: not all of the result was written"
+        ) from error
 
 
 def say(message: str) -> None:
-    """A message. Each of its lines is prefixed, and nothing in it steers the terminal."""
-    lines = ("".join(c if c.isprintable() else ascii(c)[1:-1] for c in line) for line in message.split("\n"))
-    _write(sys.stderr, "".join(f"evenrank: {line}\n" for line in lines))
+    """A message. Each of its lines is prefixed, none is very long, and nothing in it steers the terminal."""
+    if sys.stderr is None:
+        return
+    lines = (
+        "".join(c if c.isprintable() else ascii(c)[1:-1] for c in _shortened(line))
+        for line in message.split("\n")
+    )
+    write_message("".join(f"evenrank: {line}\n" for line in lines))
+
+
+def write_message(text: str) -> None:
+    """To stderr as it is; nothing happens where stderr is closed, full or no longer read."""
+    if sys.stderr is None:
+        return
+    try:
+        _write(sys.stderr, text)
+    except OSError:
+        _discard(sys.stderr)
+
+
+def message_width() -> int:
+    """The width of the terminal that messages go to, which stdout need not be."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or DEFAULT_WIDTH
+    except (AttributeError, OSError, ValueError):
+        return DEFAULT_WIDTH
+
+
+def is_terminal() -> bool:
+    """Whether messages go to a terminal."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _shortened(line: str) -> str:
+    """With the middle of long words, then of the line, left out: what is wrong and the way out remain."""
+    if len(line) > LONGEST_WORD:
+        line = re.sub(rf"\S{{{LONGEST_WORD},}}", lambda word: _without_middle(word[0], LONGEST_WORD), line)
+    return _without_middle(line, LONGEST_LINE)
+
+
+def _without_middle(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    left_out = f"...({len(text) - most:,} characters left out)..."
+    return f"{text[: most - most // 4]}{left_out}{text[-(most // 4) :]}"
 
 
 def _write(stream: TextIO, text: str) -> None:
@@ -44,21 +110,37 @@ def say_warnings() -> None:
     warnings.showwarning = show
 
 
-def flush_output() -> None:
-    sys.stdout.flush()
-
-
 def discard_output() -> None:
     """Send what is left to nowhere, or Python complains when it flushes at the end."""
-    try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-    except (OSError, ValueError):
+    _discard(sys.stdout)
+
+
+def _discard(stream: TextIO | None) -> None:
+    if stream is None:
         return
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def hold_closed_streams() -> None:
+    """Put the null device where the caller closed stdin, stdout or stderr.
+
+    Else the next file that is opened gets the number of that stream, and what a library prints goes into it.
+    Python has made the stream None by then, which it stays.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            with suppress(OSError):
+                os.open(os.devnull, os.O_RDONLY if number == 0 else os.O_WRONLY)
 
 
 def terminal_width() -> int | None:
     """The width of the terminal on stdout; None if stdout is something else."""
     import shutil
 
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    return shutil.get_terminal_size().columns if terminal else None

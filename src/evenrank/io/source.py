@@ -154,6 +154,10 @@ def as_source(value: object) -> Source | None:
     """The source that ``value`` stands for, or None if it is not a path or a file."""
     if isinstance(value, str):
         if value == "-":
+            if sys.stdin is None:
+                raise DataError(
+                    "<stdin>: standard input is closed: name a file instead of -, or give it one with <"
+                )
             return Source("<stdin>", stream=getattr(sys.stdin, "buffer", sys.stdin))
         if not value:
             raise DataError("the file name is empty")

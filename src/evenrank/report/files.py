@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Callable
 from os import PathLike, fspath
 from pathlib import Path
@@ -17,27 +17,64 @@ if TYPE_CHECKING:
 
 PIXELS = 3.0  # of a PNG for one unit of the chart
 
+# no script but these two, no request, and no eval: expressions are interpreted
+_POLICY = (
+    "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data: blob:; "
+    "script-src {scripts}; style-src {styles}"
+)
+_STYLE = """
+body { margin: 1rem; font-family: sans-serif; }
+.vega-actions a { margin-right: 1rem; font-size: .8rem; color: #444; }
+.vg-tooltip { position: fixed; visibility: hidden; z-index: 3; padding: .4rem .6rem; font-size: .8rem;
+  background: #fff; border: 1px solid #bbb; border-radius: 4px; pointer-events: none; }
+.vg-tooltip.visible { visibility: visible; }
+.vg-tooltip td { padding: 0 .5rem 0 0; }
+.vg-tooltip td.key { color: #666; text-align: right; }
+"""
 # the links to an editor would send the data away
+_DRAW = """
+vegaEmbed("#figure", JSON.parse(document.getElementById("chart").textContent), {
+  ast: true, renderer: "svg", defaultStyle: false, tooltip: { disableDefaultStyle: true },
+  actions: { export: true, source: false, compiled: false, editor: false }
+});
+"""
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
-<head><meta charset="utf-8"><title>evenrank</title>
-<script>{library}</script></head>
+<head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<title>evenrank</title>
+<style>{style}</style></head>
 <body><div id="figure"></div>
-<script>
-vegaEmbed("#figure", {chart}, {{"renderer": "svg",
-  "actions": {{"export": true, "source": false, "compiled": false, "editor": false}}}});
-</script></body>
+<script type="application/json" id="chart">{chart}</script>
+<script>{library}</script>
+<script>{draw}</script></body>
 </html>
 """
 
 
 def _html(chart: dict[str, Any]) -> bytes:
-    import vl_convert
+    from evenrank.report.page import safe
+    from evenrank.report.page.charts import library
 
-    # a run may be called "</script>"; JSON can write < without it
-    safe = json.dumps(chart).replace("<", "\\u003c").replace("\u2028", "\\u2028")
-    library = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    return _PAGE.format(library=library, chart=safe).encode()
+    scripts = [library(), _DRAW]
+    policy = _POLICY.format(scripts=" ".join(map(safe.digest, scripts)), styles=safe.digest(_STYLE))
+    page = _PAGE.format(
+        policy=policy,
+        style=_STYLE,
+        chart=safe.script_json(_finite(chart)),  # a run may be called "</script>"
+        library=scripts[0],
+        draw=_DRAW,
+    )
+    return page.encode("utf-8", "replace")
+
+
+def _finite(value: Any) -> Any:
+    """JSON has neither NaN nor infinity; a point that has no place is not drawn, as in the other formats."""
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _svg(chart: dict[str, Any]) -> bytes:

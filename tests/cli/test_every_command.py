@@ -1,0 +1,324 @@
+"""What holds of every command: help, misspelt names, streams that are closed, full or not read, Ctrl-C."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import commands
+import pytest
+
+from evenrank.cli import build_parser
+from evenrank.cli.parser import Parser
+
+Evenrank = Callable[..., SimpleNamespace]
+
+FORBIDDEN = ("Traceback", "Exception ignored", "unexpected", "lost sys.std", "Error:", "terminate called")
+
+
+def leaves(parser: Parser, name: str = "") -> dict[str, Parser]:
+    """The commands that do something, by all their words."""
+    inner = parser._commands()
+    if not inner:
+        return {name: parser}
+    return {
+        word: leaf
+        for key, one in inner.items()
+        for word, leaf in leaves(one, f"{name} {key}".strip()).items()
+    }
+
+
+LEAVES = leaves(build_parser())
+NAMES = sorted(LEAVES)
+SLOW = {"report", "rank"}  # they draw, or load torch
+CALLED = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in NAMES]
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("commands")
+    commands.write_files(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the files of the calls, which is the current folder."""
+    there = tmp_path / "files"
+    shutil.copytree(prepared, there)
+    monkeypatch.chdir(there)
+    return there
+
+
+def words(name: str) -> list[str]:
+    return [*name.split(), *commands.CALLS[name]]
+
+
+def process(line: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A shell line, in which ``"$@"`` is the command with its arguments."""
+    return subprocess.run(
+        ["bash", "-c", line, "bash", sys.executable, "-m", "evenrank", *arguments],
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def is_quiet(text: str) -> bool:
+    return not any(word in text for word in FORBIDDEN)
+
+
+class Full(io.TextIOWrapper):
+    """A device that is full, as Python opens it for stdout."""
+
+    def __init__(self) -> None:
+        super().__init__(open("/dev/full", "wb"), encoding="utf-8")  # noqa: PTH123, SIM115
+
+
+def prints(name: str) -> bool:
+    """Whether the call prints something rather than write a file."""
+    return not {"-o", "--output"} & set(commands.CALLS[name]) and name != "rank"
+
+
+def test_every_command_has_a_call() -> None:
+    assert sorted(commands.CALLS) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_has_an_example(evenrank: Evenrank, name: str) -> None:
+    outcome = evenrank(*name.split(), "--help")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert f"\n  evenrank {name} " in outcome.out.partition("\nexample")[2] or name == "doctor"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_misspelt_option_gets_the_nearest_name(capfd: pytest.CaptureFixture[str], name: str) -> None:
+    """Every long option of the command, with its last two letters in the wrong order, or one letter more."""
+    parser = LEAVES[name]
+    known = [option for option in parser._option_string_actions if option.startswith("--")]
+    for option in known:
+        swapped = option[:-2] + option[-1] + option[-2]
+        for wrong in (option + "x", option + option[-1] + "=1", swapped):
+            named = wrong.partition("=")[0]
+            if named in known or not wrong.startswith("--"):
+                continue
+            with pytest.raises(SystemExit, match="2"):
+                parser.parse_args([wrong])
+            said = capfd.readouterr()
+            assert said.out == ""
+            assert said.err.startswith(f"evenrank: unknown option {named}; did you mean --")
+            assert option in said.err.partition("did you mean")[2]
+            assert said.err.endswith(f"(try: evenrank {name} --help)\n")
+            assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_option_like_no_other_is_said_to_be_unknown(evenrank: Evenrank, name: str) -> None:
+    outcome = evenrank(*name.split(), "--zzqqzz", "7")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == f"evenrank: unknown option --zzqqzz (try: evenrank {name} --help)\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("evalaute", "unknown command 'evalaute'; did you mean evaluate"),
+        ("repotr", "did you mean report"),
+        ("swap", "did you mean counterfactual swap?"),
+        ("zzqqzz", "unknown command 'zzqqzz'; they are evaluate, compare,"),
+    ],
+)
+def test_a_misspelt_command_gets_the_nearest_name(evenrank: Evenrank, given: str, said: str) -> None:
+    outcome = evenrank(given)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert said in outcome.err
+    assert outcome.err.count("\n") == 1
+
+
+def test_a_misspelt_command_of_a_command(evenrank: Evenrank) -> None:
+    assert "did you mean swap? (try: evenrank counterfactual --help)" in evenrank("counterfactual", "swp").err
+
+
+def test_what_looks_like_an_option_and_is_none(evenrank: Evenrank, files: Path) -> None:
+    """A negative number, a text with a blank, a file after --, and stdin."""
+    assert "unknown option" not in evenrank("train", "--seed", "-1").err
+    assert evenrank("measures", "-x y").code == 2
+    assert "unknown option" not in evenrank("measures", "-x y").err
+    assert evenrank("measures", "--", "--nDCG").err.count("unknown option") == 0
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_no_message_repeats_a_huge_argument(evenrank: Evenrank, folder: Path, name: str) -> None:
+    """As each positional argument and each option's value, one at a time: few characters, one way out."""
+    huge = "x" * 100_000
+    parser = LEAVES[name]
+    calls = [[*name.split(), huge], [*name.split(), *commands.CALLS[name], huge]]
+    for action in parser._actions:
+        option = next((one for one in action.option_strings if one.startswith("--")), None)
+        if option not in (None, "--help", "--title") and action.nargs != 0:  # any title will do
+            calls += [[*words(name), f"{option}={huge}"], [*words(name), f"{option}=a={huge}"]]
+    calls.append([*name.split(), f"--{huge}"])
+    for call in calls:
+        outcome = evenrank(*call)
+        assert len(outcome.err) < 6000, call[:-1]
+        assert is_quiet(outcome.err), outcome.err[:300]
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_closed_and_full_streams(
+    evenrank: Evenrank,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    name: str,
+) -> None:
+    """Messages that cannot be written cost nothing; data that cannot be written is one clear error."""
+    usual = evenrank(*words(name))
+    assert usual.code in ((0, 1, 2) if name == "rank" else (0, 3))
+    assert is_quiet(usual.err)
+    expected = 1 if prints(name) else usual.code
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", None)
+        outcome = evenrank(*words(name))
+        assert (outcome.code, outcome.out) == (usual.code, usual.out)
+        patch.setattr(sys, "stdin", None)
+        assert evenrank(*words(name)).out == usual.out
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", None)
+        outcome = evenrank(*words(name))
+        assert (outcome.code, outcome.out) == (expected, "")
+        assert is_quiet(outcome.err)
+        assert ("standard output is closed" in outcome.err) == prints(name)
+    if Path("/dev/full").exists():
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", Full())
+            outcome = evenrank(*words(name))
+            assert outcome.code == expected
+            assert is_quiet(outcome.err)
+            assert ("standard output: No space left on device" in outcome.err) == prints(name)
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stderr", Full())
+            assert evenrank(*words(name)).out == usual.out
+
+
+@pytest.mark.parametrize(
+    "closed", [">&-", "2>&-", "<&-", ">&- 2>&-", "<&- >&- 2>&-", "> /dev/full", "2> /dev/full"]
+)
+def test_closed_and_full_streams_of_a_process(folder: Path, closed: str) -> None:
+    if "full" in closed and not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    done = process(f'"$@" {closed}', "evaluate", *commands.CALLS["evaluate"])
+    lost = closed.startswith((">", "<&- >"))
+    assert done.returncode == (1 if lost else 0)
+    assert ("nDCG@3" in done.stdout) == (not lost)
+    assert is_quiet(done.stderr)
+
+
+def test_a_closed_stdin_that_is_read(folder: Path) -> None:
+    done = process('"$@" <&-', "evaluate", "-", "--qrels", "qrels.txt", "-m", "RR")
+    assert done.returncode == 1
+    assert done.stderr.startswith("evenrank: <stdin>: standard input is closed")
+    assert done.stderr.count("\n") == 1
+
+
+def test_no_file_takes_the_place_of_a_closed_stream(folder: Path) -> None:
+    """Or what a library prints would be written into it."""
+    code = (
+        "import os, sys; from evenrank.__main__ import main; sys.argv = ['evenrank', '--version']; main();"
+        "sys.exit(os.open('a.trec', os.O_RDONLY) <= 2)"
+    )
+    for closed in (">&-", "<&-", "2>&-", "<&- >&- 2>&-"):
+        done = subprocess.run(
+            ["bash", "-c", f'"$@" {closed}', "bash", sys.executable, "-c", code], check=False
+        )
+        assert done.returncode == 0, closed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_as_a_process(folder: Path, name: str) -> None:
+    """Closed streams, a full device, and a reader who has read enough."""
+    usual = process('"$@"', *words(name))
+    expected = 1 if prints(name) else usual.returncode
+    for closed, code in (
+        (">&-", expected), ("2>&-", usual.returncode), ("<&-", usual.returncode), ("<&- >&- 2>&-", expected),
+        ("> /dev/full", expected), ("2> /dev/full", usual.returncode),
+    ):  # fmt: skip
+        done = process(f'"$@" {closed}', *words(name))
+        assert (done.returncode, is_quiet(done.stderr)) == (code, True), (closed, done.stderr)
+        assert done.stdout in ("", usual.stdout)
+    piped = process('set -o pipefail; "$@" | head -c 1', *words(name))
+    assert (piped.returncode, is_quiet(piped.stderr)) == (usual.returncode, True), piped.stderr
+
+
+# a finder that is asked for every module before it is loaded: Ctrl-C comes when this one is
+INTERRUPTED_AT = """
+import os, signal, sys
+module, code = sys.argv.pop(1), sys.argv.pop(1)
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == module:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+exec(compile(code, "entry", "exec"))
+"""
+ENTRY = "from evenrank.__main__ import main; sys.exit(main())"  # as the installed command does
+
+
+def interrupted(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_AT, module, ENTRY, *arguments],
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+        stdin=subprocess.DEVNULL,
+    )
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["evenrank.cli.streams", "evenrank.cli", "argparse", "evenrank.cli.rank", "numpy", "pyarrow.lib"],
+)
+def test_an_interrupt_while_modules_are_loaded(folder: Path, module: str) -> None:
+    done = interrupted(module, "evaluate", *commands.CALLS["evaluate"])
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "evenrank: interrupted\n")
+
+
+FIRST = {"train": "evenrank.neural.config", "measures": "evenrank.measures", "doctor": "evenrank.evaluation"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_an_interrupt_of_every_command(folder: Path, name: str) -> None:
+    """While it loads what it needs, which all of them do after the arguments were read."""
+    done = interrupted(FIRST.get(name, "pyarrow.lib"), *words(name))
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr.endswith("evenrank: interrupted\n")
+    assert is_quiet(done.stderr)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_interrupt_of_the_work(
+    evenrank: Evenrank, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Whatever a command does when Ctrl-C comes, the last line is the same and the exit code is 130."""
+
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    parser = build_parser()
+    leaves(parser)[name].set_defaults(run=stopped)
+    monkeypatch.setattr("evenrank.cli.build_parser", lambda: parser)
+    outcome = evenrank(*words(name))
+    assert (outcome.code, outcome.out) == (130, "")
+    assert outcome.err == "evenrank: interrupted\n"
