@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 import zstandard
 
 from evenrank.data.run import Run
-from evenrank.errors import DataError, InputTypeError, MissingExtraError
+from evenrank.errors import DataError, InputTypeError, MissingExtraError, ParameterError
 from evenrank.io import read_run
 from evenrank.io.source import as_source
 
@@ -114,3 +115,36 @@ def test_zst_without_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'evenrank\[zstd\]'"):
         read_run(io.BytesIO(zstandard.compress(LINE)))
+
+
+@pytest.mark.parametrize("packed", ["gz", "zst"])
+def test_a_small_file_that_unpacks_to_a_large_one_is_refused(
+    packed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evenrank.io.compressed._ALWAYS_ALLOWED", 1 << 16)
+    content = b"1 Q0 a 1 2 t\n" + b"\n" * (1 << 20)
+    path = tmp_path / f"run.trec.{packed}"
+    path.write_bytes(gzip.compress(content) if packed == "gz" else zstandard.compress(content))
+    with pytest.raises(DataError, match=r"run.trec\..*more than 200 times its size.*EVENRANK_UNPACK_RATIO=0"):
+        read_run(path)
+    monkeypatch.setenv("EVENRANK_UNPACK_RATIO", "0")
+    assert read_run(path).documents("1") == ["a"]
+    monkeypatch.setenv("EVENRANK_UNPACK_RATIO", "-1")
+    with pytest.raises(ParameterError, match="EVENRANK_UNPACK_RATIO must be an integer >= 0"):
+        read_run(path)
+
+
+@pytest.mark.parametrize("packed", ["gz", "zst"])
+def test_several_members_count_together(packed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenrank.io.compressed._ALWAYS_ALLOWED", 1 << 16)
+    pack = gzip.compress if packed == "gz" else zstandard.compress
+    path = tmp_path / "run.trec"
+    path.write_bytes(pack(b"1 Q0 a 1 2 t\n") + 40 * pack(b"\n" * (1 << 16)))
+    with pytest.raises(DataError, match="more than 200 times"):
+        read_run(path)
+
+
+def test_what_fits_any_machine_is_unpacked_whatever_its_ratio(tmp_path: Path) -> None:
+    path = tmp_path / "run.trec.gz"
+    path.write_bytes(gzip.compress(b"1 Q0 a 1 2 t\n" + b"\n" * (1 << 22)))
+    assert read_run(path).documents("1") == ["a"]

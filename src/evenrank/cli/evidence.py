@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from evenrank.cli.groups import add_options, group_files, memberships
 from evenrank.cli.inputs import (
     INTENT_ROLES,
     QRELS_ROLES,
+    ROLES,
     RUN_ROLES,
     STDIN,
     columns_of,
@@ -63,20 +65,23 @@ def _table(text: str) -> tuple[str, str]:
 def read_tables(arguments: argparse.Namespace) -> list[DocumentTable]:
     from evenrank.io.numbers import read_numbers
 
-    return [read_numbers(path, name) for name, path in arguments.table]
+    named = arguments.columns or {}
+    columns = type(named)({role: column for role, column in named.items() if role in ("query", "document")})
+    return [read_numbers(path, name, columns=columns) for name, path in arguments.table]
 
 
-def add_reading(parser: argparse.ArgumentParser) -> None:
-    """How runs and judgements are read."""
+def add_reading(parser: argparse.ArgumentParser, roles: Sequence[str] = ROLES) -> None:
+    """How runs and judgements are read, and whatever else has the columns of these roles."""
     parser.add_argument(
         "--ties", choices=("trec", "file"),
         help="order of equal scores: by document id, descending (trec), or as in the file; "
         "the default is trec, but file for a table with a column of ranks",
     )  # fmt: skip
     parser.add_argument(
-        "--columns", type=columns_of, metavar="ROLE=NAME,...",
-        help="what tables among runs and judgements call their columns: "
-        "query=qid,document=docno,score=sim,rank=r,grade=rel,intent=side",
+        "--columns", type=partial(columns_of, roles=roles), metavar="ROLE=NAME,...",
+        help=f"what tables among {_files_with_columns(roles)} call their columns: "
+        "query=qid,document=docno,score=sim,rank=r,grade=rel,intent=side"
+        + (",text=body,title=headline" if "text" in roles else ""),
     )  # fmt: skip
     parser.add_argument(
         "--input-format", choices=INPUT_FORMATS, help="format of the runs, where their names do not tell"
@@ -86,6 +91,10 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         choices=QRELS_FORMATS,
         help="format of the judgements, where their names do not tell; ntcir has lines 'query document L2'",
     )
+
+
+def _files_with_columns(roles: Sequence[str]) -> str:
+    return "runs, judgements and documents" if "text" in roles else "runs and judgements"
 
 
 def evidence_files(arguments: argparse.Namespace) -> list[str | None]:
@@ -98,6 +107,14 @@ def evidence_files(arguments: argparse.Namespace) -> list[str | None]:
 def check_columns(arguments: argparse.Namespace, runs: Sequence[str]) -> None:
     """Columns are of tables: say so where no file is one."""
     judgements = [arguments.qrels, arguments.diversity_qrels]
+    others = [path for _, path in getattr(arguments, "table", ())]
+    if getattr(arguments, "documents", None) is not None:
+        others.append(arguments.documents)
+    if arguments.columns is not None and others:
+        from evenrank.io.names import SharedColumns
+
+        arguments.columns = SharedColumns(arguments.columns)
+        return
     if arguments.columns is not None and not (
         any(is_table(path, arguments.input_format) for path in runs)
         or any(is_table(path, arguments.qrels_format) for path in judgements)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from evenrank.errors import DataError, ParameterError
@@ -15,6 +15,7 @@ QRELS_ROLES = ("query", "document", "grade")
 INTENT_ROLES = (*QRELS_ROLES, "intent")
 DOCUMENT_ROLES = ("id", "text", "title")
 ROLES = tuple(dict.fromkeys((*RUN_ROLES, *INTENT_ROLES)))
+TEXT_ROLES = (*ROLES, "text", "title")
 
 
 def check_stdin(paths: Sequence[str | None]) -> None:
@@ -40,17 +41,20 @@ def _same_file(one: str, other: str) -> bool:
 
 
 def columns_of(text: str, roles: Sequence[str] = ROLES) -> dict[str, str]:
-    """``query=qid,score=sim`` as a mapping from role to column.
+    """``query=qid,score=sim`` as a mapping from role to column. The document may be called id as well.
 
     >>> columns_of("query=qid,score=sim")
     {'query': 'qid', 'score': 'sim'}
     """
+    from evenrank.io.names import one_document_role
+
     named: dict[str, str] = {}
     for part in text.split(","):
         role, equals, column = part.partition("=")
         role, column = role.strip(), column.strip()
         if not (role and equals and column):
             raise argparse.ArgumentTypeError(f"must be ROLE=NAME,ROLE=NAME,..., got {text!r}")
+        (role,) = one_document_role({role: column}, roles)
         if role not in roles:
             raise argparse.ArgumentTypeError(f"{role!r} is not a role: they are {', '.join(roles)}")
         if role in named:
@@ -66,12 +70,21 @@ def is_table(path: str | None, format: str | None) -> bool:
 
 
 def table_columns(
-    given: Mapping[str, str] | None, path: str, format: str | None, roles: Sequence[str]
+    given: dict[str, str] | None, path: str, format: str | None, roles: Sequence[str]
 ) -> dict[str, str] | None:
     """Those of the ``given`` columns that a file of these roles has, None where it has no named columns."""
     if given is None or not is_table(path, format):
         return None
-    return {role: column for role, column in given.items() if role in roles} or None
+    return type(given)({role: column for role, column in given.items() if role in roles}) or None
+
+
+def document_columns(given: dict[str, str] | None) -> dict[str, str] | None:
+    """Those of the ``given`` columns that a collection has."""
+    from evenrank.io.names import one_document_role
+
+    given = given or {}
+    named = one_document_role(given, DOCUMENT_ROLES)
+    return type(given)({role: name for role, name in named.items() if role in DOCUMENT_ROLES}) or None
 
 
 def run_names(paths: Sequence[str], given: Sequence[str]) -> list[str]:

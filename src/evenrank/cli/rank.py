@@ -7,7 +7,17 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
-from evenrank.cli.inputs import DOCUMENT_ROLES, check_output, check_stdin, columns_of, run_names
+from evenrank.cli.inputs import (
+    DOCUMENT_ROLES,
+    RUN_ROLES,
+    TEXT_ROLES,
+    check_output,
+    check_stdin,
+    columns_of,
+    document_columns,
+    run_names,
+    table_columns,
+)
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.rerank import at_least_one, write_ranked
@@ -42,15 +52,17 @@ def add(commands: Commands) -> None:
         metavar="FILE",
         help="texts of the documents, as evenrank scan reads them",
     )
-    columns = partial(columns_of, roles=DOCUMENT_ROLES)
     parser.add_argument(
         "--columns",
-        type=columns,
+        type=partial(columns_of, roles=TEXT_ROLES),
         metavar="ROLE=NAME,...",
-        help="columns of the documents: id=docno",
+        help="what the tables of the run and the documents call their columns: document=docno,text=body",
     )
     parser.add_argument(
-        "--query-columns", type=columns, metavar="ROLE=NAME,...", help="columns of the queries: id=query"
+        "--query-columns",
+        type=partial(columns_of, roles=DOCUMENT_ROLES),
+        metavar="ROLE=NAME,...",
+        help="columns of the queries: id=query",
     )
     parser.add_argument(
         "--depth", type=at_least_one, metavar="N", help="re-rank only so many documents of each list"
@@ -93,9 +105,10 @@ def _ranked(arguments: argparse.Namespace) -> Run:
     from pathlib import Path
 
     from evenrank.io import read_run
+    from evenrank.io.names import SharedColumns
+    from evenrank.io.texts import read_texts
     from evenrank.neural.model import CrossEncoderRanker
     from evenrank.neural.precision import as_device
-    from evenrank.neural.reading import read_texts
     from evenrank.neural.reranker import NeuralReranker
     from evenrank.rerankers import rerank
 
@@ -105,10 +118,14 @@ def _ranked(arguments: argparse.Namespace) -> Run:
     if not Path(arguments.model).is_dir():
         raise ParameterError(f"--model {arguments.model}: no such folder")
     ranker = CrossEncoderRanker.load(arguments.model).to(as_device(arguments.device))
-    ranking = read_run(arguments.ranking, name=name, ties=arguments.ties)
+    named = None if arguments.columns is None else SharedColumns(arguments.columns)
+    columns = table_columns(named, arguments.ranking, None, RUN_ROLES)
+    ranking = read_run(arguments.ranking, name=name, ties=arguments.ties, columns=columns)
     head = ranking if arguments.depth is None else ranking.head(arguments.depth)
-    documents = read_texts(arguments.documents, set(head.doc_ids.to_pylist()), arguments.columns)
-    queries = read_texts(arguments.queries, columns=arguments.query_columns)
+    documents = read_texts(
+        arguments.documents, wanted=set(head.doc_ids.to_pylist()), columns=document_columns(named)
+    )
+    queries = read_texts(arguments.queries, "queries", columns=arguments.query_columns)
     with Bar("ranking", "pairs") as bar:
         method = NeuralReranker.of(
             ranker, queries, documents, called=among + model.name, batch=arguments.batch,

@@ -15,7 +15,15 @@ from evenrank.cli.evidence import (
     read_runs,
 )
 from evenrank.cli.groups import MISSING, MISSING_HELP, check_groups
-from evenrank.cli.inputs import STDIN, check_output, check_stdin, read_ids, run_names
+from evenrank.cli.inputs import (
+    STDIN,
+    TEXT_ROLES,
+    check_output,
+    check_stdin,
+    document_columns,
+    read_ids,
+    run_names,
+)
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.significance import add_significance, significance
@@ -88,7 +96,7 @@ def add(commands: Commands) -> None:
         "--readable", type=int, default=200, metavar="N",
         help="how many queries, the worst first, have their documents where scripts are off (default: 200)",
     )  # fmt: skip
-    add_reading(parser)
+    add_reading(parser, TEXT_ROLES)
     parser.add_argument(
         "--name", action="append", default=[], metavar="NAME",
         help="name of a run, once for each RUN in their order; without it, the file's name",
@@ -173,7 +181,7 @@ def _counted(arguments: argparse.Namespace, lexicon: Lexicon | None) -> WordCoun
         )
     from evenrank.evidence.scan import scan
 
-    return scan(arguments.documents, lexicon)
+    return scan(arguments.documents, lexicon, columns=document_columns(arguments.columns))
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -188,6 +196,7 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
         texts = _behind_ids(arguments.queries)
     return {
         "documents": arguments.documents,
+        "columns": document_columns(arguments.columns),
         "lexicon": None if arguments.lexicon is None else read_lexicon(arguments.lexicon),
         "query_texts": texts,
         "title": arguments.title,

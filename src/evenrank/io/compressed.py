@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from evenrank.errors import DataError, MissingExtraError
+from evenrank.errors import DataError, MissingExtraError, ParameterError
 
 GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 MAGIC_LENGTH = 4
 
-_PACKED_BLOCK = 1 << 16  # small, because a block may unpack to a thousand times its size
+RATIO = "EVENRANK_UNPACK_RATIO"  # the variable that sets the limit; 0 lifts it
+DEFAULT_RATIO = 200  # text packs 3 to 10 times, a run of one query and one tag perhaps 50 times
+
+# small, because a block may unpack to a thousand times its size, and one of Zstandard to more
+_PACKED_BLOCK = {"gzip": 1 << 16, "Zstandard": 1 << 12}
+_ALWAYS_ALLOWED = 1 << 28  # bytes: what any machine can hold is no attack
 
 
 def is_compressed(head: bytes) -> bool:
     return head.startswith((GZIP_MAGIC, ZSTD_MAGIC))
+
+
+def unpack_ratio() -> int:
+    """How many times its size a compressed file may unpack to; 0 for any."""
+    given = os.environ.get(RATIO, "")
+    if not given:
+        return DEFAULT_RATIO
+    if not (given.isascii() and given.isdigit()):
+        raise ParameterError(f"{RATIO} must be an integer >= 0 (0 is no limit), got {given!r}")
+    return int(given)
 
 
 def plain_blocks(read: Callable[[int], bytes], name: str, block: int) -> Iterator[bytes]:
@@ -48,7 +64,8 @@ def _unpacked(
     damage: type[Exception],
 ) -> Iterator[bytes]:
     """Every member (frame) of a compressed stream, one after another."""
-    unpacker, packed, produced = make(), head, 0
+    unpacker, packed, produced, taken = make(), head, 0, len(head)
+    limit, size = unpack_ratio(), _PACKED_BLOCK[kind]
     while True:
         try:
             plain: bytes = unpacker.decompress(packed)
@@ -57,19 +74,30 @@ def _unpacked(
                 f"{name}: the {kind} data is damaged after {produced:,} bytes of content: {error}"
             ) from error
         produced += len(plain)
+        if limit and produced > max(_ALWAYS_ALLOWED, limit * taken):
+            raise DataError(
+                f"{name}: the {kind} data unpacks to more than {limit:,} times its size ({taken:,} bytes "
+                f"gave {produced:,} so far), which may be an attack. If it is not, set {RATIO}=0 in the "
+                "environment, or unpack the file first"
+            )
         if plain:
             yield plain
         if not unpacker.eof:
-            packed = read(_PACKED_BLOCK)
+            packed = read(size)
+            taken += len(packed)
             if not packed:
                 raise DataError(
                     f"{name}: the {kind} data is truncated: it ends after {produced:,} bytes of content"
                 )
             continue
-        packed = unpacker.unused_data or read(_PACKED_BLOCK)
+        packed = unpacker.unused_data
+        if not packed:
+            packed = read(size)
+            taken += len(packed)
         if kind == "gzip":  # files are padded with zeros on some media
             while packed and not packed.lstrip(b"\0"):
-                packed = read(_PACKED_BLOCK)
+                packed = read(size)
+                taken += len(packed)
         if not packed:
             return
         unpacker = make()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 
-from evenrank.errors import DataError, ParameterError
+from evenrank.errors import DataError, EvenrankWarning, ParameterError
 
 ACCEPTED: dict[str, tuple[str, ...]] = {
     "query": ("query", "query_id", "qid", "topic", "query-id"),
@@ -41,8 +42,7 @@ def resolve(
     number inside its index); the pair ``qid``, ``docno`` decides. Judgements of BEIR call the grade
     ``score``.
     """
-    given = dict(columns or {})
-    _check_given(given, found, wanted, source)
+    given = _given(columns, found, wanted, source, ACCEPTED)
     if {"qid", "docno"} <= set(found):
         given = {"query": "qid", "document": "docno"} | given
     chosen: dict[str, str] = {}
@@ -76,8 +76,7 @@ def resolve_documents(found: Sequence[str], columns: Mapping[str, str] | None, s
     >>> resolve_documents(["_id", "title", "text"], None, "corpus.jsonl")
     {'id': '_id', 'text': 'text', 'title': 'title'}
     """
-    given = dict(columns or {})
-    _check_given(given, found, list(DOCUMENT_COLUMNS), source)
+    given = _given(columns, found, list(DOCUMENT_COLUMNS), source, DOCUMENT_COLUMNS)
     chosen = dict(given)
     for role, accepted in DOCUMENT_COLUMNS.items():
         name = next((name for name in accepted if name in found), None)
@@ -101,14 +100,51 @@ def score_role(found: Sequence[str], columns: Mapping[str, str] | None) -> list[
     return ["score", "rank"] if has_score and has_rank else ["rank"] if has_rank else ["score"]
 
 
-def _check_given(given: Mapping[str, str], found: Sequence[str], wanted: Sequence[str], source: str) -> None:
-    for role, name in given.items():
+class SharedColumns(dict[str, str]):
+    """Columns that are named once for several files, not each of which calls them so."""
+
+
+def one_document_role(columns: Mapping[str, str], wanted: Sequence[str]) -> dict[str, str]:
+    """The document is called ``document`` in runs and judgements and ``id`` in collections; either will do.
+
+    >>> one_document_role({"id": "sku"}, ["query", "document"])
+    {'document': 'sku'}
+    """
+    other = {"id": "document", "document": "id"}
+    return {
+        (other[role] if role in other and role not in wanted and other[role] in wanted else role): name
+        for role, name in columns.items()
+    }
+
+
+def _given(
+    columns: Mapping[str, str] | None,
+    found: Sequence[str],
+    wanted: Sequence[str],
+    source: str,
+    accepted: Mapping[str, Sequence[str]],
+) -> dict[str, str]:
+    """The columns that were named for this table, each of them there."""
+    given = one_document_role(columns or {}, wanted)
+    if len(given) < len(columns or {}):
+        raise ParameterError("columns: 'id' and 'document' are the same: name one of them")
+    for role, name in list(given.items()):
         if role not in wanted:
             raise ParameterError(f"columns: {role!r} is not one of {', '.join(wanted)}")
-        if name not in found:
+        if name in found:
+            continue
+        usual = [other for other in accepted[role] if other in found]
+        if not isinstance(columns, SharedColumns) or not usual:
             raise DataError(
                 f"{source}: no column {name!r} for the {role}; the columns found are {listed(found)}"
             )
+        warnings.warn(
+            f"{source}: no column {name!r} for the {role}: {usual[0]!r} was taken",
+            EvenrankWarning,
+            stacklevel=2,
+        )
+        del given[role]
+    return given
 
 
 def listed(names: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,19 @@ from evenrank.data.tables import DocumentTable
 from evenrank.errors import DataError, InputTypeError
 from evenrank.io.cells import id_cells, is_missing, one_array
 from evenrank.io.frames import as_frame
-from evenrank.io.names import ACCEPTED
+from evenrank.io.names import ACCEPTED, resolve
 from evenrank.io.report import Report
 from evenrank.io.source import as_source, guess_format
 from evenrank.io.tables import open_table
 
 
-def read_numbers(source: object, name: str, *, format: str | None = None) -> DocumentTable:
+def read_numbers(
+    source: object, name: str, *, format: str | None = None, columns: Mapping[str, str] | None = None
+) -> DocumentTable:
     """The columns of numbers of a table with a column of documents, and one of queries if it has one.
 
-    An empty cell is not a number. A column with anything else but numbers is left out.
+    ``columns`` names them where they are called otherwise, as ``{"document": "sku"}``. An empty cell is not
+    a number. A column with anything else but numbers is left out.
     """
     file, report, where = as_source(source), Report(name), name
     if file is not None:
@@ -35,26 +39,24 @@ def read_numbers(source: object, name: str, *, format: str | None = None) -> Doc
         if found is None:
             raise InputTypeError(f"numbers are read from a path or a table, got {type(source).__name__}")
         frame = found
-    document, query = (
-        next((column for column in ACCEPTED[role] if column in frame.names), None)
-        for role in ("document", "query")
-    )
-    if document is None:
-        raise DataError(
-            f"{where}: no column for the document (accepted: {', '.join(ACCEPTED['document'])}); "
-            f"the columns are {', '.join(map(repr, frame.names))}"
-        )
+    wanted = ["document", "query"] if _has_query(frame.names, columns) else ["document"]
+    chosen = resolve(frame.names, wanted, columns, where, advice=" (--columns document=NAME)")
+    document, query = chosen["document"], chosen.get("query")
     documents = id_cells(frame.column(document), "document", report)
     queries = None if query is None else id_cells(frame.column(query), "query", report)
     report.check()
-    columns = {
+    numbers = {
         column: values
         for column in frame.names
         if column not in (document, query) and (values := _numbers(frame.column(column))) is not None
     }
-    if not columns:
+    if not numbers:
         raise DataError(f"{where}: none of the columns {', '.join(map(repr, frame.names))} holds numbers")
-    return DocumentTable.build(name, documents, columns, queries=queries)
+    return DocumentTable.build(name, documents, numbers, queries=queries)
+
+
+def _has_query(names: Sequence[str], columns: Mapping[str, str] | None) -> bool:
+    return "query" in (columns or {}) or any(name in ACCEPTED["query"] for name in names)
 
 
 def _numbers(values: Any) -> npt.NDArray[np.float64] | None:

@@ -6,10 +6,10 @@ from xml.etree import ElementTree
 
 from evenrank.errors import DataError
 from evenrank.io.cells import id_cells, text_cells
-from evenrank.io.documents import read_documents
 from evenrank.io.names import ACCEPTED, DOCUMENT_COLUMNS
 from evenrank.io.source import Source, as_source
 from evenrank.io.tables import open_table
+from evenrank.io.texts import by_id, read_texts
 
 TEXT = (*DOCUMENT_COLUMNS["text"], "query_text", "question", "title")
 TABLES = ("csv", "jsonl", "parquet")
@@ -26,8 +26,7 @@ def read_query_texts(source: object, *, format: str | None = None) -> dict[str, 
         return _topics(file)
     if file is None or form not in TABLES:
         plain = format or (None if file is None else "tsv")
-        batches = read_documents(source, format=plain)
-        return {row["id"]: row["text"] for batch in batches for row in batch.to_pylist()}
+        return read_texts(source, "queries", format=plain)
     file.check()
     table = open_table(file, form, lambda name, why: DataError(f"{name}: no queries ({why})"))
     names = table.frame.names
@@ -43,7 +42,7 @@ def read_query_texts(source: object, *, format: str | None = None) -> dict[str, 
     ids = id_cells(table.frame.column(chosen[0]), "query", table.report)
     texts = text_cells(table.frame.column(chosen[1]), "text", table.report)
     table.report.check()
-    return dict(zip(ids.to_pylist(), texts.to_pylist(), strict=True))
+    return by_id(zip(ids.to_pylist(), texts.to_pylist(), strict=True), file.name)
 
 
 def _topics(file: Source) -> dict[str, str]:
@@ -54,7 +53,7 @@ def _topics(file: Source) -> dict[str, str]:
         root = ElementTree.fromstring(content)
     except ElementTree.ParseError as error:
         raise DataError(f"{file.name}:{error.position[0]}: is not XML ({error})") from error
-    found = {}
+    found: list[tuple[str, str]] = []
     for topic in root.iter():
         if topic.tag in TOPICS:
             number = next(
@@ -64,10 +63,10 @@ def _topics(file: Source) -> dict[str, str]:
                 (topic.findtext(name) for name in (*TEXT, "query") if topic.find(name) is not None), ""
             )
             if number and number.strip() and text:
-                found[number.strip()] = " ".join(text.split())
+                found.append((number.strip(), " ".join(text.split())))
     if not found:
         raise DataError(f"{file.name}: no topic has a number and a title")
-    return found
+    return by_id(found, file.name)
 
 
 def _has(topic: ElementTree.Element, name: str) -> bool:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from evenrank.errors import DataError
-from evenrank.io import read_documents, read_qrels, read_run
+from evenrank.io import read_qrels, read_run
 from evenrank.io.lexicons import read_lexicon
+from evenrank.io.texts import read_texts
 from evenrank.neural.config import Config
 from evenrank.neural.examples import Examples, build_examples, needed_documents
 from evenrank.neural.labels import Labels, label_pairs
@@ -25,19 +24,6 @@ class Prepared:
     kept_out: tuple[str, ...]  # the queries of the fold that is not trained on
 
 
-def read_texts(
-    source: object, wanted: Collection[str] | None = None, columns: Mapping[str, str] | None = None
-) -> dict[str, str]:
-    """Texts by id; those of the wanted ids alone."""
-    found: dict[str, str] = {}
-    for batch in read_documents(source, columns=columns):
-        ids, texts = (batch.column(name).to_pylist() for name in ("id", "text"))
-        for name, text in zip(ids, texts, strict=True):
-            if (wanted is None or name in wanted) and found.setdefault(name, text) != text:
-                raise DataError(f"{source}: {name!r} occurs twice, with different texts")
-    return found
-
-
 def prepare(config: Config) -> Prepared:
     """Read and check the data, cut it into training and validation, and label it."""
     data = config.data
@@ -50,7 +36,7 @@ def prepare(config: Config) -> Prepared:
     if data.keep_out is not None:
         texts = dict(zip(examples.query_ids, examples.query_texts, strict=True))
         trained = {query: texts[query] for query in queries}
-        check_kept_out(trained, read_texts(data.keep_out), data.keep_out)
+        check_kept_out(trained, read_texts(data.keep_out, "queries"), data.keep_out)
     validation = held_out(queries, data.validation, config.seed)
     training = [query for query in queries if query not in set(validation)]
     labels = {
@@ -74,8 +60,8 @@ def _examples(config: Config) -> Examples:
     pool = None if data.pool is None else read_run(data.pool)
     return build_examples(
         qrels,
-        read_texts(data.queries),
-        read_texts(data.documents, needed_documents(qrels, pool)),
+        read_texts(data.queries, "queries"),
+        read_texts(data.documents, wanted=needed_documents(qrels, pool)),
         pool=pool,
         min_grade=data.min_grade,
         negatives=data.negatives,

@@ -17,13 +17,14 @@ import numpy as np
 from evenrank.errors import DataError, ParameterError
 from evenrank.io import read_run, write_run
 from evenrank.io.atomic import atomic_write
+from evenrank.io.texts import read_texts
 from evenrank.neural.config import Config, Joint
 from evenrank.neural.labels import shares
 from evenrank.neural.logs import Log
 from evenrank.neural.model import CrossEncoderRanker
 from evenrank.neural.precision import as_device, own_randomness
 from evenrank.neural.probe import Probe, as_rows, probe_ranker, said
-from evenrank.neural.reading import Prepared, prepare, read_texts
+from evenrank.neural.reading import Prepared, prepare
 from evenrank.neural.reranker import Lists, NeuralReranker
 from evenrank.neural.sampling import balanced
 from evenrank.neural.stage import ADVERSARY, JOINT, TUNE, Checkpoint, Say, Stage, Trainer
@@ -149,13 +150,13 @@ class _Work:
         wanted, data = self.config.evaluate, self.config.data
         if wanted.run is None:
             return None
-        queries = read_texts(wanted.queries)
+        queries = read_texts(wanted.queries, "queries")
         run = read_run(wanted.run)
         run = run.select([query for query in run if query in queries])
         if not len(run):
             raise DataError(f"{wanted.run}: has none of the queries of {wanted.queries}")
         head = run.head(wanted.depth)
-        documents = read_texts(wanted.documents or data.documents, set(head.doc_ids.to_pylist()))
+        documents = read_texts(wanted.documents or data.documents, wanted=set(head.doc_ids.to_pylist()))
         return head, Lists.of(head, queries, documents), run.name
 
     def all(self) -> tuple[Variant, ...]:

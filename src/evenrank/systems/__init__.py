@@ -1,7 +1,8 @@
 """Systems that produce runs: what audits, demos and counterfactuals rank with."""
 
+from evenrank.io.texts import read_texts
 from evenrank.systems.adapters import FunctionSystem, PyTerrierSystem
-from evenrank.systems.base import Retriever, read_texts
+from evenrank.systems.base import Retriever
 from evenrank.systems.bm25 import BM25, RM3
 from evenrank.systems.dense import Dense
 from evenrank.systems.registry import make_system

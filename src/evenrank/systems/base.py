@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from evenrank.data.run import Run
 from evenrank.data.strings import Int64s
-from evenrank.errors import DataError, InputTypeError, ParameterError, counted
+from evenrank.errors import DataError, InputTypeError, ParameterError
 
 Floats = npt.NDArray[np.float64]
 Texts = Mapping[str, str]
@@ -29,30 +29,6 @@ class Retriever(Protocol):
 
     def retrieve(self, queries: Texts, k: int = 100) -> Run:
         """The best ``k`` documents for each query, ``{id: text}``. A query that finds nothing has no list."""
-
-
-def read_texts(
-    source: Any, what: str = "documents", columns: Mapping[str, str] | None = None
-) -> dict[str, str]:
-    """``{id: text}`` from anything that ``read_documents`` reads; an id that is there twice is an error.
-
-    >>> read_texts([("d1", "a cat"), ("d2", "a dog")])
-    {'d1': 'a cat', 'd2': 'a dog'}
-    """
-    from evenrank.io import read_documents
-
-    texts: dict[str, str] = {}
-    twice: list[str] = []
-    for batch in read_documents(source, columns=columns):
-        for identifier, text in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
-            if identifier in texts:
-                twice.append(identifier)
-            texts[identifier] = text
-    if twice:
-        few = ", ".join(map(repr, twice[:3])) + (", .." if len(twice) > 3 else "")
-        where = source if isinstance(source, str) else what
-        raise DataError(f"{where}: {counted(len(twice), 'id is', 'ids are')} there twice: {few}")
-    return texts
 
 
 def check_texts(texts: Any, what: str) -> dict[str, str]:

@@ -42,6 +42,7 @@ def write_report(
     runs: Mapping[str, Any] | None = None,
     inputs: Mapping[str, Any] | None = None,
     documents: Any = None,
+    columns: Mapping[str, str] | None = None,
     lexicon: Lexicon | None = None,
     query_texts: Mapping[str, str] | None = None,
     urls: Mapping[str, str] | None = None,
@@ -56,6 +57,7 @@ def write_report(
     """Write the report of these scores; ``Comparison.report`` says what the options are.
 
     ``runs`` and ``inputs`` are what the scores were evaluated from; without them no documents are shown.
+    ``columns`` says what the table of ``documents`` calls its columns, as ``{"document": "sku"}``.
     ``progress`` is told how many sections of how many are done; ``sections`` are those of the page.
     """
     material = Material(
@@ -64,6 +66,7 @@ def write_report(
         runs=only_runs(runs or {}),
         inputs=inputs or {},
         documents=documents,
+        columns=columns,
         lexicon=lexicon,
         query_texts=query_texts,
         urls=urls,

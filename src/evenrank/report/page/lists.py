@@ -24,9 +24,10 @@ from evenrank.data.words import WordCounts
 from evenrank.errors import DataError
 from evenrank.evidence.scan.phrases import Phrases
 from evenrank.explanation.many import ADDS, Effects, Known, document_effects
+from evenrank.io.texts import read_texts
 from evenrank.report.page import safe
 from evenrank.report.page.material import Material, worst_first
-from evenrank.report.page.texts import pieces_of, read_texts
+from evenrank.report.page.texts import pieces_of
 from evenrank.scores import OK
 
 MEASURES = 8  # that a reader can sort queries by
@@ -332,7 +333,7 @@ def _texts(
         out[place][3] = safe.link(url) if isinstance(url, str) else None
     if material.documents is None:
         return out, len(out), False
-    texts = read_texts(material.documents, set(documents))
+    texts = read_texts(material.documents, wanted=set(documents), columns=material.columns)
     if not texts:
         raise DataError("documents= (--documents) has none of the documents that are ranked")
     lexicon = material.marking

@@ -38,6 +38,7 @@ class Material:
     runs: Mapping[str, Run]
     inputs: Mapping[str, Any]
     documents: Any = None
+    columns: Mapping[str, str] | None = None  # of the documents
     lexicon: Lexicon | None = None
     query_texts: Mapping[str, str] | None = None
     urls: Mapping[str, str] | None = None

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from evenrank.data.lexicon import lower
-from evenrank.errors import InputTypeError
 from evenrank.evidence.scan.phrases import Phrases
-from evenrank.io.documents import read_documents
 from evenrank.report.page.safe import prose
 
 # a text in pieces: plain strings, and [group, words] where words of a group stand
@@ -24,25 +22,6 @@ class Span(NamedTuple):
     start: int
     end: int
     group: int
-
-
-def read_texts(source: Any, wanted: Set[str]) -> dict[str, str]:
-    """The texts of these documents, out of a mapping or of anything that ``read_documents`` reads."""
-    if isinstance(source, Mapping):
-        found = {document: source[document] for document in wanted if document in source}
-        for document, text in found.items():
-            if not isinstance(text, str):
-                raise InputTypeError(f"the text of document {document!r} is no string: {type(text).__name__}")
-        return found
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    ids = pa.array(sorted(wanted), pa.large_string())
-    texts: dict[str, str] = {}
-    for batch in read_documents(source):
-        some = batch.filter(pc.is_in(batch.column("id"), value_set=ids))
-        texts.update(zip(some.column("id").to_pylist(), some.column("text").to_pylist(), strict=True))
-    return texts
 
 
 def spans_of(text: str, phrases: Phrases) -> Iterator[Span]:

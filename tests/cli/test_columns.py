@@ -1,0 +1,101 @@
+"""``--columns``: one name for the column of documents, in every command and for every file of it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from evenrank.cli import build_parser
+
+Evenrank = Callable[..., SimpleNamespace]
+
+
+@pytest.fixture
+def shop(files: Path) -> Path:
+    (files / "texts.csv").write_text("sku,text\na,she wrote\nb,he read\nc,they\nd,it\n")
+    (files / "run.csv").write_text("query,sku,score\nq1,a,2\nq1,b,1\nq2,c,1\n")
+    (files / "plain.csv").write_text("query,document,score\nq1,a,2\nq1,b,1\nq2,c,1\n")
+    (files / "prices.csv").write_text("sku,price\na,3\nb,1\nc,2\nd,4\n")
+    return files
+
+
+@pytest.mark.parametrize("run", ["bm25.trec", "run.csv", "plain.csv"])
+@pytest.mark.parametrize("role", ["id", "document"])
+@pytest.mark.parametrize("lexicon", [False, True])
+def test_documents_of_a_report_with_a_column_of_their_own(
+    evenrank: Evenrank, shop: Path, run: str, role: str, lexicon: bool
+) -> None:
+    command = ["report", run, "--qrels", "qrels.txt", "--documents", "texts.csv", "-o", "o.html"]
+    command += ["--lexicon", "gender-en", "-m", "nDCG@2 NFaiRR@2"] if lexicon else ["-m", "nDCG@2"]
+    done = evenrank(*command, "--columns", f"{role}=sku")
+    assert done.code == 0, done.err
+    assert "wrote" in (shop / "o.html").read_text()
+    taken = "plain.csv: no column 'sku' for the document: 'document' was taken" in done.err
+    assert taken == (run == "plain.csv")
+
+
+def test_the_advice_of_a_report_works(evenrank: Evenrank, shop: Path) -> None:
+    command = ["report", "bm25.trec", "--qrels", "qrels.txt", "--documents", "texts.csv", "-m", "nDCG@2"]
+    done = evenrank(*command, "-o", "o.html")
+    assert done.code == 1
+    assert "texts.csv: no column for the id" in done.err
+    assert "--columns id=NAME" in done.err
+    assert evenrank(*command, "-o", "o.html", "--columns", "id=sku").code == 0
+
+
+@pytest.mark.parametrize("run", ["run.csv", "plain.csv", "bm25.trec"])
+def test_numbers_with_a_column_of_their_own(evenrank: Evenrank, shop: Path, run: str) -> None:
+    command = ["rerank", run, "--with", "SortBy(field='p.price')", "--table", "p=prices.csv", "-o", "s.trec"]
+    if run != "run.csv":
+        refused = evenrank(*command)
+        assert refused.code == 1
+        assert "prices.csv: no column for the document" in refused.err
+        assert "--columns document=NAME" in refused.err
+    done = evenrank(*command, "--columns", "document=sku")
+    assert done.code == 0, done.err
+    assert (shop / "s.trec").read_text().split()[2] == "a"
+
+
+def test_a_name_that_one_file_alone_could_have_must_be_there(evenrank: Evenrank, shop: Path) -> None:
+    done = evenrank("evaluate", "plain.csv", "--qrels", "qrels.txt", "-m", "P@1", "--columns", "document=x")
+    assert done.code == 1
+    assert "plain.csv: no column 'x' for the document" in done.err
+
+
+def test_id_and_document_are_the_same_in_every_command(evenrank: Evenrank, shop: Path) -> None:
+    assert (
+        evenrank("evaluate", "run.csv", "--qrels", "qrels.txt", "-m", "P@1", "--columns", "id=sku").code == 0
+    )
+    scanned = evenrank(
+        "scan", "texts.csv", "--lexicon", "gender-en", "-o", "c.parquet", "--columns", "document=sku"
+    )
+    assert scanned.code == 0, scanned.err
+    twice = evenrank("evaluate", "run.csv", "-m", "P@1", "--columns", "id=sku,document=sku")
+    assert twice.code == 2
+    assert "the document is named twice" in twice.err
+
+
+def commands_with_columns() -> list[str]:
+    def walk(parser: argparse.ArgumentParser, name: str) -> list[str]:
+        found = [name] if "--columns" in parser._option_string_actions else []
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                found += [at for key, inner in action.choices.items() for at in walk(inner, f"{name} {key}")]
+        return found
+
+    return walk(build_parser(), "")
+
+
+@pytest.mark.parametrize("command", commands_with_columns())
+def test_every_command_takes_both_names(command: str) -> None:
+    parser: argparse.ArgumentParser = build_parser()
+    for word in command.split():
+        (subcommands,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+        parser = subcommands.choices[word]
+    convert = parser._option_string_actions["--columns"].type
+    assert callable(convert)
+    assert convert("id=sku") == convert("document=sku")
