@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import json
 import math
 from dataclasses import replace
@@ -21,6 +23,7 @@ from evenrank.evidence.blocks import RankedEvidence
 from evenrank.grammar import declare, unregister
 from evenrank.measures import Measure, Result
 from evenrank.scores import ScoresBlock
+from evenrank.scores.rows import as_tsv
 
 FORMATS = ("jsonl", "csv", "tsv", "parquet")
 WHOLE = ("jsonl", "parquet")
@@ -308,15 +311,15 @@ def test_a_header_alone_is_not_scores(name: str, tmp_path: Path) -> None:
         Scores.read(tmp_path / name)
 
 
-def test_csv_holds_no_formula_and_reads_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("suffix", "delimiter"), [("csv", ","), ("tsv", "\t")])
+def test_tables_hold_no_formula_and_read_back(suffix: str, delimiter: str, tmp_path: Path) -> None:
     names = ["=1+1", "+1", "-1", "@x", "'quoted", "plain"]
     run = Run.build(names, ["a"] * len(names), [1.0] * len(names), name="=cmd|' /C calc'!A0")
     scores = evaluate(run, "P@1", qrels={name: {"a": 1} for name in names})
-    scores.write(tmp_path / "x.csv")
-    scores.write(tmp_path / "x.tsv")
-    lines = (tmp_path / "x.csv").read_text().splitlines()[1:]
-    assert [line for line in lines if line.lstrip('"')[:1] in "=+-@\t\r"] == []
-    cells = [cell.lstrip('"') for line in lines for cell in line.split(",")[:2]]
-    assert [cell for cell in cells if cell[:1] in "=+-@\t\r"] == []
-    assert Scores.read(tmp_path / "x.csv") == Scores.read(tmp_path / "x.tsv") == scores
-    assert "\n=cmd|" in (tmp_path / "x.tsv").read_text()
+    path = tmp_path / f"x.{suffix}"
+    scores.write(path)
+    for text in (path.read_text(), as_tsv(scores) if suffix == "tsv" else ""):
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        cells = [cell for row in rows for cell in row[:3]]  # names
+        assert [cell for cell in cells if cell[:1] in tuple("=+-@\t\r")] == []
+    assert Scores.read(path) == scores

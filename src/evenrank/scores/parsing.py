@@ -14,8 +14,9 @@ import numpy as np
 
 from evenrank.errors import DataError, ParameterError, Problem
 from evenrank.measures import Measure, parse_measure
-from evenrank.scores.rows import VALUE_FIELDS, of_cell
+from evenrank.scores.rows import VALUE_FIELDS
 from evenrank.scores.scores import INFINITE, OK, Scores, ScoresBlock
+from evenrank.tables import of_cell
 
 KIND = "evenrank scores"
 VERSION = 1
@@ -128,7 +129,7 @@ def read_delimited(name: str, content: bytes, delimiter: str) -> Iterator[_Row]:
                 if cells != list(VALUE_FIELDS):
                     _fail(name, 1, f"the columns must be {', '.join(VALUE_FIELDS)}, got {cells!r:.120}")
             elif cells:
-                yield _delimited_row(name, line, [of_cell(c) for c in cells] if delimiter == "," else cells)
+                yield _delimited_row(name, line, [of_cell(c) for c in cells])
                 values += 1
             line = reader.line_num + 1  # where the next row begins: a quoted cell may hold line ends
     except csv.Error as error:

@@ -1,8 +1,8 @@
 """Scores as rows for programs: TSV, CSV and JSONL.
 
-Every name and every digit stands verbatim, so that rows read back as what they were; but for CSV, which
-people open in spreadsheets: there a name that would be taken for a formula has an apostrophe before it,
-which a spreadsheet hides and which is taken off when the file is read back.
+Every digit stands verbatim, so that rows read back as what they were, and in JSONL every name. CSV and TSV
+are opened in spreadsheets, too: there a name that would be taken for a formula has an apostrophe before it,
+which is taken off when the file is read back.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from evenrank.tables import as_cell
+
 if TYPE_CHECKING:
     from evenrank.scores.scores import Scores
 
@@ -20,21 +22,6 @@ SUMMARY_FIELDS = (
     "aggregation", "direction",
 )  # fmt: skip
 VALUE_FIELDS = ("run", "query", "measure", "column", "value", "status")
-FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "'")  # the last, so that what is put on can be taken off
-
-
-def as_cell(text: str) -> str:
-    """A name that no spreadsheet computes.
-
-    >>> as_cell("=1+1"), as_cell("bm25")
-    ("'=1+1", 'bm25')
-    """
-    return "'" + text if text.startswith(FORMULAS) else text
-
-
-def of_cell(text: str) -> str:
-    """What ``as_cell`` was given."""
-    return text.removeprefix("'")
 
 
 def delimited(fields: Sequence[str], rows: Iterator[Sequence[str]], delimiter: str) -> str:
@@ -67,7 +54,8 @@ def as_tsv(scores: Scores) -> str:
     """A row for each run, measure and column; ``undefined`` counts queries, an empty cell is no value."""
     rows = (
         (
-            row.run, row.measure, row.column, _exact(row.value), _exact(row.low), _exact(row.high),
+            as_cell(row.run), as_cell(row.measure), as_cell(row.column),
+            _exact(row.value), _exact(row.low), _exact(row.high),
             str(row.queries), str(row.defined), str(row.infinite), str(sum(row.undefined.values())),
             row.aggregation, row.direction,
         )
@@ -94,8 +82,9 @@ def values_of(scores: Scores) -> Iterator[tuple[str, str, str, str, float, str]]
 
 
 def per_query_tsv(scores: Scores, delimiter: str = "\t") -> str:
-    said = as_cell if delimiter == "," else str
-    rows = ((*map(said, names), _exact(value), said(status)) for *names, value, status in values_of(scores))
+    rows = (
+        (*map(as_cell, names), _exact(value), as_cell(status)) for *names, value, status in values_of(scores)
+    )
     return delimited(VALUE_FIELDS, rows, delimiter)
 
 
