@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from evenrank.cli.evaluate import cutoffs_of, notes_of
@@ -17,6 +18,7 @@ from evenrank.cli.evidence import (
 from evenrank.cli.groups import MISSING, MISSING_HELP, check_groups
 from evenrank.cli.inputs import check_output, check_stdin, read_ids, run_names
 from evenrank.cli.parser import add_command
+from evenrank.cli.reading import attempt, reading_files
 from evenrank.cli.rerank import at_least_one
 from evenrank.cli.significance import add_significance, significance
 from evenrank.cli.streams import put, say, terminal_width
@@ -164,13 +166,18 @@ def _comparison(arguments: argparse.Namespace) -> Comparison:
         from evenrank.scores import Scores
 
         names = run_names(arguments.scores, arguments.name)
-        read = {name: Scores.read(path) for name, path in zip(names, arguments.scores, strict=True)}
+        with reading_files():
+            read = {
+                name: attempt(partial(Scores.read, path))
+                for name, path in zip(names, arguments.scores, strict=True)
+            }
         return compare(next(iter(read.values())) if len(read) == 1 else read, **options)
-    queries = None if arguments.queries is None else read_ids(arguments.queries)
     check_columns(arguments, arguments.runs)
-    evidence = read_evidence(arguments)
     names = run_names(arguments.runs, arguments.name)
-    runs = read_runs(arguments, names)
+    with reading_files():
+        queries = None if arguments.queries is None else attempt(partial(read_ids, arguments.queries))
+        evidence = read_evidence(arguments)
+        runs = read_runs(arguments, names)
     return compare(
         runs,
         arguments.measures,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from evenrank.cli.draw import add_figure, check_drawing, draw
@@ -20,6 +21,7 @@ from evenrank.cli.groups import MISSING, MISSING_HELP, check_groups
 from evenrank.cli.inputs import check_output, check_stdin, read_ids, run_names
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import progress
+from evenrank.cli.reading import attempt, reading_files
 from evenrank.cli.streams import put, say, terminal_width
 from evenrank.errors import ParameterError
 
@@ -159,17 +161,18 @@ def _scores(arguments: argparse.Namespace, names: list[str]) -> Scores:
     if arguments.output is not None:
         file_format(arguments.output, None, WRITTEN)
     check_drawing(arguments, len(measures))
-    queries = None if arguments.queries is None else read_ids(arguments.queries)
     check_columns(arguments, [file for path in arguments.runs for file in run_files(path)])
-    evidence = read_evidence(arguments)
-    runs = {
-        name: read_named_runs(arguments, path, name)
-        for name, path in progress(list(zip(names, arguments.runs, strict=True)), "reading runs")
-    }
     against = None
-    if arguments.against is not None:
-        (name,) = run_names([arguments.against], [])
-        against = read_named_run(arguments, arguments.against, name)
+    with reading_files():
+        queries = None if arguments.queries is None else attempt(partial(read_ids, arguments.queries))
+        evidence = read_evidence(arguments)
+        runs = {
+            name: read_named_runs(arguments, path, name)
+            for name, path in progress(list(zip(names, arguments.runs, strict=True)), "reading runs")
+        }
+        if arguments.against is not None:
+            (name,) = run_names([arguments.against], [])
+            against = read_named_run(arguments, arguments.against, name)
     return evaluate(
         runs,
         measures,

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenrank.cli.background import add_background, background_file, read_background
+from evenrank.cli.background import COLLECTION, add_background, background_file, read_background
 from evenrank.cli.groups import add_options, group_files, memberships
 from evenrank.cli.inputs import (
     INTENT_ROLES,
@@ -22,6 +22,7 @@ from evenrank.cli.inputs import (
     table_columns,
 )
 from evenrank.cli.progress import progress
+from evenrank.cli.reading import attempt, reading_files, something_failed
 from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def read_tables(arguments: argparse.Namespace) -> list[DocumentTable]:
 
     named = arguments.columns or {}
     columns = type(named)({role: column for role, column in named.items() if role in ("query", "document")})
-    return [read_numbers(path, name, columns=columns) for name, path in arguments.table]
+    return [attempt(partial(read_numbers, path, name, columns=columns)) for name, path in arguments.table]
 
 
 def add_reading(parser: argparse.ArgumentParser, roles: Sequence[str] = ROLES) -> None:
@@ -135,22 +136,27 @@ def read_evidence(arguments: argparse.Namespace) -> dict[str, Any]:
     qrels = by_intent = polarity = None
     if arguments.qrels is not None:
         columns = table_columns(named, arguments.qrels, form, QRELS_ROLES)
-        qrels = read_qrels(arguments.qrels, format=form, columns=columns)
+        qrels = attempt(partial(read_qrels, arguments.qrels, format=form, columns=columns))
     if arguments.diversity_qrels is not None:
         columns = table_columns(named, arguments.diversity_qrels, form, INTENT_ROLES)
-        by_intent = read_qrels(arguments.diversity_qrels, diversity=True, format=form, columns=columns)
+        by_intent = attempt(
+            partial(read_qrels, arguments.diversity_qrels, diversity=True, format=form, columns=columns)
+        )
     if arguments.polarity is not None:
         from evenrank.io.polarity import read_polarity
 
-        polarity = read_polarity(arguments.polarity)
-    words = None if arguments.words is None else read_counts(arguments.words)
+        polarity = attempt(partial(read_polarity, arguments.polarity))
+    words = None if arguments.words is None else attempt(partial(read_counts, arguments.words))
+    background = None
+    if not (something_failed() and arguments.background == COLLECTION):
+        background = attempt(partial(read_background, arguments, words, arguments.input_format))
     return {
         "qrels": qrels,
         "intents": by_intent,
         "words": words,
         "groups": groups,
         "polarity": polarity,
-        "background": read_background(arguments, words, arguments.input_format),
+        "background": background,
         "background_depth": arguments.background_depth,
     }
 
@@ -174,11 +180,16 @@ def read_named_runs(arguments: argparse.Namespace, path: str, name: str) -> Run 
     if files == [path]:
         return read_named_run(arguments, path, name)
     names = run_names(files, [])
-    draws = [
-        read_named_run(arguments, file, own)
-        for own, file in progress(list(zip(names, files, strict=True)), f"reading {name}")
-    ]
-    return RunSet.build(draws, name=name)
+
+    def read() -> RunSet:
+        with reading_files():
+            draws = [
+                read_named_run(arguments, file, own)
+                for own, file in progress(list(zip(names, files, strict=True)), f"reading {name}")
+            ]
+        return RunSet.build(draws, name=name)
+
+    return attempt(read)
 
 
 def read_runs(arguments: argparse.Namespace, names: Sequence[str]) -> dict[str, Run]:
@@ -194,4 +205,4 @@ def read_named_run(arguments: argparse.Namespace, path: str, name: str) -> Run:
 
     form = arguments.input_format
     columns = table_columns(arguments.columns, path, form, RUN_ROLES)
-    return read_run(path, name=name, ties=arguments.ties, format=form, columns=columns)
+    return attempt(partial(read_run, path, name=name, ties=arguments.ties, format=form, columns=columns))

@@ -17,6 +17,7 @@ from evenrank.cli.evidence import (
 from evenrank.cli.groups import MISSING, MISSING_HELP, check_groups
 from evenrank.cli.inputs import check_stdin, run_names
 from evenrank.cli.parser import add_command
+from evenrank.cli.reading import reading_files
 from evenrank.cli.streams import put, terminal_width
 
 if TYPE_CHECKING:
@@ -75,8 +76,9 @@ def _explanations(arguments: argparse.Namespace) -> list[Explanation]:
     measures = parse_measures(arguments.measures)
     (name,) = run_names([arguments.ranking], [])
     check_columns(arguments, [arguments.ranking])
-    evidence = read_evidence(arguments)
-    ranking = read_named_run(arguments, arguments.ranking, name)
+    with reading_files():
+        evidence = read_evidence(arguments)
+        ranking = read_named_run(arguments, arguments.ranking, name)
     return [
         explain(
             ranking, measure, arguments.query, missing=arguments.missing, depth=arguments.depth, **evidence

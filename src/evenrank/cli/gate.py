@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -21,6 +22,7 @@ from evenrank.cli.groups import MISSING, MISSING_HELP, check_groups
 from evenrank.cli.inputs import check_stdin, read_ids
 from evenrank.cli.parser import Parser, add_command
 from evenrank.cli.progress import Bar
+from evenrank.cli.reading import attempt, reading_files
 from evenrank.cli.streams import put, say, terminal_width
 from evenrank.errors import ParameterError
 
@@ -84,11 +86,13 @@ def run(arguments: argparse.Namespace) -> int:
     check_stdin([*runs, *evidence_files(arguments), arguments.queries])
     check_groups(arguments)
     check_columns(arguments, runs)
-    queries = None if arguments.queries is None else read_ids(arguments.queries)
-    evidence = read_evidence(arguments)
-    rankings = {
-        name: read_named_run(arguments, path, name) for name, path in zip((NOW, BASELINE), runs, strict=True)
-    }
+    with reading_files():
+        queries = None if arguments.queries is None else attempt(partial(read_ids, arguments.queries))
+        evidence = read_evidence(arguments)
+        rankings = {
+            name: read_named_run(arguments, path, name)
+            for name, path in zip((NOW, BASELINE), runs, strict=True)
+        }
     scores = evaluate(rankings, config.measures, queries=queries, missing=arguments.missing, **evidence)
     with Bar("comparing", "measures") as bar:
         result = apply_gate(scores, config.gate, now=NOW, baseline=BASELINE, progress=bar)

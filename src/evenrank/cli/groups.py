@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenrank.cli.reading import attempt
 from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -197,10 +199,15 @@ def memberships(arguments: argparse.Namespace) -> list[Membership]:
     from evenrank.data.membership import Membership
     from evenrank.io.groups import read_groups
 
-    found = {given.name: read_groups(given.path, given.name, **given.options) for given in arguments.groups}
+    found = {
+        given.name: attempt(partial(read_groups, given.path, given.name, **given.options))
+        for given in arguments.groups
+    }
+    if any(membership is None for membership in found.values()):  # said with what is wrong elsewhere
+        return []
     for target in arguments.target:
         if target.name in found:
-            found[target.name] = _with_target(found[target.name], target)
+            found[target.name] = attempt(partial(_with_target, found[target.name], target))
     for target in arguments.target:
         if target.name not in found:
             parts = [found[part] for part in target.name.split("*")]

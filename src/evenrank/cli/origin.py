@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli.evaluate import notes_of
@@ -18,6 +19,7 @@ from evenrank.cli.groups import MISSING, MISSING_HELP, check_groups
 from evenrank.cli.inputs import check_output, check_stdin, read_ids, run_names
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
+from evenrank.cli.reading import attempt, reading_files
 from evenrank.cli.rerank import at_least_one
 from evenrank.cli.streams import put, say, terminal_width
 from evenrank.errors import ParameterError
@@ -152,16 +154,19 @@ def _origin(arguments: argparse.Namespace) -> tuple[Origin, Lexicon | None]:
     measures = parse_measures(arguments.measures)
     names = run_names(arguments.runs, arguments.name)
     _check_files(arguments, names)
-    queries = None if arguments.queries is None else read_ids(arguments.queries)
-    collection = None if arguments.collection is None else read_ids(arguments.collection, "document")
-    check_columns(arguments, arguments.runs)
-    evidence = read_evidence(arguments)
-    words = evidence["words"]
     if arguments.terms is not None:
-        if words is None:
+        if arguments.words is None:
             raise ParameterError("--terms is about the words of --words: give that too")
         measures = _with_terms(measures)
-    runs = read_runs(arguments, names)
+    check_columns(arguments, arguments.runs)
+    collection = None
+    with reading_files():
+        queries = None if arguments.queries is None else attempt(partial(read_ids, arguments.queries))
+        if arguments.collection is not None:
+            collection = attempt(partial(read_ids, arguments.collection, "document"))
+        evidence = read_evidence(arguments)
+        runs = read_runs(arguments, names)
+    words = evidence["words"]
     given: dict[str, Any] = {"queries": queries, "missing": arguments.missing, **evidence}
     with Bar("drawing", "random lists") as bar:
         given |= {"draws": arguments.draws, "seed": arguments.seed, "told": bar}

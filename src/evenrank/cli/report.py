@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli.evaluate import cutoffs_of, notes_of
@@ -26,6 +27,7 @@ from evenrank.cli.inputs import (
 )
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
+from evenrank.cli.reading import attempt, reading_files
 from evenrank.cli.significance import add_significance, significance
 from evenrank.cli.streams import say
 from evenrank.errors import ParameterError
@@ -142,12 +144,13 @@ def _write(arguments: argparse.Namespace, names: list[str]) -> list[str]:
     load_altair()
     check_columns(arguments, arguments.runs)
     options = _options(arguments)
-    evidence = {**read_evidence(arguments), "missing": arguments.missing}
+    with reading_files():
+        evidence = {**read_evidence(arguments), "missing": arguments.missing}
+        if arguments.queries is not None:
+            evidence["queries"] = attempt(partial(read_ids, arguments.queries))
+        runs = read_runs(arguments, names)
     if evidence["words"] is None and _wants_words(measures):
         evidence["words"] = _counted(arguments, options["lexicon"])
-    if arguments.queries is not None:
-        evidence["queries"] = read_ids(arguments.queries)
-    runs = read_runs(arguments, names)
     comparison = None
     if len(runs) > 1:
         from evenrank.comparison import compare

@@ -20,6 +20,7 @@ from evenrank.cli.evidence import (
 from evenrank.cli.groups import check_groups
 from evenrank.cli.inputs import check_output, check_stdin, run_names
 from evenrank.cli.parser import add_command
+from evenrank.cli.reading import reading_files
 from evenrank.cli.streams import put, say, terminal_width
 from evenrank.errors import ParameterError
 
@@ -103,8 +104,9 @@ def _reranked(arguments: argparse.Namespace) -> Run | RunSet:
         checked_format(arguments.output, None)
     check_columns(arguments, [arguments.ranking])
     (name,) = run_names([arguments.ranking], [])
-    evidence = {**read_evidence(arguments), "evidence": read_tables(arguments)}
-    ranking = read_named_run(arguments, arguments.ranking, name)
+    with reading_files():
+        evidence = {**read_evidence(arguments), "evidence": read_tables(arguments)}
+        ranking = read_named_run(arguments, arguments.ranking, name)
     done: Run | RunSet = rerank(ranking, method, repeat=arguments.repeat, **evidence)
     say(_told(ranking, done))
     return done

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli.evaluate import notes_of
@@ -19,6 +20,7 @@ from evenrank.cli.evidence import (
 from evenrank.cli.groups import MISSING, MISSING_HELP, check_groups
 from evenrank.cli.inputs import check_output, check_stdin, read_ids, run_names
 from evenrank.cli.parser import add_command
+from evenrank.cli.reading import attempt, reading_files
 from evenrank.cli.rerank import at_least_one
 from evenrank.cli.streams import put, say, terminal_width
 from evenrank.errors import ParameterError
@@ -224,8 +226,9 @@ def _scores(arguments: argparse.Namespace, names: Sequence[str]) -> Scores:
         from evenrank.report.files import check_figure
 
         check_figure(arguments.figure)
-    queries = None if arguments.queries is None else read_ids(arguments.queries)
     check_columns(arguments, arguments.runs)
-    evidence = read_evidence(arguments)
-    runs = read_runs(arguments, names)
+    with reading_files():
+        queries = None if arguments.queries is None else attempt(partial(read_ids, arguments.queries))
+        evidence = read_evidence(arguments)
+        runs = read_runs(arguments, names)
     return evaluate(runs, measures, queries=queries, missing=arguments.missing, **evidence)

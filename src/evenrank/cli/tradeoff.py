@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from evenrank.cli.evaluate import notes_of
@@ -19,6 +20,7 @@ from evenrank.cli.evidence import (
 from evenrank.cli.groups import MISSING, MISSING_HELP, check_groups
 from evenrank.cli.inputs import check_output, check_stdin, read_ids, run_names
 from evenrank.cli.parser import add_command
+from evenrank.cli.reading import attempt, reading_files
 from evenrank.cli.rerank import at_least_one
 from evenrank.cli.streams import put, say, terminal_width
 from evenrank.errors import ParameterError
@@ -124,10 +126,11 @@ def _tradeoff(arguments: argparse.Namespace) -> Tradeoff:
     elif arguments.draw is not None:
         raise ParameterError("--draw says what --figure shows: give --figure FILE too")
     check_columns(arguments, [arguments.ranking])
-    queries = None if arguments.queries is None else read_ids(arguments.queries)
     (name,) = run_names([arguments.ranking], [])
-    evidence = {**read_evidence(arguments), "evidence": read_tables(arguments)}
-    ranking = read_named_run(arguments, arguments.ranking, name)
+    with reading_files():
+        queries = None if arguments.queries is None else attempt(partial(read_ids, arguments.queries))
+        evidence = {**read_evidence(arguments), "evidence": read_tables(arguments)}
+        ranking = read_named_run(arguments, arguments.ranking, name)
     return tradeoff(
         ranking,
         arguments.rerank,

@@ -1,0 +1,54 @@
+"""Reading the files of a command: what is wrong with several of them is said at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar, cast
+
+from evenrank.errors import DataError, counted
+
+FILES_SHOWN = 20
+
+Read = TypeVar("Read")
+
+_failures: ContextVar[list[DataError] | None] = ContextVar("failures", default=None)
+
+
+@contextmanager
+def reading_files() -> Iterator[None]:
+    """Inside, what ``attempt`` cannot read is kept; at the end it is one error.
+
+    What was read must not be used inside, since something may be missing.
+    """
+    failures: list[DataError] = []
+    token = _failures.set(failures)
+    try:
+        yield
+    finally:
+        _failures.reset(token)
+    if len(failures) == 1:
+        raise failures[0]
+    if failures:
+        shown = [str(error) for error in failures[:FILES_SHOWN]]
+        if len(failures) > FILES_SHOWN:
+            more = len(failures) - FILES_SHOWN
+            shown.append(f"and {counted(more, 'further file', 'further files')} with problems")
+        raise DataError("\n".join(shown))
+
+
+def attempt(read: Callable[[], Read]) -> Read:
+    """What ``read`` gives; within ``reading_files`` a file that cannot be used gives nothing for now."""
+    failures = _failures.get()
+    if failures is None:
+        return read()
+    try:
+        return read()
+    except DataError as error:
+        failures.append(error)
+        return cast(Read, None)  # nobody uses it: the block ends with an error
+
+
+def something_failed() -> bool:
+    return bool(_failures.get())
