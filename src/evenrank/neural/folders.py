@@ -23,5 +23,7 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
             target.replace(old)
         new.replace(target)
     finally:
+        if old.exists() and not target.exists():  # stopped between the two steps
+            old.replace(target)
         shutil.rmtree(new, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)

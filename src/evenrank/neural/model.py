@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import json
 from collections.abc import Mapping
@@ -48,6 +49,8 @@ class CrossEncoderRanker(nn.Module):
         for name in attributes:
             if not name or hasattr(nn.ModuleDict(), name):  # torch keeps these to itself
                 raise ParameterError(f"an attribute cannot be called {name!r}: take another name")
+        if not isinstance(max_length, int) or max_length < 1:
+            raise ParameterError(f"max_length must be an integer >= 1, got {max_length!r}")
         width = encoder.config.hidden_size
         self.tokenizer, self.loss = tokenizer, loss
         longest = getattr(encoder.config, "max_position_embeddings", max_length)
@@ -119,6 +122,7 @@ class CrossEncoderRanker(nn.Module):
             save_file(
                 {name: value.detach().cpu().contiguous() for name, value in heads.items()}, new / _HEADS
             )
+            about["files"] = {path.name: _digest(path) for path in sorted(new.iterdir())}
             (new / _ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
     @classmethod
@@ -131,19 +135,51 @@ class CrossEncoderRanker(nn.Module):
             about = json.loads((where / _ABOUT).read_text(encoding="utf-8"))
             if about["format"] != FORMAT:
                 raise DataError(f"{folder}: written by another version (format {about['format']})")
+            _check_files(where, about.get("files", {}))
             values = {str(name): tuple(found) for name, found in about["attributes"].items()}
             encoder, tokenizer = load_encoder(str(where.resolve()))
             ranker = cls(encoder, tokenizer, values, loss=about["loss"], max_length=about["max_length"])
             heads = load_file(where / _HEADS)
             unknown = ranker.load_state_dict(heads, strict=False).unexpected_keys
             lacking = {name for name in ranker.state_dict() if not name.startswith("encoder.")} - set(heads)
-        except (OSError, KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
-            if isinstance(error, DataError):
-                raise
-            raise DataError(f"{folder}: the ranker cannot be read: {error}") from error
+        except DataError:
+            raise
+        except KeyError as error:
+            raise DataError(f"{folder}: the ranker cannot be read: {_ABOUT} has no {error}") from error
+        except (OSError, AttributeError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
+            why = " ".join(str(error).split())
+            raise DataError(f"{folder}: the ranker cannot be read: {why}") from error
         if unknown or lacking:
             raise DataError(f"{folder}: {_HEADS} and {_ABOUT} do not fit each other")
         return ranker
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_ranker(folder: Path) -> None:
+    """Raise unless the files of a ranker are as they were written, without loading it."""
+    try:
+        _check_files(folder, json.loads((folder / _ABOUT).read_text(encoding="utf-8")).get("files", {}))
+    except FileNotFoundError as error:
+        raise DataError(f"{folder}: no ranker: there is no {_ABOUT}") from error
+    except (AttributeError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{folder / _ABOUT}: is damaged: {error}") from error
+
+
+def _check_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Raise unless every file is as it was written: libraries make up for what is missing with random
+    numbers and empty vocabularies, and say nothing. Folders of earlier versions have no such list."""
+    for name, expected in files.items():
+        path = folder / name
+        if not path.is_file():
+            raise DataError(f"{folder}: the ranker is not whole: there is no {name}; copy or train it anew")
+        if _digest(path) != expected:
+            raise DataError(f"{folder}: {name} is not as it was written: it was damaged or changed")
 
 
 def adversary(width: int, values: int) -> nn.Sequential:

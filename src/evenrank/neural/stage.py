@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from evenrank.errors import EvenrankError
+from evenrank.errors import DataError, EvenrankError
 from evenrank.neural.config import Training
 from evenrank.neural.labels import Labels
 from evenrank.neural.logs import Log
@@ -20,7 +20,7 @@ from evenrank.neural.losses import adversary_loss, utility_loss
 from evenrank.neural.model import CrossEncoderRanker
 from evenrank.neural.precision import computing
 from evenrank.neural.scoring import halved, lacks_memory
-from evenrank.neural.state import Standing, load_state, read_standing, save_state
+from evenrank.neural.state import Standing, forget_state, load_state, read_standing, save_state
 from evenrank.neural.tokens import PairTokens
 
 Int64s = npt.NDArray[np.int64]
@@ -200,10 +200,18 @@ class Trainer:
     def _resumed(
         self, stage: Stage, optimizer: torch.optim.Optimizer, scaler: torch.amp.GradScaler
     ) -> Standing:
-        standing = None if self.state is None else read_standing(self.state)
-        if standing is None or standing.stage != stage.key or self.state is None:
-            return Standing(stage.key, 0, self.piece)
-        load_state(self.state, self.ranker, optimizer)
+        anew = Standing(stage.key, 0, self.piece)
+        if self.state is None:
+            return anew
+        try:
+            standing = read_standing(self.state)
+            if standing is None or standing.stage != stage.key:
+                return anew
+            load_state(self.state, self.ranker, optimizer)
+        except DataError as error:  # nothing of it is in place
+            self._tell(f"{error}; the stage {stage.key} begins anew")
+            forget_state(self.state)
+            return anew
         self.piece = standing.piece
         if standing.scaler:
             scaler.load_state_dict(dict(standing.scaler))

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
+from evenrank.errors import DataError
 from evenrank.io.atomic import atomic_write
 from evenrank.neural.folders import whole_folder
 
@@ -59,21 +61,31 @@ def read_standing(folder: Path) -> Standing | None:
     """Where the run stood, None if nothing was saved."""
     if not (folder / _POINTER).is_file():
         return None
-    content = json.loads((folder / _POINTER).read_text(encoding="utf-8"))
-    content.pop("folder")
-    return Standing(**content)
+    try:
+        content = json.loads((folder / _POINTER).read_text(encoding="utf-8"))
+        content.pop("folder")
+        return Standing(**content)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{folder / _POINTER}: is damaged") from error
 
 
 def load_state(folder: Path, ranker: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-    """Put the saved weights and moments in place."""
-    name = json.loads((folder / _POINTER).read_text(encoding="utf-8"))["folder"]
-    ranker.load_state_dict(load_file(folder / name / "weights.safetensors"))
-    parameters = dict(ranker.named_parameters())
+    """Put the saved weights and moments in place, both or neither."""
+    try:
+        name = json.loads((folder / _POINTER).read_text(encoding="utf-8"))["folder"]
+        weights = load_file(folder / name / "weights.safetensors")
+        moments = load_file(folder / name / "moments.safetensors")
+        own = ranker.state_dict()
+        if {key: value.shape for key, value in weights.items()} != {key: own[key].shape for key in own}:
+            raise ValueError("weights of another ranker")
+        parameters = dict(ranker.named_parameters())
+        placed = [(parameters[key.partition("/")[2]], key.partition("/")[0], key) for key in moments]
+    except (OSError, KeyError, TypeError, ValueError, SafetensorError) as error:
+        raise DataError(f"{folder}: the saved state is damaged: {error}") from error
+    ranker.load_state_dict(weights)
     optimizer.state.clear()
-    for key, value in load_file(folder / name / "moments.safetensors").items():
-        kind, _, parameter = key.partition("/")
-        own = parameters[parameter]
-        optimizer.state[own][kind] = value.to(own.device)
+    for parameter, kind, key in placed:
+        optimizer.state[parameter][kind] = moments[key].to(parameter.device)
 
 
 def forget_state(folder: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError
 
 from evenrank.errors import DataError, ParameterError
 from evenrank.io import read_run, write_run
@@ -21,14 +22,14 @@ from evenrank.io.texts import read_texts
 from evenrank.neural.config import Config, Joint
 from evenrank.neural.labels import shares
 from evenrank.neural.logs import Log
-from evenrank.neural.model import CrossEncoderRanker
+from evenrank.neural.model import CrossEncoderRanker, check_ranker
 from evenrank.neural.precision import as_device, own_randomness
 from evenrank.neural.probe import Probe, as_rows, probe_ranker, said
 from evenrank.neural.reading import Prepared, prepare
 from evenrank.neural.reranker import Lists, NeuralReranker
 from evenrank.neural.sampling import balanced
 from evenrank.neural.stage import ADVERSARY, JOINT, TUNE, Checkpoint, Say, Stage, Trainer
-from evenrank.neural.state import forget_state
+from evenrank.neural.state import forget_state, read_standing
 from evenrank.neural.tokens import PairTokens
 from evenrank.neural.variants import RUN, VARIANTS, Variant
 
@@ -58,9 +59,16 @@ def train(
         work = _Work(config, folder, device, progress, say or (lambda message: None))
         # only now: a run that could not begin leaves the folder to the next try
         _write_json(folder / _CONFIG, about)
-        with Log(folder / "log") as log:
-            work.trainer.log = log
-            return work.all()
+        try:
+            with Log(folder / "log") as log:
+                work.trainer.log = log
+                return work.all()
+        except (OSError, SafetensorError) as error:  # a full disk, mostly
+            why = getattr(error, "strerror", None) or error
+            raise DataError(
+                f"{folder}: cannot be written: {why}; what is finished was kept: "
+                "make room, and go on with resume=True (--resume)"
+            ) from error
 
 
 def _check(folder: Path, about: dict[str, Any], resume: bool) -> None:
@@ -76,8 +84,8 @@ def _check(folder: Path, about: dict[str, Any], resume: bool) -> None:
             f"{folder}: holds a training run already: --resume goes on with it, or name another"
         )
     else:
-        old, new = _flat(json.loads(there.read_text(encoding="utf-8"))), _flat(about)
-        changed = [key for key in new if new[key] != old.get(key)]
+        old, new = _flat(_read_json(there)), _flat(about)
+        changed = [key for key in {**new, **old} if key not in old or key not in new or new[key] != old[key]]
         if changed:
             few = ", ".join(changed[:3])
             raise ParameterError(f"{folder}: was begun with another {few}: name another folder")
@@ -90,6 +98,17 @@ def _flat(about: dict[str, Any]) -> dict[str, Any]:
         inner = value if isinstance(value, dict) else {}
         found |= {f"{key}.{name}": one for name, one in inner.items()} or {key: value}
     return found
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """What this module wrote; a run that lost its own notes is not gone on with."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DataError(f"{path}: is damaged: train into a new folder") from error
+    if not isinstance(content, dict):
+        raise DataError(f"{path}: is damaged: train into a new folder")
+    return content
 
 
 def _write_json(path: Path, content: Any) -> None:
@@ -124,7 +143,7 @@ class _Work:
         self.lists = self._lists()
         self.finished: dict[str, list[dict[str, Any]]] = {}
         if (folder / _FINISHED).is_file():
-            self.finished = json.loads((folder / _FINISHED).read_text(encoding="utf-8"))
+            self.finished = _read_json(folder / _FINISHED)
         self._progress = progress
         self._before = 0
         self.stages = self._stages()
@@ -197,8 +216,10 @@ class _Work:
             self._run(stage, keep)
             self._load(BASE)
             self._rank(self.folder / BASE, BASE)
-            best = json.loads((self.folder / BASE / _BEST).read_text(encoding="utf-8"))
+            best = _read_json(self.folder / BASE / _BEST)
             self._finish(stage, [Variant(**best)])
+        else:
+            check_ranker(self.folder / BASE)  # it is listed, whether it is needed again or not
         self._before += stage.steps(self._size)
 
     def _second(self, stage: Stage) -> None:
@@ -215,10 +236,7 @@ class _Work:
             there = self.folder / f"lambda-{stage.strength:g}"
             digits = max(2, len(str(stage.checkpoints)))
             index = there / VARIANTS  # checkpoints of a stage that was stopped are known from here
-            made: dict[int, Variant] = {}
-            if index.is_file():
-                rows = [json.loads(line) for line in index.read_text(encoding="utf-8").splitlines()]
-                made = {row["checkpoint"]: Variant(**row) for row in rows}
+            made = self._made(stage, index)
 
             def keep(checkpoint: Checkpoint) -> None:
                 name = f"{there.name}/checkpoint-{checkpoint.number:0{digits}}"
@@ -237,6 +255,28 @@ class _Work:
                 self.ranker.save(there / "last")
             self._finish(stage, [made[number] for number in sorted(made)])
         self._before += stage.steps(self._size)
+
+    def _made(self, stage: Stage, index: Path) -> dict[int, Variant]:
+        """The checkpoints that were made before the stage was stopped; none, and no state to go on from,
+        where one of them is not known any more."""
+        state = self.folder / "state"
+        try:
+            standing = read_standing(state)
+            if standing is None or standing.stage != stage.key:
+                return {}
+            text = index.read_text(encoding="utf-8") if index.is_file() else ""
+            made = {row["checkpoint"]: Variant(**row) for row in map(json.loads, text.splitlines())}
+            due = sum(step <= standing.step for step in stage.checkpoint_steps(self._size))
+            if set(range(1, due + 1)) <= set(made):
+                return made
+            lost = f"{index}: lacks a checkpoint" if index.is_file() else f"{index}: is missing"
+        except DataError as error:
+            lost = str(error)
+        except (KeyError, TypeError, ValueError):
+            lost = f"{index}: is damaged"
+        self.say(f"{lost}; the stage {stage.key} begins anew")
+        forget_state(state)
+        return {}
 
     def _run(self, stage: Stage, keep: Callable[[Checkpoint], None] | None) -> None:
         def told(step: int) -> None:
