@@ -20,7 +20,7 @@ PAGE = Path(__file__).parent / "reproductions/rerankers.md"
 TOUCHE = Path(__file__).resolve().parents[2] / "shared/data/touche22_task2"
 DRAWS = 100
 BY_GROUP = [
-    "DetGreedy", "DetCons", "DetCons(missing=stay)", "DetRelaxed", "DetConstSort", "MMR", "Unique",
+    "DetGreedy", "DetCons", "DetCons(missing=behind)", "DetRelaxed", "DetConstSort", "MMR", "Unique",
     "FAIR_greedy(pseudo=True)", "FOE(draw=likely,pseudo=True)",
 ]  # fmt: skip
 BY_JUDGEMENTS = [

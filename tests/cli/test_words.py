@@ -55,7 +55,7 @@ def test_the_depth_of_the_background(evenrank: Evenrank) -> None:
     assert "background: the first 1 documents of run 'two', which is 2 deep" in shallow.err
     assert value(shallow) == value(nfairr(evenrank, "--background", "one.trec"))
     own = nfairr(evenrank, "--background-depth", "2")
-    assert "background: the run's own first 2 documents" in own.err
+    assert "background: the run's own first 2 documents of 3" in own.err
     assert nfairr(evenrank, "--background-depth", "0").code == 2
     refused = nfairr(evenrank, "--background", "collection", "--background-depth", "5")
     assert refused.code == 2

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 
-from evenrank import Lexicon, ParameterError, Run, WordCounts, evaluate, explain, parse_measure, scan
+from evenrank import (
+    Lexicon,
+    MissingEvidenceError,
+    ParameterError,
+    Run,
+    WordCounts,
+    evaluate,
+    explain,
+    parse_measure,
+    rerank,
+    scan,
+)
 from evenrank.data.attribute import Attribute
 from evenrank.data.membership import Membership
-from evenrank.errors import MissingEvidenceError
+from evenrank.errors import InputTypeError
 from evenrank.evaluation.inputs import with_options
 
 LEXICON = Lexicon.build("two", {"female": ["she"], "male": ["he"]})
@@ -159,8 +171,11 @@ def background_note(**options: object) -> str:
 
 def test_the_background_is_named_with_its_depth() -> None:
     deep = a_run("a", "b", "c", name="bm25")
-    assert background_note() == "background: the run's own first 200 documents"
-    assert background_note(background_depth=5) == "background: the run's own first 5 documents"
+    assert background_note() == "background: the run itself, 1 document deep"
+    assert background_note(background_depth=5) == "background: the run itself, 1 document deep"
+    own = evaluate(deep, "NFaiRR@1", words=counts("a", "b", "c"), background_depth=2)
+    assert "background: the run's own first 2 documents of 3" in own.notes["bm25"]
+    assert background_note(background="collection") == "background: the whole collection, 3 documents"
     assert background_note(background=deep) == "background: run 'bm25', 3 documents deep"
     assert (
         background_note(background=deep, background_depth=2)
@@ -242,3 +257,51 @@ def test_equal_scores_are_those_within_a_list() -> None:
     )
     assert said("RR@2", "q1", "q5") == []
     assert said("RR@3", "q1", "q5")[0].startswith("1 of 2 lists have equal scores within the first 4 ranks")
+
+
+def test_whether_ids_are_the_same_is_seen_in_whole_lists() -> None:
+    """What stands first in every list has no group, and what stands below has one."""
+    run = a_run("x", "a", "b", queries=("q", "p"))
+    groups = Membership.from_labels(Attribute("side", ("left", "right")), {"a": "left", "b": "right"})
+    assert evaluate(run, "GF@3", groups=groups).mean("GF@3") > 0
+    said = notes(run, "GF@1", groups=groups)
+    assert any(note.startswith("2 of 2 ranked documents in the first 1 ranks") for note in said)
+    assert not any("written the same way" in note for note in said)
+    assert rerank(run, "DetCons@1", groups=groups).documents("q") == ["x", "a", "b"]
+    other = a_run("x", "y", queries=("q", "p"))
+    with pytest.raises(MissingEvidenceError, match="are document ids written the same way"):
+        evaluate(other, "GF@1", groups=groups)
+    with pytest.raises(MissingEvidenceError, match=r"none of the 4 ranked documents .* written the same way"):
+        rerank(other, "DetCons@1", groups=groups)
+
+
+def test_whether_anything_is_judged_is_seen_in_whole_lists() -> None:
+    run = a_run("x", "a")
+    assert notes(run, "RR@1", qrels={"q": {"a": 1}}) == []
+    assert any(
+        "none of the ranked documents is judged" in note for note in notes(run, "RR@1", qrels={"q": {"z": 1}})
+    )
+
+
+def test_the_collection_by_name_is_that_of_the_words() -> None:
+    words, run = WordCounts.build("abc", [4] * 3, [[3, 1], [2, 2], [0, 0]], LEXICON), a_run("a", "b")
+    by_name = evaluate(run, "NFaiRR@1 NSetFaiRR@2", words=words, background="collection")
+    assert by_name == evaluate(run, "NFaiRR@1 NSetFaiRR@2", words=words, background=words)
+    assert explain(run, "NFaiRR@1", "q", words=words, background="collection").value == by_name.mean(
+        "NFaiRR@1"
+    )
+    with pytest.raises(ParameterError, match=r"background='collection' .* pass words= \(--words FILE\) too"):
+        evaluate(run, "RR", qrels={"q": {"a": 1}}, background="collection")
+    with pytest.raises(InputTypeError, match="a list of document ids or 'collection', got 'colection'"):
+        evaluate(run, "NFaiRR@1", words=words, background="colection")
+
+
+def test_a_measure_with_a_column_a_value_says_which_side_is_which() -> None:
+    groups = Membership.from_labels(
+        Attribute("size", ("small", "large")), {"a": "large", "b": "small", "c": "large"}
+    )
+    scores = evaluate(a_run("a", "b", "c"), "Skew@3 dGF@3", groups=groups)
+    assert scores.mean("Skew@3", column="large") == pytest.approx(math.log(2 / 3 / 0.5))
+    (said,) = [note for note in scores.notes["run"] if note.startswith("Skew@3(") or note.startswith("Skew(")]
+    assert said.endswith(": above 0 the value of the column has more than its target, below 0 less")
+    assert any(note.endswith("above 0 it leans to 'small', below to 'large'") for note in scores.notes["run"])

@@ -131,7 +131,7 @@ def test_the_ideal_is_the_most_neutral_of_the_background(
     assert own.ideal.value == pytest.approx(1)
     assert (own.ideal.among, own.ideal.source) == (12, "the background")
     assert set(own.ideal.documents) <= set(run.documents(QUERY))
-    assert any("own first 200" in note for note in own.notes)
+    assert any("background: the run itself" in note for note in own.notes)
     everything = explain(run, "NFaiRR@5", QUERY, words=counts, background=counts)
     assert everything.ideal is not None
     assert (everything.ideal.value, everything.ideal.among) == (pytest.approx(1), len(sample.documents))

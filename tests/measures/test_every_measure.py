@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import fair_oracles
 import group_oracles
-import numpy as np
 import oracles
 import order_oracles
 import pair_oracles
 import pytest
 import word_oracles
+from measure_evidence import evidence_for
 
 from evenrank import attention
-from evenrank.data.gathered import Evidence
 from evenrank.measures import Measure, TExFAIR, all_measures
 from evenrank.testing import Case, check_measure
 
@@ -105,20 +102,6 @@ def test_properties_and_slow_computation(measure: Measure) -> None:
 @pytest.mark.parametrize("measure", instances(), ids=repr)
 def test_properties_and_slow_computation_over_many_cases(measure: Measure) -> None:
     check_measure(measure, oracle=ORACLES[measure.name], evidence=evidence_for(measure), cases=MANY_CASES)
-
-
-def evidence_for(measure: Measure) -> Callable[[list[str], np.random.Generator], list[Evidence]]:
-    """Words and groups, for some of the documents where the measure has a rule for the others."""
-    partial = getattr(measure, "missing", "error") != "error"
-    only = group_oracles.only_group(measure)
-
-    def make(documents: list[str], generator: np.random.Generator) -> list[Evidence]:
-        return [
-            *word_oracles.word_counts(documents, generator, partial=partial),
-            *group_oracles.group_evidence(documents, generator, partial=partial, only=only),
-        ]
-
-    return make
 
 
 def test_every_measure_has_a_slow_computation() -> None:

@@ -310,8 +310,29 @@ def test_a_mean_of_skews_says_how_many_it_is_over() -> None:
     (row,) = scores.summary()
     assert (row.queries, row.defined, row.infinite) == (2, 1, 1)
     assert row.value == pytest.approx(np.log(8 / 9))
-    assert re.search(r"MinSkew ↑ +-0\.1178 +undefined +1/2\n", str(scores))
-    assert "MinSkew: infinite for 1 of 2 queries, which are left out" in str(scores)
+    assert re.search(r"MinSkew ↑ +-0\.1178 +undefined +1/2, 1 infinite\n", str(scores))
+    assert "MinSkew: infinite for 1 of 2 queries, which the mean leaves out" in str(scores)
+
+
+def test_the_extreme_over_queries_is_infinite_where_one_query_is() -> None:
+    run = Run.build(["q0", "q0", "q0", "q1"], ["d0", "d1", "d2", "d1"], [3.0, 2, 1, 1])
+    groups = labelled(Attribute("gender", ("f", "m"), target=(0.25, 0.75)), ["f", "m", "m"])
+    scores = evaluate(run, "MinSkew(over='extreme') MaxSkew(over='extreme')", groups=groups)
+    least, most = scores.summary()
+    assert least.value == -np.inf
+    assert np.isnan([least.low, least.high]).all()  # no interval of the finite ones holds it
+    assert most.value == pytest.approx(np.log(4 / 3))
+    assert "infinite for 1 of 2 queries, which the min takes into account" in str(scores)
+
+
+def test_a_group_that_no_query_shows_has_the_worst_value_not_an_undefined_one() -> None:
+    run = Run.build(["q0", "q1"], ["d1", "d1"], [1.0, 1.0])
+    groups = labelled(Attribute("gender", ("f", "m"), target=(0.25, 0.75)), ["f", "m"])
+    scores = evaluate(run, "Skew MinSkew", groups=groups)
+    assert scores.mean("Skew", column="f") == -np.inf
+    assert scores.mean("MinSkew") == -np.inf
+    assert re.search(r"Skew\[f\] ± +-infinite +undefined +0/2, 2 infinite\n", str(scores))
+    assert "infinite for 2 of 2 queries, so the mean is infinite, too" in str(scores)
 
 
 def test_a_value_neither_there_nor_wanted_has_no_skew() -> None:

@@ -293,3 +293,24 @@ def test_documents_below_the_grade_need_no_polarity() -> None:
     with pytest.raises(MissingEvidenceError, match="'b'"):
         evaluate(run, "DUO", evidence=[polarity])
     assert evaluate(run, "DUO(min_grade=4)", evidence=[polarity], qrels=qrels).mean("DUO(min_grade=4)") == 1.0
+
+
+@pytest.mark.parametrize("measure", [DUO(), DUO(center="list"), DUO(signed=True), DUO(step=2)], ids=repr)
+@pytest.mark.parametrize("scale", [1e-7, 3e-9, 1e-30, 1e-200, 1e9, 1e200])
+def test_the_scale_of_polarity_does_not_matter(measure: Measure, scale: float) -> None:
+    polarity = [0.9, 0.7, -0.2, 0.4, -0.8, -0.5]
+    assert value(measure, [scale * one for one in polarity]) == pytest.approx(value(measure, polarity))
+    assert reason(measure, [scale * one for one in polarity]) == "ok"
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-9, 0.1, 1.0, 1e9])
+def test_one_polarity_for_all_is_undefined_at_any_scale(scale: float) -> None:
+    for count in (3, 7, 16, 40):
+        assert reason(DUO(), [scale] * count) == "every order scores the same"
+    assert reason(DUO(), [scale * (0.1 + 0.2), scale * 0.3, scale * 0.3]) == "every order scores the same"
+
+
+def test_small_differences_of_large_scores_count() -> None:
+    polarity = [0.9, 0.7, -0.2, 0.4, -0.8, -0.5]
+    shifted = value(DUO(), [3 + 1e-8 * one for one in polarity])
+    assert shifted == pytest.approx(value(DUO(), polarity), abs=1e-6)

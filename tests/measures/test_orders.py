@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from itertools import combinations, permutations
 
@@ -337,3 +338,28 @@ def test_published_values_of_fairrank() -> None:
     assert f"{value(counts.clamped(0.001)):.11f}" == "1.15901724032"
     assert f"{value(counts.ratio):.11f}" == "1.08152800722"
     assert f"{value(counts.divergence):.10f}" == "1.1713550498"
+
+
+@pytest.mark.parametrize(("clamp", "share"), [(None, 1.0), (0.001, 0.3110806)])
+def test_one_group_first_or_last_is_the_maximum_of_rkl_only_without_a_clamp(clamp, share) -> None:
+    """By a slow programme over counts, straight from the definition."""
+    n, members, step = 100, 10, 10
+
+    def bits(p: float, q: float) -> float:
+        if clamp is not None:
+            p, q = (clamp if value in (0, 1) else value for value in (p, q))
+        return sum(a * math.log2(a / b) for a, b in ((p, q), (1 - p, 1 - q)) if a > 0)
+
+    def term(count: int, k: int) -> float:
+        return bits(count / k, members / n) / math.log2(k + 1) if k % step == 0 else 0.0
+
+    best = {0: 0.0}
+    for k in range(1, n + 1):
+        reached = {count + more for count in best for more in (0, 1)}
+        kept = [count for count in reached if count <= members and members - count <= n - k]
+        best = {c: max(best.get(c, -1), best.get(c - 1, -1)) + term(c, k) for c in kept}
+    ends = [[min(k, members) for k in range(1, n + 1)], [max(0, k - n + members) for k in range(1, n + 1)]]
+    largest = max(sum(term(count, k) for k, count in enumerate(end, 1)) for end in ends)
+    assert largest / best[members] == pytest.approx(share, abs=1e-6)
+    _, most = counts.count_extremes(np.array([members]), np.array([n]), counts.clamped(clamp), step=step)
+    assert most[0] == pytest.approx(best[members])

@@ -15,6 +15,7 @@ from evenrank import (
     Run,
     WordCounts,
     evaluate,
+    parse_measure,
     read_lexicon,
     read_qrels,
     read_run,
@@ -234,3 +235,14 @@ def test_oracle_without_insertion_only_moves() -> None:
     assert (np.diff(moved.scores[:4]) < 0).all()
     with pytest.raises(ParameterError, match="needs judgements"):
         rerank(run, "Oracle()")
+
+
+def test_random_order_of_itself_or_of_several_columns_is_refused() -> None:
+    for text in ("RandomOrder(measure=RandomOrder)@3", "RandomOrder(measure=RandomOrder(samples=5))"):
+        with pytest.raises(ParameterError, match="RandomOrder: measure must not be RandomOrder itself"):
+            parse_measure(text)
+    words, alternating, _, _ = figure_1()
+    with pytest.raises(
+        ParameterError, match=r"GroupExposure@3 has several columns; it takes measures with one"
+    ):
+        evaluate(alternating, "RandomOrder(measure=GroupExposure,samples=2)@3", words=words)

@@ -55,6 +55,7 @@ def test_documents_without_a_vector(debate: Debate, vectors: dict[str, list[floa
         ({"b": [0.0] * 6}, "document 'b': its vector is zero"),
         ({"b": [float("nan")] * 6}, "document 'b': its vector holds NaN"),
         ({"b": [1.0] * 5}, "vectors: every document needs a vector of numbers, all of the same width"),
+        ({"b": [1j] * 6}, "vectors: every document needs a vector of numbers"),
         ({"b": ["x"] * 6}, "vectors: every document needs a vector of numbers"),
         (dict.fromkeys("abcd", 1.0), "vectors: every document needs a vector of numbers"),
     ],

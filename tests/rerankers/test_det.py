@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -187,3 +188,29 @@ def test_the_slot_of_the_printed_constrained_sort_would_break() -> None:
         members = Members.of(labels[row : row + 1, : max(len(own), 1)], 3)
         broken += bool(missed(places, members, np.array([[float(share) for share in p]]))[0])
     assert broken > len(labels) / 3
+
+
+def test_the_ranks_of_a_group_without_documents_go_to_the_one_asked_for_soonest() -> None:
+    """Of a, wanted by half, there is one document. From rank 5 on b and c are at their maximum, and b, whose
+    third document is due at 3/.3 = 10, before c, whose second is due at 2/.2 = 10, by its place."""
+    attribute = Attribute("g", ("a", "b", "c"), target=(0.5, 0.3, 0.2))
+    labels = {"d0": "c", "d1": "c", "d2": "c", "d3": "a", "d4": "b", "d5": "b", "d6": "b", "d7": "b"}
+    groups = Membership.from_labels(attribute, labels)
+    run = Run.build(["q"] * 8, list(labels), [8.0 - place for place in range(8)])
+    with pytest.warns(EvenrankWarning, match="fewer documents than its minimum"):
+        after = rerank(run, "DetCons", groups=groups).documents("q")
+    expected, left = [], {value: [d for d in labels if labels[d] == value] for value in "abc"}
+    taken = dict.fromkeys("abc", 0)
+    share = dict(zip("abc", (0.5, 0.3, 0.2), strict=True))
+    for rank in range(1, 9):
+        there = [value for value in "abc" if left[value]]
+        below = [value for value in there if taken[value] < math.floor(rank * share[value] + 1e-9)]
+        room = [value for value in there if taken[value] < math.ceil(rank * share[value] - 1e-9)]
+        allowed = below or room or there
+        soonest = min(0 if below else (taken[value] + 1) / share[value] for value in allowed)
+        tied = [v for v in allowed if below or (taken[v] + 1) / share[v] <= soonest * (1 + 1e-12)]
+        value = min(tied, key=lambda value: left[value][0])
+        expected.append(left[value].pop(0))
+        taken[value] += 1
+    assert after == expected
+    assert after.index("d2") > after.index("d6")  # not the best document first

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 
 import numpy as np
 import pytest
 
 from evenrank.data.attribute import Attribute
+from evenrank.data.lexicon import Lexicon
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.data.tables import DocumentTable
-from evenrank.errors import MissingEvidenceError, ParameterError
+from evenrank.data.words import WordCounts
+from evenrank.errors import EvenrankWarning, MissingEvidenceError, ParameterError
 from evenrank.evaluation import evaluate
 from evenrank.rerankers import Random, parse_reranker, rerank
 from evenrank.rerankers.grouped import hard_groups
@@ -176,3 +179,41 @@ def test_a_parameter_given_twice_is_refused(text: str, twice: str) -> None:
 def test_a_chain_may_have_thousands_of_steps() -> None:
     chain = parse_reranker(" | ".join(f"Random(seed={step})" for step in range(2000)))
     assert [step.seed for step in chain.steps()] == list(range(2000))
+
+
+def test_documents_without_a_group_stay_unless_told_otherwise() -> None:
+    """They take no part: the others change places among the ranks that they had between them."""
+    side = Attribute("side", ("left", "right"))
+    groups = Membership.from_labels(side, {"b": "left", "c": "left", "e": "right"})
+    for method in (
+        "DetCons",
+        "DetGreedy",
+        "DetRelaxed",
+        "DetConstSort",
+        "FA_IR(protected='right',p=0.5)",
+        "MMR",
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            new = rerank(RUN, method, groups=groups).documents("q")
+        assert (new[0], new[3]) == ("a", "d"), method
+        assert sorted(new) == list("abcde")
+    with pytest.warns(
+        EvenrankWarning,
+        match=r"2 of 5 documents \(40\.0%\) stand lower because they have no groups of 'side' "
+        r"\(missing='behind'\); missing='stay' leaves them",
+    ):
+        new = rerank(RUN, "DetCons(missing='behind')", groups=groups).documents("q")
+    assert new == ["b", "e", "c", "a", "d"]
+
+
+def test_only_documents_that_stand_lower_are_counted() -> None:
+    """Those that stand below all others already are where they were."""
+    side = Attribute("side", ("left", "right"))
+    groups = Membership.from_labels(side, {"a": "left", "c": "right"})
+    with pytest.warns(EvenrankWarning, match=r"1 of 5 documents \(20\.0%\)"):
+        rerank(RUN, "DetCons(missing='behind')", groups=groups)
+    lexicon = Lexicon.build("two", {"female": ["she"], "male": ["he"]})
+    words = WordCounts.build(["b", "c"], [4, 4], [[2, 2], [2, 2]], lexicon)
+    with pytest.warns(EvenrankWarning, match=r"1 of 3 documents .* have no 'words' \(missing='behind'\)$"):
+        rerank(RUN, "Neutral(missing='behind')@3", words=words)

@@ -14,7 +14,7 @@ from drawn import made as scores_of
 
 import evenrank as er
 from evenrank.data.membership import Membership
-from evenrank.errors import InputTypeError, ParameterError
+from evenrank.errors import InputTypeError, MissingEvidenceError, ParameterError
 from evenrank.rerankers import parse_reranker
 from evenrank.rerankers.sweep import MOST, Tradeoff, Variant, expand, tradeoff, variants
 from evenrank.rerankers.tradeoff_table import COLUMNS, notes
@@ -252,3 +252,16 @@ def test_a_name_cannot_break_the_table() -> None:
     rows = list(csv.reader(io.StringIO(found.to_table().to_tsv()), delimiter="\t"))
     assert {len(row) for row in rows} == {14}
     assert "\\|" in found.to_table().to_markdown()
+
+
+def test_the_rule_for_missing_evidence_reaches_methods() -> None:
+    lexicon = er.Lexicon.build("two", {"female": ["she"], "male": ["he"]})
+    run = er.Run.build(["q"] * 4, list("axby"), [4.0, 3.0, 2.0, 1.0])
+    words = er.WordCounts.build(["a", "b"], [4, 4], [[4, 0], [2, 2]], lexicon)
+    found = tradeoff(run, ["Neutral", "Neutral(missing='behind')"], "FaiRR@4", words=words, missing="neutral")
+    assert found.runs["Neutral"].documents("q") == ["x", "b", "y", "a"]
+    assert found.runs["Neutral(missing='behind')"].documents("q") == ["b", "a", "x", "y"]
+    with pytest.raises(
+        MissingEvidenceError, match=r"accept them by Neutral\(missing='neutral'\) or Neutral\(missing='be"
+    ):
+        tradeoff(run, "Neutral", "FaiRR@4", words=words)

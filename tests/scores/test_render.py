@@ -126,9 +126,11 @@ def test_undefined_is_a_word_and_infinite_values_are_counted() -> None:
     scores = Scores((block("a", "RR", [math.nan, math.nan]), block("a", "AP", [1.0, -math.inf, 1.0])))
     text = repr(scores)
     assert "nan" not in text.lower().replace("[", " ").split()
-    assert "RR ↑     undefined     undefined  0/2" in text
+    rows = [line.split(maxsplit=4) for line in text.splitlines()[1:3]]
+    assert rows[0] == ["RR", "↑", "undefined", "undefined", "0/2"]
+    assert rows[1][-1].endswith("2/3, 1 infinite")
     assert "RR: undefined for 2 of 2 queries: nothing to count (2)" in text
-    assert "AP: infinite for 1 of 3 queries, which are left out" in text
+    assert "AP: infinite for 1 of 3 queries, which the mean leaves out" in text
 
 
 def test_remarks_say_which_run_where_it_is_not_all() -> None:

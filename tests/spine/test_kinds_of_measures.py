@@ -236,7 +236,7 @@ def test_a_table_with_a_document_twice_is_refused() -> None:
 def test_one_run_is_its_own_background_and_several_need_a_common_one() -> None:
     scores = evaluate(RUN, "ToyBackground@2", evidence=[WEIGHT])
     assert values(scores)["q1"] == pytest.approx(1.0)
-    assert scores.notes["run"] == ("background: the run's own first 200 documents",)
+    assert scores.notes["run"] == ("background: the run itself, 3 documents deep",)
     with pytest.raises(ParameterError, match="several runs need one common background"):
         evaluate({"one": RUN, "two": RUN}, "ToyBackground@2", evidence=[WEIGHT])
 
@@ -245,7 +245,8 @@ def test_a_background_given_as_ids() -> None:
     scores = evaluate(RUN, "ToyBackground@2", evidence=[WEIGHT], background=["b", "e", "a"])
     assert values(scores)["q2"] == pytest.approx(0.2 / (1.0 + 0.7 / log2(3)))
     with pytest.raises(
-        TypeError, match="background= takes a Run, WordCounts or a list of document ids, got int"
+        TypeError,
+        match="background= takes a Run, WordCounts, a list of document ids or 'collection', got int",
     ):
         evaluate(RUN, "ToyBackground@2", evidence=[WEIGHT], background=5)
 

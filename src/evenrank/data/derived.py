@@ -172,7 +172,9 @@ def from_intents(judgements: DiversityQrels, name: str = "intent") -> Membership
     if width < 2:
         raise ParameterError("intents as groups need a query with two intents or more")
     queries = np.repeat(np.arange(len(judgements)), np.diff(judgements.offsets))
-    gains = np.exp2(np.maximum(judgements.grades.dense(np.arange(len(judgements.doc_ids))), 0)) - 1  # (J, I)
+    grades = np.maximum(judgements.grades.dense(np.arange(len(judgements.doc_ids))), 0)  # (J, I)
+    top = grades.max(axis=1, keepdims=True, initial=0)  # shares do not change, and no grade is too large
+    gains = np.exp2(grades - top) - np.exp2(-top)  # (J, I)
     total = gains.sum(axis=1, keepdims=True)
     rows = np.flatnonzero(total[:, 0] > 0)
     several = np.array([len(names) > 1 for names in judgements.intent_ids])

@@ -14,6 +14,7 @@ import pyarrow as pa
 from evenrank.data.attribute import COLLECTION, COMBINED, RELEVANCE, UNIFORM, Attribute
 from evenrank.data.gathered import Array, Column, Evidence, Gathered, Labels, Pairs, Sparse
 from evenrank.data.lookup import PairIndex
+from evenrank.data.numbers import real_numbers
 from evenrank.data.pooled import PooledMembership
 from evenrank.data.qrels import fingerprint_columns
 from evenrank.data.run import as_numbers
@@ -27,7 +28,7 @@ from evenrank.data.strings import (
     positions,
     take,
 )
-from evenrank.errors import DataError, ParameterError, Problem
+from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
 
 if TYPE_CHECKING:
     from evenrank.data.diversity import DiversityQrels
@@ -138,7 +139,10 @@ class Membership:
     ) -> Membership:
         """From one row a document and one column a value."""
         doc_ids = as_ids(documents, "document", source or attribute.name)
-        table = np.asarray(matrix, dtype=np.float64)
+        try:
+            table = real_numbers(matrix)
+        except (TypeError, ValueError):
+            raise InputTypeError(f"{source or attribute.name}: a matrix holds numbers alone") from None
         if table.shape != (len(doc_ids), len(attribute.values)):
             raise DataError(
                 f"{source or attribute.name}: a matrix of {table.shape} does not fit "

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from evenrank.data.gathered import Array, Gathered, Pairs
 from evenrank.data.lookup import PairIndex
+from evenrank.data.numbers import real_numbers
 from evenrank.data.qrels import fingerprint_columns, repeated_pairs
 from evenrank.data.strings import Int64s, as_ids, encode_first_seen, lock, owned, positions
 from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, ParameterError, Problem
@@ -62,7 +63,7 @@ class Polarity:
         name = source or "polarity"
         doc_ids = as_ids(documents, "document", name)
         try:
-            table = owned(np.asarray(scores, dtype=np.float64), scores)
+            table = owned(real_numbers(scores), scores)
         except (TypeError, ValueError):
             raise InputTypeError(f"{name}: scores are numbers, one row a document") from None
         table = table[:, None] if table.ndim == 1 else table

@@ -70,10 +70,11 @@ def evaluate(
     empty list there) and any other measure takes the run's. ``words`` are counts of group words in the
     documents, or the file that ``scan`` wrote, ``groups`` say which groups documents belong to,
     ``polarity`` where they stand on an axis of opinion, ``evidence`` is any further source that measures
-    need by name. ``background`` is what some measures compare with: a run, word counts (the whole
-    collection) or document ids; one run alone is compared with itself. A run is cut at
-    ``background_depth`` (200). ``against`` is the second run of a pair. ``cutoffs`` evaluates every
-    measure at each of these depths. ``missing`` is what measures do with documents that have no evidence.
+    need by name. ``background`` is what some measures compare with: a run, document ids, word counts (all
+    documents that they have), or ``"collection"`` for those of ``words``; one run alone is compared with
+    itself. A run is cut at ``background_depth`` (200). ``against`` is the second run of a pair. ``cutoffs``
+    evaluates every measure at each of these depths. ``missing`` is what measures do with documents that have
+    no evidence.
 
     >>> run = Run.build(["q1", "q1"], ["a", "b"], [2.0, 1.0])
     >>> evaluate(run, "RR", qrels={"q1": {"b": 1}}).mean("RR")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,13 @@ from evenrank.errors import DataError, MissingEvidenceError, ParameterError
 from evenrank.evaluation.notes import evidence_words, judged_note, missing_notes, query_notes, tie_note
 from evenrank.evidence.align import Sources, align, split_needs
 from evenrank.evidence.blocks import RankedEvidence, Reference, dense_width
+from evenrank.grammar import REFUSED, Term
 from evenrank.measures import Measure, Result
 from evenrank.measures.base import JUDGEMENTS, Note
 from evenrank.scores import INFINITE, OK, ScoresBlock
 
 NO_REASON = "undefined"
+METHOD_RULES = ("neutral", "stay", "behind", "own")  # what a re-ranker may do with documents without evidence
 
 _NUMBERS_AT_ONCE = 1 << 20  # dense numbers in one block of queries: small enough for the cache
 
@@ -62,14 +65,15 @@ def evaluate_run(
         parts: dict[Measure, list[ScoresBlock]] = {measure: [] for measure in group}
         for place, member in enumerate(members):
             found_here: list[str] = []
+            anywhere = partial(_known_anywhere, member, everything, sources)
             aligned = align(member, everything, needs, sources, depth)
             tied = tie_note(member, depth) if isinstance(member, Run) else None
-            found_here += filter(None, [tied, judged_note(aligned)])
+            found_here += filter(None, [tied, judged_note(aligned, anywhere)])
             by_scope: dict[tuple[str, ...], list[Measure]] = {}
             for measure in group:
                 by_scope.setdefault(scope_of(measure), []).append(measure)
             for scope, alike in by_scope.items():
-                computed, said = _compute(alike, aligned, everything, member, scope, own_values)
+                computed, said = _compute(alike, aligned, everything, member, scope, own_values, anywhere)
                 for measure, block in computed.items():
                     parts[measure].append(block)
                 found_here += said
@@ -80,6 +84,15 @@ def evaluate_run(
             several = isinstance(run, RunSet) and len(found) > 1
             blocks[measure] = _mean_over_rankings(run, found) if several else found[0]  # type: ignore[arg-type]
     return [replace(blocks[measure], run=name) for measure in measures], tuple(notes)
+
+
+def _known_anywhere(run: Run | RunSet, queries: tuple[str, ...], sources: Sources, name: str) -> bool:
+    """Whether any document of the whole lists, not of the first ranks alone, has this evidence."""
+    for ranking in run.runs if isinstance(run, RunSet) else (run,):
+        ranked = align(ranking, queries, frozenset({f"ranked.{name}"}), sources, None).ranked
+        if bool((ranked.known(name) & ranked.mask).any()):
+            return True
+    return False
 
 
 def _needs_rankings(measure: Measure) -> bool:
@@ -102,6 +115,7 @@ def _compute(
     run: Run | RunSet,
     scope: tuple[str, ...],
     own: frozenset[str],
+    anywhere: Callable[[str], bool],
 ) -> tuple[dict[Measure, ScoresBlock], list[str]]:
     """Measures for the same queries, and what they say. All of them see a block of queries before the next
     one is made dense, so that they share what they look at, and no more than that is in memory."""
@@ -113,7 +127,7 @@ def _compute(
         for part in measure.parts():
             looked_at = aligned.cut(part.depth)
             check_missing(part, looked_at, scope, run)
-            said += missing_notes(part, looked_at, own)
+            said += missing_notes(part, looked_at, anywhere, own)
     size = min(_queries_at_once(measure, aligned.cut(measure.depth)) for measure in measures)
     results: dict[Measure, list[Result]] = {measure: [] for measure in measures}
     for begin in range(0, max(1, len(aligned)), size):
@@ -157,7 +171,12 @@ def _check_reference(measure: Measure, block: str, name: str, reference: Referen
         )
 
 
-def _way_out(measure: Measure, name: str) -> str:
+def _way_out(measure: Term, name: str) -> str:
+    if not isinstance(measure, Measure):  # a re-ranker: its rule is part of its name in every command
+        rule = next((f.metadata["rule"] for f in measure.parameters() if f.name == "missing"), None)
+        accepts = [one for one in METHOD_RULES if rule is not None and rule.accept(one) is not REFUSED]
+        listed = " or ".join(f"{measure.name}(missing={one!r})" for one in accepts)
+        return f"; accept them by {listed}" if listed else f"; add them to {evidence_words(name)}"
     rules = next((f.metadata["rule"].wording for f in measure.parameters() if f.name == "missing"), None)
     return f"; missing= (--missing) must be {rules}" if rules else f"; add them to {evidence_words(name)}"
 

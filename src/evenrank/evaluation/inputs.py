@@ -16,7 +16,7 @@ from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.data.strings import Selection, as_strings
 from evenrank.data.words import WordCounts
-from evenrank.errors import InputTypeError, ParameterError
+from evenrank.errors import InputTypeError, ParameterError, counted
 from evenrank.evidence.align import HasNeeds, Sources, split_needs
 from evenrank.measures import Measure, WeightedSum
 from evenrank.measures.missing import missing_rule, takes_missing, with_missing, with_nested
@@ -148,6 +148,7 @@ def sources_by_name(
 
 
 BACKGROUND_DEPTH = 200
+COLLECTION = "collection"
 
 
 def as_background(
@@ -163,6 +164,7 @@ def as_background(
     set. A single run without a background is its own.
     """
     needed = any(_needs_background(measure, sources) for measure in measures)
+    given = _collection(sources) if isinstance(given, str) and given == COLLECTION else given
     if depth is not None:
         if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
             raise ParameterError(f"background_depth must be an integer >= 1, got {depth!r}")
@@ -172,6 +174,17 @@ def as_background(
             )
     documents, note = _background(given, runs, depth or BACKGROUND_DEPTH, needed=needed)
     return documents, note if needed else None
+
+
+def _collection(sources: Mapping[str, Evidence]) -> WordCounts:
+    """The documents that words were counted in."""
+    words = sources.get("words")
+    if not isinstance(words, WordCounts):
+        raise ParameterError(
+            "background='collection' (--background collection) is the collection that words were counted in: "
+            "pass words= (--words FILE) too"
+        )
+    return words
 
 
 def _background(
@@ -188,7 +201,9 @@ def _background(
                 "several runs need one common background, or their values do not compare: "
                 "pass background=, a run, a list of document ids or word counts (--background)"
             )
-        return run.head(depth), f"background: the run's own first {depth:,} documents"
+        if run.depth <= depth:
+            return run, f"background: the run itself, {counted(run.depth, 'document', 'documents')} deep"
+        return run.head(depth), f"background: the run's own first {depth:,} documents of {run.depth:,}"
     if isinstance(given, Run):
         if given.depth <= depth:
             return given, f"background: run {given.name!r}, {given.depth:,} documents deep"
@@ -199,7 +214,8 @@ def _background(
         return given, f"background: {len(given.doc_ids):,} documents, {whose}"
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise InputTypeError(
-            f"background= takes a Run, WordCounts or a list of document ids, got {type(given).__name__}"
+            "background= takes a Run, WordCounts, a list of document ids or 'collection', "
+            f"got {repr(given) if isinstance(given, str) else type(given).__name__}"
         )
     ids = as_strings(list(dict.fromkeys(given)))
     documents = Documents(Selection(ids), np.array([0, len(ids)]), shared=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -112,19 +112,28 @@ def tie_note(run: Run, depth: int | None) -> str | None:
     return f"{lists:,} of {len(run):,} lists have equal scores{where}, ordered {rule} (ties={run.ties!r})"
 
 
-def judged_note(evidence: RankedEvidence) -> str | None:
-    """Whether any ranked document is judged at all: if none is, the ids are probably written differently."""
+def judged_note(evidence: RankedEvidence, anywhere: Callable[[str], bool]) -> str | None:
+    """Whether any ranked document is judged at all: if none is, the ids are probably written differently.
+
+    ``anywhere`` says so of the whole lists, where only the first ranks were looked at.
+    """
     if "relevance" not in evidence.ranked.gathered or not evidence.ranked.mask.any():
         return None
-    if evidence.ranked.gathered["relevance"].known.any():
+    if evidence.ranked.gathered["relevance"].known.any() or anywhere("relevance"):
         return None
     return "none of the ranked documents is judged: are document ids written the same way in both files?"
 
 
-def missing_notes(measure: Measure, evidence: RankedEvidence, own: Collection[str] = ()) -> list[str]:
+def missing_notes(
+    measure: Measure,
+    evidence: RankedEvidence,
+    anywhere: Callable[[str], bool],
+    own: Collection[str] = (),
+) -> list[str]:
     """How many of the documents that a measure looks at have no evidence, where it has a rule for them.
 
-    ``own`` are the memberships in which a document without a label is a value of its own.
+    ``anywhere`` says whether any document of the whole lists has it; ``own`` are the memberships in which a
+    document without a label is a value of its own.
     """
     rule = getattr(measure, "missing", "error")
     if rule == "error":
@@ -146,7 +155,9 @@ def missing_notes(measure: Measure, evidence: RankedEvidence, own: Collection[st
         said += [
             note
             for name in sorted(names)
-            for note in _missing_note(looked_at, looked_at & ~known[name], whose, name, rule, own=name in own)
+            for note in _missing_note(
+                looked_at, looked_at & ~known[name], whose, name, rule, anywhere, own=name in own
+            )
         ]
     return said
 
@@ -158,7 +169,14 @@ def _until_full(known: Bools, cutoff: int) -> Bools:
 
 
 def _missing_note(
-    looked_at: Bools, missing: Bools, whose: str, name: str, rule: str, *, own: bool
+    looked_at: Bools,
+    missing: Bools,
+    whose: str,
+    name: str,
+    rule: str,
+    anywhere: Callable[[str], bool],
+    *,
+    own: bool,
 ) -> list[str]:
     count, total = int(missing.sum()), int(looked_at.sum())
     if not count:
@@ -169,8 +187,11 @@ def _missing_note(
             "label is a group of its own ('own'): add them to the file with an empty label, or leave them "
             "out with missing='drop' (--missing drop)"
         )
-    hint = "; are document ids written the same way in both?" if count == total else ""
-    if count == total and rule in FILLED and whose.startswith("ranked") and len(looked_at) > 1:
+    ranked = whose.startswith("ranked")
+    # a document may lack it at the first ranks of every list, and others below have it: the ids are the same
+    nothing = count == total and not (ranked and anywhere(name))
+    hint = "; are document ids written the same way in both?" if nothing else ""
+    if nothing and rule in FILLED and ranked and len(looked_at) > 1:
         raise MissingEvidenceError(f"none of the {total:,} {whose} has {evidence_words(name)}{hint}")
     said = MISSING.get(rule, repr(rule))
     return [f"{count:,} of {total:,} {whose} have no {evidence_words(name)}: {said}{hint}"]
@@ -271,6 +292,12 @@ def group_notes(sources: Sources, measures: Sequence[Measure]) -> list[str]:
         attribute = source.attribute
         said[describe_groups(source)] = None
         if measure.direction is Direction.SIGNED and len(attribute.values) == 2:
-            first, second = attribute.values
-            said[f"{measure!r}: above 0 it leans to {first!r}, below to {second!r}"] = None
+            said[_sides(measure, *attribute.values)] = None
     return list(said)
+
+
+def _sides(measure: Measure, first: str, second: str) -> str:
+    """Which side of a signed measure is which: of one number for both values, or of a column for each."""
+    if measure.by_value:
+        return f"{measure!r}: above 0 the value of the column has more than its target, below 0 less"
+    return f"{measure!r}: above 0 it leans to {first!r}, below to {second!r}"

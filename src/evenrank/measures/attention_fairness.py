@@ -19,6 +19,7 @@ from evenrank.measures.divergences import DISTANCES, MOST
 from evenrank.measures.groups import ATTRIBUTE, NO_TARGET, GroupMeasure, attributes_of, only_attribute
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import divide
+from evenrank.measures.sums import padded_sum
 
 AWRF_MISSING = choice("error", "neutral", "uniform", "drop")
 MISSING_MEANS = (
@@ -84,7 +85,7 @@ class AWRF(Measure):
 
     def compute(self, evidence: RankedEvidence) -> Result:
         weights = self.attention.weights(evidence.ranked.depth)  # (K,)
-        exposure = np.einsum("qkg,k->qg", self.membership(evidence), weights)  # (Q, G)
+        exposure = padded_sum(self.membership(evidence) * weights[:, None])  # (Q, G)
         achieved = divide(exposure, exposure.sum(axis=1, keepdims=True))
         target = evidence.query["words.target" if self.attr is None else f"{self._groups().source}.target"]
         value = DISTANCES[self.distance](achieved, np.nan_to_num(target))

@@ -19,6 +19,7 @@ from evenrank.grammar import Term, integer, parameter
 
 Floats = npt.NDArray[np.float64]
 
+EXTREMES = ("min", "max")  # aggregations over queries for which an infinite value is the worst there is
 JUDGEMENTS = frozenset({"relevance", "intents"})
 
 
@@ -91,6 +92,7 @@ class Measure(Term):
     needs_cutoff: ClassVar[bool] = False
     takes_cutoff: ClassVar[bool] = True
     looks_below_cutoff: ClassVar[bool] = False
+    by_value: ClassVar[bool] = False  # has a column for each value of an attribute, and that is its own side
     ideal_depends_on_ids: ClassVar[bool] = False  # where ties among judged documents go by id
 
     cutoff: int | None = parameter(None, integer(1, optional=True), "how many ranks count")

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from evenrank.measures.base import Floats
+from evenrank.measures.sums import padded_sum
 
 _TINY = np.finfo(np.float64).tiny
 
 
 def over_values(array: Floats) -> Floats:
-    """The sum over the last axis: for few values a product with ones is many times faster than ``sum``."""
-    total: Floats = array @ np.ones(array.shape[-1])
-    return total
+    """The sum over the last axis: for few values neighbours are added many times faster than by ``sum``."""
+    return padded_sum(array, axis=-1)
 
 
 def total_variation(p: Floats, q: Floats) -> Floats:
@@ -75,9 +75,8 @@ def hellinger(p: Floats, q: Floats) -> Floats:
 
 def normalised_match_distance(p: Floats, q: Floats) -> Floats:
     """NMD: ``sum_i |P_i - Q_i| / (L - 1)`` of the cumulative shares P, Q: 0 to 1."""
-    values = p.shape[-1]
-    cumulative = (p - q) @ np.triu(np.ones((values, values)))  # P - Q
-    distance: Floats = over_values(np.abs(cumulative)) / (values - 1)
+    cumulative = np.cumsum(p - q, axis=-1)  # P - Q
+    distance: Floats = over_values(np.abs(cumulative)) / (p.shape[-1] - 1)
     return distance
 
 

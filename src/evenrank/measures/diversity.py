@@ -14,7 +14,8 @@ from evenrank import attention
 from evenrank.evidence.blocks import RankedEvidence
 from evenrank.grammar import declare, flag, integer, number, parameter
 from evenrank.measures.base import Direction, Floats, Measure, Result
-from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, divide, ranks, stop_probability
+from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, divide, ranks, scaled_gain, stop_probability
+from evenrank.measures.sums import padded_sum
 
 TIE = 1e-12  # gains that differ by less are equal: sums of the same powers may differ in the last bit
 
@@ -43,7 +44,7 @@ class DiversityMeasure(Measure):
         raise NotImplementedError(f"{type(self).__name__} has no kernel")
 
     def compute(self, evidence: RankedEvidence) -> Result:
-        values = self.contributions(evidence).sum(axis=1)  # (Q,)
+        values = padded_sum(self.contributions(evidence))  # (Q,)
         relevant = np.asarray(self.judged(evidence).any(axis=(1, 2)))
         return Result(values, {NOT_JUDGED: ~evidence.query["intents.judged"], NO_RELEVANT: ~relevant})
 
@@ -81,8 +82,7 @@ class CoverageMeasure(DiversityMeasure):
 def novelty_gain(covers: Floats, alpha: float) -> Floats:
     """(Q, K): ``sum_i J(d_k, i) (1 - alpha)**r_{i,k-1}``, r documents for the intent having come before."""
     seen = np.cumsum(covers, axis=1) - covers  # (Q, K, I)
-    gain: Floats = (covers * (1 - alpha) ** seen).sum(axis=2)
-    return gain
+    return padded_sum(covers * (1 - alpha) ** seen, axis=2)
 
 
 def greedy_ideal(judged: Floats, alpha: float, depth: int | None) -> Floats:
@@ -97,7 +97,7 @@ def greedy_ideal(judged: Floats, alpha: float, depth: int | None) -> Floats:
     gains = np.zeros((judged.shape[0], steps))
     row = np.arange(judged.shape[0])
     for step in range(steps):
-        gain = np.where(free, np.einsum("qji,qi->qj", judged, weight), -1.0)  # (Q, J)
+        gain = np.where(free, padded_sum(judged * weight[:, None, :], axis=2), -1.0)  # (Q, J)
         pick = np.argmax(gain >= gain.max(axis=1, keepdims=True) - TIE, axis=1)  # (Q,): the first of the best
         gains[:, step] = np.maximum(gain[row, pick], 0)
         free[row, pick] = False
@@ -122,7 +122,7 @@ class alpha_nDCG(CoverageMeasure):
     def contributions(self, evidence: RankedEvidence) -> Floats:
         gain = novelty_gain(self.covers(evidence), self.alpha)  # (Q, K)
         ideal = greedy_ideal(self.judged(evidence), self.alpha, self.cutoff)  # (Q, D)
-        best = ideal @ attention.log2().weights(ideal.shape[1])  # (Q,)
+        best = padded_sum(ideal * attention.log2().weights(ideal.shape[1]))  # (Q,)
         return divide(gain * attention.log2().weights(gain.shape[1]), best[:, None])
 
 
@@ -151,7 +151,7 @@ class ERR_IA(CoverageMeasure):
             top = evidence.query["intents.max_grade"][:, None, None]  # (Q, 1, 1)
             stop = stop_probability(grades, top if self.max_grade is None else self.max_grade)  # (Q, I, K)
             chance = evidence.query["intents.probability"][:, :, None]  # (Q, I, 1)
-            return np.asarray(np.sum(chance * attention.cascade(stop), axis=1) / rank)
+            return padded_sum(chance * attention.cascade(stop)) / rank
         gain = novelty_gain(self.covers(evidence), self.alpha)  # (Q, K)
         depth = self.cutoff or 1
         most = ((1 - self.alpha) ** np.arange(depth) / np.arange(1, depth + 1)).sum()
@@ -205,19 +205,18 @@ class D_nDCG(DiversityMeasure):
 
     def contributions(self, evidence: RankedEvidence) -> Floats:
         chance = evidence.query["intents.probability"]  # (Q, I)
-        gain = _global_gain(evidence.ranked["intents"], chance)  # (Q, K)
-        ideal = -np.sort(
-            -_global_gain(evidence.reference["judged_by_intent"].padded("intents"), chance), axis=1
-        )  # (Q, J)
+        judged = evidence.reference["judged_by_intent"].padded("intents")  # (Q, J, I)
+        top = np.maximum(judged.max(axis=(1, 2), initial=0), 0).astype(float)[:, None, None]  # (Q, 1, 1)
+        gain = _global_gain(evidence.ranked["intents"], chance, top)  # (Q, K)
+        ideal = -np.sort(-_global_gain(judged, chance, top), axis=1)  # (Q, J)
         ideal = ideal if self.cutoff is None else ideal[:, : self.cutoff]
-        best = ideal @ attention.log2().weights(ideal.shape[1])  # (Q,)
+        best = padded_sum(ideal * attention.log2().weights(ideal.shape[1]))  # (Q,)
         return divide(gain * attention.log2().weights(gain.shape[1]), best[:, None])
 
 
-def _global_gain(grades: Floats, chance: Floats) -> Floats:
-    """(Q, D): the intents' gains at each document, weighted."""
-    gain: Floats = np.einsum("qdi,qi->qd", np.exp2(np.maximum(grades, 0)) - 1, chance)
-    return gain
+def _global_gain(grades: Floats, chance: Floats, top: Floats) -> Floats:
+    """(Q, D): the intents' gains at each document, weighted, as a share of 2**top."""
+    return padded_sum(scaled_gain(np.maximum(grades, 0), top) * chance[:, None, :], axis=2)
 
 
 @declare

@@ -23,6 +23,7 @@ from evenrank.measures.base import Direction, Floats, Measure, Result
 from evenrank.measures.groups import ATTRIBUTE, EMPTY_LIST_MEANS, GROUP_MISSING_MEANS, GroupMeasure
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, divide
+from evenrank.measures.sums import set_sum
 
 REFERENCE = (
     "Diaz et al. 2020, Evaluating stochastic rankings with expected exposure, CIKM; TREC Fair 2019 to 2022"
@@ -68,7 +69,7 @@ class ExposureMeasure(GroupMeasure):
         exposure, due = self.exposures(evidence)
         if self.attr is not None:
             shares = self._pool_membership(evidence)  # (Q, D, L)
-            exposure, due = (np.einsum("qd,qdl->ql", given, shares) for given in (exposure, due))
+            exposure, due = (set_sum(given[:, :, None] * shares) for given in (exposure, due))
         return Result(self.score(exposure, due), self.undefined(evidence))
 
     def score(self, exposure: Floats, due: Floats) -> Floats:
@@ -150,7 +151,7 @@ class EE_L(ExposureMeasure):
     bounds = (0.0, np.inf)
 
     def score(self, exposure: Floats, due: Floats) -> Floats:
-        return np.asarray(((exposure - due) ** 2).sum(axis=1))
+        return set_sum((exposure - due) ** 2)
 
 
 @declare
@@ -169,7 +170,7 @@ class EE_D(ExposureMeasure):
     bounds = (0.0, np.inf)
 
     def score(self, exposure: Floats, due: Floats) -> Floats:
-        return np.asarray((exposure**2).sum(axis=1))
+        return set_sum(exposure**2)
 
 
 @declare
@@ -188,4 +189,4 @@ class EE_R(ExposureMeasure):
     bounds = (0.0, np.inf)
 
     def score(self, exposure: Floats, due: Floats) -> Floats:
-        return np.asarray((exposure * due).sum(axis=1))
+        return set_sum(exposure * due)

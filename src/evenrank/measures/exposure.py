@@ -20,6 +20,7 @@ from evenrank.grammar import declare, flag, parameter, term_of
 from evenrank.measures.base import Direction, Floats, Measure, Result
 from evenrank.measures.neutrality import EMPTY_LIST, MISSING, MISSING_MEANS
 from evenrank.measures.relevance import divide
+from evenrank.measures.sums import padded_sum
 
 NO_GROUP_WORD = "no group word"
 
@@ -48,8 +49,7 @@ class ExposureMeasure(Measure):
         """(Q, G): ``sum_r (c_g(d_r) / len(d_r)) v_r``, the exposure of a group's words."""
         length = np.maximum(evidence.ranked["words.length"], 1)[:, :, None]  # (Q, K, 1)
         frequency = evidence.ranked["words.counts"] / length  # (Q, K, G)
-        exposure: Floats = np.einsum("qkg,k->qg", frequency, self.weights(evidence))
-        return exposure
+        return padded_sum(frequency * self.weights(evidence)[:, None])
 
     def group_share(self, evidence: RankedEvidence) -> tuple[Floats, Floats]:
         """(Q, G): each group's share p(g) of the exposure, and (Q,) the exposure of all groups."""
@@ -61,7 +61,7 @@ class ExposureMeasure(Measure):
         """(Q,): RBDF, the share of attention that goes to documents with at least one group word."""
         has_words = evidence.ranked["words.counts"].sum(axis=2) > 0  # (Q, K)
         weights = self.weights(evidence)
-        return divide(has_words @ weights, evidence.ranked.mask @ weights)
+        return divide(padded_sum(has_words * weights), padded_sum(evidence.ranked.mask * weights))
 
     def difference(self, evidence: RankedEvidence) -> tuple[Floats, Floats]:
         """(Q,): ``sum_g |p(g) - J_g|``, and the exposure of all groups."""
@@ -176,5 +176,5 @@ class TermExposure(ExposureMeasure):
     def compute(self, evidence: RankedEvidence) -> Result:
         length = np.maximum(evidence.ranked["words.length"], 1)[:, :, None]  # (Q, K, 1)
         frequency = evidence.ranked["words.terms"] / length  # (Q, K, T)
-        exposure = np.einsum("qkt,k->qt", frequency, self.weights(evidence))
+        exposure = padded_sum(frequency * self.weights(evidence)[:, None])
         return Result(exposure, empty(evidence), evidence.labels["words.terms"])

@@ -22,7 +22,8 @@ from evenrank.measures.greedy import greedy_order
 from evenrank.measures.groups import EMPTY_LIST_MEANS, NO_TARGET, NO_TARGET_MEANS, check_divergence
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.prefixes import PrefixShareMeasure, prefix_notes
-from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, RBP, divide, nDCG
+from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, RBP, best_grade, divide, nDCG
+from evenrank.measures.sums import padded_sum
 
 DEFAULT_IRM: Measure = make(alpha_nDCG, {})  # type: ignore[assignment]
 DIVERGENCES: dict[str, Callable[[Floats, Floats], Floats]] = {**DISTANCES, **SIMILAR}
@@ -202,7 +203,7 @@ class FAIR(PrefixShareMeasure):
         reasons = {**self.undefined(evidence), NOTHING_TO_GAIN: most <= 0}
         if self.pseudo:
             notes = (*notes, Note(OWN_RELEVANCE))
-        return Result(contributions.sum(axis=1), reasons, notes=notes)
+        return Result(padded_sum(contributions), reasons, notes=notes)
 
     def explain(self, evidence: RankedEvidence) -> Floats | None:
         return None if self.whole else self._parts(evidence)[0]
@@ -213,7 +214,7 @@ class FAIR(PrefixShareMeasure):
         fair = self._fair_gains(everything.cut(self.cutoff), evidence)  # (Q, K)
         if self.reachable:
             best = everything.reordered(self._greedy(everything, evidence)).cut(self.cutoff)
-            most = self._fair_gains(best, evidence).sum(axis=1)  # (Q,)
+            most = padded_sum(self._fair_gains(best, evidence))  # (Q,)
         else:
             most = self.ideal(everything, evidence)
         return divide(fair, most[:, None]), most
@@ -239,7 +240,7 @@ class FAIR(PrefixShareMeasure):
     def _worth(self, grades: Floats, evidence: RankedEvidence) -> Floats:
         """(Q, D): the gain of a grade, for measures that do not look at groups."""
         if isinstance(self.irm, nDCG):
-            return self.irm.gain(grades)
+            return self.irm.gain(grades, best_grade(evidence))
         if isinstance(self.irm, RBP) and self.irm.rel is None:
             return grades / np.maximum(evidence.query["relevance.max_grade"], 1)[:, None]
         return (grades >= self.smallest_grade).astype(float)
@@ -271,11 +272,11 @@ class FAIR(PrefixShareMeasure):
                 grades = evidence.reference["judged"].padded("relevance", self.cutoff)  # best first
                 worth = self._worth(np.maximum(grades, 0).astype(float), evidence)
             best = -np.sort(-worth, axis=1)[:, : self.cutoff]  # (Q, I)
-            return np.asarray(best @ attention.log2().weights(best.shape[1]))
+            return padded_sum(best * attention.log2().weights(best.shape[1]))
         covers = everything.covers if self.pseudo else self._judged(evidence)  # (Q, J, L)
         if isinstance(irm, alpha_nDCG):
             gains = greedy_ideal(covers, irm.alpha, self.cutoff)  # (Q, D)
-            return np.asarray(gains @ attention.log2().weights(gains.shape[1]))
+            return padded_sum(gains * attention.log2().weights(gains.shape[1]))
         served = covers.any(axis=1).sum(axis=1).astype(float)  # (Q,): |A|
         if isinstance(irm, ERR_IA):
             steps = np.arange(self.cutoff or 1)
@@ -297,7 +298,7 @@ class FAIR(PrefixShareMeasure):
     def _divergences(self, shares: Floats, mask: Bools, evidence: RankedEvidence) -> tuple[Floats, Bools]:
         """(Q, K) twice: how far the groups of the first i are from the target, and where there are groups."""
         mass = np.cumsum(shares, axis=1)
-        total = mass.sum(axis=2)  # (Q, K)
+        total = padded_sum(mass, axis=2)  # (Q, K)
         some = (total > 0) & mask
         with np.errstate(invalid="ignore"):  # a query without a target
             apart = DIVERGENCES[self.div](

@@ -25,6 +25,7 @@ from evenrank.data.strings import Int64s
 from evenrank.evidence.blocks import Bools
 from evenrank.measures.base import Floats
 from evenrank.measures.divergences import kullback_leibler
+from evenrank.measures.sums import padded_sum
 
 TIE = 1e-12  # divergences that differ by less are equal, and gains that differ by such a share
 _NUMBERS_AT_ONCE = 1 << 18  # of one array: small enough for the cache
@@ -130,7 +131,7 @@ def _fill(
     ends = classes.ends[:, :, None]
     shares = classes.shares[:, :, :, None]  # (L, C, Q, 1)
     wanted = target[:, None, :, None]  # (L, 1, Q, 1)
-    sizes = shares.sum(axis=0)  # (C, Q, 1)
+    sizes = padded_sum(shares, axis=0)  # (C, Q, 1)
     row = np.arange(queries)[:, None]
     mass = np.zeros((values, queries, repetitions))
     total = np.zeros((queries, repetitions))
@@ -141,7 +142,7 @@ def _fill(
         at = first + np.minimum(ahead, depth - 1)
         gain = relevance.take(at)
         if alpha is not None:
-            gain *= np.einsum("lcq,lqr->cqr", classes.shares, weight)
+            gain *= padded_sum(shares * weight[:, None], axis=0)
         apart = np.zeros_like(gain)
         if divergence is not None:
             after = mass[:, None] + shares  # (L, C, Q, R)
@@ -158,7 +159,7 @@ def _fill(
         places[:, :, step] = np.where(live, np.take_along_axis(old, pick[None], axis=0)[0], -1)
         taken = classes.shares[:, pick, row] * live  # (L, Q, R)
         mass += taken
-        total += taken.sum(axis=0)
+        total += padded_sum(taken, axis=0)
         if alpha is not None:
             chosen = np.take_along_axis(at, pick[None], axis=0)[0]
             weight *= (1 - alpha) ** (taken * relevance.take(chosen))

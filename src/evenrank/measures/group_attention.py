@@ -15,6 +15,7 @@ from evenrank.measures.base import Direction, Floats, Result
 from evenrank.measures.groups import EMPTY_LIST_MEANS, GroupMeasure
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import divide
+from evenrank.measures.sums import padded_sum
 
 ABSENT = "a value is absent"
 VALUE_ABSENT = "the value has no document in the list"
@@ -36,12 +37,11 @@ class AttentionMeasure(GroupMeasure):
 
     def exposure(self, evidence: RankedEvidence) -> Floats:
         """(Q, L): the attention that each value gets in all."""
-        exposure: Floats = np.einsum("qkl,k->ql", self.membership(evidence), self.weights(evidence))
-        return exposure
+        return padded_sum(self.membership(evidence) * self.weights(evidence)[:, None])
 
     def mean_attention(self, evidence: RankedEvidence) -> tuple[Floats, Floats]:
         """(Q, L) twice: the mean attention, in percent, of a value's documents, and how many there are."""
-        mass = self.membership(evidence).sum(axis=1)
+        mass = padded_sum(self.membership(evidence))
         return 100 * divide(self.exposure(evidence), mass), mass
 
     def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:

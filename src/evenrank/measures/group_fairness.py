@@ -24,6 +24,7 @@ from evenrank.measures.groups import (
 )
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, divide, stops
+from evenrank.measures.sums import padded_sum
 
 CASCADE, RBP_DECAY, LOG_DECAY = "ERR", "RBP", "log2"
 DECAYS = (CASCADE, RBP_DECAY, LOG_DECAY)
@@ -78,7 +79,7 @@ class PrefixMeasure(GroupMeasure):
             return stops(evidence, self.max_grade)
         if self.decay == LOG_DECAY:
             weights = attention.log2().weights(ranked.depth) * ranked.mask
-            return divide(weights, weights.sum(axis=1, keepdims=True))
+            return divide(weights, padded_sum(weights)[:, None])
         return attention.rbp(p=self.phi).weights(ranked.depth) * ranked.mask
 
     def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:
@@ -97,7 +98,7 @@ class PrefixMeasure(GroupMeasure):
         return 1 - SIMILAR[self.div](self.prefix_shares(evidence), target[:, None, :])
 
     def compute(self, evidence: RankedEvidence) -> Result:
-        return Result(self.explain(evidence).sum(axis=1), self.undefined(evidence))
+        return Result(padded_sum(self.explain(evidence)), self.undefined(evidence))
 
     def explain(self, evidence: RankedEvidence) -> Floats:
         raise NotImplementedError(f"{type(self).__name__} has no kernel")

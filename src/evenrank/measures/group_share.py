@@ -10,6 +10,7 @@ from evenrank.measures.base import Direction, Result
 from evenrank.measures.groups import EMPTY_LIST_MEANS, NO_TARGET, NO_TARGET_MEANS, GroupMeasure
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import divide
+from evenrank.measures.sums import padded_sum
 
 LIST, TARGET = "list", "target"
 NO_GROUP = "no group"
@@ -38,7 +39,7 @@ class GroupShare(GroupMeasure):
         if self.of == TARGET:
             where = self.undefined(evidence)[NO_TARGET][:, None]
             return Result(self.target_shares(evidence), {NO_TARGET: where}, names)
-        mass = self.membership(evidence).sum(axis=1)  # (Q, L)
+        mass = padded_sum(self.membership(evidence))  # (Q, L)
         total = mass.sum(axis=1, keepdims=True)  # (Q, 1)
         empty = (evidence.ranked.lengths == 0)[:, None]
         return Result(divide(mass, total), {EMPTY_LIST: empty, NO_GROUP: (total <= 0) & ~empty}, names)

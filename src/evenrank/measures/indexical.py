@@ -20,6 +20,7 @@ from evenrank.measures.base import Direction, Floats, Measure, Note, Result
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.orders import counts
 from evenrank.measures.relevance import NOT_JUDGED, divide
+from evenrank.measures.sums import padded_sum
 
 TOO_SHORT = "too short"
 NO_CHOICE = "every order scores the same"
@@ -180,9 +181,10 @@ class DUO(IndexicalMeasure):
 
     def _one_axis(self, polarity: Floats, lengths: Any) -> tuple[Floats, Bools, tuple[Note, ...]]:
         """(Q,): the values for (Q, K) scores, where there is no range, and what must be said."""
+        polarity, same = orders.rescaled(polarity, lengths)
         d = orders.spread(polarity, lengths, step=self.step, center=self.center)
         found = orders.extremes(polarity, lengths, step=self.step, center=self.center)
-        none = _no_range(found.least, found.most)
+        none = same | _no_range(found.least, found.most)
         # a list below the programme's smallest D stands for it: 1
         scaled = np.clip(divide(found.most - d, found.most - found.least), 0.0, 1.0)
         value = np.where(none, 0.0, scaled)
@@ -201,7 +203,7 @@ class DUO(IndexicalMeasure):
         if self.tie == "minus":
             k = np.arange(1, polarity.shape[1] + 1)
             lean = np.where(2 * np.cumsum(polarity > 0, axis=1) > k, 1.0, -1.0)
-        total = (lean * u) @ orders.spread_weights(polarity.shape[1], self.step)
+        total = padded_sum(lean * u * orders.spread_weights(polarity.shape[1], self.step))
         return np.where(np.abs(total) <= SAME * most, 0.0, np.sign(total))
 
     def explain(self, evidence: RankedEvidence) -> Floats | None:
@@ -209,14 +211,15 @@ class DUO(IndexicalMeasure):
         order spreads most at each k at once, so no part is negative."""
         if self.axes > 1:
             return None
-        polarity, lengths = self.polarity(evidence, 1)[:, :, 0], evidence.ranked.lengths
+        lengths = evidence.ranked.lengths
+        polarity, _ = orders.rescaled(self.polarity(evidence, 1)[:, :, 0], lengths)
         order = orders.balanced_order(polarity, lengths, center=self.center)
         balanced = np.take_along_axis(polarity, np.maximum(order, 0), axis=1)
         parts = orders.prefix_spread(balanced, lengths, self.center)
         parts = parts - orders.prefix_spread(polarity, lengths, self.center)
         parts = parts * orders.spread_weights(polarity.shape[1], self.step)  # (Q, K)
         value = self._one_axis(polarity, lengths)[0]
-        return divide(parts, parts.sum(axis=1, keepdims=True)) * value[:, None]
+        return divide(parts, padded_sum(parts)[:, None]) * value[:, None]
 
 
 def _duo_notes(unproved: int, too_high: float, below: Bools) -> tuple[Note, ...]:
@@ -275,7 +278,7 @@ class ProtectedMeasure(IndexicalMeasure):
         first = 1 if self.discount == orders.DISCOUNTS[0] else 2
         reasons = self.cannot_be_judged(evidence, first)
         reasons[ONE_GROUP] = (members == 0) | (members == lengths)
-        raw = self._terms(evidence).sum(axis=1)
+        raw = padded_sum(self._terms(evidence))
         if self.normalizer is None:
             return Result(raw, reasons, notes=self.notes(evidence))
         least, most = self._extremes(evidence)

@@ -16,6 +16,7 @@ from evenrank.evidence.blocks import RankedEvidence
 from evenrank.grammar import choice, declare, integer, parameter
 from evenrank.measures.base import Direction, Floats, Measure, Note, Result
 from evenrank.measures.relevance import divide
+from evenrank.measures.sums import padded_sum
 
 EMPTY_LIST = "empty list"
 EMPTY_BACKGROUND = "empty background"
@@ -68,7 +69,7 @@ class NeutralityMeasure(Measure):
     def ideal(self, evidence: RankedEvidence) -> Floats:
         """(Q,): FaiRR@k of the background sorted by neutrality."""
         best = self.background_neutrality(evidence)[0][:, : self.cutoff]  # (Q or 1, k)
-        return np.broadcast_to(best @ attention.log2().weights(best.shape[1]), len(evidence))
+        return np.broadcast_to(padded_sum(best * attention.log2().weights(best.shape[1])), len(evidence))
 
     def contributions(self, evidence: RankedEvidence) -> Floats:
         """(Q, K): ``w(d_i) / log2(1 + i)``."""
@@ -96,7 +97,7 @@ class FaiRR(NeutralityMeasure):
         return frozenset({"ranked.words"})
 
     def compute(self, evidence: RankedEvidence) -> Result:
-        return Result(self.explain(evidence).sum(axis=1), {EMPTY_LIST: evidence.ranked.lengths == 0})
+        return Result(padded_sum(self.explain(evidence)), {EMPTY_LIST: evidence.ranked.lengths == 0})
 
     def explain(self, evidence: RankedEvidence) -> Floats:
         return self.contributions(evidence)
@@ -125,7 +126,7 @@ class NFaiRR(NeutralityMeasure):
         return frozenset({"ranked.words", "background.words"})
 
     def compute(self, evidence: RankedEvidence) -> Result:
-        values = self.explain(evidence).sum(axis=1)  # (Q,)
+        values = padded_sum(self.explain(evidence))  # (Q,)
         counts = np.broadcast_to(evidence.reference["background"].counts, len(evidence))
         undefined = {
             EMPTY_LIST: evidence.ranked.lengths == 0,
@@ -165,9 +166,9 @@ class SetFaiRR(NeutralityMeasure):
     def expected(self, evidence: RankedEvidence) -> tuple[Floats, Floats]:
         """(Q,): the value, and how many documents the background has."""
         w, size = self.background_neutrality(evidence)  # (Q or 1, M), (Q or 1, 1)
-        mean = w.sum(axis=1) / np.maximum(size[:, 0], 1)
+        mean = padded_sum(w) / np.maximum(size[:, 0], 1)
         reached = np.arange(1, (self.cutoff or 0) + 1) <= size  # (Q or 1, k)
-        attended = reached @ attention.log2().weights(self.cutoff or 0)
+        attended = padded_sum(reached * attention.log2().weights(self.cutoff or 0))
         return np.broadcast_to(mean * attended, len(evidence)), np.broadcast_to(size[:, 0], len(evidence))
 
     def compute(self, evidence: RankedEvidence) -> Result:

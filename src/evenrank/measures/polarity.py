@@ -14,6 +14,7 @@ from evenrank.measures.base import Direction, Floats, Result
 from evenrank.measures.groups import EMPTY_LIST_MEANS, GroupMeasure
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import NOT_JUDGED, divide, ranks
+from evenrank.measures.sums import padded_sum
 
 NONE_RETRIEVED = "no relevant document in the list"
 
@@ -36,7 +37,7 @@ class LeaningMeasure(GroupMeasure):
         return {EMPTY_LIST: evidence.ranked.lengths == 0}
 
     def compute(self, evidence: RankedEvidence) -> Result:
-        return Result(self.explain(evidence).sum(axis=1), self.undefined(evidence))
+        return Result(padded_sum(self.explain(evidence)), self.undefined(evidence))
 
     def explain(self, evidence: RankedEvidence) -> Floats:
         raise NotImplementedError(f"{type(self).__name__} has no kernel")
@@ -86,7 +87,7 @@ class Polarity(LeaningMeasure):
 
     def explain(self, evidence: RankedEvidence) -> Floats:
         weights = self.attended(evidence)
-        return divide(self.leaning(evidence) * weights, weights.sum(axis=1, keepdims=True))
+        return divide(self.leaning(evidence) * weights, padded_sum(weights)[:, None])
 
     def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:
         reasons = super().undefined(evidence)

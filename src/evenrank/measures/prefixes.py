@@ -21,6 +21,7 @@ from evenrank.measures.divergences import kullback_leibler
 from evenrank.measures.groups import EMPTY_LIST_MEANS, NO_TARGET, NO_TARGET_MEANS, GroupMeasure
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import divide
+from evenrank.measures.sums import padded_sum
 
 NO_GROUP = "no document has a group"
 NO_GROUP_MEANS = "no document of the list has any value of the attribute"
@@ -100,12 +101,12 @@ class nDRKL(PrefixShareMeasure):
         _, some = self.divergences(evidence)
         undefined = {**self.undefined(evidence), NO_GROUP: ~np.asarray(some.any(axis=1))}
         said = prefix_notes(some, evidence.ranked.mask, "left out")
-        return Result(self.explain(evidence).sum(axis=1), undefined, notes=said)
+        return Result(padded_sum(self.explain(evidence)), undefined, notes=said)
 
     def explain(self, evidence: RankedEvidence) -> Floats:
         apart, some = self.divergences(evidence)
         weights = attention.log2().weights(evidence.ranked.depth) * some  # (Q, K)
-        return divide(weights / (apart + 1), weights.sum(axis=1, keepdims=True))
+        return divide(weights / (apart + 1), padded_sum(weights)[:, None])
 
 
 class FeasibilityMeasure(PrefixShareMeasure):
@@ -125,7 +126,7 @@ class FeasibilityMeasure(PrefixShareMeasure):
         return short
 
     def compute(self, evidence: RankedEvidence) -> Result:
-        return Result(self.explain(evidence).sum(axis=1), self.undefined(evidence))
+        return Result(padded_sum(self.explain(evidence)), self.undefined(evidence))
 
     def explain(self, evidence: RankedEvidence) -> Floats:
         raise NotImplementedError(f"{type(self).__name__} has no kernel")

@@ -7,10 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from evenrank.errors import ParameterError
 from evenrank.evidence.blocks import RankedEvidence
 from evenrank.grammar import declare, integer, parameter, term_of
 from evenrank.measures.base import Direction, Measure, Result
 from evenrank.measures.neutrality import EMPTY_LIST, FaiRR
+from evenrank.measures.sums import padded_sum
 
 FAIRR = FaiRR()
 
@@ -38,6 +40,11 @@ class RandomOrder(Measure):
     samples: int = parameter(1000, integer(2), "how many orders are drawn")
     seed: int = parameter(0, integer(0), "of the draws")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.measure, RandomOrder):
+            raise ParameterError(f"RandomOrder: measure must not be RandomOrder itself, got {self.measure!r}")
+
     @property
     def needs(self) -> frozenset[str]:
         return self.measure.needs
@@ -58,10 +65,16 @@ class RandomOrder(Measure):
         undefined = np.zeros(len(evidence), dtype=bool)
         for draw, row in enumerate(keys):
             result = inner.evaluate(evidence.shuffled(row))
+            if result.values.ndim > 1:
+                raise ParameterError(
+                    f"{self!r}: {inner!r} has several columns; it takes measures with one value"
+                )
             values[draw] = result.values
             for where in result.undefined.values():
                 undefined |= where
-        mean, error = values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(self.samples)
+        mean = padded_sum(values, axis=0) / self.samples
+        variance = padded_sum((values - mean) ** 2, axis=0) / (self.samples - 1)
+        error = np.sqrt(variance / self.samples)
         empty = evidence.ranked.lengths == 0
         reasons = {EMPTY_LIST: empty[:, None], "measure undefined": (undefined & ~empty)[:, None]}
         return Result(np.stack([mean, error], axis=1), reasons, ("mean", "error"))

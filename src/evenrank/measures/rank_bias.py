@@ -12,6 +12,7 @@ from evenrank.evidence.blocks import RankedEvidence
 from evenrank.grammar import choice, declare, parameter
 from evenrank.measures.base import Direction, Floats, Measure, Result
 from evenrank.measures.neutrality import EMPTY_LIST, MISSING, MISSING_MEANS
+from evenrank.measures.sums import padded_sum
 
 
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
@@ -56,7 +57,7 @@ class RaB(RankBiasMeasure):
 
     def compute(self, evidence: RankedEvidence) -> Result:
         lengths = evidence.ranked.lengths  # (Q,)
-        values = self.document_bias(evidence).sum(axis=1) / np.maximum(lengths, 1)
+        values = padded_sum(self.document_bias(evidence)) / np.maximum(lengths, 1)
         return Result(values, {EMPTY_LIST: lengths == 0})
 
 
@@ -69,5 +70,5 @@ class ARaB(RankBiasMeasure):
 
     def compute(self, evidence: RankedEvidence) -> Result:
         lengths = evidence.ranked.lengths  # (Q,)
-        total = (self.mean_bias(evidence) * evidence.ranked.mask).sum(axis=1)
+        total = padded_sum(self.mean_bias(evidence) * evidence.ranked.mask)
         return Result(total / np.maximum(lengths, 1), {EMPTY_LIST: lengths == 0})

@@ -11,6 +11,7 @@ from evenrank.errors import ParameterError
 from evenrank.evidence.blocks import Ranked, RankedEvidence
 from evenrank.grammar import choice, declare, number, parameter
 from evenrank.measures.base import Direction, Floats, Measure, Note, Result
+from evenrank.measures.sums import padded_sum
 
 BOTH_EMPTY = "both lists are empty"
 ONE_EMPTY = "{count} of {of} queries have an empty list in one of the two runs, and no overlap"
@@ -100,15 +101,14 @@ def _extrapolated(overlap: Floats, short: Int64s, long: Int64s, p: float) -> Flo
     assumed = share[:, None] * np.maximum(depths - short[:, None], 0)  # (Q, 1 + W)
     within = (depths <= long[:, None]) * (overlap + assumed)
     agreement = (at_long - at_short) / np.maximum(long, 1) + share
-    values: Floats = within @ _weights(len(depths) - 1, p) + agreement * p**long
-    return values
+    return padded_sum(within * _weights(len(depths) - 1, p)) + agreement * p**long
 
 
 def _minimum(overlap: Floats, short: Int64s, long: Int64s, p: float) -> Floats:
     """Eq. 11 at the end of the longer list: what is shared there stays shared, and nothing joins it."""
     weights = _weights(overlap.shape[1] - 1, p)
     within = np.arange(overlap.shape[1]) <= long[:, None]
-    return (within * overlap) @ weights + _at(overlap, long) * (_all(p) - np.cumsum(weights)[long])
+    return padded_sum(within * overlap * weights) + _at(overlap, long) * (_all(p) - np.cumsum(weights)[long])
 
 
 def _residual(overlap: Floats, short: Int64s, long: Int64s, p: float) -> Floats:

@@ -16,6 +16,7 @@ from evenrank import attention
 from evenrank.evidence.blocks import Bools, RankedEvidence
 from evenrank.grammar import choice, declare, flag, integer, number, parameter
 from evenrank.measures.base import Direction, Floats, Measure, Result
+from evenrank.measures.sums import padded_sum
 
 NOT_JUDGED = "not judged"
 NO_RELEVANT = "no relevant document"
@@ -63,7 +64,7 @@ class RelevanceMeasure(Measure):
         raise NotImplementedError(f"{type(self).__name__} has no kernel")
 
     def compute(self, evidence: RankedEvidence) -> Result:
-        values = self.explain(evidence).sum(axis=1)  # (Q,)
+        values = padded_sum(self.explain(evidence))  # (Q,)
         best = evidence.reference["judged"].padded("relevance", 1)  # (Q, 1): judged come best first
         relevant = (best >= self.smallest_grade).any(axis=1)
         return Result(
@@ -112,10 +113,21 @@ def ranks(evidence: RankedEvidence) -> Floats:
 
 def stop_probability(grades: Floats, max_grade: Floats | int) -> Floats:
     """``(2**g - 1) / 2**g_max``, the chance that a document of grade g satisfies the reader."""
-    stop: Floats = (np.exp2(np.clip(grades, 0, max_grade)) - 1) / np.exp2(
-        np.asarray(max_grade, dtype=np.float64)
-    )
-    return stop
+    return scaled_gain(np.clip(grades, 0, max_grade), np.asarray(max_grade, dtype=np.float64))
+
+
+def best_grade(evidence: RankedEvidence) -> Floats:
+    """(Q, 1): the best grade of the documents judged, or ranked where a re-ranker asks; at least 0."""
+    judged = evidence.reference.get("judged")
+    # judged documents come best first
+    best = evidence.ranked["relevance"] if judged is None else judged.padded("relevance", 1)
+    return np.asarray(np.maximum(best, 0).max(axis=1, initial=0, keepdims=True), dtype=np.float64)
+
+
+def scaled_gain(grades: Floats, top: Floats) -> Floats:
+    """``(2**g - 1) / 2**top`` for grades >= 0: neither power alone would hold a grade of thousands."""
+    gain: Floats = np.exp2(grades - top) - np.exp2(-top)
+    return gain
 
 
 def stops(evidence: RankedEvidence, max_grade: int | None) -> Floats:
@@ -142,16 +154,18 @@ class nDCG(RelevanceMeasure):
     def drops_unjudged(self) -> bool:
         return self.judged_only
 
-    def gain(self, grades: Floats) -> Floats:
+    def gain(self, grades: Floats, top: Floats | float = 0.0) -> Floats:
+        """The gain of each grade; ``2**g - 1`` as a share of ``2**top``, by which an ideal is divided too."""
         grades = np.maximum(grades, 0)
-        return grades if self.dcg == "log2" else np.exp2(grades) - 1
+        return grades if self.dcg == "log2" else scaled_gain(grades, np.asarray(top, dtype=np.float64))
 
     def contributions(self, evidence: RankedEvidence) -> Floats:
-        discounted = self.gain(evidence.ranked["relevance"]) * attention.log2().weights(
+        judged, top = evidence.reference["judged"], best_grade(evidence)
+        discounted = self.gain(evidence.ranked["relevance"], top) * attention.log2().weights(
             evidence.ranked.depth
         )  # (Q, K)
-        ideal = self.gain(evidence.reference["judged"].padded("relevance", self.cutoff))  # (Q, I), best first
-        best = ideal @ attention.log2().weights(ideal.shape[1])  # (Q,)
+        ideal = self.gain(judged.padded("relevance", self.cutoff), top)  # (Q, I), best first
+        best = padded_sum(ideal * attention.log2().weights(ideal.shape[1]))  # (Q,)
         return divide(discounted, best[:, None])
 
 

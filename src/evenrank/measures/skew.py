@@ -42,6 +42,7 @@ class Skew(SkewMeasure):
     reference = REFERENCE
     direction = Direction.SIGNED
     bounds = (-np.inf, np.inf)
+    by_value = True
     undefined_when = {**GroupMeasure.undefined_when, NOT_CONCERNED: NOT_CONCERNED_MEANS}  # noqa: RUF012
 
     def compute(self, evidence: RankedEvidence) -> Result:
@@ -72,8 +73,9 @@ class ExtremeSkew(SkewMeasure):
 class MinSkew(ExtremeSkew):
     """The skew of the value that comes off worst: 0 at best, minus infinity where a wanted value is absent.
 
-    A mean leaves infinite values out and so keeps only the better lists: look at how many it is over.
-    ``over='extreme'`` is the least over queries, as in fair-2021; infinite ones are counted apart there, too.
+    A mean leaves infinite values out and so keeps only the better lists: the number of infinite ones stands
+    beside it, and it is minus infinity where there are no others. ``over='extreme'`` is the least over
+    queries, as in fair-2021: minus infinity as soon as one list lacks a wanted value.
     """
 
     formula = "min_g ln(p_g / q_g)"

@@ -67,7 +67,18 @@ def ids_of(frame: Any, name: str) -> list[str]:
 
 
 def numbers_of(frame: Any, name: str) -> Any:
-    numbers = _column(frame, name).to_numpy(dtype=np.float64)
+    """A column of numbers as floats. Text is none, whatever it says: as text, '10' stands before '9'."""
+    column = _column(frame, name)
+    wrong = [value for value in column.tolist() if isinstance(value, (str, bytes, complex))]
+    if wrong:
+        raise InputTypeError(
+            f"column {name!r} holds {wrong[0]!r:.80}, which is no number; "
+            f"frame[{name!r}].astype(float) makes numbers of text that says one"
+        )
+    try:
+        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        raise InputTypeError(f"column {name!r} does not hold numbers alone") from None
     if np.isnan(numbers).any():
         raise DataError(f"column {name!r} has empty cells")
     return numbers

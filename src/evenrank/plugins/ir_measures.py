@@ -28,6 +28,7 @@ from evenrank.evaluation import evaluate
 from evenrank.grammar import Term
 from evenrank.measures import Measure, all_measures, parse_measure
 from evenrank.plugins.frames import empty_lists, qrels_of, run_of
+from evenrank.scores.scores import aggregated
 
 __all__ = ["EvenrankMeasure", "bind", "register"]
 
@@ -114,18 +115,19 @@ class EvenrankMeasure(measures.Measure):
 
 
 class Aggregate(measures.base.Agg):
-    """The measure's own aggregate, over the queries where it has a finite value."""
+    """The measure's own aggregate over queries; infinite values count as in ``Scores``."""
 
     def __init__(self, measure: Measure) -> None:
         self.measure = measure
         self.values: list[float] = []
+        self.infinite: list[float] = []
 
     def add(self, value: float) -> None:
-        if math.isfinite(value):
-            self.values.append(value)
+        if not math.isnan(value):
+            (self.values if math.isfinite(value) else self.infinite).append(value)
 
     def result(self) -> float:
-        return float(self.measure.aggregate(np.array(self.values))) if self.values else math.nan
+        return aggregated(self.measure, np.array(self.values), np.array(self.infinite))
 
 
 def bind(measure: str | Measure | EvenrankMeasure, **arguments: Any) -> EvenrankMeasure:

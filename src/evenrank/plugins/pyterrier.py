@@ -73,7 +73,10 @@ def _reranked(frame: pandas.DataFrame, method: Reranker, evidence: dict[str, Any
     columns += [name for name in others if name != "query"]
     if not len(frame):  # PyTerrier asks with an empty frame which columns come out
         return frame.assign(rank=pandas.Series(dtype="int64"))[columns]
-    ranked = frame.sort_values("rank", kind="stable") if "rank" in frame else frame
+    ranked = frame
+    if "rank" in frame:
+        numbers_of(frame, "rank")  # refuses text and empty cells, which cannot be put in order
+        ranked = frame.sort_values("rank", kind="stable")
     run = Run.build(
         ids_of(ranked, "qid"), ids_of(ranked, "docno"), numbers_of(ranked, "score"), name="frame", ties="file"
     )

@@ -111,6 +111,8 @@ def rerank(
 
 
 def _warn(method: Reranker, done: Reranking, queries: int) -> None:
+    for note in done.notes:
+        warnings.warn(f"{method!r}: {note}", EvenrankWarning, stacklevel=3)
     for reason, ids in done.infeasible.items():
         few = ", ".join(map(repr, ids[:3])) + (", .." if len(ids) > 3 else "")
         warnings.warn(

@@ -20,7 +20,7 @@ from evenrank.data.strings import Int64s, ragged, take
 from evenrank.errors import InputTypeError, MissingEvidenceError, ParameterError
 from evenrank.evidence.align import Sources, align
 from evenrank.evidence.blocks import Bools, RankedEvidence
-from evenrank.grammar import Term, expression, integer, operands, parameter, parse
+from evenrank.grammar import REFUSED, Term, expression, integer, operands, parameter, parse
 
 
 @dataclass(frozen=True)
@@ -36,17 +36,18 @@ class Reordered:
 
 @dataclass(frozen=True)
 class Reranking:
-    """A new run, and the queries for which the method could not keep its promise, by reason."""
+    """A new run, the queries for which the method could not keep its promise, by reason, and notes."""
 
     run: Run
     infeasible: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def then(self, later: Reranking) -> Reranking:
         """What a later step gave, with what both could not keep."""
         both = dict(self.infeasible)
         for reason, queries in later.infeasible.items():
             both[reason] = tuple(dict.fromkeys([*both.get(reason, ()), *queries]))
-        return Reranking(later.run, both)
+        return Reranking(later.run, both, tuple(dict.fromkeys([*self.notes, *later.notes])))
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,6 +77,14 @@ class Reranker(Term):
         """This method with what it leaves open decided by the evidence there is, as ``attr=None``."""
         return self
 
+    def lacking(self, evidence: RankedEvidence) -> Bools:
+        """(Q, K): the ranked documents that lack what the method orders by."""
+        names = {need.partition(".")[2] for need in self.needs if need.startswith("ranked.")}
+        lacks = np.zeros(evidence.ranked.rows.shape, dtype=bool)
+        for name in names - {"documents", "relevance", "intents"}:
+            lacks |= ~evidence.ranked.known(name)
+        return lacks & evidence.ranked.mask
+
     def reorder(self, evidence: RankedEvidence, generator: np.random.Generator) -> Reordered:
         """The new order of all lists at once. ``evidence`` is cut to the cut-off."""
         raise NotImplementedError(f"{type(self).__name__} does not re-rank")
@@ -96,18 +105,19 @@ class Reranker(Term):
 
         evidence = align(run, run.query_ids, self.needs, sources, self.cutoff)
         check_missing(self, evidence, run.query_ids, run)  # type: ignore[arg-type]
-        _check_known(self, evidence)
+        _check_known(self, evidence, run, sources)
         seed = getattr(self, "seed", 0)
         orders = self.reorder_often(evidence, [np.random.default_rng([seed, draw]) for draw in draws])
-        return [self._done(run, new, evidence.ranked.depth) for new in orders]
+        return [self._done(run, new, evidence) for new in orders]
 
-    def _done(self, run: Run, new: Reordered, depth: int) -> Reranking:
+    def _done(self, run: Run, new: Reordered, evidence: RankedEvidence) -> Reranking:
         infeasible = {
             reason: tuple(run.query_ids[place] for place in np.flatnonzero(where).tolist())
             for reason, where in new.infeasible.items()
             if where.any()
         }
-        return Reranking(rearranged(run, new.places, depth, self), infeasible)
+        new_run = rearranged(run, new.places, evidence.ranked.depth, self)
+        return Reranking(new_run, infeasible, _put_behind(self, new.places, evidence))
 
     def __or__(self, other: object) -> Reranker:
         return Chain(steps=(*self.steps(), *other.steps())) if isinstance(other, Reranker) else NotImplemented
@@ -220,8 +230,34 @@ def check_needs(method: Reranker, sources: Sources) -> None:
         raise ParameterError(f"{method!r} needs {way_out(name, sources)}")
 
 
-def _check_known(method: Reranker, evidence: RankedEvidence) -> None:
-    """Documents without evidence are usual; a run of which none is known has other ids."""
+def _put_behind(method: Reranker, places: Int64s, evidence: RankedEvidence) -> tuple[str, ...]:
+    """What to say of documents that stand lower only because nothing is known about them."""
+    if getattr(method, "missing", "") != "behind":
+        return ()
+    lacking = method.lacking(evidence)  # (Q, K), by old place
+    there = places >= 0
+    old = np.where(there, places, 0)
+    moved = np.take_along_axis(lacking, old, axis=1) & there & (np.arange(places.shape[1]) > old)
+    count, of = int(moved.sum()), int(evidence.ranked.mask.sum())
+    if not count:
+        return ()
+    known = {need.partition(".")[2] for need in method.needs if need.startswith("ranked.")} - {"relevance"}
+    rule = next(field.metadata["rule"] for field in method.parameters() if field.name == "missing")
+    way_out = "" if rule.accept("stay") is REFUSED else "; missing='stay' leaves them at their rank"
+    return (
+        f"{count:,} of {of:,} documents ({count / of:.1%}) stand lower because they have no "
+        f"{_named(known)} (missing='behind'){way_out}",
+    )
+
+
+def _named(names: Iterable[str]) -> str:
+    from evenrank.evaluation.notes import evidence_words
+
+    return " or ".join(evidence_words(name) for name in sorted(names))
+
+
+def _check_known(method: Reranker, evidence: RankedEvidence, run: Run, sources: Sources) -> None:
+    """Documents without evidence are usual; a run of which none is known, to its end, has other ids."""
     from evenrank.evaluation.notes import evidence_words
 
     ranked = evidence.ranked
@@ -230,5 +266,8 @@ def _check_known(method: Reranker, evidence: RankedEvidence) -> None:
         if block != "ranked" or name in ("documents", "relevance", "intents") or name not in ranked:
             continue
         if len(evidence) > 1 and ranked.mask.any() and not (ranked.known(name) & ranked.mask).any():
-            what = f"none of the {int(ranked.mask.sum()):,} ranked documents has {evidence_words(name)}"
+            whole = align(run, run.query_ids, frozenset({need}), sources, None).ranked
+            if whole.known(name).any():
+                continue
+            what = f"none of the {int(whole.mask.sum()):,} ranked documents has {evidence_words(name)}"
             raise MissingEvidenceError(f"{method!r}: {what}; are document ids written the same way in both?")

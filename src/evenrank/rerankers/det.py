@@ -122,7 +122,11 @@ class DetGreedy(RankByRank):
 
 @declare
 class DetCons(RankByRank):
-    """Of the groups below their maximum, the one whose minimum asks for its next document soonest."""
+    """Of the groups below their maximum, the one whose minimum asks for its next document soonest.
+
+    Where a group has no documents left, its ranks go to the other groups; where all of these are at their
+    maximum already, still to the one whose minimum asks soonest, and not to the best document.
+    """
 
     reference = REFERENCE
 

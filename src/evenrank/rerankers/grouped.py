@@ -2,7 +2,7 @@
 
 A document counts for one group, the value of which it has the largest share (of equal ones the first of
 the attribute's values). Documents without a group take no part: the method orders the others, as if they
-were the whole list.
+were the whole list, and by default gives them the ranks that they had between them.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from evenrank.measures.base import Floats
 from evenrank.measures.groups import ATTRIBUTE, ATTRIBUTE_MEANS, NO_TARGET, only_attribute
 from evenrank.rerankers.base import Reordered, Reranker
 
-MISSING = choice("behind", "stay", "error")
-MISSING_MEANS = "documents without a group: behind the others in their old order, at their rank, or an error"
+MISSING = choice("stay", "behind", "error")
+MISSING_MEANS = "documents without a group: at their rank, behind the others in their old order, or an error"
 TOP_MEANS = "how many ranks the method fills; what remains follows in its old order. None: all"
 
 
@@ -32,7 +32,7 @@ class GroupReranker(Reranker):
     """A re-ranker that looks at the groups of documents."""
 
     attr: str | None = parameter(None, ATTRIBUTE, ATTRIBUTE_MEANS)
-    missing: str = parameter("behind", MISSING, MISSING_MEANS)
+    missing: str = parameter("stay", MISSING, MISSING_MEANS)
 
     @property
     def source(self) -> str:
@@ -57,6 +57,9 @@ class GroupReranker(Reranker):
     def groups(self, evidence: RankedEvidence) -> Int64s:
         """(Q, K): the group of the document at each rank, -1 where it has none and in the padding."""
         return hard_groups(evidence, self.source)
+
+    def lacking(self, evidence: RankedEvidence) -> Bools:
+        return np.asarray((self.groups(evidence) < 0) & evidence.ranked.mask)
 
     def target(self, evidence: RankedEvidence) -> Floats:
         """(Q, L): the share that each group should have, 0 for all where there is no target."""

@@ -54,4 +54,8 @@ class Oracle(Reranker):
             queries += [query] * len(order)
             documents += order
             scores += np.arange(len(order), 0, -1.0).tolist()
+        if (
+            not documents
+        ):  # no query, or only empty lists without a relevant document: there is nothing to order
+            return super().apply(run, sources, draw)
         return Reranking(Run.build(queries, documents, scores, name=f"{run.name}+{self!r}", ties="file"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,9 +12,9 @@ import numpy as np
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.errors import InputTypeError, ParameterError
-from evenrank.grammar import expression
+from evenrank.grammar import REFUSED, expression
 from evenrank.measures import Direction, Measure, parse_measures
-from evenrank.rerankers.base import Reranker, parse_reranker
+from evenrank.rerankers.base import Chain, Reranker, parse_reranker
 from evenrank.stats.pareto import pareto_front
 
 if TYPE_CHECKING:
@@ -191,7 +191,8 @@ def tradeoff(
     A parameter may be a set: ``FAIR_greedy(epsilon={0,0.3,1})`` is three methods. ``repeat`` draws so many
     rankings of methods that leave something to chance; values are then means over draws. ``evidence`` is what
     ``evaluate`` and ``rerank`` take: ``qrels=``, ``groups=`` .. The original is the background for all,
-    unless one is given. ``queries`` and ``missing`` are for the measures alone.
+    unless one is given. ``queries`` is for the measures alone; ``missing`` is also the rule of methods that
+    have such a one and are given none of their own.
 
     >>> run = Run.build(["q", "q"], ["a", "b"], [2.0, 1.0], name="bm25")
     >>> found = tradeoff(run, "Oracle", "RR", qrels={"q": {"b": 1}})
@@ -214,11 +215,30 @@ def tradeoff(
     runs: dict[str, Run | RunSet] = {original: run}
     for variant in asked:
         draws = repeat if varies(variant.method) else None
-        runs[variant.name] = rerank(run, variant.method or "", repeat=draws, **known)
+        method = variant.method if variant.method is None else with_missing(variant.method, missing)
+        runs[variant.name] = rerank(run, method or "", repeat=draws, **known)
     given = {name: value for name, value in known.items() if value is not None}
     options = {"background": run, **given, "queries": queries}
     scores = evaluate(runs, wanted, missing=missing, **options)
     return Tradeoff((Variant(original), *asked), scores, runs, options)
+
+
+def with_missing(method: Reranker, missing: str | None) -> Reranker:
+    """The method, and each step of a chain, with this rule where it is one of its own and none was chosen.
+
+    >>> with_missing(parse_reranker("Oracle | Neutral | Neutral(missing='behind')"), "neutral")
+    Oracle | Neutral(missing='neutral') | Neutral(missing='behind')
+    """
+    if missing is None:
+        return method
+    steps = method.steps()
+    if steps != (method,):
+        return Chain(tuple(with_missing(step, missing) for step in steps))
+    for field_ in method.parameters():
+        untouched = field_.name == "missing" and getattr(method, "missing", None) == field_.default
+        if untouched and field_.metadata["rule"].accept(missing) is not REFUSED:
+            return replace(method, missing=missing)  # type: ignore[call-arg]
+    return method
 
 
 def read_once(evidence: Mapping[str, Any]) -> dict[str, Any]:

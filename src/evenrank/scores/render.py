@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from evenrank.measures.base import EXTREMES
 from evenrank.scores.columns import largest_columns, shown_rows
 from evenrank.scores.rows import as_jsonl, as_tsv, per_query_jsonl, per_query_tsv, values_of
 
@@ -160,8 +161,9 @@ def _wide(rows: Sequence[SummaryRow], style: _Style, *, intervals: bool) -> _Tab
 
 
 def _queries(row: SummaryRow) -> str:
-    """How many queries the value is over, of how many where some do not count."""
-    return str(row.queries) if row.defined == row.queries else f"{row.defined}/{row.queries}"
+    """How many queries the value is over, of how many where some do not count, and how many are infinite."""
+    count = str(row.queries) if row.defined == row.queries else f"{row.defined}/{row.queries}"
+    return f"{count}, {row.infinite} infinite" if row.infinite else count
 
 
 def remarks(scores: Scores, *, notes: bool = True) -> list[str]:
@@ -197,9 +199,17 @@ def _said_of(row: SummaryRow) -> Iterator[str]:
         reasons = ", ".join(f"{reason} ({count})" for reason, count in row.undefined.items())
         yield f"undefined for {sum(row.undefined.values())} of {row.queries} queries: {reasons}"
     if row.infinite:
-        yield f"infinite for {row.infinite} of {row.queries} queries, which are left out"
+        yield f"infinite for {row.infinite} of {row.queries} queries, {_infinite_means(row)}"
     if row.aggregation != "mean":
         yield f"the value is the {row.aggregation} over queries, not the mean"
+
+
+def _infinite_means(row: SummaryRow) -> str:
+    if row.aggregation in EXTREMES:
+        return f"which the {row.aggregation} takes into account"
+    if not row.defined:
+        return "so the mean is infinite, too"
+    return "which the mean leaves out: it is over the other queries alone"
 
 
 def display_width(text: str) -> int:

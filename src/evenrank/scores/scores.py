@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from evenrank.errors import DataError, ParameterError, UnknownNameError
 from evenrank.measures import Measure, parse_measure
+from evenrank.measures.base import EXTREMES
 from evenrank.measures.missing import without_missing
 from evenrank.stats.bootstrap import bootstrap_interval
 
@@ -49,9 +50,22 @@ class ScoresBlock:
         values: npt.NDArray[np.float64] = self.values[self.status[:, column] == 0, column]
         return values
 
+    def infinite(self, column: int = 0) -> npt.NDArray[np.float64]:
+        values: npt.NDArray[np.float64] = self.values[self.status[:, column] == 1, column]
+        return values
+
     def aggregate(self, column: int = 0) -> float:
-        values = self.defined(column)
-        return float(self.measure.aggregate(values)) if len(values) else math.nan
+        return aggregated(self.measure, self.defined(column), self.infinite(column))
+
+
+def aggregated(measure: Measure, values: npt.NDArray[np.float64], infinite: npt.NDArray[np.float64]) -> float:
+    """Over the finite values. Infinite ones decide an extreme, and a mean that has nothing else."""
+    if len(infinite) and (not len(values) or measure.aggregation in EXTREMES):
+        values = np.concatenate([values, infinite])
+    if not len(values):
+        return math.nan
+    with np.errstate(invalid="ignore"):  # both signs: neither is the mean
+        return float(measure.aggregate(values))
 
 
 class SummaryRow(NamedTuple):
@@ -149,12 +163,15 @@ class Scores:
                 low, high = bootstrap_interval(
                     values, block.measure.aggregate, resamples=RESAMPLES, seed=SEED
                 )
+                value = block.aggregate(index)
+                if math.isinf(value):  # an interval of the finite ones would not hold it
+                    low = high = math.nan
                 rows.append(
                     SummaryRow(
                         run=block.run,
                         measure=repr(block.measure),
                         column=column,
-                        value=block.aggregate(index),
+                        value=value,
                         low=low,
                         high=high,
                         queries=len(block.query_ids),

@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from evenrank.data.numbers import real_numbers
 from evenrank.errors import DataError, InputTypeError, MissingExtraError
 from evenrank.evidence.polarise.encoders import without_bars
 from evenrank.systems.base import Floats
@@ -38,7 +39,7 @@ class Scoring:
     def score(self, query_texts: Sequence[str], document_texts: Sequence[str]) -> Floats:
         given = self._score(list(query_texts), list(document_texts))
         try:
-            scores = np.asarray(given, dtype=np.float64).reshape(-1)
+            scores = real_numbers(given).reshape(-1)
         except (TypeError, ValueError):
             scores = np.empty(0)
         if len(scores) != len(query_texts):

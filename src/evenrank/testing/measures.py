@@ -41,6 +41,8 @@ def check_measure(
         _check_values(measure, block)
         _check_repeatable(measure, case, block)
         _check_one_query_at_a_time(measure, case, block)
+        _check_order_of_queries(measure, case, block)
+        _check_order_of_rows(measure, case, block)
         _check_names_do_not_matter(measure, seed, evidence)
         _check_below_cutoff(measure, case, block)
         _check_scores_do_not_matter(measure, case, block)
@@ -115,13 +117,35 @@ def _fresh_fingerprints(case: Case) -> list[str]:
 
 
 def _check_one_query_at_a_time(measure: Measure, case: Case, block: ScoresBlock) -> None:
+    """To the last bit: see ``measures.sums`` for sums that do not depend on the longest list."""
     for place, query in enumerate(block.query_ids):
         alone = case.evaluate(measure, case.run.select([query]))
         _require(
-            np.allclose(alone.values[0], block.values[place], rtol=0, atol=TOLERANCE, equal_nan=True),
+            np.array_equal(alone.values[0], block.values[place], equal_nan=True),
             measure,
             f"depends on the other queries: {alone.values[0]} alone, {block.values[place]} among others",
         )
+
+
+def _check_order_of_queries(measure: Measure, case: Case, block: ScoresBlock) -> None:
+    turned = case.evaluate(measure, case.run.select(block.query_ids[::-1]))
+    same = turned.query_ids == block.query_ids[::-1] and _words(turned) == _words_turned(block)
+    same = same and np.array_equal(turned.values[::-1], block.values, equal_nan=True)
+    _require(same, measure, "depends on the order of the queries")
+
+
+def _check_order_of_rows(measure: Measure, case: Case, block: ScoresBlock) -> None:
+    """Lists are by score, and of equal scores by id: in which order their rows came does not matter."""
+    run = case.run
+    queries = np.repeat(np.array(run.query_ids, dtype=object), run.lengths)[::-1].tolist()
+    documents, scores = run.doc_ids.to_pylist()[::-1], run.scores[::-1]
+    other = Run.build(queries, documents, scores, name=run.name).select(run.query_ids)
+    same = np.array_equal(case.evaluate(measure, other).values, block.values, equal_nan=True)
+    _require(same, measure, "depends on the order in which documents were given")
+
+
+def _words_turned(block: ScoresBlock) -> list[str]:
+    return [block.reasons[code] for code in block.status[::-1].ravel().tolist()]
 
 
 def _check_names_do_not_matter(measure: Measure, seed: int, evidence: EvidenceFactory | None) -> None:

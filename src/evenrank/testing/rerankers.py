@@ -11,6 +11,7 @@ import numpy as np
 
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
+from evenrank.data.strings import as_strings
 from evenrank.data.words import WordCounts
 from evenrank.errors import EvenrankWarning
 from evenrank.evaluation.inputs import with_combined
@@ -43,6 +44,7 @@ def check_reranker(
     """
     method = parse_reranker(method)
     _check_declaration(method)
+    _check_small_pools(method, random_case(0, evidence))
     seeds_matter = False
     for seed in range(cases):
         case = random_case(seed, evidence)
@@ -101,6 +103,24 @@ def _check_declaration(method: Reranker) -> None:
             _require(bool(field.metadata["meaning"]), method, f"does not say what {field.name} means")
 
 
+def _check_small_pools(method: Reranker, case: Case) -> None:
+    """No query, a query without documents, one document, and a cut-off beyond the end of every list."""
+    adds = any(step.adds for step in method.steps())
+    nothing = _apply(method, case, case.run.select([])).run
+    _require(len(nothing) == 0, method, "gives lists for a run without queries")
+    first = case.run.query_ids[0]
+    empty = Run((first,), np.zeros(2, np.int64), as_strings([]), np.empty(0))
+    if not adds:
+        given = _apply(method, case, empty).run
+        _require(len(given.doc_ids) == 0, method, "gives documents for an empty list")
+        alone = case.run.head(1)
+        _require(_lists(_apply(method, case, alone).run) == _lists(alone), method, "changes one document")
+    if method.cutoff is None and len(method.steps()) == 1:
+        beyond = method @ (case.run.depth + 100)
+        same = _lists(_apply(beyond, case).run) == _lists(_apply(method, case).run)
+        _require(same, method, "changes with a cut-off beyond the end of the lists")
+
+
 def _check_documents(method: Reranker, case: Case, new: Run) -> None:
     _require(new.query_ids == case.run.query_ids, method, "has other queries, or in another order")
     shortens, adds = (any(getattr(step, what) for step in method.steps()) for what in ("shortens", "adds"))
@@ -122,6 +142,7 @@ def _check_repeatable(method: Reranker, case: Case, done: Reranking) -> None:
     before = _fresh_fingerprints(case)
     again = _apply(method, case)
     _require(_lists(again.run) == _lists(done.run), method, "gives another order when called again")
+    _require(again.notes == done.notes, method, "says something else when called again")
     _require(again.infeasible == done.infeasible, method, "reports other queries when called again")
     _require(_fresh_fingerprints(case) == before, method, "changes its input")
 
@@ -152,7 +173,10 @@ def _check_public_door(method: Reranker, case: Case, done: Reranking) -> None:
             method,
             f"does not say that {reason}: {', '.join(queries)}",
         )
-    _require(bool(done.infeasible) or not told, method, f"warns without a reason: {told}")
+    for note in done.notes:
+        _require(any(note in message for message in told), method, f"does not say: {note}")
+    reasons = len(done.infeasible) + len(done.notes)
+    _require(len(told) == reasons, method, f"warns without a reason: {told}")
 
 
 def _check_below_cutoff(method: Reranker, case: Case, new: Run) -> None:

@@ -41,6 +41,9 @@ def fit_axes(vectors: Floats, count: int = 1) -> Axes | str:
     if len(vectors) < 2:
         return ONE_DOCUMENT
     vectors = vectors[np.lexsort(vectors.T)]  # one order, whatever order the documents came in
+    # a power of two changes no digit, and squares of very large or small numbers stay within range
+    exponent = int(np.frexp(np.abs(vectors).max(initial=0.0))[1])
+    vectors = np.ldexp(vectors, -exponent)
     centre = vectors.mean(axis=0)
     _, strengths, components = np.linalg.svd(vectors - centre, full_matrices=False)
     scale = float(np.linalg.norm(vectors, axis=1).max(initial=0.0)) or 1.0
@@ -54,7 +57,7 @@ def fit_axes(vectors: Floats, count: int = 1) -> Axes | str:
     directions = np.zeros((count, vectors.shape[1]))
     have = min(count, len(components))
     directions[:have] = np.where(alone[:have, None], components[:have], 0.0)
-    return Axes(centre, _turned(directions))
+    return Axes(np.ldexp(centre, exponent), _turned(directions))
 
 
 def _turned(directions: Floats) -> Floats:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.data.numbers import real_numbers
 from evenrank.errors import DataError, InputTypeError, MissingExtraError, counted
 
 Floats = npt.NDArray[np.float64]
@@ -126,7 +127,7 @@ def checked(
     """Vectors of documents as (N, D), with one clear error for what cannot be used."""
     count = len(documents)
     try:
-        table = np.asarray(vectors, dtype=np.float64)
+        table = real_numbers(vectors)
     except (TypeError, ValueError):
         raise DataError(
             f"{source} must give one vector of numbers a document, all of the same width"

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.data.numbers import real_numbers
 from evenrank.data.strings import positions
 from evenrank.errors import DataError, counted
 from evenrank.evidence.polarise.encoders import checked
@@ -129,7 +130,7 @@ def _built(documents: Sequence[str], vectors: Any, source: str) -> GivenVectors:
     if twice:
         raise DataError(f"{source}: document {twice[0]!r} has two vectors")
     try:
-        table = np.asarray(vectors, dtype=np.float64)
+        table = real_numbers(vectors)
     except (TypeError, ValueError):
         table = np.empty(0)
     if table.ndim != 2 or table.shape[1] == 0:

@@ -18,7 +18,7 @@ from evenrank.measures.orders.extremes import (
     extremes,
     one_sided_order,
 )
-from evenrank.measures.orders.spread import prefix_spread, spread, spread_weights
+from evenrank.measures.orders.spread import prefix_spread, rescaled, spread, spread_weights
 
 __all__ = [
     "CENTERS",
@@ -34,6 +34,7 @@ __all__ = [
     "extremes",
     "one_sided_order",
     "prefix_spread",
+    "rescaled",
     "spread",
     "spread_weights",
 ]

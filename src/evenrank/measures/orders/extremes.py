@@ -13,6 +13,7 @@ from evenrank.measures.orders.intervals import least_by_intervals, order_by_inte
 from evenrank.measures.orders.largest import ends_first
 from evenrank.measures.orders.spread import centred, inside, spread, spread_weights
 from evenrank.measures.orders.subsets import LONGEST, less_by_subsets
+from evenrank.measures.sums import padded_sum
 
 CENTERS = ("prefix", "list")
 EXACT_UP_TO = LONGEST  # documents; above, the smallest D comes from the programme over intervals
@@ -101,7 +102,7 @@ def _least(x: Floats, lengths: Int64s, weights: Floats) -> tuple[Floats, Floats,
         least[short], order[short, :n] = less_by_subsets(
             x[short, :n], lengths[short], weights, least[short], fence[short, :n]
         )
-    return least, fence.sum(axis=1), order
+    return least, padded_sum(fence), order
 
 
 def _sorted(polarity: Floats, lengths: Int64s) -> tuple[Floats, Int64s]:

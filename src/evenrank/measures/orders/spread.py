@@ -7,6 +7,9 @@ import numpy as np
 from evenrank.data.strings import Int64s
 from evenrank.evidence.blocks import Bools
 from evenrank.measures.base import Floats
+from evenrank.measures.sums import padded_sum
+
+_ROUNDING = 16 * np.finfo(np.float64).eps  # of deviations from the mean, for scores of at most 1
 
 
 def spread_weights(depth: int, step: int = 1) -> Floats:
@@ -29,9 +32,31 @@ def centred(polarity: Floats, lengths: Int64s) -> Floats:
     there = inside(polarity.shape[1], lengths)
     x = np.where(there, polarity, 0.0)
     for _ in range(2):
-        mean = x.sum(axis=1) / np.maximum(lengths, 1)
+        mean = padded_sum(x) / np.maximum(lengths, 1)
         x = np.where(there, x - mean[:, None], 0.0)
     return x
+
+
+def rescaled(polarity: Floats, lengths: Int64s) -> tuple[Floats, Bools]:
+    """(Q, K): scores times a power of two of their list's own, and (Q,) where all are equal but for rounding.
+
+    The farthest from the list's mean is then between 1/2 and 1 away: ranges of D over orders compare with
+    fixed tolerances, and squares neither vanish nor overflow, however small or large the scores are.
+
+    >>> rescaled(np.array([[1e-9, -1e-9]]), np.array([2]))[0].round(3).tolist()
+    [[0.537, -0.537]]
+    """
+    x = np.where(inside(polarity.shape[1], lengths), polarity, 0.0)
+    x = np.ldexp(x, -_exponents(x))
+    apart = centred(x, lengths)
+    same: Bools = np.abs(apart).max(axis=1, initial=0.0) <= _ROUNDING
+    return np.ldexp(x, np.where(same[:, None], 0, -_exponents(apart))), same
+
+
+def _exponents(x: Floats) -> Int64s:
+    """(Q, 1): the power of two just above the largest size of each row."""
+    exponents: Int64s = np.frexp(np.abs(x).max(axis=1, initial=0.0, keepdims=True))[1]
+    return exponents
 
 
 def prefix_spread(polarity: Floats, lengths: Int64s, center: str = "prefix") -> Floats:
@@ -51,4 +76,4 @@ def prefix_spread(polarity: Floats, lengths: Int64s, center: str = "prefix") -> 
 
 def spread(polarity: Floats, lengths: Int64s, *, step: int = 1, center: str = "prefix") -> Floats:
     """(Q,): D of the lists as they stand."""
-    return prefix_spread(polarity, lengths, center) @ spread_weights(polarity.shape[1], step)
+    return padded_sum(prefix_spread(polarity, lengths, center) * spread_weights(polarity.shape[1], step))

@@ -16,6 +16,7 @@ import numpy as np
 from evenrank.data.strings import Int64s
 from evenrank.evidence.blocks import Bools
 from evenrank.measures.base import Floats
+from evenrank.measures.sums import padded_sum
 
 LONGEST = 14  # documents
 _SETS_AT_ONCE = 1 << 22
@@ -59,10 +60,10 @@ def _search(x: Floats, lengths: Int64s, weights: Floats, fence: Floats, least: F
     """Fill ``least`` and ``order`` where there is less than ``least``."""
     depth = x.shape[1]
     enough = least * (1 - _LESS)
-    ahead = fence.sum(axis=1, keepdims=True) - np.cumsum(fence, axis=1)  # (Q, K): what is behind k must cost
+    ahead = padded_sum(fence)[:, None] - np.cumsum(fence, axis=1)  # (Q, K): what is behind k must cost
     same = np.zeros(x.shape, bool)  # of equal scores the first is taken first: other orders cost the same
     same[:, 1:] = x[:, 1:] == x[:, :-1]
-    possible = fence.sum(axis=1) < enough
+    possible = padded_sum(fence) < enough
     (start,) = np.nonzero(possible)
     none = np.zeros(len(start))
     sizes = [_Sets(start, np.zeros(len(start), np.int64), none, none, none, start, start)]

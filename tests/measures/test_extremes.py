@@ -1,0 +1,68 @@
+"""Numbers at the edge of what 64 bits hold: no warnings of NumPy, and the value that is meant."""
+
+from __future__ import annotations
+
+import warnings
+from fractions import Fraction
+from math import log2
+
+import numpy as np
+import pytest
+
+from evenrank import Attribute, Membership, evaluate
+from evenrank.data.polarity import Polarity
+from evenrank.errors import InputTypeError
+from evenrank.evidence.polarise.axes import Axes, fit_axes, project
+from evenrank.systems.scorers import Scoring
+
+RUN = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
+
+
+@pytest.fixture(autouse=True)
+def strict():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def gain(grade: int, top: int) -> float:
+    return float(Fraction(2**grade - 1, 2**top))
+
+
+@pytest.mark.parametrize("top", [3, 60, 5000])
+def test_very_large_grades(top: int) -> None:
+    grades = {"a": top - 1, "b": 0, "c": top}
+    stop = [gain(top - 1, top), 0.0, gain(top, top)]
+    expected = stop[0] + (1 - stop[0]) * stop[2] / 3
+    assert evaluate(RUN, "ERR", qrels={"q": grades}).mean("ERR") == pytest.approx(expected)
+    discounted = stop[0] + stop[2] / 2
+    best = stop[2] + stop[0] / log2(3)
+    measure = "nDCG(dcg='exp-log2')"
+    assert evaluate(RUN, measure, qrels={"q": grades}).mean(measure) == pytest.approx(discounted / best)
+    groups = Membership.from_labels(Attribute("g", ("x", "y")), {"a": "x", "b": "y", "c": "x"})
+    fair = f"FAIR(irm={measure})"
+    assert np.isfinite(evaluate(RUN, fair, qrels={"q": grades}, groups=groups).mean(fair))
+    intents = {"q": {"1": grades}}
+    assert evaluate(RUN, "D_nDCG", intents=intents).mean("D_nDCG") == pytest.approx(discounted / best)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
+def test_vectors_of_any_size_have_their_axis(scale: float) -> None:
+    vectors = np.array([[1.0, 0.1], [-1.0, 0.0], [0.9, -0.1], [-0.8, 0.05]])
+    found, plain = fit_axes(scale * vectors), fit_axes(vectors)
+    assert isinstance(found, Axes)
+    assert isinstance(plain, Axes)
+    assert found.directions == pytest.approx(plain.directions)
+    assert project(scale * vectors, found) == pytest.approx(scale * project(vectors, plain))
+    assert fit_axes(np.full((3, 2), scale)) == "all documents are alike"
+
+
+def test_complex_numbers_are_refused() -> None:
+    table = np.array([[1 + 2j, 0], [0, 1]])
+    attribute = Attribute("g", ("x", "y"))
+    with pytest.raises(InputTypeError, match="g: a matrix holds numbers alone"):
+        Membership.from_matrix(attribute, ["a", "b"], table)
+    with pytest.raises(InputTypeError, match="scores are numbers"):
+        Polarity.build(["a", "b"], table)
+    with pytest.raises(ValueError, match=r"gave .* for 2 pairs of texts"):
+        Scoring("mine", lambda queries, documents: np.array([1j, 2])).score(["q", "q"], ["a", "b"])

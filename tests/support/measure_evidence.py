@@ -1,0 +1,26 @@
+"""The evidence that a random case has for a measure of words or groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import group_oracles
+import numpy as np
+import word_oracles
+
+from evenrank.data.gathered import Evidence
+from evenrank.measures import Measure
+
+
+def evidence_for(measure: Measure) -> Callable[[list[str], np.random.Generator], list[Evidence]]:
+    """Words and groups, for some of the documents where the measure has a rule for the others."""
+    partial = getattr(measure, "missing", "error") != "error"
+    only = group_oracles.only_group(measure)
+
+    def make(documents: list[str], generator: np.random.Generator) -> list[Evidence]:
+        return [
+            *word_oracles.word_counts(documents, generator, partial=partial),
+            *group_oracles.group_evidence(documents, generator, partial=partial, only=only),
+        ]
+
+    return make
