@@ -59,7 +59,7 @@ for kind, arguments in [
     *pair_oracles.PAIR_VARIANTS.items(),
 ]:
     VARIANTS[kind] = [*VARIANTS.get(kind, []), *arguments]
-MANY_CASES = 25
+MANY_CASES = 12
 ELSEWHERE = set(order_oracles.ORDER_ORACLES)  # with scores of their own, in test_indexical.py
 
 
