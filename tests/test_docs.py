@@ -55,7 +55,15 @@ def test_python_blocks_run(page: Path, checkout: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "sh")], ids=name)
+def shell_pages() -> list[object]:
+    """The guides are run by ``make test-full``: each of their lines starts a process of its own."""
+    found = [page for page in PAGES if blocks(page, "sh")]
+    return [
+        pytest.param(page, marks=pytest.mark.slow if page.parent.name == "guides" else ()) for page in found
+    ]
+
+
+@pytest.mark.parametrize("page", shell_pages(), ids=name)
 def test_shell_blocks_run(page: Path, checkout: Path) -> None:
     lines = [line for block in blocks(page, "sh") for line in block.splitlines() if line.strip()]
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
