@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from evenrank.cli.inputs import RUN_ROLES, STDIN, is_table, read_ids, table_columns
+from evenrank.cli.inputs import RUN_ROLES, can_be_read_twice, is_table, read_ids, table_columns
 from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def read_background(
         return words
     if path is None:
         return None
-    if format is None and path != STDIN and not is_table(path, None) and _lists_ids(path):
+    if format is None and can_be_read_twice(path) and not is_table(path, None) and _lists_ids(path):
         return read_ids(path, "document")
     columns = table_columns(arguments.columns, path, format, RUN_ROLES)
     return read_run(path, ties=arguments.ties, format=format, columns=columns)

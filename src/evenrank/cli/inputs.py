@@ -24,6 +24,11 @@ def check_stdin(paths: Sequence[str | None]) -> None:
         raise ParameterError("standard input (-) can stand for one file only")
 
 
+def can_be_read_twice(path: str) -> bool:
+    """Not standard input, and not a pipe such as ``<(command)``: what was read of it is gone."""
+    return path != STDIN and (not Path(path).exists() or Path(path).is_file())
+
+
 def check_output(output: str | None, inputs: Sequence[str | None]) -> None:
     """What is read must not be what is written over."""
     if output is None:

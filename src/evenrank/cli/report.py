@@ -17,8 +17,8 @@ from evenrank.cli.evidence import (
 )
 from evenrank.cli.groups import MISSING, MISSING_HELP, check_groups
 from evenrank.cli.inputs import (
-    STDIN,
     TEXT_ROLES,
+    can_be_read_twice,
     check_output,
     check_stdin,
     document_columns,
@@ -178,9 +178,9 @@ def _counted(arguments: argparse.Namespace, lexicon: Lexicon | None) -> WordCoun
     """The words of the lexicon in the documents, where both are given."""
     if arguments.documents is None or lexicon is None:
         return None
-    if arguments.documents == STDIN:
+    if not can_be_read_twice(arguments.documents):
         raise ParameterError(
-            "--documents are read twice, to count words and to show texts: give a file, not -"
+            "--documents are read twice, to count words and to show texts: give a file, not - or a pipe"
         )
     from evenrank.evidence.scan import scan
 
@@ -195,7 +195,7 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     texts = None
     if arguments.query_texts is not None:
         texts = read_query_texts(arguments.query_texts)
-    elif arguments.queries is not None and arguments.queries != STDIN:
+    elif arguments.queries is not None and can_be_read_twice(arguments.queries):
         texts = _behind_ids(arguments.queries)
     return {
         "documents": arguments.documents,

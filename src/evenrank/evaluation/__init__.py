@@ -36,6 +36,7 @@ from evenrank.evaluation.notes import (
     words_note,
 )
 from evenrank.evaluation.provenance import provenance
+from evenrank.evaluation.spelling import document_spelling
 from evenrank.evidence.align import Sources
 from evenrank.measures import parse_measures
 from evenrank.scores import Scores, ScoresBlock
@@ -104,6 +105,9 @@ def evaluate(
         scores, said = evaluate_run(name, ranking, settled, sources, asked)
         blocks += [replace(block, measure=measure) for block, measure in zip(scores, wanted, strict=True)]
         paired = pair_notes(name, ranking.query_ids, sources.against, settled)
-        notes[name] = (*common, *paired, *said)
+        depths = [measure.depth for measure in settled]
+        depth = None if None in depths else max(d for d in depths if d is not None)
+        spelt = document_spelling(ranking, sources, settled, depth) if isinstance(ranking, Run) else []
+        notes[name] = (*common, *paired, *said, *spelt)
     inputs: dict[str, Any] = dict(runs)
     return Scores(tuple(blocks), notes, partial(provenance, inputs, sources, asked))

@@ -16,6 +16,7 @@ from evenrank.data.run import Run
 from evenrank.data.strings import Int64s, ragged
 from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, MissingEvidenceError, counted
+from evenrank.evaluation.spelling import query_spelling
 from evenrank.evidence.align import Sources, split_needs
 from evenrank.evidence.blocks import Bools, RankedEvidence, Reference
 from evenrank.measures import Direction, Measure
@@ -51,16 +52,18 @@ def query_notes(
         for kind, ids in judged.items():
             findings.append((_without(asked, ids), f"asked for but without {WORDS[kind]} (undefined)"))
         return _lines(findings)
+    spelt: list[str] = []
     for kind, ids in judged.items():
         unjudged = _without(own, ids)
+        spelt += filter(None, [query_spelling(unjudged, _without(ids, own), WORDS[kind])])
         if len(unjudged) == len(own):
             raise DataError(
                 f"no query of run {name!r} has {WORDS[kind]}: "
-                f"the run has {_few(own)}; they are for {_few(ids)}"
+                f"the run has {_few(own)}; they are for {_few(ids)}{''.join(f'. {line}' for line in spelt)}"
             )
         findings.append((_without(ids, own), f"with {WORDS[kind]} but not in the run (an empty list)"))
         findings.append((unjudged, f"in the run but without {WORDS[kind]} (left out where those are needed)"))
-    return _lines(findings)
+    return (*_lines(findings), *spelt)
 
 
 def pair_notes(run: str, own: Sequence[str], other: Run | None, measures: Sequence[Measure]) -> list[str]:

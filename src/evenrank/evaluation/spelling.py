@@ -1,0 +1,98 @@
+"""Ids that differ only by case or by Unicode form: they compare as bytes, and nobody sees the difference."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenrank.data.membership import PREFIX, named_by
+from evenrank.data.run import Run
+from evenrank.data.strings import take
+from evenrank.errors import counted
+from evenrank.evidence.align import Sources, split_needs
+from evenrank.measures import Measure
+
+LOOKED_AT = 2000  # ranked documents, spread over the run
+MOST_IDS = 200_000  # of evidence: more would take longer than the measures do
+
+_MAY_DIFFER = r"[A-Za-z]|[^\x00-\x7f]"  # digits and punctuation have one form only
+
+
+def fold(text: str) -> str:
+    """The same for texts that differ only by case or by Unicode form.
+
+    >>> fold("Cafe\\u0301") == fold("caf\\u00e9")
+    True
+    """
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+
+
+def alike(some: Iterable[str], others: Iterable[str]) -> list[tuple[str, str]]:
+    """Pairs of different ids that look the same: one of the first, one of the second."""
+    known = {fold(other): other for other in others}
+    pairs = ((one, known.get(fold(one))) for one in some)
+    return [(one, other) for one, other in pairs if other is not None and other != one]
+
+
+def query_spelling(some: Sequence[str], others: Sequence[str], where: str) -> str | None:
+    """For queries that only the run has and such that only something else has."""
+    pairs = alike(some, others)
+    if not pairs:
+        return None
+    one, other = pairs[0]
+    return (
+        f"{counted(len(pairs), 'query id differs', 'query ids differ')} between the run and {where} only by "
+        f"case or Unicode form, and so are different queries: {one!a} and {other!a}"
+    )
+
+
+def document_spelling(
+    run: Run, sources: Sources, measures: Sequence[Measure], depth: int | None
+) -> list[str]:
+    """For ranked documents without evidence, where the evidence has an id that looks the same."""
+    names = {
+        name
+        for measure in measures
+        for block, wanted in split_needs(measure.needs).items()
+        if block in ("ranked", "rankings")
+        for name in wanted
+    }
+    ranked = _sample(run if depth is None or depth >= run.depth else run.head(depth))
+    if not names or not len(ranked):
+        return []
+    said = []
+    for name in sorted(names):
+        ids = getattr(sources.evidence.get(name), "doc_ids", None)
+        if not isinstance(ids, pa.LargeStringArray) or not 0 < len(ids) <= MOST_IDS:
+            continue
+        lacking = ranked.filter(pc.invert(pc.is_in(ranked, value_set=ids)))
+        if not len(lacking):
+            continue
+        pairs = alike(lacking.to_pylist(), ids.to_pylist())
+        if pairs:
+            one, other = pairs[0]
+            documents = counted(len(pairs), "ranked document has an id", "ranked documents have ids")
+            said.append(
+                f"{documents} that {_whose(name)} have only in another case or Unicode form, and so count as "
+                f"without: {one!a} is {other!a} there. Write both the same way"
+            )
+    return said
+
+
+def _whose(name: str) -> str:
+    if name.startswith(PREFIX):
+        return f"the groups of {named_by(name)[0]!r}"
+    return {"relevance": "the judgements", "intents": "the judgements by intent"}.get(name, f"the {name}")
+
+
+def _sample(run: Run) -> pa.LargeStringArray:
+    """Some ids of the run that could be written in another way, each once."""
+    ids = run.doc_ids
+    if len(ids) > LOOKED_AT:
+        ids = take(ids, np.linspace(0, len(ids) - 1, LOOKED_AT).astype(np.int64))
+    ids = pc.unique(ids)
+    return ids.filter(pc.match_substring_regex(ids, _MAY_DIFFER))
