@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evenrank import DataError, DiversityQrels, Qrels
 from evenrank.data import lookup
-from evenrank.data.lookup import PairIndex
+from evenrank.data.lookup import PairIndex, repeated_pairs
 from evenrank.data.strings import WHOLE_IN_HASH, Selection, as_strings, hash_strings, mix_codes
 
 PAIRS = st.lists(st.tuples(st.integers(0, 3), st.text(max_size=20)), unique=True)
@@ -144,3 +145,16 @@ def test_intent_probabilities_are_checked(probabilities, complaint) -> None:
         DiversityQrels.build(*columns, probabilities=probabilities)
     given = DiversityQrels.build(*columns, probabilities={"q": {"x": 0.25, "y": 0.75}})
     assert given.probabilities.tolist() == [[0.25, 0.75]]
+
+
+@pytest.mark.parametrize("collide", [False, True])
+def test_repeated_pairs_and_where_they_stood_first(collide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hashes find candidates only: where all of them are equal, ids and queries still decide."""
+    if collide:
+        monkeypatch.setattr("evenrank.data.lookup.hash_strings", lambda ids: np.zeros(len(ids), np.uint64))
+        monkeypatch.setattr("evenrank.data.lookup.mix_codes", lambda codes: np.zeros(len(codes), np.uint64))
+    ids = pa.array(["a", "b", "a", "a", "b", "a", "c", "c"], pa.large_string())
+    codes = np.array([0, 0, 1, 0, 1, 1, 0, 1])
+    assert repeated_pairs(codes, ids, 10) == [(0, 3), (2, 5)]
+    assert repeated_pairs(codes, ids, 1) == [(0, 3)]
+    assert repeated_pairs(codes[:3], ids[:3], 10) == []
