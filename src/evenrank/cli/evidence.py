@@ -117,7 +117,7 @@ def check_columns(arguments: argparse.Namespace, runs: Sequence[str]) -> None:
         arguments.columns = SharedColumns(arguments.columns)
         return
     if arguments.columns is not None and not (
-        any(is_table(path, arguments.input_format) for path in runs)
+        any(is_table(path, arguments.input_format) for path in (*runs, background_file(arguments)))
         or any(is_table(path, arguments.qrels_format) for path in judgements)
     ):
         raise ParameterError(

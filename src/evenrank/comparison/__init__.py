@@ -164,6 +164,7 @@ class Comparison:
         path: str | PathLike[str],
         *,
         documents: Any = None,
+        columns: Mapping[str, str] | None = None,
         lexicon: Lexicon | None = None,
         query_texts: Mapping[str, str] | None = None,
         urls: Mapping[str, str] | None = None,
@@ -175,8 +176,8 @@ class Comparison:
     ) -> None:
         """Write all of it to one HTML file that needs no network and can be read without scripts.
 
-        ``documents`` are the texts: ``{id: text}``, or any collection that ``scan`` reads; words of
-        ``lexicon`` are marked in them, by default of the one that ``words`` were counted with.
+        ``documents`` are the texts: ``{id: text}``, or any collection that ``scan`` reads, whose ``columns``
+        may be named, as ``{"document": "sku"}``; words of ``lexicon`` are marked in them, by default of the one that ``words`` were counted with.
         ``query_texts`` and ``urls`` (of documents) are mappings by id. Queries are sorted by ``measure``, by
         default the first of fairness, for ``system``, by default the worst that is no baseline. ``cutoffs``
         are those of the curves. ``readable`` is how many queries show documents where scripts are off.
@@ -190,6 +191,7 @@ class Comparison:
             runs=self.runs,
             inputs=self.inputs,
             documents=documents,
+            columns=columns,
             lexicon=lexicon,
             query_texts=query_texts,
             urls=urls,
