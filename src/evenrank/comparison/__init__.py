@@ -177,7 +177,8 @@ class Comparison:
         """Write all of it to one HTML file that needs no network and can be read without scripts.
 
         ``documents`` are the texts: ``{id: text}``, or any collection that ``scan`` reads, whose ``columns``
-        may be named, as ``{"document": "sku"}``; words of ``lexicon`` are marked in them, by default of the one that ``words`` were counted with.
+        may be named, as ``{"document": "sku"}``; words of ``lexicon`` are marked in them, by default of the
+        one that ``words`` were counted with.
         ``query_texts`` and ``urls`` (of documents) are mappings by id. Queries are sorted by ``measure``, by
         default the first of fairness, for ``system``, by default the worst that is no baseline. ``cutoffs``
         are those of the curves. ``readable`` is how many queries show documents where scripts are off.
