@@ -23,7 +23,7 @@ from evenrank.counterfactuals.swap import blocks, make_swapper, workers
 from evenrank.counterfactuals.swap.files import swap_file
 from evenrank.counterfactuals.swap.pieces import members_of
 from evenrank.counterfactuals.swap.summary import Summary
-from evenrank.evidence.scan.journal import whole_frames
+from evenrank.io.journal import whole_frames
 
 SWAPPER = make_swapper(tagger="rules")
 
@@ -213,8 +213,11 @@ if __name__ == "__main__":
 
 def frames(output: Path) -> int:
     try:
-        with (output.with_name(output.name + ".parts") / "journal").open("rb") as file:
-            return len(list(whole_frames(file)))
+        folder = output.with_name(output.name + ".parts")
+        kept = json.loads((folder / "settings.json").read_bytes())
+        del kept["stamp"]
+        with (folder / "journal").open("rb") as file:
+            return len(list(whole_frames(file, json.dumps(kept, sort_keys=True).encode())))
     except FileNotFoundError:
         return 0
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
 import stat
 from pathlib import Path
 
@@ -215,3 +217,63 @@ def test_equal_content_gives_equal_bytes(tmp_path: Path) -> None:
     write_run(run, tmp_path / "a.gz", tag="t")
     write_run(run, tmp_path / "b.gz", tag="t")
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+
+
+def test_what_a_killed_process_left_serves_the_next(tmp_path: Path) -> None:
+    process = os.fork()
+    if not process:
+        with atomic_write(tmp_path / "x") as file:
+            file.write(b"half of it" * 9999)
+            file.flush()
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(process, 0)
+    assert names(tmp_path) == [".x.evenrank-0.tmp"]
+    (tmp_path / ".x.tmp").write_bytes(b"mine")
+    with atomic_write(tmp_path / "x") as file:
+        file.write(b"whole")
+    assert sorted(names(tmp_path)) == [".x.tmp", "x"]
+    assert (tmp_path / "x").read_bytes() == b"whole"
+
+
+def test_several_may_write_the_same_file(tmp_path: Path) -> None:
+    """The last one to end has the last word, and nobody's bytes mix."""
+    (tmp_path / "mine").write_bytes(b"mine")
+    (tmp_path / ".x.evenrank-0.tmp").symlink_to(tmp_path / "mine")
+    with atomic_write(tmp_path / "x") as one, atomic_write(tmp_path / "x") as other:
+        one.write(b"one")
+        other.write(b"other")
+    assert (tmp_path / "x").read_bytes() == b"one"
+    assert (tmp_path / "mine").read_bytes() == b"mine"
+    assert sorted(names(tmp_path)) == [".x.evenrank-0.tmp", "mine", "x"]
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.ENOSPC, errno.ENAMETOOLONG])
+def test_an_error_names_the_file_that_was_asked_for(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.trec"
+
+    def refuse(name: str | os.PathLike[str], *_: object, **__: object) -> int:
+        raise OSError(number, os.strerror(number), os.fspath(name))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", refuse)
+        with pytest.raises(DataError) as caught, atomic_write(path):
+            pytest.fail("was opened")
+    assert str(caught.value).startswith(f"{path}: ")
+    assert ".tmp" not in str(caught.value)
+    monkeypatch.setattr(os, "fsync", lambda descriptor: refuse(tmp_path / ".x.trec.evenrank-0.tmp"))
+    with pytest.raises(OSError, match=os.strerror(number)) as system, atomic_write(path) as file:
+        file.write(b"x")
+    assert system.value.filename == str(path)
+    assert names(tmp_path) == []
+
+
+def test_a_file_called_dash_could_not_be_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ParameterError, match="standard output: give the name of a file"), atomic_write("-"):
+        pytest.fail("was opened")
+    with pytest.raises(ParameterError, match="standard output"):
+        write_run(read_run({"1": {"a": 1.0}}), "-")
+    write_run(read_run({"1": {"a": 1.0}}), Path("-"))  # whoever says Path means a file
+    assert names(tmp_path) == ["-"]

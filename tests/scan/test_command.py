@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -102,3 +103,33 @@ def test_the_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().err == ""
     bar.clear()
     assert capsys.readouterr().err == "\r\x1b[K"
+
+
+def test_a_full_disk_names_the_file_and_the_way_on(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evenrank.io.journal import Journal
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "add", refuse)
+        code, _, err = run(capfd, "c.tsv", "--lexicon", "sides", "-o", "counts.parquet")
+    assert code == 1
+    assert err == (
+        "evenrank: counts.parquet: No space left on device; what is finished was kept: the same command goes "
+        "on from there once there is room\n"
+    )
+    assert run(capfd, "c.tsv", "--lexicon", "sides", "-o", "counts.parquet")[0] == 0
+
+
+def test_a_folder_that_cannot_be_written_to_is_not_blamed_on_a_hidden_file(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, *_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    code, _, err = run(capfd, "c.tsv", "--lexicon", "sides", "-o", "counts.parquet")
+    assert (code, err) == (1, "evenrank: counts.parquet: cannot be written: Read-only file system\n")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from evenrank import DataError, EvenrankWarning, Lexicon, ParameterError, read_counts, read_lexicon, scan
@@ -161,3 +165,56 @@ def test_a_broken_numba_is_done_without() -> None:
     assert isinstance(made, counter.SimpleCounter)
     with pytest.warns(EvenrankWarning, match=reason):
         assert scan("c.tsv", LEXICON).counts.tolist() == [[1, 1], [0, 2]]
+
+
+@pytest.mark.parametrize("name", ["big.tsv", "big.jsonl", "big.csv", "big.tsv.gz", "big.parquet"])
+def test_a_source_that_changed_but_kept_its_size_is_refused(name: str, folder: Path) -> None:
+    """One letter in the middle of 3 MB: sixteen samples do not see it, a hash of everything does."""
+    rows = [(str(number), f"he {number:040}") for number in range(60_000)]
+
+    def write(rows: list[tuple[str, str]]) -> None:
+        if name.endswith(".parquet"):
+            table = pa.table({"id": [own for own, _ in rows], "text": [text for _, text in rows]})
+            pq.write_table(table, name, compression="none", use_dictionary=False)
+            return
+        form = {"jsonl": '{{"id": "{}", "text": "{}"}}\n', "csv": "{},{}\n"}.get(name[4:], "{}\t{}\n")
+        head = "id,text\n" if name.endswith("csv") else ""
+        content = (head + "".join(form.format(*row) for row in rows)).encode()
+        Path(name).write_bytes(gzip.compress(content, mtime=0) if name.endswith("gz") else content)
+
+    write(rows)
+    summary = scan_file(name, LEXICON, "o.parquet")
+    size = Path(name).stat().st_size
+    assert summary.bytes_read == size if "parquet" not in name else 0 < summary.bytes_read <= size
+    assert len(read_counts("o.parquet", source=name)) == 60_000
+    place = next(at for at in range(31_000, 60_000) if name.endswith("gz") or at % 7 == 3)
+    rows[place] = (rows[place][0], rows[place][1].replace("he", "we"))
+    write(rows)
+    if not name.endswith("gz"):
+        assert Path(name).stat().st_size == size
+    with pytest.raises(DataError, match="or in one that has changed since"):
+        read_counts("o.parquet", source=name)
+
+
+def test_counts_of_an_earlier_version_have_no_hash(folder: Path) -> None:
+    scan("c.tsv", LEXICON, "o.parquet")
+    table = pq.read_table("o.parquet")
+    about = json.loads(table.schema.metadata[b"evenrank.counts"])
+    about["source"]["fingerprint"] = "0" * 64
+    metadata = {b"evenrank.counts": json.dumps(about).encode()}
+    pq.write_table(table.replace_schema_metadata(metadata), "old.parquet")
+    assert len(read_counts("old.parquet")) == 2
+    with pytest.raises(DataError, match=r"counted by an earlier version, which kept no hash .*: scan again"):
+        read_counts("old.parquet", source="c.tsv")
+
+
+def test_bytes_read_are_those_of_the_file(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
+    """A document longer than a block is read beyond it; each byte counts once all the same."""
+    (folder / "long.tsv").write_text("x\t" + "he she " * 3000 + "\ny\tshe\n")
+    size = (folder / "long.tsv").stat().st_size
+    assert scan_file("long.tsv", LEXICON, "o.parquet", block_bytes=1000).bytes_read == size
+    from evenrank.counterfactuals.swap.files import swap_file
+
+    summary = swap_file("long.tsv", "s.tsv", tagger="rules", threads=1, block_bytes=1000)
+    assert summary.bytes_read == summary.source["bytes"] == size
+    assert scan_file([("a", "he"), ("é", "she")], LEXICON, "p.parquet").bytes_read == 3 + 5

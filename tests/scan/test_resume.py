@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import errno
+import json
 import random
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError, EvenrankWarning
-from evenrank.evidence.scan import engine, parts, scan_file
-from evenrank.evidence.scan.journal import Frame, Journal, whole_frames
+from evenrank.evidence.scan import engine, scan_file
 from evenrank.io.counts import CountsWriter
+from evenrank.io.journal import Frame, Journal, whole_frames
+from evenrank.io.resumable import Resumable
 
 LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
 BLOCK = 1 << 14
@@ -54,9 +58,16 @@ def journal_of(output: Path) -> Path:
 def parts_of(output: Path) -> list[Frame]:
     try:
         with journal_of(output).open("rb") as file:
-            return list(whole_frames(file))
+            return list(whole_frames(file, key_of(output)))
     except FileNotFoundError:
         return []
+
+
+def key_of(output: Path) -> bytes:
+    """What the journal's frames begin their CRC with: the settings, without the stamp of the source."""
+    kept = json.loads((journal_of(output).parent / "settings.json").read_bytes())
+    del kept["stamp"]
+    return json.dumps(kept, sort_keys=True).encode()
 
 
 @pytest.mark.parametrize(
@@ -218,14 +229,14 @@ def test_a_full_disk_leaves_no_half_file(
             patch.setattr(engine.os, "fsync", lambda descriptor: refuse() if output_open() else None)
 
             def output_open() -> bool:
-                growing = output.with_name(output.name + ".parts") / "output.parquet"
+                growing = output.with_name(output.name + ".parts") / "output"
                 return growing.exists() and growing.stat().st_size > 1000
 
         with pytest.raises(OSError, match="No space left on device"):
             scan_file(collection, LEXICON, output, block_bytes=BLOCK)
     assert not output.exists()
     folder = output.with_name(output.name + ".parts")
-    assert not (folder / "output.parquet").exists()
+    assert not (folder / "output").exists()
     assert not list(folder.glob(".*.tmp"))
     kept = parts_of(output)
     assert journal_of(output).stat().st_size == max((part.offset + part.size for part in kept), default=0)
@@ -249,8 +260,8 @@ def full_after(open_journal: Any, room: int) -> Any:
                 raise OSError(errno.ENOSPC, "No space left on device")
             return int(self.file.write(piece[:left]))
 
-    def __init__(self: Journal, path: Path) -> None:
-        open_journal(self, path)
+    def __init__(self: Journal, path: Path, key: bytes) -> None:
+        open_journal(self, path, key)
         self._file = Disk(self._file)  # type: ignore[assignment]
 
     return __init__
@@ -258,14 +269,14 @@ def full_after(open_journal: Any, room: int) -> Any:
 
 def test_two_scans_cannot_write_the_same_file(collection: Path) -> None:
     output = collection.with_name("counts.parquet")
-    holding = parts.Parts(output, {}, resume=False)
+    holding = Resumable(output, "scan", {}, resume=False)
     with pytest.raises(DataError, match="another scan is writing it"):
         scan_file(collection, LEXICON, output)
     holding.remove()
     scan_file(collection, LEXICON, output)
 
 
-@pytest.mark.parametrize("damage", ["cut", "header", "content", "lost"])
+@pytest.mark.parametrize("damage", ["cut", "header", "content", "order", "lost"])
 def test_a_damaged_part_is_counted_again(damage: str, collection: Path) -> None:
     """And so is all behind it: nothing that is not whole is used, whatever befell the disk."""
     output, whole = collection.with_name("counts.parquet"), collection.with_name("whole.parquet")
@@ -279,10 +290,19 @@ def test_a_damaged_part_is_counted_again(damage: str, collection: Path) -> None:
         content[frame.offset - 20] ^= 1
     elif damage == "content":
         content[frame.offset + frame.size // 2] ^= 1
+    elif damage == "order":  # two words of 64 bits that change places leave their sum as it was
+        words = np.frombuffer(content, "<u8", frame.size // 8, frame.offset)
+        one, other = np.flatnonzero(words != words[0])[0], 0
+        words[[one, other]] = words[[other, one]]
     else:  # the length of the file was written, its last blocks were not
         content[frame.offset + 100 :] = bytes(len(content) - frame.offset - 100)
     journal_of(output).write_bytes(content)
-    assert scan_file(collection, LEXICON, output, block_bytes=BLOCK).found == 1
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", EvenrankWarning)
+        assert scan_file(collection, LEXICON, output, block_bytes=BLOCK).found == 1
+    said = [str(warning.message) for warning in caught]
+    expected = f"{journal_of(output)}: is damaged: starting anew after 1 piece that can still be used"
+    assert said == ([] if damage == "cut" else [expected])  # a frame that is cut is what a kill leaves
     assert output.read_bytes() == whole.read_bytes()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import secrets
@@ -11,7 +12,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from evenrank.errors import DataError, InputTypeError, MissingExtraError
+from evenrank.errors import DataError, InputTypeError, MissingExtraError, ParameterError
+
+STANDARD_OUTPUT = "-"
+TEMPORARY = r"\.{name}\.evenrank-[0-9a-f]+\.tmp"
+"""What the temporary file of ``name`` is called, as a regular expression."""
+
+_NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
 
 
 @contextmanager
@@ -21,7 +28,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     The bytes go to a temporary file in the same folder, are flushed to disk, and are then moved over
     ``path`` in one step. An existing file keeps its permissions, a new one gets those of the umask.
     Names that end in ``.gz`` or ``.zst`` are compressed. What is no regular file (``/dev/stdout``, a
-    pipe) is written directly, since it cannot be replaced.
+    pipe) is written directly, since it cannot be replaced. The temporary file of a process that was killed
+    serves the next one that writes the same file.
     """
     target = _target(path)
     compress = target.suffix if target.suffix in (".gz", ".zst") else None
@@ -33,32 +41,96 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             with target.open("wb") as direct, _compressed(direct, compress) as file:
                 yield file
             return
-        temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
-        descriptor = os.open(
-            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666
-        )
-    except FileNotFoundError as error:
-        raise DataError(f"{path}: no such folder: {target.parent}") from error
-    except PermissionError as error:
-        raise DataError(f"{path}: permission denied") from error
+        temporary, descriptor = _temporary(target)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise cannot_write(path, error) from error
     try:
         with os.fdopen(descriptor, "wb") as raw:
             with _compressed(raw, compress) as file:
                 yield file
             raw.flush()
             os.fsync(raw.fileno())
-        if mode is not None:
-            temporary.chmod(stat.S_IMODE(mode))
-        temporary.replace(target)
-    except BaseException:
+            if mode is not None:
+                temporary.chmod(stat.S_IMODE(mode))
+            if os.name == "nt":  # where an open file cannot be moved; elsewhere its lock is held till then
+                raw.close()
+            temporary.replace(target)
+    except BaseException as error:
         with suppress(OSError):
             temporary.unlink()
+        if isinstance(error, OSError) and error.filename in (None, str(temporary)) and error.errno:
+            raise OSError(error.errno, os.strerror(error.errno), os.fspath(path)) from error
         raise
+
+
+def cannot_write(path: str | os.PathLike[str], error: OSError) -> DataError:
+    """What the system says, about the file that the user named and not one beside it."""
+    if isinstance(error, FileNotFoundError):
+        return DataError(f"{path}: no such folder: {Path(path).parent}")
+    if isinstance(error, PermissionError):
+        return DataError(f"{path}: permission denied")
+    return DataError(f"{path}: cannot be written: {error.strerror}")
+
+
+def refuse_standard_output(path: object) -> None:
+    """``-`` reads standard input everywhere, so a file of that name could not be read again."""
+    if path == STANDARD_OUTPUT:
+        raise ParameterError("-: this cannot be written to standard output: give the name of a file")
+
+
+def _temporary(target: Path) -> tuple[Path, int]:
+    """A new file beside the target, or one that a dead process has left there, locked and empty."""
+    try:
+        import fcntl
+    except ImportError:  # not on Windows
+        return _fresh(target)
+    for number in range(100):  # others may be writing the same file
+        path = _named(target, f"{number:x}")
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        except OSError:
+            if not os.path.lexists(path):
+                raise
+            continue  # somebody else's, or a link
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if stat.S_ISREG(os.fstat(descriptor).st_mode) and _is_at(descriptor, path):
+                os.ftruncate(descriptor, 0)
+                return path, descriptor
+        except OSError as error:
+            if error.errno in _NO_LOCKS:
+                os.close(descriptor)
+                break
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)  # in use, or moved to its place just now
+    return _fresh(target)
+
+
+def _fresh(target: Path) -> tuple[Path, int]:
+    path = _named(target, secrets.token_hex(6))
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    return path, os.open(path, flags, 0o666)
+
+
+def _named(target: Path, mark: str) -> Path:
+    return target.with_name(f".{target.name[:100]}.evenrank-{mark}.tmp")
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    except FileNotFoundError:
+        return False
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
     if not isinstance(path, (str, os.PathLike)):
         raise InputTypeError(f"a path to write to is a str or a Path, got {type(path).__name__}")
+    refuse_standard_output(path)
     # a link stays a link: what it points to is replaced
     return Path(os.path.realpath(path)) if Path(path).is_symlink() else Path(path)
 

@@ -2,7 +2,8 @@
 
 Columns: ``id``, ``length`` (tokens), one for each group, called like the group, and, if terms were
 counted, the lists ``terms`` (places in the lexicon) and ``term_counts``. The metadata under
-``evenrank.counts`` is JSON: lexicon, tokeniser, source and its fingerprint, version.
+``evenrank.counts`` is JSON: lexicon, tokeniser, name of the source, version; that under ``evenrank.source``
+is the hash of all that was read of it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ FORMAT = 1
 ROW_GROUP = 1 << 17
 
 _KEY = b"evenrank.counts"
+_SOURCE = b"evenrank.source"
 _ID, _LENGTH, _TERMS, _TERM_COUNTS = "id", "length", "terms", "term_counts"
 _LISTS = pa.list_(pa.int32())
 
@@ -118,8 +120,11 @@ class CountsWriter:
             self._writer.write_table(pa.Table.from_batches(self._held), row_group_size=self._held_rows)
         self._held, self._held_rows = [], 0
 
-    def close(self) -> None:
+    def close(self, source: Mapping[str, Any] | None = None) -> None:
+        """``source`` is what is known of it when all of it has been read."""
         self._flush()
+        if source:
+            self._writer.add_key_value_metadata({_SOURCE.decode(): json.dumps(dict(source))})
         self._writer.close()
 
     def abandon(self) -> None:
@@ -149,6 +154,7 @@ def read_counts(
         with pa.parquet.ParquetFile(counted.path) as file:
             schema = file.schema_arrow
             about = _about(schema, name)
+            about["source"].update(json.loads((file.metadata.metadata or {}).get(_SOURCE, b"{}")))
             table = file.read()
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{name}: is not a sound Parquet file: {error}") from error
@@ -194,16 +200,30 @@ def counts_of_table(table: pa.Table, lexicon: Lexicon, tokenizer: str, source: s
 
 
 def _check_source(about: Mapping[str, Any], name: str, source: str | os.PathLike[str]) -> None:
-    from evenrank.io.fingerprint import fingerprint
+    from evenrank.io.content_hash import hash_of_columns, hash_of_file
 
     wanted = as_source(source)
     if wanted is None or wanted.path is None:
         raise ParameterError(f"source= is the file of the collection, got {source!r}")
     wanted.check()
-    own, kept = about["source"].get("name"), about["source"].get("fingerprint")
-    if kept is None:
+    kept = about["source"]
+    own = kept.get("name")
+    if "fingerprint" in kept:
+        raise DataError(
+            f"{name}: was counted by an earlier version, which kept no hash of all of {own!r}: scan again"
+        )
+    if "hash" not in kept:
         raise DataError(f"{name}: was not counted in a file ({own}), so nothing tells if it is {wanted.name}")
-    if fingerprint(wanted.path) != kept:
+    found: str | None
+    try:
+        if "columns" in kept:
+            found = hash_of_columns(wanted.path, kept["columns"])
+        else:
+            same_size = wanted.path.stat().st_size == kept["bytes"]
+            found = hash_of_file(wanted.path, kept["block"]) if same_size else None
+    except pa.ArrowException:  # no Parquet file
+        found = None
+    if found != kept["hash"]:
         raise DataError(
             f"{name}: was counted in another source, {own!r}, or in one that has changed since; "
             f"it is not {wanted.name}: scan again"

@@ -87,6 +87,7 @@ class Source:
     name: str
     path: Path | None = None
     stream: Any = None
+    watch: Callable[[bytes], object] | None = None  # is given all that is read, as it lies in the file
 
     @property
     def stem(self) -> str | None:
@@ -130,9 +131,22 @@ class Source:
         """The content in pieces, with no more than a few of them in memory."""
         if self.path is not None:
             with self._opened(self.path) as file:
-                yield from plain_blocks(file.read, self.name, size)
+                yield from plain_blocks(self._watched(file.read), self.name, size)
         else:
-            yield from plain_blocks(_byte_reader(self.stream, self.name), self.name, size)
+            reader = _byte_reader(self.stream, self.name)
+            yield from plain_blocks(self._watched(reader), self.name, size)
+
+    def _watched(self, read: Callable[[int], bytes]) -> Callable[[int], bytes]:
+        watch = self.watch
+        if watch is None:
+            return read
+
+        def watched(size: int) -> bytes:
+            piece = read(size)
+            watch(piece)
+            return piece
+
+        return watched
 
     def _opened(self, path: Path) -> BinaryIO:
         try:
@@ -152,6 +166,8 @@ class Source:
 
 def as_source(value: object) -> Source | None:
     """The source that ``value`` stands for, or None if it is not a path or a file."""
+    if isinstance(value, Source):
+        return value
     if isinstance(value, str):
         if value == "-":
             if sys.stdin is None:

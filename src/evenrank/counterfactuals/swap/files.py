@@ -6,7 +6,6 @@ import json
 import os
 import struct
 import time
-import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -24,22 +23,23 @@ from evenrank.counterfactuals.swap.swapper import Swapper, make_swapper
 from evenrank.counterfactuals.swap.tagger import chosen_tagger, model_name
 from evenrank.counterfactuals.swap.workers import Job, Pool, open_lines
 from evenrank.data.lexicon import Lexicon
-from evenrank.errors import DataError, EvenrankWarning, ParameterError
+from evenrank.errors import DataError, ParameterError
 from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.counter import UnsoundText
 from evenrank.evidence.scan.documents import Collection, Documents
-from evenrank.evidence.scan.outputs import (
+from evenrank.evidence.scan.sources import open_collection
+from evenrank.io.compressed import MAGIC_LENGTH, is_compressed
+from evenrank.io.content_hash import digest_of_block, joined_digests
+from evenrank.io.documents import SCHEMA
+from evenrank.io.fingerprint import fingerprint
+from evenrank.io.outputs import (
     check_not_read,
     growing_file,
     move_into_place,
     target_of,
     workers_of,
 )
-from evenrank.evidence.scan.parts import Parts
-from evenrank.evidence.scan.sources import open_collection
-from evenrank.io.compressed import MAGIC_LENGTH, is_compressed
-from evenrank.io.documents import SCHEMA
-from evenrank.io.fingerprint import fingerprint
+from evenrank.io.resumable import Resumable, Stamp, check_unchanged
 from evenrank.io.source import as_source, guess_format
 
 Progress = Callable[[int, int | None, str], None]
@@ -93,16 +93,13 @@ def swap_file(
     size = (_TAGGED_BLOCK if swapper.tagger == "spacy" else BLOCK) if block_bytes is None else block_bytes
     work = _Work.of(source, kind, swapper, options, format, columns, size)
     with closing(work):
-        parts = Parts(target, work.settings(kind), resume=resume and work.fingerprint is not None)
+        parts = Resumable(
+            target, "swap", work.settings(kind), resume=resume and work.fingerprint is not None,
+            stamp=work.stamp, recheck=work.recheck,
+        )  # fmt: skip
         try:
-            if parts.changed:
-                warnings.warn(
-                    f"{output}: starting anew, because the earlier swap that was interrupted had another "
-                    f"{parts.changed[0]}",
-                    EvenrankWarning,
-                    stacklevel=2,
-                )
-            summary = _write(work, parts, target, kind, workers, progress)
+            with parts.naming_the_output():
+                summary = _write(work, parts, target, kind, workers, progress)
             parts.remove()
         except DataError:  # the source must be mended, and then what was made of it is of no use
             parts.remove()
@@ -123,6 +120,7 @@ class _Work(NamedTuple):
     pieces: int | None
     fingerprint: str | None
     total: int | None
+    stamp: Stamp | None
 
     @classmethod
     def of(
@@ -141,16 +139,33 @@ class _Work(NamedTuple):
             kind = format or file.guessed_format
             same = kind == output and (output == "jsonl" or (output == "tsv" and columns is None))
             if same and file.path.stat().st_size and not _is_packed(file.path):
+                stamp = Stamp.of(file.path)
                 job = Job(options, output, file.name, file.path, block_bytes, columns)
                 with closing(open_lines(job)) as lines:
-                    return cls(job, swapper, None, len(lines), fingerprint(file.path), lines.total)
+                    return cls(job, swapper, None, len(lines), fingerprint(file.path), lines.total, stamp)
         collection = open_collection(source, format=format, columns=columns, block_bytes=block_bytes)
         job = Job(options, output, collection.name, None, block_bytes, columns)
-        return cls(job, swapper, collection, None, collection.fingerprint, collection.total)
+        return cls(job, swapper, collection, None, collection.fingerprint, collection.total, collection.stamp)
 
     def close(self) -> None:
         if self.collection is not None:
             self.collection.close()
+
+    @property
+    def path(self) -> Path | None:
+        return self.job.path if self.collection is None else self.collection.path
+
+    def recheck(self, index: int) -> bytes:
+        """The digest of a piece, read anew."""
+        if self.collection is None and self.job.path is not None:
+            return digest_of_block(self.job.path, index, self.job.block_bytes)
+        again = None if self.collection is None else self.collection.recheck
+        return b"" if again is None else again(index)
+
+    def provenance(self, digests: list[bytes]) -> dict[str, Any]:
+        if self.collection is not None:
+            return self.collection.provenance(digests)
+        return {"hash": joined_digests(digests), "block": self.job.block_bytes, "bytes": self.total}
 
     def settings(self, output: str) -> dict[str, Any]:
         """What must be the same for a swap to go on."""
@@ -167,7 +182,7 @@ class _Work(NamedTuple):
             "columns": dict(self.job.columns or {}),
         }
 
-    def swapped(self, parts: Parts, threads: int) -> Iterator[tuple[int, Piece]]:
+    def swapped(self, parts: Resumable, threads: int) -> Iterator[tuple[int, Piece]]:
         """All pieces in their order; those that are finished are fetched from where they are kept."""
         waiting: deque[tuple[int, Any, Documents | None]] = deque()
         worth = _WORTH[self.swapper.tagger]
@@ -190,13 +205,13 @@ class _Work(NamedTuple):
             while waiting:
                 yield self._next(waiting, parts)
 
-    def _fetches(self, parts: Parts) -> Iterator[tuple[int, Callable[[], Documents] | None]]:
+    def _fetches(self, parts: Resumable) -> Iterator[tuple[int, Callable[[], Documents] | None]]:
         if self.collection is None:
             yield from ((index, None) for index in range(self.pieces or 0))
         else:
             yield from enumerate(self.collection.pieces(parts.finished))
 
-    def _next(self, waiting: deque[tuple[int, Any, Documents | None]], parts: Parts) -> tuple[int, Piece]:
+    def _next(self, waiting: deque[tuple[int, Any, Documents | None]], parts: Resumable) -> tuple[int, Piece]:
         index, future, documents = waiting.popleft()
         if future is None:
             return index, _loaded(parts, index, self.job.output)
@@ -206,6 +221,8 @@ class _Work(NamedTuple):
             if documents is None:
                 raise
             raise documents.unsound(unsound.row) from unsound
+        if documents is not None:
+            piece = piece._replace(digest=documents.digest)
         _save(parts, index, piece)
         return index, piece
 
@@ -216,23 +233,27 @@ class _Work(NamedTuple):
 
 
 def _write(
-    work: _Work, parts: Parts, target: Path, kind: str, threads: int, progress: Progress | None
+    work: _Work, parts: Resumable, target: Path, kind: str, threads: int, progress: Progress | None
 ) -> Summary:
     """Swap what is missing, join everything in a file beside the parts, and move it to its place."""
-    growing = parts.growing()
+    growing = parts.growing
     summary = Summary(model_name() if work.swapper.tagger == "spacy" else "rules")
     unit = "bytes" if work.collection is None else work.collection.unit
     done = 0
+    digests = []
     with growing_file(growing) as file:
         with _writing(file, kind) as write:
             for index, piece in work.swapped(parts, threads):
                 write(piece.data)
+                digests.append(piece.digest)
                 summary.add(piece, finished=index in parts.finished)
                 done += work.done(index, piece)
                 if progress is not None:
                     progress(done, work.total, unit)
         if not summary.documents:
             raise DataError(f"{work.job.name}: no documents")
+        check_unchanged(work.job.name, work.path, work.stamp)
+        summary.source = {"name": work.job.name, **work.provenance(digests)}
     move_into_place(growing, target)
     return summary
 
@@ -247,7 +268,7 @@ def _writing(file: BinaryIO, kind: str) -> Iterator[Callable[[Any], object]]:
         yield writer.write_batch
 
 
-def _save(parts: Parts, index: int, piece: Piece) -> None:
+def _save(parts: Resumable, index: int, piece: Piece) -> None:
     data = piece.data.serialize() if isinstance(piece.data, pa.RecordBatch) else piece.data
     edges = pa.py_buffer(struct.pack("<qq", 0, data.size))
     tally = json.dumps([[*pair, count] for pair, count in piece.tally.items()])
@@ -257,10 +278,10 @@ def _save(parts: Parts, index: int, piece: Piece) -> None:
         pa.array([piece.changed], pa.int64()),
         pa.array([tally], pa.string()),
     ]
-    parts.save(index, pa.record_batch(columns, _FRAME))
+    parts.save(index, pa.record_batch(columns, _FRAME), piece.digest)
 
 
-def _loaded(parts: Parts, index: int, output: str) -> Piece:
+def _loaded(parts: Resumable, index: int, output: str) -> Piece:
     frame = parts.load(index, _FRAME)
     data = frame.column("data")[0].as_buffer()
     tally: Tally = Counter()
@@ -272,6 +293,7 @@ def _loaded(parts: Parts, index: int, output: str) -> Piece:
         frame.column("changed")[0].as_py(),
         0,
         tally,
+        parts.digest(index),
     )
 
 

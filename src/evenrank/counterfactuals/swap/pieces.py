@@ -39,6 +39,7 @@ class Piece(NamedTuple):
     changed: int  # documents with a word swapped
     bytes_read: int
     tally: Tally
+    digest: bytes = b""  # of what was read for it, where it is a piece of a file
 
 
 class Lines(Protocol):
@@ -68,7 +69,7 @@ class TsvLines(TsvCollection):
         except UnsoundText as unsound:
             raise documents.unsound(unsound.row) from unsound
         data = pa.py_buffer(swapped.data)
-        return Piece(data, len(documents.ids), swapped.changed, block.bytes_read, swapped.tally)
+        return Piece(data, len(documents.ids), swapped.changed, block.bytes_read, swapped.tally, block.digest)
 
 
 class JsonLines(LineCollection):
@@ -104,7 +105,8 @@ class JsonLines(LineCollection):
         for number, fields in changed.items():
             lines[number] = _replaced(lines[number], fields, blocks.swapper)
         raw = bytes(block.data[0 if index == 0 else block.begin : block.end])
-        return Piece(pa.py_buffer(_joined(raw, lines)), len(lines), len(changed), block.bytes_read, tally)
+        data = pa.py_buffer(_joined(raw, lines))
+        return Piece(data, len(lines), len(changed), block.bytes_read, tally, block.digest)
 
     def _objects(self, block: Block) -> Iterator[tuple[str, dict[str, Any]]]:
         """The lines that hold something, and the object in each."""

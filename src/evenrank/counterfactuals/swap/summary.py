@@ -24,6 +24,7 @@ class Summary:
     pieces: int = 0
     found: int = 0
     bytes_read: int = 0
+    source: Mapping[str, Any] = field(default_factory=dict)  # its name, and the hash of all that was read
     seconds: float = 0.0
 
     @property
@@ -50,6 +51,7 @@ class Summary:
     def to_dict(self) -> dict[str, Any]:
         """Everything about it as JSON holds it; times are left out, so that equal swaps are equal."""
         return {
+            "source": dict(self.source),
             "documents": self.documents,
             "documents_changed": self.changed,
             "words": self.words,

@@ -16,6 +16,7 @@ import numpy as np
 
 from evenrank.errors import DataError
 from evenrank.evidence.scan.counter import PADDING, Bytes
+from evenrank.io.content_hash import piece_digest
 
 BLOCK = 1 << 23
 
@@ -31,7 +32,8 @@ class Block:
     begin: int
     end: int
     offset: int  # where data[0] stands in the file
-    bytes_read: int
+    bytes_read: int  # of the block; what a line has behind it belongs to the next one
+    digest: bytes  # of these
 
 
 class LineFile:
@@ -58,22 +60,23 @@ class LineFile:
         offset = max(first - 1, 0)  # the byte before says whether a line begins with the block
         buffer, size = self._buffer(last - offset), last - offset
         self._fill(buffer, 0, size, offset)
+        own = last - first
+        digest = piece_digest(memoryview(buffer)[first - offset : size])
         begin = 3 if index == 0 and self.starts_with_mark else 0
         if index > 0:
             begin = buffer.find(_NEWLINE, 0, size) + 1
             if not begin:  # one line from a block before covers it all
-                return Block(np.frombuffer(buffer, np.uint8), 0, 0, offset, size)
+                return Block(np.frombuffer(buffer, np.uint8), 0, 0, offset, own, digest)
         end = size
         more = _MORE
         while buffer[end - 1 : end] != _NEWLINE and offset + end < self.bytes:
             step = min(more, self.bytes - offset - end)
             buffer = self._buffer(end + step, buffer)
             self._fill(buffer, end, step, offset + end)
-            size += step
             found = buffer.find(_NEWLINE, end, end + step)
             end = end + step if found < 0 else found + 1
             more *= 2
-        return Block(np.frombuffer(buffer, np.uint8), begin, end, offset, size)
+        return Block(np.frombuffer(buffer, np.uint8), begin, end, offset, own, digest)
 
     def first_line(self) -> bytes:
         """The first line that is not blank."""

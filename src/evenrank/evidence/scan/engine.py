@@ -6,7 +6,6 @@ import logging
 import os
 import time
 import unicodedata
-import warnings
 from collections import deque
 from collections.abc import Callable, Container, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,21 +19,21 @@ import pyarrow.parquet
 
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.words import WordCounts
-from evenrank.errors import DataError, EvenrankWarning, ParameterError
+from evenrank.errors import DataError, ParameterError
 from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.counter import Counter, UnsoundText, make_counter
 from evenrank.evidence.scan.documents import Collection, Fetch
 from evenrank.evidence.scan.duplicates import IdRun, Uniqueness
-from evenrank.evidence.scan.outputs import (
+from evenrank.evidence.scan.sources import open_collection
+from evenrank.io.counts import CountsWriter, counts_batch, counts_of_table, counts_schema, read_counts
+from evenrank.io.outputs import (
     check_not_read,
     growing_file,
     move_into_place,
     target_of,
     workers_of,
 )
-from evenrank.evidence.scan.parts import Parts
-from evenrank.evidence.scan.sources import open_collection
-from evenrank.io.counts import CountsWriter, counts_batch, counts_of_table, counts_schema, read_counts
+from evenrank.io.resumable import Resumable, check_unchanged
 
 Progress = Callable[[int, int | None, str], None]
 """Called with how much is done, of how much (None: unknown), and of what: bytes or documents."""
@@ -59,6 +58,7 @@ class _Piece:
     batch: pa.RecordBatch
     ids: IdRun
     bytes_read: int
+    digest: bytes
 
 
 def scan(
@@ -133,8 +133,7 @@ def scan_file(
     )
     with closing(opened) as collection:
         fingerprint = collection.fingerprint
-        about = {"name": collection.name, "fingerprint": fingerprint}
-        schema = counts_schema(lexicon, tokenizer, terms=terms, source=about)
+        schema = counts_schema(lexicon, tokenizer, terms=terms, source={"name": collection.name})
         settings = {
             "lexicon": lexicon.fingerprint,
             "tokenizer": tokenizer,
@@ -145,16 +144,13 @@ def scan_file(
             "unicode": unicodedata.unidata_version,
             "file": schema.metadata[b"evenrank.counts"].decode(),
         }
-        parts = Parts(target, settings, resume=resume and fingerprint is not None)
+        parts = Resumable(
+            target, "scan", settings, resume=resume and fingerprint is not None, stamp=collection.stamp,
+            recheck=collection.recheck,
+        )  # fmt: skip
         try:
-            if parts.changed:
-                warnings.warn(
-                    f"{output}: starting anew, because the earlier scan that was interrupted had another "
-                    f"{parts.changed[0]}",
-                    EvenrankWarning,
-                    stacklevel=2,
-                )
-            summary = _write(collection, counter, schema, parts, target, workers, progress, lexicon)
+            with parts.naming_the_output():
+                summary = _write(collection, counter, schema, parts, target, workers, progress, lexicon)
             parts.remove()
         except DataError:  # the source must be mended, and then what was counted of it is of no use
             parts.remove()
@@ -173,23 +169,26 @@ def _write(
     collection: Collection,
     counter: Counter,
     schema: pa.Schema,
-    parts: Parts,
+    parts: Resumable,
     target: Path,
     threads: int,
     progress: Progress | None,
     lexicon: Lexicon,
 ) -> Summary:
     """Count what is missing, join everything in a file beside the parts, and move it to its place."""
-    growing = parts.growing()
+    growing = parts.growing
     summary = Summary(groups=dict.fromkeys(lexicon.groups, 0))
     work = _Work(collection, counter, schema, parts)
     with growing_file(growing) as file:
         writer = CountsWriter(file, schema)
         try:
+            digests = []
             for piece in work.run(threads, progress):
                 writer.write(piece.batch)
+                digests.append(piece.digest)
                 _add(summary, piece, finished=piece.index in parts.finished)
-            writer.close()
+            check_unchanged(collection.name, collection.path, collection.stamp)
+            writer.close(collection.provenance(digests))
         except BaseException:
             writer.abandon()
             raise
@@ -229,7 +228,7 @@ class _Work:
     """The pieces of a collection through a pool of threads, out again in their order."""
 
     def __init__(
-        self, collection: Collection, counter: Counter, schema: pa.Schema, parts: Parts | None
+        self, collection: Collection, counter: Counter, schema: pa.Schema, parts: Resumable | None
     ) -> None:
         self._collection = collection
         self._counter = counter
@@ -262,7 +261,7 @@ class _Work:
         if self._parts is None:
             raise ParameterError("a piece is finished, but there is no folder that it is in")
         batch = self._parts.load(index, self._schema)
-        return _Piece(index, batch, self.ids.run_of(batch.column(0)), 0)
+        return _Piece(index, batch, self.ids.run_of(batch.column(0)), 0, self._parts.digest(index))
 
     def _count(self, index: int, fetch: Fetch) -> _Piece:
         documents = fetch()
@@ -272,8 +271,9 @@ class _Work:
             raise documents.unsound(unsound.row) from unsound
         batch = counts_batch(self._schema, documents.ids, counts.lengths, counts.groups, counts.terms)
         if self._parts is not None:
-            self._parts.save(index, batch)
-        return _Piece(index, batch, self.ids.run_of(documents.ids), documents.bytes_read)
+            self._parts.save(index, batch, documents.digest)
+        ids = self.ids.run_of(documents.ids)
+        return _Piece(index, batch, ids, documents.bytes_read, documents.digest)
 
     def _account(self, piece: _Piece, done: int, progress: Progress | None) -> int:
         self.ids.add(piece.ids)

@@ -54,7 +54,7 @@ class JsonCollection(LineCollection):
         if not self._first.strip():
             raise DataError(f"{self.name}: no documents")
         before = 0
-        with self._path.open("rb") as file:
+        with self.path.open("rb") as file:
             for line in file:
                 if line.strip():
                     break
@@ -65,7 +65,7 @@ class JsonCollection(LineCollection):
         if self._fast and (plain := self._plain(block)) is not None:
             return plain
         ids, texts = self._tables(block)
-        return fetched(self.name, ids, texts, block.bytes_read)
+        return fetched(self.name, ids, texts, block.bytes_read, block.digest)
 
     def _plain(self, block: Block) -> Documents | None:
         """The documents of a block where they are plain; None if anything about one is unusual."""
@@ -84,7 +84,7 @@ class JsonCollection(LineCollection):
         except pa.ArrowInvalid:
             return None
         unescape(block.data, starts, ends, has_escapes)
-        return named(self.name, ids, Texts(block.data, starts, ends), block.bytes_read)
+        return named(self.name, ids, Texts(block.data, starts, ends), block.bytes_read, block.digest)
 
     def _tables(self, block: Block) -> tuple[pa.LargeStringArray, pa.LargeStringArray]:
         """Ids and texts by way of Arrow or the careful reader."""

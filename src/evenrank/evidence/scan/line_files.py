@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,9 @@ from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
 from evenrank.evidence.scan.blocks import Block, LineFile
 from evenrank.evidence.scan.counter import Bytes, Texts
 from evenrank.evidence.scan.documents import Documents, Fetch
+from evenrank.io.content_hash import digest_of_block, joined_digests
 from evenrank.io.fingerprint import fingerprint
+from evenrank.io.resumable import Stamp
 from evenrank.io.source import warn_of_bom
 
 _NEWLINE = 10
@@ -29,7 +32,8 @@ class LineCollection:
 
     def __init__(self, path: Path, name: str, block_bytes: int) -> None:
         self.name = name
-        self._path = path
+        self.path = path
+        self.stamp: Stamp | None = Stamp.of(path)
         self._file = LineFile(path, name, block_bytes)
         self.total: int | None = self._file.bytes
         if self._file.starts_with_mark:
@@ -37,7 +41,13 @@ class LineCollection:
 
     @property
     def fingerprint(self) -> str | None:
-        return fingerprint(self._path)
+        return fingerprint(self.path)
+
+    def recheck(self, index: int) -> bytes:
+        return digest_of_block(self.path, index, self._file.block_bytes)
+
+    def provenance(self, digests: Sequence[bytes]) -> dict[str, Any]:
+        return {"hash": joined_digests(digests), "block": self._file.block_bytes, "bytes": self._file.bytes}
 
     def pieces(self, finished: Container[int]) -> Iterator[Fetch | None]:
         for index in range(len(self._file)):
@@ -84,7 +94,7 @@ class TsvCollection(LineCollection):
             begin, end = int(tabs[row]) + 1, int(ends[row])
             return self._unsound(block, begin, bytes(block.data[begin:end]), "text")
 
-        return Documents(ids, Texts(block.data, tabs + 1, ends), block.bytes_read, unsound)
+        return Documents(ids, Texts(block.data, tabs + 1, ends), block.bytes_read, unsound, block.digest)
 
     def _bad_lines(self, block: Block, starts: Int64s, tabs: Int64s, wrong: Int64s) -> DataError:
         problems = []

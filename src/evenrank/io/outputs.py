@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from evenrank.errors import DataError, InputTypeError, ParameterError
+from evenrank.io.atomic import refuse_standard_output
 from evenrank.io.source import as_source
 
 
@@ -25,6 +26,7 @@ def target_of(output: str | os.PathLike[str]) -> Path:
     """The file to write."""
     if not isinstance(output, (str, os.PathLike)):
         raise InputTypeError(f"output is a str or a Path, got {type(output).__name__}")
+    refuse_standard_output(output)
     target = Path(output)
     if target.is_dir():
         raise DataError(f"{output}: is a directory, give a file name")
