@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -178,3 +179,28 @@ def test_help_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["evaluate", "bm25.trec", "--qrels", "qrels.txt", "-m", "nDCG", "-o", "-"],
+        ["evaluate", "bm25.trec", "--qrels", "qrels.txt", "-m", "nDCG", "--figure", "-"],
+        ["compare", "bm25.trec", "dense.trec", "--qrels", "qrels.txt", "-m", "nDCG", "-o", "-"],
+        ["origin", "bm25.trec", "--qrels", "qrels.txt", "-m", "nDCG", "-o", "-"],
+        ["report", "bm25.trec", "--qrels", "qrels.txt", "-m", "nDCG", "-o", "-"],
+        ["tradeoff", "bm25.trec", "--rerank", "Random", "--qrels", "qrels.txt", "-m", "nDCG", "-o", "-"],
+        ["scan", "c.tsv", "--lexicon", "gender-en", "-o", "-"],
+        ["counterfactual", "swap", "c.tsv", "-o", "-"],
+        ["counterfactual", "swap", "c.tsv", "-o", "s.tsv", "--report", "-"],
+        ["polarise", "c.tsv", "-o", "-"],
+        ["train", "--config", "t.toml", "-o", "-"],
+    ],
+)
+def test_no_command_makes_a_file_called_dash(command: list[str], evenrank: Any, files: Path) -> None:
+    (files / "c.tsv").write_text("a\tshe\n")
+    before = sorted(files.iterdir())
+    done = evenrank(*command)
+    assert done.code == 2
+    assert "cannot be written to standard output: give the name of a file" in done.err
+    assert sorted(files.iterdir()) == before

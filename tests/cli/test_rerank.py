@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import evenrank as er
+from evenrank.cli import main
 from evenrank.evidence.scan import scan_file
 from evenrank.rerankers.registry import all_rerankers
 
@@ -139,6 +140,50 @@ def test_a_table_with_other_columns(evenrank: Evenrank) -> None:
         "query=topic,document=doc,score=sim",
     )  # fmt: skip
     assert [line.split()[2] for line in done.out.splitlines()] == ["z", "a"]
+
+
+def test_a_run_on_stdout_by_its_name(evenrank: Evenrank) -> None:
+    wanted = evenrank("rerank", "bm25.trec", "--with", "Random")
+    done = evenrank("rerank", "bm25.trec", "--with", "Random", "-o", "-")
+    assert (done.code, done.out) == (0, wanted.out)
+    assert not Path("-").exists()
+
+
+def test_a_folder_of_draws_is_whole_or_not_there(evenrank: Evenrank, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of six draws would be taken for all of them."""
+    import evenrank.io as package
+
+    command = ("rerank", "bm25.trec", "--with", "Random(seed=4)", "--repeat", "6", "-o", "draws")
+    real, written = package.write_run, []
+
+    def fail(draw: object, path: Path, **options: object) -> None:
+        if len(written) == 2:
+            raise KeyboardInterrupt
+        written.append(path)
+        real(draw, path, **options)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(package, "write_run", fail)
+        assert evenrank(*command).code == 130
+    assert len(written) == 2
+    assert not Path("draws").exists()
+
+    def second(draw: object, path: Path, **options: object) -> None:
+        if not written:
+            written.append(path)
+            assert main(list(command)) == 1  # another writer while this one is at work
+        real(draw, path, **options)  # type: ignore[arg-type]
+
+    written.clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(package, "write_run", second)
+        done = evenrank(*command)
+    assert done.code == 0
+    assert "draws: another process is writing it: wait for its end, or choose another name" in done.err
+    assert len(list(Path("draws").iterdir())) == 6
+    assert not [path for path in Path().iterdir() if path.name.startswith(".")]
+    assert evenrank(*command[:-1], ".").code == 2
+    assert evenrank(*command[:-1], "-").code == 2
 
 
 def test_draws_go_into_a_folder(evenrank: Evenrank) -> None:

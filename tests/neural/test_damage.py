@@ -16,9 +16,9 @@ from safetensors import SafetensorError  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 
 from evenrank.errors import DataError, ParameterError  # noqa: E402
+from evenrank.io.folders import whole_folder  # noqa: E402
 from evenrank.neural import CrossEncoderRanker, make_config, model, train  # noqa: E402
 from evenrank.neural.encoders import load_encoder  # noqa: E402
-from evenrank.neural.folders import whole_folder  # noqa: E402
 
 
 class Killed(BaseException):
@@ -104,15 +104,15 @@ def test_a_folder_that_is_replaced_is_never_lost(tmp_path: Path, monkeypatch: py
     target = tmp_path / "ranker"
     target.mkdir()
     (target / "old").touch()
-    usual = Path.replace
+    usual = Path.rename
 
     def stopped(self: Path, where: Path) -> Path:
-        if self.name.endswith(".new"):
+        if self.name.endswith("-new"):
             raise KeyboardInterrupt
         return usual(self, where)
 
-    monkeypatch.setattr(Path, "replace", stopped)
-    with pytest.raises(KeyboardInterrupt), whole_folder(target) as new:
+    monkeypatch.setattr(Path, "rename", stopped)
+    with pytest.raises(KeyboardInterrupt), whole_folder(target, replace=True) as new:
         (new / "new").touch()
     assert [path.name for path in tmp_path.rglob("*")] == ["ranker", "old"]
 

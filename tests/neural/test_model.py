@@ -264,3 +264,13 @@ def test_batches_are_padded_and_cut(checkpoint: Path) -> None:
     assert batch["attention_mask"].sum(1).tolist()[:3] == [4, 16, 3]
     assert torch.isfinite(ranker.scores(ranker.encode(batch))).all()
     assert tokens.batch(np.array([2]))["input_ids"].shape == (1, 3)  # as long as it must be
+
+
+def test_what_is_saved_does_not_depend_on_what_was_read_before(checkpoint: Path, tmp_path: Path) -> None:
+    """A resumed run has read fewer texts, and must save the same tokenizer."""
+    ranker = CrossEncoderRanker.start(str(checkpoint), VALUES, max_length=32)
+    ranker.save(tmp_path / "fresh")
+    ranker.tokenizer(["moon", "the star"], truncation=True, max_length=4, padding=True)
+    ranker.save(tmp_path / "used")
+    name = "tokenizer.json"
+    assert (tmp_path / "fresh" / name).read_bytes() == (tmp_path / "used" / name).read_bytes()

@@ -371,3 +371,72 @@ def test_several_attributes_have_an_adversary_each(files: dict[str, Any], tmp_pa
         assert row["change"] == pytest.approx(row["accuracy"] - before["accuracy"])
         low, high = row["change_interval"]
         assert low <= row["change"] <= high
+
+
+class Cut(Exception):
+    """The process ends here."""
+
+
+def test_a_base_that_was_about_to_give_way_is_not_lost(
+    files: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed between the two moves that replace the best ranker; its notes and the user's files stay."""
+    config = make_config(files, tmp_path)
+    train(config, tmp_path / "whole")
+    real, moved = Path.rename, []
+
+    def cut(path: Path, target: Path) -> Path:
+        if Path(target).name == "base" and path.name.endswith(("-new", "-old")) and moved:
+            raise Cut
+        moved.extend([path] if Path(target).name == "base" else [])
+        return real(path, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", cut)
+        patch.setattr("evenrank.io.folders.shutil.rmtree", lambda *_, **__: None)
+        with pytest.raises(Cut):
+            train(config, tmp_path / "stopped")
+    old = tmp_path / "stopped/.base.evenrank-old"
+    assert (old / "checkpoint.json").is_file()
+    assert not (tmp_path / "stopped/base").exists()
+    (old / "notes.txt").write_text("mine")
+    (tmp_path / "stopped/state").mkdir(exist_ok=True)
+    (tmp_path / "stopped/state/notes.txt").write_text("mine")
+    train(config, tmp_path / "stopped", resume=True)
+    for name in ("base", "state"):
+        assert (tmp_path / "stopped" / name / "notes.txt").read_text() == "mine"
+        (tmp_path / "stopped" / name / "notes.txt").unlink()
+    assert tree(tmp_path / "stopped") == tree(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("name", ["state.json", "weights.safetensors", "moments.safetensors"])
+def test_a_damaged_state_says_so_and_the_stage_begins_anew(
+    name: str, files: dict[str, Any], tmp_path: Path
+) -> None:
+    config = make_config(files, tmp_path)
+
+    def kill(step: int, total: int) -> None:
+        if step == 3:
+            raise Killed
+
+    with pytest.raises(Killed):
+        train(config, tmp_path / "out", progress=kill)
+    (path,) = (tmp_path / "out/state").rglob(name)
+    content = bytearray(path.read_bytes())
+    content[-9] ^= 1
+    path.write_bytes(content)
+    said: list[str] = []
+    train(config, tmp_path / "out", resume=True, say=said.append)
+    assert any("damaged" in line and "the stage tune begins anew" in line for line in said)
+    train(config, tmp_path / "whole")
+    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+
+
+def test_a_damaged_list_of_what_is_finished_says_so(files: dict[str, Any], tmp_path: Path) -> None:
+    files["joint"]["epochs"] = 0
+    config = make_config(files, tmp_path)
+    train(config, tmp_path / "out")
+    path = tmp_path / "out/finished.json"
+    path.write_text(path.read_text().replace("1", "2"))
+    with pytest.raises(DataError, match=r"finished\.json: is damaged: train into a new folder"):
+        train(config, tmp_path / "out", resume=True)

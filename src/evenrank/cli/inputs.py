@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evenrank.errors import DataError, ParameterError
 
-STDIN = "-"
+STDIN = STDOUT = "-"
 RUN_ROLES = ("query", "document", "score", "rank")
 QRELS_ROLES = ("query", "document", "grade")
 INTENT_ROLES = (*QRELS_ROLES, "intent")
@@ -30,9 +30,11 @@ def can_be_read_twice(path: str) -> bool:
 
 
 def check_output(output: str | None, inputs: Sequence[str | None]) -> None:
-    """What is read must not be what is written over."""
+    """What is read must not be what is written over, and a file called - could not be read again."""
     if output is None:
         return
+    if output == STDIN:
+        raise ParameterError("-: this cannot be written to standard output: give the name of a file")
     for path in inputs:
         if path is not None and path != STDIN and _same_file(output, path):
             raise ParameterError(f"{output}: is read here, and would be written over: choose another name")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from evenrank.cli.inputs import (
     DOCUMENT_ROLES,
     RUN_ROLES,
+    STDOUT,
     TEXT_ROLES,
     check_output,
     check_stdin,
@@ -81,7 +82,10 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--tag", metavar="TAG", help="last field of the TREC file (default: run and model)")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="the run to write: TREC, or .parquet; default: TREC on stdout"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="the run to write: TREC, or .parquet; -, and the default: TREC on stdout",
     )
     parser.set_defaults(run=run)
 
@@ -92,6 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     inputs = [arguments.ranking, arguments.queries, arguments.documents]
     check_stdin(inputs)
+    arguments.output = None if arguments.output == STDOUT else arguments.output
     check_output(arguments.output, inputs)
     if arguments.output is not None:
         checked_format(arguments.output, None)

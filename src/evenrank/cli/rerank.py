@@ -18,7 +18,7 @@ from evenrank.cli.evidence import (
     read_tables,
 )
 from evenrank.cli.groups import check_groups
-from evenrank.cli.inputs import check_output, check_stdin, run_names
+from evenrank.cli.inputs import STDOUT, check_output, check_stdin, run_names
 from evenrank.cli.parser import add_command
 from evenrank.cli.reading import reading_files
 from evenrank.cli.streams import put, say, terminal_width
@@ -61,8 +61,8 @@ def add(commands: Commands) -> None:
     add_reading(parser)
     parser.add_argument(
         "-o", "--output", metavar="FILE",
-        help="the run to write: TREC, or .parquet; default: TREC on stdout. With --repeat a folder that is "
-        "new or empty",
+        help="the run to write: TREC, or .parquet; - and the default: TREC on stdout. With --repeat a folder "
+        "that is new or empty; it appears when all runs are in it",
     )  # fmt: skip
     parser.add_argument(
         "--tag", metavar="TAG", help="last field of the TREC file (default: the run and the method)"
@@ -86,6 +86,8 @@ def run(arguments: argparse.Namespace) -> int:
     inputs = [arguments.ranking, *evidence_files(arguments)]
     check_stdin(inputs)
     check_groups(arguments)
+    if arguments.output == STDOUT and arguments.repeat is None:
+        arguments.output = None
     check_output(arguments.output, inputs)
     done = _reranked(arguments)
     write_ranked(done, arguments)
@@ -118,21 +120,24 @@ def _check_folder(output: str | None) -> None:
     folder = Path(output)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ParameterError(f"{output}: --repeat writes into a folder that is new or empty")
+    if folder.exists() and folder.samefile("."):
+        raise ParameterError(f"{output}: --repeat makes a folder: give it a name of its own")
 
 
 def write_ranked(done: Run | RunSet, arguments: argparse.Namespace) -> None:
     """Where ``--output`` says, or to stdout; several rankings into a folder."""
     from evenrank.data.run import Run
     from evenrank.io import write_run
+    from evenrank.io.folders import whole_folder
     from evenrank.io.runs import run_lines
     from evenrank.io.written import check_ids, one_word
 
     if not isinstance(done, Run):
-        folder = Path(arguments.output)
-        folder.mkdir(parents=True, exist_ok=True)
         digits = len(str(len(done)))
-        for number, draw in enumerate(done, 1):
-            write_run(draw, folder / f"{number:0{digits}}.trec", tag=arguments.tag)
+        # whole or not there: some of the draws would be taken for all of them
+        with whole_folder(arguments.output) as folder:
+            for number, draw in enumerate(done, 1):
+                write_run(draw, folder / f"{number:0{digits}}.trec", tag=arguments.tag)
         say(f"wrote {len(done):,} runs into {arguments.output}")
     elif arguments.output is not None:
         write_run(done, arguments.output, tag=arguments.tag)

@@ -7,6 +7,7 @@ import os
 import textwrap
 from typing import TYPE_CHECKING
 
+from evenrank.cli.inputs import check_output
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say, terminal_width
@@ -64,6 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     from evenrank.neural.config import read_config
     from evenrank.neural.extra import require
 
+    check_output(arguments.output, [])
     config = read_config(arguments.config)
     given = {name: getattr(arguments, name) for name in ("device", "precision")}
     training = dataclasses.replace(config.training, **{name: value for name, value in given.items() if value})

@@ -15,8 +15,8 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from evenrank.errors import DataError, ParameterError
+from evenrank.io.folders import whole_folder
 from evenrank.neural.encoders import load_encoder, quiet
-from evenrank.neural.folders import whole_folder
 from evenrank.neural.losses import CROSS_ENTROPY, LOSSES, OUTPUTS
 from evenrank.neural.reversal import reverse
 
@@ -107,8 +107,11 @@ class CrossEncoderRanker(nn.Module):
             hidden = reverse(vectors.float(), strength)
             return {name: head(hidden) for name, head in self.adversaries.items()}
 
-    def save(self, folder: str | Path) -> None:
-        """The folder that ``load`` reads: the encoder as transformers has it, and our heads beside it."""
+    def save(self, folder: str | Path, notes: Mapping[str, object] | None = None) -> None:
+        """The folder that ``load`` reads: the encoder as transformers has it, and our heads beside it.
+
+        ``notes`` are files of JSON that belong to it, and are there when it is.
+        """
         about = {
             "format": FORMAT,
             "loss": self.loss,
@@ -116,14 +119,19 @@ class CrossEncoderRanker(nn.Module):
             "attributes": {name: list(values) for name, values in self.attributes.items()},
         }
         heads = {name: value for name, value in self.state_dict().items() if not name.startswith("encoder.")}
-        with whole_folder(folder) as new, quiet():
+        backend = getattr(self.tokenizer, "backend_tokenizer", None)
+        if backend is not None:  # how it was used last would be saved: a resumed run has used it for less
+            backend.no_truncation()
+            backend.no_padding()
+        with whole_folder(folder, replace=True) as new, quiet():
             self.encoder.save_pretrained(new, safe_serialization=True)
             self.tokenizer.save_pretrained(new)
             save_file(
                 {name: value.detach().cpu().contiguous() for name, value in heads.items()}, new / _HEADS
             )
             about["files"] = {path.name: _digest(path) for path in sorted(new.iterdir())}
-            (new / _ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+            for name, content in {_ABOUT: about, **(notes or {})}.items():
+                (new / name).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, folder: str | Path) -> CrossEncoderRanker:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +19,13 @@ from torch import nn
 
 from evenrank.errors import DataError
 from evenrank.io.atomic import atomic_write
-from evenrank.neural.folders import whole_folder
+from evenrank.io.content_hash import hash_of_file
+from evenrank.io.folders import recover_folder, whole_folder
 
 _POINTER = "state.json"
+_FILES = ("weights.safetensors", "moments.safetensors")
+_SUM = "crc32"
+_NAME = re.compile(r"(?:\.(?=.*evenrank))?(?:tune|adversary|joint-[^/]+)-\d+(?:\.evenrank-(?:new|old))?")
 
 
 @dataclass(frozen=True)
@@ -37,15 +44,41 @@ def save_state(folder: Path, standing: Standing, ranker: nn.Module, optimizer: t
     """Write everything into a new folder, then let the pointer name it, then remove the older one."""
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{standing.stage}-{standing.step}"
-    with whole_folder(folder / name) as new:
+    with whole_folder(folder / name, replace=True) as new:
         weights = {key: value.detach().cpu().contiguous() for key, value in ranker.state_dict().items()}
-        save_file(weights, new / "weights.safetensors")
-        save_file(_moments(ranker, optimizer), new / "moments.safetensors")
-    with atomic_write(folder / _POINTER) as file:
-        file.write(json.dumps({"folder": name, **asdict(standing)}).encode())
-    for other in folder.iterdir():
-        if other.is_dir() and other.name != name:
+        save_file(weights, new / _FILES[0])
+        save_file(_moments(ranker, optimizer), new / _FILES[1])
+        hashes = {file: hash_of_file(new / file) for file in _FILES}
+    write_checked(folder / _POINTER, {"folder": name, "hashes": hashes, **asdict(standing)})
+    for other in _own(folder):
+        if other.name != name:
             shutil.rmtree(other, ignore_errors=True)
+
+
+def _own(folder: Path) -> list[Path]:
+    """The folders of states, and what a process that was killed has left of one; nothing else is ours."""
+    return [
+        path for path in folder.iterdir()
+        if _NAME.fullmatch(path.name) and path.is_dir() and not path.is_symlink()
+    ]  # fmt: skip
+
+
+def write_checked(path: Path, content: Mapping[str, Any]) -> None:
+    """JSON with a sum of itself."""
+    text = json.dumps(dict(content))
+    with atomic_write(path) as file:
+        file.write(json.dumps({_SUM: zlib.crc32(text.encode()), "content": text}).encode())
+
+
+def read_checked(path: Path) -> dict[str, Any]:
+    """What ``write_checked`` wrote; a ValueError if anything about it is another."""
+    kept = json.loads(path.read_bytes())
+    if not isinstance(kept, dict) or not isinstance(kept.get("content"), str):
+        raise ValueError("no content")
+    if zlib.crc32(kept["content"].encode("utf-8", "surrogatepass")) != kept.get(_SUM):
+        raise ValueError("the sum is another")
+    content: dict[str, Any] = json.loads(kept["content"])
+    return content
 
 
 def _moments(ranker: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
@@ -62,8 +95,8 @@ def read_standing(folder: Path) -> Standing | None:
     if not (folder / _POINTER).is_file():
         return None
     try:
-        content = json.loads((folder / _POINTER).read_text(encoding="utf-8"))
-        content.pop("folder")
+        content = read_checked(folder / _POINTER)
+        del content["folder"], content["hashes"]
         return Standing(**content)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise DataError(f"{folder / _POINTER}: is damaged") from error
@@ -72,9 +105,13 @@ def read_standing(folder: Path) -> Standing | None:
 def load_state(folder: Path, ranker: nn.Module, optimizer: torch.optim.Optimizer) -> None:
     """Put the saved weights and moments in place, both or neither."""
     try:
-        name = json.loads((folder / _POINTER).read_text(encoding="utf-8"))["folder"]
-        weights = load_file(folder / name / "weights.safetensors")
-        moments = load_file(folder / name / "moments.safetensors")
+        pointer = read_checked(folder / _POINTER)
+        there = folder / pointer["folder"]
+        recover_folder(there)
+        for file in _FILES:
+            if hash_of_file(there / file) != pointer["hashes"][file]:
+                raise ValueError(f"{file} is not as it was written")
+        weights, moments = (load_file(there / file) for file in _FILES)
         own = ranker.state_dict()
         if {key: value.shape for key, value in weights.items()} != {key: own[key].shape for key in own}:
             raise ValueError("weights of another ranker")
@@ -89,4 +126,11 @@ def load_state(folder: Path, ranker: nn.Module, optimizer: torch.optim.Optimizer
 
 
 def forget_state(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
+    """Remove the states, and the folder if nothing else is in it."""
+    if not folder.is_dir() or folder.is_symlink():
+        return
+    (folder / _POINTER).unlink(missing_ok=True)
+    for path in _own(folder):
+        shutil.rmtree(path, ignore_errors=True)
+    with suppress(OSError):
+        folder.rmdir()

@@ -18,6 +18,7 @@ from safetensors import SafetensorError
 from evenrank.errors import DataError, ParameterError
 from evenrank.io import read_run, write_run
 from evenrank.io.atomic import atomic_write
+from evenrank.io.folders import recover_folder
 from evenrank.io.texts import read_texts
 from evenrank.neural.config import Config, Joint
 from evenrank.neural.labels import shares
@@ -29,7 +30,7 @@ from evenrank.neural.reading import Prepared, prepare
 from evenrank.neural.reranker import Lists, NeuralReranker
 from evenrank.neural.sampling import balanced
 from evenrank.neural.stage import ADVERSARY, JOINT, TUNE, Checkpoint, Say, Stage, Trainer
-from evenrank.neural.state import forget_state, read_standing
+from evenrank.neural.state import forget_state, read_checked, read_standing, write_checked
 from evenrank.neural.tokens import PairTokens
 from evenrank.neural.variants import RUN, VARIANTS, Variant
 
@@ -105,10 +106,14 @@ def _read_json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise DataError(f"{path}: is damaged: train into a new folder") from error
+        raise _damaged(path) from error
     if not isinstance(content, dict):
-        raise DataError(f"{path}: is damaged: train into a new folder")
+        raise _damaged(path)
     return content
+
+
+def _damaged(path: Path) -> DataError:
+    return DataError(f"{path}: is damaged: train into a new folder")
 
 
 def _write_json(path: Path, content: Any) -> None:
@@ -143,7 +148,10 @@ class _Work:
         self.lists = self._lists()
         self.finished: dict[str, list[dict[str, Any]]] = {}
         if (folder / _FINISHED).is_file():
-            self.finished = _read_json(folder / _FINISHED)
+            try:
+                self.finished = read_checked(folder / _FINISHED)
+            except ValueError as error:
+                raise _damaged(folder / _FINISHED) from error
         self._progress = progress
         self._before = 0
         self.stages = self._stages()
@@ -206,10 +214,11 @@ class _Work:
 
             def keep(checkpoint: Checkpoint) -> None:
                 if checkpoint.best:
-                    self.ranker.save(self.folder / BASE)
                     best = Variant(BASE, None, checkpoint.number, checkpoint.step, checkpoint.validation)
-                    _write_json(self.folder / BASE / _BEST, vars(best))
+                    # in one step: weights without their note would be taken for none at all
+                    self.ranker.save(self.folder / BASE, {_BEST: vars(best)})
 
+            recover_folder(self.folder / BASE)
             keep(
                 Checkpoint(0, 0, None, not (self.folder / BASE / _BEST).is_file())
             )  # where nothing is trained
@@ -302,7 +311,7 @@ class _Work:
 
     def _finish(self, stage: Stage, variants: list[Variant]) -> None:
         self.finished[stage.key] = [vars(variant) for variant in variants]
-        _write_json(self.folder / _FINISHED, self.finished)
+        write_checked(self.folder / _FINISHED, self.finished)
 
     def _probes(self, joints: list[Stage]) -> None:
         """What a fresh adversary tells from the base, and from the last ranker of every strength."""

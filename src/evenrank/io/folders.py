@@ -1,0 +1,130 @@
+"""Folders that are either whole or not there."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from evenrank.errors import DataError
+from evenrank.io.atomic import cannot_write, refuse_standard_output
+
+
+@contextmanager
+def whole_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iterator[Path]:
+    """A new folder that becomes ``path`` when the block ends, and vanishes if it raises.
+
+    ``path`` must not be there, or be empty; of two processes that write it at once, one gets an error. With
+    ``replace`` an earlier folder gives way, and the files in it that the new one does not have move over.
+    What a process that was killed has left behind is cleaned up by the next one that writes the same folder.
+    """
+    refuse_standard_output(path)
+    target = Path(os.path.realpath(path))
+    new, old = _beside(target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        lock = _claimed(new, path)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    try:
+        _settle(target, old)
+        yield new
+        _settle(target, old)
+        if replace and target.exists():
+            target.rename(old)
+        _renamed(new, target, path)
+        _settle(target, old)
+    finally:
+        try:
+            if _is_ours(new, lock):
+                shutil.rmtree(new, ignore_errors=True)
+            _settle(target, old)  # stopped between the two moves, the old one comes back
+        finally:
+            if lock is not None:
+                os.close(lock)
+
+
+def recover_folder(path: str | os.PathLike[str]) -> None:
+    """Bring back a folder that was about to give way to another when the process was killed."""
+    target = Path(os.path.realpath(path))
+    _settle(target, _beside(target)[1])
+
+
+def _beside(target: Path) -> tuple[Path, Path]:
+    """Where the new folder grows, and where the old one is while they change places."""
+    new, old = (target.with_name(f".{target.name}.evenrank-{kind}") for kind in ("new", "old"))
+    return new, old
+
+
+def _claimed(new: Path, path: str | os.PathLike[str]) -> int | None:
+    """Make the folder, or empty that of a process that was killed, and lock it."""
+    try:
+        import fcntl
+    except ImportError:  # not on Windows: then no two may be there
+        with suppress(FileExistsError):
+            new.mkdir()
+            return None
+        raise DataError(
+            f"{path}: another process is writing it, or was killed: if none is, remove {new}"
+        ) from None
+    while True:
+        with suppress(FileExistsError):
+            new.mkdir()
+        try:
+            lock = os.open(new, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
+        except FileNotFoundError:  # it has just moved to its place
+            continue
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):
+                os.close(lock)
+                raise DataError(
+                    f"{path}: another process is writing it: wait for its end, or choose another name"
+                ) from error
+        if _is_ours(new, lock):
+            for entry in new.iterdir():
+                if entry.is_dir() and not entry.is_symlink():
+                    shutil.rmtree(entry)
+                else:
+                    entry.unlink()
+            return lock
+        os.close(lock)
+
+
+def _is_ours(new: Path, lock: int | None) -> bool:
+    """Whether the folder is still there, and is the one that is locked."""
+    try:
+        return lock is None or os.path.samestat(os.fstat(lock), new.lstat())
+    except FileNotFoundError:
+        return False
+
+
+def _renamed(new: Path, target: Path, path: str | os.PathLike[str]) -> None:
+    try:
+        if os.name == "nt" and target.is_dir():
+            target.rmdir()
+        new.rename(target)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise DataError(
+                f"{path}: is there now, which it was not before: another process has written it; "
+                "choose another name"
+            ) from error
+        raise cannot_write(path, error) from error
+
+
+def _settle(target: Path, old: Path) -> None:
+    """End a change of places that was cut short: no file of the old folder is lost that has no new one."""
+    if not old.is_dir() or old.is_symlink():
+        return
+    if not target.exists():
+        old.rename(target)
+        return
+    for entry in old.iterdir():
+        if not (target / entry.name).exists():
+            entry.rename(target / entry.name)
+    shutil.rmtree(old, ignore_errors=True)
