@@ -104,12 +104,15 @@ def on_touche(folder: Path, scratch: Path) -> Tradeoff:
 
 
 def rows_of(found: Tradeoff) -> list[str]:
-    """The table as the page has it: value, interval, and over how many queries where not all."""
+    """The table as the page has it: value, interval, over how many queries and draws where not all."""
     cells: dict[str, list[str]] = {variant.name: [] for variant in found.variants}
     for row in found.scores.summary():
         text = f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]" if row.defined else "undefined"
         few = row.defined not in (0, row.queries)
-        cells[row.run].append((text.replace(" [nan, nan]", "") + f" n={row.defined}") if few else text)
+        text = text.replace(" [nan, nan]", "") + (f" n={row.defined}" if few else "")
+        shares = found.scores.block(row.measure, row.run).shares
+        share = 1.0 if shares is None or not row.defined else float(shares[shares > 0].mean())
+        cells[row.run].append(text + (f" of {share:.0%}" if share < 1 else ""))
     names = [repr(measure).replace("(missing='drop')", "") for measure in found.measures]
     return [
         f"| method | {' | '.join(names)} |",

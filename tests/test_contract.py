@@ -50,6 +50,7 @@ SAME_LAYER = {
     ("tables", "text"),
     ("evaluation", "scores"),
     ("evidence", "io"),
+    ("evidence", "stats"),  # the interval of an accuracy; stats knows nothing of evidence
     ("rerankers", "evaluation"),
     ("rerankers", "scores"),
 }

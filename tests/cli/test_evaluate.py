@@ -23,6 +23,7 @@ def test_table_on_stdout_and_notes_on_stderr(evenrank: Evenrank, files: Path) ->
         "measure     value  95% interval  n",
         "nDCG@10 ↑  0.5436     undefined  3",
         "RR@10 ↑    0.5000     undefined  3",
+        "nDCG@10, RR@10: no interval: fewer than 5 queries have a value",
         "↑ higher is better",
     ]
     lines = outcome.err.splitlines()

@@ -63,7 +63,7 @@ def test_scores_are_written_and_accuracy_is_said(evenrank: Evenrank, debates: Pa
     outcome = evenrank("polarise", "ids.csv", "--encoder", "good.parquet", "-o", "p.parquet")
     assert (outcome.code, outcome.out) == (0, "")
     assert "24 documents of 6 queries\n" in outcome.err
-    assert "accuracy 1.0000 [1.0000, 1.0000] over 6 queries; by chance 0.6" in outcome.err
+    assert "accuracy 1.0000 [0.7564, 1.0000] over 6 queries; by chance 0.6" in outcome.err
     assert "no meaning" not in outcome.err
     polarity = er.read_polarity("p.parquet")
     assert polarity.oriented
@@ -134,6 +134,7 @@ def test_few_queries_have_no_interval(evenrank: Evenrank, debates: Path) -> None
     assert re.split(" {2,}", outcome.out.splitlines()[1])[2] == "undefined"
     outcome = evenrank("polarise", "two.csv", "--encoder", "good.parquet", "-o", "p.parquet")
     assert "accuracy 1.0000 over 2 queries" in outcome.err
+    assert "no interval: fewer than 5 queries have a value" in outcome.err
 
 
 def test_what_has_no_meaning_or_no_axis_is_said(evenrank: Evenrank, debates: Path) -> None:

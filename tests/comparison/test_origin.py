@@ -20,7 +20,7 @@ from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, InputTypeError, ParameterError
 from evenrank.io import read_run
 from evenrank.measures import parse_measure
-from evenrank.stats.difference import bootstrap_difference
+from evenrank.stats.difference import mean_difference
 from evenrank.tables import printed
 
 SIDES = Lexicon.build("sides", {"m": ["he"], "f": ["she"]})
@@ -164,8 +164,8 @@ def test_where_documents_are_left_out_later_ones_move_up() -> None:
     assert drawn.mean(measure) == pytest.approx(texfair(["a"], 1))
 
 
-def thrice(lists: dict[str, list[str]]) -> dict[str, list[str]]:
-    return {f"{query}{copy}": documents for query, documents in lists.items() for copy in "abc"}
+def copied(lists: dict[str, list[str]]) -> dict[str, list[str]]:
+    return {f"{query}{copy}": documents for query, documents in lists.items() for copy in "abcdefghijkl"}
 
 
 def test_documents_that_are_left_out_do_not_shorten_the_lists_of_the_collection() -> None:
@@ -184,10 +184,10 @@ def test_documents_that_are_left_out_do_not_shorten_the_lists_of_the_collection(
 def test_what_each_place_adds() -> None:
     one_sided = {"q1": ["a", "b"], "q2": ["e", "g"], "q3": ["f"]}
     ours = origin(
-        {"s1": as_run(thrice(RANKED)), "s2": as_run(thrice(one_sided))},
+        {"s1": as_run(copied(RANKED)), "s2": as_run(copied(one_sided))},
         "NFaiRR@2 TED@2",
         words=WORDS,
-        background=as_run(thrice(BACKGROUND_LISTS)),
+        background=as_run(copied(BACKGROUND_LISTS)),
         draws=10,
     )
     steps = {(repr(step.measure), step.place): step for step in ours.steps()}
@@ -199,7 +199,7 @@ def test_what_each_place_adds() -> None:
             step = steps[measure, place]
             own, other = (list(values(ours, measure, each).values()) for each in (place, before))
             assert step.against == before
-            assert step.adds == bootstrap_difference(own, other)
+            assert step.adds == mean_difference(own, other, step.measure.range())
             assert step.value == pytest.approx(np.mean(own))
             leans = 1 if measure == "NFaiRR@2" else -1
             apart = step.adds.low > 0 or step.adds.high < 0

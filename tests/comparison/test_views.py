@@ -107,3 +107,21 @@ def test_identical_systems_differ_nowhere() -> None:
     assert sheet.rows == ()
     assert sheet.notes[0] == "no two systems are shown to differ"
     assert {record["p"] for record in sheet.records} == {1.0}
+
+
+def test_a_correlation_over_three_systems_cannot_be_significant() -> None:
+    draw = np.random.default_rng(3)
+    ids = tuple(f"q{place}" for place in range(12))
+    blocks = []
+    for place in range(3):
+        for measure in ("nDCG@10", "AP"):
+            values = draw.random((12, 1)) / 10 + place / 4
+            status = np.zeros((12, 1), dtype=np.int16)
+            blocks.append(
+                ScoresBlock(f"s{place}", parse_measure(measure), ids, ("",), values, status, (OK, "infinite"))
+            )
+    sheet = correlation_table(compare(Scores(tuple(blocks))), "spearman")
+    assert sheet.rows[0][4] == "0.3333"
+    assert "cannot be significant at alpha 0.05: with 3 points p is at least 0.3333" in sheet.notes
+    assert "p: exact, from all orders of the points" in sheet.notes
+    assert sheet.records[0]["least_p"] == pytest.approx(1 / 3)

@@ -147,7 +147,8 @@ def row() -> Row:
 
 def test_tables() -> None:
     found = row()
-    head, line = system_table([found]).to_text().splitlines()
+    head, line, note = system_table([found]).to_text().splitlines()
+    assert note == "no interval: fewer than 5 queries have a value"
     assert head.split() == ["system", "swapped", "CRBO", "95%", "interval", "queries", "TExFAIR@10"]
     assert line.startswith("a\\x1b[2Jb")
     assert f"{found.result.crbo:.4f}" in line

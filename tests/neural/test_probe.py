@@ -15,6 +15,7 @@ from evenrank.data.lexicon import Lexicon  # noqa: E402
 from evenrank.errors import DataError  # noqa: E402
 from evenrank.neural import CrossEncoderRanker, Labels, PairTokens, Probe, label_pairs, probe_ranker  # noqa: E402
 from evenrank.neural.probe import probe_vectors, said  # noqa: E402
+from evenrank.stats.intervals import TOO_FEW  # noqa: E402
 
 QUERIES = np.repeat(np.arange(30), 20)
 LABELS = Labels("x", ("no", "yes"), np.zeros(1, dtype=np.int64))
@@ -38,7 +39,7 @@ def found(signal: float, seed: int = 0, codes: Any = None) -> Probe:
 def test_a_signal_is_found_and_noise_is_chance() -> None:
     strong, none = found(3.0), found(0.0)
     assert strong.accuracy > 0.97
-    low, high = none.interval()
+    low, high, _ = none.interval()
     assert low < 0.5 < high
     assert high - low < 0.15
     change, low, high = none.change_from(strong)
@@ -48,7 +49,7 @@ def test_a_signal_is_found_and_noise_is_chance() -> None:
 
 def test_shuffled_labels_are_chance() -> None:
     codes = np.random.default_rng(3).permutation(vectors(3.0)[1])
-    low, high = found(3.0, codes=codes).interval()
+    low, high, _ = found(3.0, codes=codes).interval()
     assert low < 0.5 < high
 
 
@@ -57,7 +58,8 @@ def test_rare_values_count_as_much_as_frequent_ones() -> None:
     right, total = np.array([[90.0, 1.0], [0.0, 1.0]]), np.array([[100.0, 2.0], [0.0, 2.0]])
     one = Probe("x", ("no", "yes"), right, total)
     assert one.accuracy == pytest.approx((90 / 100 + 2 / 4) / 2)
-    assert all(math.isnan(edge) for edge in one.interval())  # two queries say nothing of others
+    assert math.isnan(one.interval().low)
+    assert one.interval().reason == TOO_FEW  # two queries say nothing of others
     with pytest.raises(DataError, match="same queries"):
         one.change_from(Probe("x", ("no", "yes"), right[:1], total[:1]))
 
@@ -95,4 +97,25 @@ def test_the_probe_of_a_ranker(checkpoint: Path, examples: Any, kin: Lexicon) ->
     assert one.total.sum() == 2 * (len(examples) // 4 * 4)  # two pairs a triple, as many of each combination
     assert one.total.sum(axis=0)[0] == one.total.sum(axis=0)[1]
     assert said(one, one).startswith("kin: balanced accuracy 0.")
-    assert "change +0.000 [+0.000" in said(one, one).replace("[0.000", "[+0.000")
+    assert "change +0.000 [-0." in said(one, one)
+
+
+def test_an_interval_is_that_of_queries_drawn_again() -> None:
+    """Against queries drawn with replacement, many of them, where percentiles are not too narrow."""
+    draw = np.random.default_rng(2)
+    total = draw.integers(1, 9, (400, 2)).astype(float)
+    right = draw.binomial(total.astype(int), [0.9, 0.6]).astype(float)
+    one = Probe("x", ("no", "yes"), right, total)
+    picks = draw.integers(0, 400, (4000, 400))
+    accuracies = (right[picks].sum(axis=1) / total[picks].sum(axis=1)).mean(axis=1)
+    low, high, _ = one.interval()
+    assert high - low == pytest.approx(np.diff(np.quantile(accuracies, [0.025, 0.975]))[0], rel=0.1)
+    assert low < one.accuracy < high
+
+
+def test_a_probe_that_is_always_right_has_an_interval_of_some_width() -> None:
+    total = np.full((20, 2), 4.0)
+    one = Probe("x", ("no", "yes"), total, total)
+    assert one.interval().low < one.accuracy == one.interval().high == 1
+    change, low, high = one.change_from(one)
+    assert low < change == 0 < high

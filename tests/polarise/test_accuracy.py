@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from evenrank.evidence.polarise.accuracy import Accuracy, chance_share, share_right
+from evenrank.stats.intervals import TOO_FEW
 
 
 def test_the_better_orientation_counts_and_zero_is_wrong_under_both() -> None:
@@ -38,7 +39,7 @@ def test_the_mean_is_over_queries_and_has_an_interval() -> None:
     found = Accuracy(tuple("abcdef"), values, np.full(6, 0.6))
     assert found.mean == pytest.approx(values.mean())
     assert found.mean_chance == pytest.approx(0.6)
-    low, high = found.interval()
-    assert 0.5 < low < found.mean < high < 1
-    assert found.interval() == (low, high)
-    assert np.isnan(Accuracy(tuple("abcd"), values[:4], values[:4]).interval()).all()
+    low, high, reason = found.interval()
+    assert 0.4 < low < found.mean < high < 1
+    assert reason is None
+    assert Accuracy(tuple("abcd"), values[:4], values[:4]).interval().reason == TOO_FEW

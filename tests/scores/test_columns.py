@@ -8,6 +8,7 @@ import pytest
 from evenrank import Lexicon, Run, evaluate, scan
 from evenrank.measures import TermExposure
 from evenrank.scores import Scores, ScoresBlock, render
+from evenrank.stats.intervals import TOO_FEW
 
 WORDS = [f"w{place:02d}" for place in range(40)]
 LEFT_OUT = "the 20 largest columns; 5 smaller ones and 15 that are 0 are left out (tsv and jsonl have all)"
@@ -34,6 +35,7 @@ def test_the_largest_come_first_and_the_rest_is_counted() -> None:
     assert [line.split()[0] for line in lines[1:21]] == [f"TermExposure@5[{word}]" for word in WORDS[:19:-1]]
     assert lines[21:] == [
         "TermExposure@5: undefined for 1 of 3 queries: empty list (1)",
+        f"TermExposure@5: {TOO_FEW}",
         f"TermExposure@5: {LEFT_OUT}",
     ]
 
@@ -66,4 +68,4 @@ def test_a_lexicon_in_a_table() -> None:
     words = scan([("d", "w03 and w30"), ("e", "w30 too")], lexicon, terms=True)
     lines = repr(evaluate(run, "TermExposure@2", words=words)).splitlines()
     assert [line.split()[0] for line in lines[1:3]] == ["TermExposure@2[w30]", "TermExposure@2[w03]"]
-    assert lines[3].startswith("TermExposure@2: the 2 largest columns; 38 that are 0 are left out")
+    assert lines[4].startswith("TermExposure@2: the 2 largest columns; 38 that are 0 are left out")

@@ -52,8 +52,8 @@ def one_run() -> Scores:
 
 @pytest.fixture
 def two_runs() -> Scores:
-    blocks = (block("bm25", "RR", [0.5] * 5), block("bm25", "AP", [0.25] * 5))
-    others = (block("dense", "RR", [1.0] * 5), block("dense", "AP", [0.75] * 5))
+    blocks = (block("bm25", "RR", [0.5] * 10), block("bm25", "AP", [0.25] * 10))
+    others = (block("dense", "RR", [1.0] * 10), block("dense", "AP", [0.75] * 10))
     return Scores(blocks + others, {"bm25": ("one note",), "dense": ("one note", "another")})
 
 
@@ -67,41 +67,42 @@ def test_text_of_one_run(one_run: Scores) -> None:
     ]
     lines = beneath.splitlines()
     assert lines[0] == "undefined for 1 of 4 queries: no relevant document (1)"
-    assert lines[1] == "NumRet: the value is the sum over queries, not the mean"
-    assert lines[2:-1] == list(one_run.notes["bm25"])
-    assert len(lines[2:-1]) == 2
+    assert lines[1] == "nDCG@10, RR@10, NumRet: no interval: fewer than 5 queries have a value"
+    assert lines[2] == "NumRet: the value is the sum over queries, not the mean"
+    assert lines[3:-1] == list(one_run.notes["bm25"])
+    assert len(lines[3:-1]) == 2
     assert lines[-1] == "↑ higher is better"
 
 
 def test_text_of_several_runs_is_runs_against_measures(two_runs: Scores) -> None:
     assert repr(two_runs).splitlines() == [
-        "run                       RR ↑                     AP ↑  n",
-        "bm25   0.5000 [0.5000, 0.5000]  0.2500 [0.2500, 0.2500]  5",
-        "dense  1.0000 [1.0000, 1.0000]  0.7500 [0.7500, 0.7500]  5",
+        "run                       RR ↑                     AP ↑   n",
+        "bm25   0.5000 [0.4206, 0.5794]  0.2500 [0.1735, 0.3503]  10",
+        "dense  1.0000 [0.8652, 1.0000]  0.7500 [0.6497, 0.8265]  10",
         "one note",
         "dense: another",
         "↑ higher is better",
     ]
 
 
-@pytest.mark.parametrize("width", [57, 24])
+@pytest.mark.parametrize("width", [58, 25])
 def test_intervals_are_left_out_where_they_would_not_fit(two_runs: Scores, width: int) -> None:
     assert render.as_text(two_runs, width, notes=False).splitlines()[:3] == [
-        "run      RR ↑    AP ↑  n",
-        "bm25   0.5000  0.2500  5",
-        "dense  1.0000  0.7500  5",
+        "run      RR ↑    AP ↑   n",
+        "bm25   0.5000  0.2500  10",
+        "dense  1.0000  0.7500  10",
     ]
     said = "intervals: print one measure, or --format tsv"
     assert said in " ".join(render.as_text(two_runs, width, notes=False).split())
-    assert said not in render.as_text(two_runs, 58, notes=False)
-    assert "[0.5000, 0.5000]" in render.as_text(two_runs, 58, notes=False)
+    assert said not in render.as_text(two_runs, 59, notes=False)
+    assert "[0.4206, 0.5794]" in render.as_text(two_runs, 59, notes=False)
 
 
 def test_text_is_long_where_it_would_not_fit(two_runs: Scores) -> None:
     lines = render.as_text(two_runs, 20, notes=False).splitlines()
-    assert lines[0] == "run    measure   value      95% interval  n"
-    assert lines[1] == "bm25   RR ↑     0.5000  [0.5000, 0.5000]  5"
-    assert lines[4] == "dense  AP ↑     0.7500  [0.7500, 0.7500]  5"
+    assert lines[0] == "run    measure   value      95% interval   n"
+    assert lines[1] == "bm25   RR ↑     0.5000  [0.4206, 0.5794]  10"
+    assert lines[4] == "dense  AP ↑     0.7500  [0.6497, 0.8265]  10"
     assert "intervals:" not in "".join(lines)
     assert "note" not in "".join(lines)
 
@@ -158,23 +159,23 @@ def test_markdown(two_runs: Scores) -> None:
     assert render.as_markdown(two_runs, notes=False) == (
         "| run | RR ↑ | AP ↑ | n |\n"
         "| :--- | ---: | ---: | ---: |\n"
-        "| bm25 | 0.5000 [0.5000, 0.5000] | 0.2500 [0.2500, 0.2500] | 5 |\n"
-        "| dense | 1.0000 [1.0000, 1.0000] | 0.7500 [0.7500, 0.7500] | 5 |\n"
+        "| bm25 | 0.5000 [0.4206, 0.5794] | 0.2500 [0.1735, 0.3503] | 10 |\n"
+        "| dense | 1.0000 [0.8652, 1.0000] | 0.7500 [0.6497, 0.8265] | 10 |\n"
         "\n- ↑ higher is better\n"
     )
 
 
 def test_latex() -> None:
-    scores = Scores((block("my_run 50%", "nDCG(dcg='exp-log2')@10", [math.nan] + [-0.5] * 5),))
+    scores = Scores((block("my_run 50%", "nDCG(dcg='exp-log2')@10", [math.nan] + [-0.5] * 10),))
     assert render.as_latex(scores) == (
         "% needs \\usepackage{booktabs}\n"
-        "% nDCG(dcg='exp-log2')@10: undefined for 1 of 6 queries: nothing to count (1)\n"
+        "% nDCG(dcg='exp-log2')@10: undefined for 1 of 11 queries: nothing to count (1)\n"
         "% ↑ higher is better\n"
         "\\begin{tabular}{lrrr}\n"
         "\\toprule\n"
         "measure & value & 95\\% interval & n \\\\\n"
         "\\midrule\n"
-        "nDCG(dcg='exp{-}log2')@10 $\\uparrow$ & $-$0.5000 & [$-$0.5000, $-$0.5000] & 5/6 \\\\\n"
+        "nDCG(dcg='exp{-}log2')@10 $\\uparrow$ & $-$0.5000 & [$-$0.5000, $-$0.2978] & 10/11 \\\\\n"
         "\\bottomrule\n"
         "\\end{tabular}\n"
     )

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from evenrank.errors import DataError, ParameterError
 from evenrank.stats.bounds import mean_bounds
 from evenrank.stats.difference import bootstrap_bound
+from evenrank.stats.intervals import mean_interval
 
 
 def many_zeros(n: int, seed: int = 0) -> np.ndarray:
@@ -74,9 +75,13 @@ def test_where_a_sample_may_miss_every_change_there_is_no_bound() -> None:
 
 
 @pytest.mark.parametrize("value", [0.0, -0.1, 1 / 3])
-def test_equal_values_have_their_value_for_a_bound(value: float) -> None:
+def test_equal_values_have_bounds_of_some_width(value: float) -> None:
     found = mean_bounds([value] * 7)
-    assert (found.lower, found.upper) == pytest.approx((value, value))
+    assert (found.lower, found.upper) == (-math.inf, math.inf)
+    found = mean_bounds([value] * 7, (-1.0, 1.0))
+    expected = mean_interval([value] * 7, (-1.0, 1.0), level=0.9)
+    assert (found.lower, found.upper) == (expected.low, expected.high)
+    assert found.lower < value < found.upper
 
 
 @settings(max_examples=examples(25))

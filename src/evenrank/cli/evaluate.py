@@ -41,7 +41,7 @@ def add(commands: Commands) -> None:
         commands,
         "evaluate",
         "score runs with measures",
-        """Score one or more runs. The table has the value over all queries, a 95% bootstrap interval, and
+        """Score one or more runs. The table has the value over all queries, a 95% confidence interval, and
         how many queries it is over. Queries are those asked for, else the judged ones for measures that
         need judgements, else the run's. Notes and messages go to stderr.""",
         """

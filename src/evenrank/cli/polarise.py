@@ -13,6 +13,7 @@ from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say, terminal_width
 from evenrank.errors import DataError, ParameterError, counted
+from evenrank.stats.intervals import interval_note
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
@@ -193,10 +194,12 @@ def _told(result: PolariseResult) -> list[str]:
         lines.append(f"{many} without both perspectives: which side is positive has no meaning there")
     if found is not None:
         many = counted(len(found.values), "query", "queries")
+        low, high, _ = interval = found.interval()
         lines.append(
-            f"accuracy {estimate(found.mean, *found.interval())} over {many}; "
-            f"by chance {number(found.mean_chance)}"
+            f"accuracy {estimate(found.mean, low, high)} over {many}; by chance {number(found.mean_chance)}"
         )
+        if note := interval_note(interval, len(found.values), (0.0, 1.0)):
+            lines.append(note)
     reasons: dict[str, int] = {}
     for why in (polarity.without_axis or {}).values():
         reasons[why] = reasons.get(why, 0) + 1
@@ -213,7 +216,7 @@ def _table(results: dict[str, PolariseResult]) -> str:
         accuracy = result.accuracy
         if accuracy is None:
             raise DataError("no query has an axis and documents of both perspectives: nothing to compare")
-        interval = Interval(*accuracy.interval())
-        rows.append((name, accuracy.mean, interval, accuracy.mean_chance, len(accuracy.values)))
+        low, high, _ = accuracy.interval()
+        rows.append((name, accuracy.mean, Interval(low, high), accuracy.mean_chance, len(accuracy.values)))
     head = ["encoder", "accuracy", "95% interval", "by chance", "queries"]
     return printed([Table.of(head, rows)], "table", terminal_width())

@@ -22,11 +22,12 @@ from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, InputTypeError, ParameterError, counted
 from evenrank.evaluation import evaluate
 from evenrank.evaluation.inputs import BACKGROUND_DEPTH, as_words, named_runs
+from evenrank.evaluation.notes import share_notes
 from evenrank.measures import Measure
 from evenrank.measures.neutrality import FaiRR, NeutralityMeasure, NFaiRR, NSetFaiRR, SetFaiRR
 from evenrank.scores import Scores, ScoresBlock
 from evenrank.scores.breakdown import NO_CATEGORY
-from evenrank.stats.difference import DifferenceInterval, bootstrap_difference
+from evenrank.stats.difference import DifferenceInterval
 
 COLLECTION, BACKGROUND = "(collection)", "(background)"
 DRAWS = 200
@@ -52,6 +53,7 @@ class Step(NamedTuple):
     against: str | None
     adds: DifferenceInterval
     verdict: str
+    interval_note: str = ""  # why there is no interval, or why it may be too narrow
 
 
 class Extreme(NamedTuple):
@@ -96,11 +98,12 @@ class Origin:
                 if row is None:
                     continue
                 against = self._before(place, table)
-                adds = NO_DIFFERENCE if against is None else _difference(table, place, against)
+                adds = NO_DIFFERENCE if against is None else table.difference(place, against)
                 found.append(
                     Step(
                         table.measure, table.column, place, row.value, row.low, row.high, row.queries,
                         row.defined, against, adds, _verdict(table, adds),
+                        row.interval_note if row.defined else "",
                     )
                 )  # fmt: skip
         return tuple(found)
@@ -229,7 +232,8 @@ def origin(
             )  # fmt: skip
             before += draws
             blocks += [replace(block, run=place) for block in drawn.blocks]
-            notes += [_error_note(block, place) for block in drawn.blocks]
+            for block in drawn.blocks:
+                notes += [_error_note(block, place), *(f"{place}: {n}" for n in share_notes(block, draws))]
         notes += [
             f"{place}: {measure!r} looks at a whole list, and the whole collection is none: no value"
             for measure in scores.measures
@@ -326,11 +330,6 @@ def _error_note(block: ScoresBlock, place: str) -> str:
     return f"{place}: {block.measure!r} is the mean over {len(draws):,} random lists{error}"
 
 
-def _difference(table: MeasureTable, place: str, against: str) -> DifferenceInterval:
-    own, other = (table.values[:, table.place(each)] for each in (place, against))
-    return bootstrap_difference(own, other, table.measure.aggregate)
-
-
 def _verdict(table: MeasureTable, adds: DifferenceInterval) -> str:
     if not table.has_better or not (adds.low > 0 or adds.high < 0):
         return ""
@@ -338,9 +337,7 @@ def _verdict(table: MeasureTable, adds: DifferenceInterval) -> str:
 
 
 def _only(block: ScoresBlock, queries: set[str]) -> ScoresBlock:
-    rows = [row for row, query in enumerate(block.query_ids) if query in queries]
-    ids = tuple(block.query_ids[row] for row in rows)
-    return replace(block, query_ids=ids, values=block.values[rows], status=block.status[rows])
+    return block.select([row for row, query in enumerate(block.query_ids) if query in queries])
 
 
 __all__ = ["BACKGROUND", "COLLECTION", "Extreme", "Origin", "Step", "origin"]

@@ -30,7 +30,8 @@ def origin_tables(origin: Origin, category: str | None = None, *, notes: bool = 
             by_measure.setdefault((repr(step.measure), step.column), []).append(step)
     tables = []
     for place, ((measure, column), steps) in enumerate(by_measure.items(), 1):
-        said = (*MEANS, *origin.notes) if notes and place == len(by_measure) else ()
+        few = tuple(dict.fromkeys(step.interval_note for step in steps if step.interval_note))
+        said = (*few, *((*MEANS, *origin.notes) if notes and place == len(by_measure) else ()))
         tables.append(
             Table.of(
                 ["place", "value", "95% interval", "adds", "95% interval", "", "n"],

@@ -12,7 +12,6 @@ import numpy as np
 from evenrank.comparison.table import MeasureTable
 from evenrank.errors import ParameterError
 from evenrank.stats.corrections import CORRECTIONS, correct
-from evenrank.stats.difference import bootstrap_difference
 from evenrank.stats.effects import EffectSizes, WinTieLoss, effect_sizes, win_tie_loss
 from evenrank.stats.paired import PairedTest, paired_t, sign_flip, wilcoxon
 from evenrank.stats.pairs import paired_differences
@@ -87,7 +86,7 @@ def _pair(table: MeasureTable, system: str, baseline: str, test: str, correction
     leaning = paired_differences(own, other, lower_is_better=table.lower_is_better)
     options: dict[str, Any] = {"seed": seed} if test == "permutation" else {}
     outcome = TESTS[test](leaning.values, **options)
-    interval = bootstrap_difference(own, other, table.measure.aggregate, seed=seed)
+    interval = table.difference(system, baseline, seed=seed)
     return Pair(
         measure=table.name,
         system=system,

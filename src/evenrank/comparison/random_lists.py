@@ -12,6 +12,7 @@ from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.errors import ParameterError
 from evenrank.evaluation import evaluate
+from evenrank.evaluation.engine import mean_of_defined
 from evenrank.measures import Measure
 from evenrank.scores import Scores, ScoresBlock
 
@@ -113,18 +114,22 @@ def _draw(pool: Pool, queries: Sequence[str], depth: int | None, generator: np.r
 
 
 def _mean(counts: Sequence[int], blocks: Sequence[ScoresBlock]) -> ScoresBlock:
-    """Means over parts of the draws as one: undefined where one of them is, with its reason."""
+    """Means over parts of the draws as one: of those that have a value, undefined where none has."""
     first = blocks[0]
     reasons = list(dict.fromkeys(reason for block in blocks for reason in block.reasons))
     status = np.zeros(first.values.shape, dtype=np.int16)
-    total = np.zeros(first.values.shape)
+    total, defined = np.zeros(first.values.shape), np.zeros(first.values.shape)
     for count, block in zip(counts, blocks, strict=True):
         codes = np.array([reasons.index(reason) for reason in block.reasons], dtype=np.int16)[block.status]
         status = np.maximum(status, codes)
-        total += count * np.where(block.status <= 1, block.values, 0.0)
-    values = np.where(status <= 1, total / sum(counts), np.nan)
-    draws = [block.draws if block.draws is not None else _single(block) for block in blocks]
-    return replace(first, values=values, status=status, reasons=tuple(reasons), draws=np.concatenate(draws))
+        valued = codes <= 1
+        own = count * (valued if block.shares is None else block.shares)
+        total += np.where(valued, block.values, 0.0) * own
+        defined += own
+    values, status = mean_of_defined(total, defined, status)
+    draws = np.concatenate([block.draws if block.draws is not None else _single(block) for block in blocks])
+    shares = defined / sum(counts)
+    return replace(first, values=values, status=status, reasons=tuple(reasons), draws=draws, shares=shares)
 
 
 def _single(block: ScoresBlock) -> np.ndarray[Any, np.dtype[np.float64]]:

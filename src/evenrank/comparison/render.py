@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from evenrank.scores.render import arrow
+from evenrank.scores.render import arrow, label
 from evenrank.tables import Column, Interval, Record, Table, Value, count_of, number, p_value
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def measure_tables(comparison: Comparison) -> list[Table]:
         title = f"{table.name} {arrow(table.measure.direction.value)}".rstrip()
         tables.append(Table.of(head, cells, title=title))
     if tables:
-        tables[-1] = tables[-1].with_notes([describe_test(comparison)])
+        tables[-1] = tables[-1].with_notes([*interval_notes(comparison), describe_test(comparison)])
     return tables
 
 
@@ -76,6 +76,16 @@ def describe_pair(pair: Pair) -> str:
 
 def describe_left_out(pair: Pair) -> str:
     return f", {pair.dropped + pair.infinite:,} left out: {left_out(pair)}" if pair.left_out else ""
+
+
+def interval_notes(comparison: Comparison) -> list[str]:
+    """Why values have no interval, or why theirs may be too narrow, with the measures concerned."""
+    names: dict[str, dict[str, None]] = {}
+    for row in comparison.scores.summary():
+        if row.interval_note and row.defined:
+            names.setdefault(row.interval_note, {}).setdefault(label(row.measure, row.column))
+    every = len(comparison.tables)
+    return [note if len(found) == every else f"{', '.join(found)}: {note}" for note, found in names.items()]
 
 
 def describe_test(comparison: Comparison) -> str:

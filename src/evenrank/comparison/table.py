@@ -11,6 +11,7 @@ import numpy.typing as npt
 from evenrank.errors import ParameterError
 from evenrank.measures import Direction, Measure
 from evenrank.scores import INFINITE, OK, Scores, ScoresBlock
+from evenrank.stats.difference import DifferenceInterval, mean_difference, resampled_difference
 
 Floats = npt.NDArray[np.float64]
 
@@ -45,6 +46,13 @@ class MeasureTable:
     def reason(self, row: int, place: int) -> str:
         """Why a system has no finite value for the query of a row."""
         return self.why[place].get(row, MISSING)
+
+    def difference(self, system: str, other: str, *, seed: int = 0) -> DifferenceInterval:
+        """What a system has more than another over the queries of both, with its 95% interval."""
+        own, others = (self.values[:, self.place(each)] for each in (system, other))
+        if self.measure.aggregation == "mean":
+            return mean_difference(own, others, self.measure.range())
+        return resampled_difference(own, others, self.measure.aggregate, seed=seed)
 
     def place(self, system: str) -> int:
         if system not in self.systems:

@@ -6,13 +6,14 @@ Randomised Tukey HSD over all pairs; how many pairs each measure tells apart; ho
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenrank.stats.power import discriminative_power
 from evenrank.stats.tukey import conclusions
-from evenrank.tables import Interval, Record, Table, p_value
+from evenrank.tables import Interval, Record, Table, number, p_value
 
 if TYPE_CHECKING:
     from evenrank.comparison import Comparison
@@ -98,6 +99,28 @@ def power_table(comparison: Comparison, *, trials: int = 5000) -> Table:
     )
 
 
+P_METHODS = {
+    "exact": "p: exact, from all orders of the points",
+    "t": "p: by Student's t, as an approximation",
+    "normal": "p: by the normal distribution, as an approximation",
+}
+
+
+def _about_p(records: Sequence[Mapping[str, Any]], alpha: float) -> list[str]:
+    """Where p comes from, and which correlations no values could make significant."""
+    known = [r for r in records if not math.isnan(r["value"])]
+    notes = [P_METHODS[method] for method in dict.fromkeys(r["p_method"] for r in known)]
+    barred: dict[str, list[str]] = {}
+    for r in known:
+        if r["least_p"] >= alpha:
+            least = f"with {r['n']} points p is at least {number(r['least_p'])}"
+            why = f"cannot be significant at alpha {alpha:g}: {least}"
+            barred.setdefault(why, []).append(f"{r['measure']} and {r['other']}")
+    for why, pairs in barred.items():
+        notes.append(why if len(pairs) == len(records) else f"{', '.join(pairs)}: {why}")
+    return notes
+
+
 def correlation_table(
     comparison: Comparison, method: str = "kendall", *, over: str = "systems", system: str | None = None
 ) -> Table:
@@ -115,6 +138,8 @@ def correlation_table(
                     "high": float(matrix.high[one, other]),
                     "p": float(matrix.p_values[one, other]),
                     "n": int(matrix.counts[one, other]),
+                    "p_method": matrix.p_methods[one][other],
+                    "least_p": float(matrix.least_p[one, other]),
                     "reason": matrix.reasons[one][other],
                 }
             )
@@ -128,6 +153,6 @@ def correlation_table(
         ["measure", "other", method, "95% interval", "p", "n"],
         rows,
         words=2,
-        notes=(f"over {over_what}", *reasons, *said),
+        notes=(f"over {over_what}", *_about_p(records, comparison.alpha), *reasons, *said),
         records=records,
     )

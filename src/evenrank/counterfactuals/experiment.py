@@ -45,7 +45,7 @@ class Counterfactual:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95% bootstrap interval over queries."""
+        """The 95% interval over queries; NaN where there are too few."""
         return self.scores.interval(self.scores.measures[0])
 
     def moved(self, count: int = 10) -> list[tuple[str, float]]:

@@ -64,6 +64,12 @@ def system_table(rows: Sequence[Row]) -> Table:
             for row in rows
         ),
         words=2,
+        notes=dict.fromkeys(
+            summary.interval_note
+            for row in rows
+            for summary in row.result.scores.summary()
+            if summary.interval_note
+        ),
         records=map(cells, rows),
     )
 

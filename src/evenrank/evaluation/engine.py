@@ -8,18 +8,29 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.errors import DataError, MissingEvidenceError, ParameterError
-from evenrank.evaluation.notes import evidence_words, judged_note, missing_notes, query_notes, tie_note
+from evenrank.evaluation.notes import (
+    evidence_words,
+    judged_note,
+    missing_notes,
+    query_notes,
+    share_notes,
+    tie_note,
+)
 from evenrank.evidence.align import Sources, align, split_needs
 from evenrank.evidence.blocks import RankedEvidence, Reference, dense_width
 from evenrank.grammar import REFUSED, Term
 from evenrank.measures import Measure, Result
 from evenrank.measures.base import JUDGEMENTS, Note
 from evenrank.scores import INFINITE, OK, ScoresBlock
+
+Floats = npt.NDArray[np.float64]
+Int16s = npt.NDArray[np.int16]
 
 NO_REASON = "undefined"
 METHOD_RULES = ("neutral", "stay", "behind", "own")  # what a re-ranker may do with documents without evidence
@@ -83,6 +94,7 @@ def evaluate_run(
         for measure, found in parts.items():
             several = isinstance(run, RunSet) and len(found) > 1
             blocks[measure] = _mean_over_rankings(run, found) if several else found[0]  # type: ignore[arg-type]
+            notes.update(dict.fromkeys(share_notes(blocks[measure], len(members))))
     return [replace(blocks[measure], run=name) for measure in measures], tuple(notes)
 
 
@@ -244,22 +256,32 @@ def _block(measure: Measure, queries: tuple[str, ...], results: Sequence[Result]
 
 
 def _mean_over_rankings(runs: RunSet, parts: Sequence[ScoresBlock]) -> ScoresBlock:
-    """For a measure of one list: its mean over the rankings of a query, where all of them are defined.
+    """For a measure of one list: its mean over the rankings of a query that have a value.
 
-    A ranking that lacks a query does not count for it; a query that all of them lack is an empty list.
+    A query is undefined where all of its rankings are. A ranking that lacks a query does not count for it; a
+    query that all of them lack is an empty list.
     """
     first = parts[0]
     ranked = set(runs.query_ids)
     reasons = list(dict.fromkeys(reason for part in parts for reason in part.reasons))
-    total = np.zeros(first.values.shape)
+    total, defined = np.zeros(first.values.shape), np.zeros(first.values.shape)
     status = np.zeros(first.values.shape, dtype=np.int16)
     count = np.zeros((len(first.query_ids), 1))
     for run, part in zip(runs.runs, parts, strict=True):
         counts = np.array([[query in run or query not in ranked] for query in part.query_ids])  # (Q, 1)
         codes = np.array([reasons.index(reason) for reason in part.reasons], dtype=np.int16)[part.status]
-        total += np.where(counts & (part.status <= 1), part.values, 0)
+        valued = counts & (codes <= 1)
+        total += np.where(valued, part.values, 0)
+        defined += valued
         status = np.where(counts, np.maximum(status, codes), status).astype(np.int16)
         count += counts
-    values = np.where(status <= 1, total / count, np.nan)
+    values, status = mean_of_defined(total, defined, status)
     draws = np.array([[part.aggregate(column) for column in range(values.shape[1])] for part in parts])
-    return replace(first, values=values, status=status, reasons=tuple(reasons), draws=draws)
+    shares = defined / count
+    return replace(first, values=values, status=status, reasons=tuple(reasons), draws=draws, shares=shares)
+
+
+def mean_of_defined(total: Floats, defined: Floats, status: Int16s) -> tuple[Floats, Int16s]:
+    """Means of so many values, infinite where one of them is; where there is none, ``status`` stays."""
+    values = np.divide(total, defined, out=np.full(total.shape, np.nan), where=defined > 0)
+    return values, np.where(defined > 0, np.isinf(total), status).astype(np.int16)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from evenrank.evidence.blocks import Bools, RankedEvidence, Reference
 from evenrank.measures import Direction, Measure
 from evenrank.measures.base import JUDGEMENTS
 
+if TYPE_CHECKING:
+    from evenrank.scores import ScoresBlock
+
 VALUES_SHOWN = 12
 FILLED = frozenset({"neutral", "uniform"})  # rules that make a perfect list out of unknown documents
 WORDS = {"relevance": "judgements", "intents": "judgements by intent"}
@@ -31,6 +35,21 @@ MISSING = {
     "none": "taken as of no group",
     "drop": "left out",
 }
+
+
+def share_notes(block: ScoresBlock, rankings: int) -> list[str]:
+    """For how many queries some of their rankings have no value, and what share of them has one."""
+    if block.shares is None:
+        return []
+    some = (block.shares > 0) & (block.shares < 1)  # (Q, C)
+    if not some.any():
+        return []
+    queries = int(some.any(axis=1).sum())
+    return [
+        f"{block.measure!r}: {queries:,} of {counted(len(some), 'query', 'queries')} are undefined in some "
+        f"of the {rankings:,} rankings; their values are means over the rankings that have one, "
+        f"{block.shares[some].mean():.0%} of them on average"
+    ]
 
 
 def query_notes(

@@ -43,7 +43,8 @@ def provenance(
         "queries": None if asked is None else list(asked),  # None: the judged ones, or the run's
         "interval": {
             "level": 0.95,
-            "method": "bootstrap percentile over queries",
+            "method": "Student's t over queries with a quarter of an observation added on each side; "
+            "expanded bootstrap percentiles for an aggregate that is not a mean",
             "resamples": RESAMPLES,
             "seed": SEED,
         },

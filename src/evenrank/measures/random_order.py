@@ -10,11 +10,17 @@ import numpy as np
 from evenrank.errors import ParameterError
 from evenrank.evidence.blocks import RankedEvidence
 from evenrank.grammar import declare, integer, parameter, term_of
-from evenrank.measures.base import Direction, Measure, Result
+from evenrank.measures.base import Direction, Measure, Note, Result
 from evenrank.measures.neutrality import EMPTY_LIST, FaiRR
 from evenrank.measures.sums import padded_sum
 
 FAIRR = FaiRR()
+UNDEFINED = "measure undefined"
+ONE_ORDER = "one order has a value"
+SOME_ORDERS = (
+    "for {count} of {of} queries the measure is undefined for some of the orders that were drawn; the mean "
+    "is over the others"
+)
 
 
 @declare
@@ -33,7 +39,8 @@ class RandomOrder(Measure):
     bounds = (-np.inf, np.inf)
     undefined_when: ClassVar[dict[str, str]] = {
         EMPTY_LIST: "the run has no documents for the query",
-        "measure undefined": "the measure is undefined for an order that was drawn",
+        UNDEFINED: "the measure is undefined for every order that was drawn",
+        ONE_ORDER: "the standard error, where the measure is defined for one of the orders that were drawn",
     }
 
     measure: Measure = parameter(FAIRR, term_of("measure"), "what is averaged, without its cut-off")
@@ -62,7 +69,7 @@ class RandomOrder(Measure):
         # one row a rank, so that a list has the same draws whatever the longest one is
         keys = generator.random((evidence.ranked.depth, self.samples)).T  # (samples, K)
         values = np.empty((self.samples, len(evidence)))
-        undefined = np.zeros(len(evidence), dtype=bool)
+        defined = np.ones((self.samples, len(evidence)), dtype=bool)
         for draw, row in enumerate(keys):
             result = inner.evaluate(evidence.shuffled(row))
             if result.values.ndim > 1:
@@ -71,10 +78,20 @@ class RandomOrder(Measure):
                 )
             values[draw] = result.values
             for where in result.undefined.values():
-                undefined |= where
-        mean = padded_sum(values, axis=0) / self.samples
-        variance = padded_sum((values - mean) ** 2, axis=0) / (self.samples - 1)
-        error = np.sqrt(variance / self.samples)
+                defined[draw] &= ~where
+        defined &= ~np.isnan(values)
+        count = defined.sum(axis=0)  # (Q,) orders that have a value
+        whole = np.where(defined, values, 0.0)
+        with np.errstate(invalid="ignore", divide="ignore"):  # no order has a value, or one is infinite
+            mean = padded_sum(whole, axis=0) / count
+            squares = padded_sum(np.where(defined, (whole - mean) ** 2, 0.0), axis=0)
+            error = np.sqrt(squares / (count - 1) / count)
         empty = evidence.ranked.lengths == 0
-        reasons = {EMPTY_LIST: empty[:, None], "measure undefined": (undefined & ~empty)[:, None]}
-        return Result(np.stack([mean, error], axis=1), reasons, ("mean", "error"))
+        reasons = {
+            EMPTY_LIST: np.stack([empty, empty], axis=1),
+            UNDEFINED: np.stack([count == 0, count == 0], axis=1),
+            ONE_ORDER: np.stack([np.zeros_like(empty), count == 1], axis=1),
+        }
+        some = int(((count > 0) & (count < self.samples)).sum())
+        notes = (Note(SOME_ORDERS, some, len(evidence)),) if some else ()
+        return Result(np.stack([mean, error], axis=1), reasons, ("mean", "error"), notes)

@@ -20,7 +20,7 @@ from evenrank.neural.sampling import balanced
 from evenrank.neural.scoring import pair_vectors
 from evenrank.neural.splits import query_folds
 from evenrank.neural.tokens import PairTokens
-from evenrank.stats.bootstrap import FEWEST
+from evenrank.stats.intervals import Interval, mean_interval
 
 Floats = npt.NDArray[np.float64]
 Int64s = npt.NDArray[np.int64]
@@ -49,39 +49,35 @@ class Probe:
     def chance(self) -> float:
         return 1 / len(self.values)
 
-    def interval(self, level: float = 0.95, resamples: int = 2000, seed: int = 0) -> tuple[float, float]:
-        """A bootstrap interval over queries; NaN for fewer than five."""
-        return _interval(self._resampled(resamples, seed), len(self.right), level)
+    def interval(self, level: float = 0.95) -> Interval:
+        """The interval over queries; NaN, with the reason, for fewer than five."""
+        return mean_interval(self._by_query(), (0.0, 1.0), level=level)
 
-    def change_from(
-        self, before: Probe, level: float = 0.95, resamples: int = 2000, seed: int = 0
-    ) -> tuple[float, float, float]:
+    def change_from(self, before: Probe, level: float = 0.95) -> tuple[float, float, float]:
         """The difference of accuracies, this less ``before``, and its interval over the same queries."""
         if before.right.shape != self.right.shape:
             raise DataError("probes are compared that were made with the same queries and values")
-        differences = self._resampled(resamples, seed) - before._resampled(resamples, seed)
-        low, high = _interval(differences, len(self.right), level)
+        low, high, _ = mean_interval(self._by_query() - before._by_query(), (-1.0, 1.0), level=level)
         return self.accuracy - before.accuracy, low, high
 
-    def _resampled(self, resamples: int, seed: int) -> Floats:
-        """(B,): accuracies with queries drawn again. The same seed draws the same queries."""
-        count = len(self.right)
-        picks = np.random.default_rng(seed).integers(0, count, size=(resamples, count))
-        weights = np.apply_along_axis(np.bincount, 1, picks, minlength=count)  # (B, Q)
-        return _balanced(weights @ self.right, weights @ self.total)
+    def _by_query(self) -> Floats:
+        """(Q,): numbers whose mean is the accuracy, and which vary as it does when queries are others.
+
+        The accuracy is a mean over values of ratios of sums, ``R_v / T_v``. Its linear part is that of the
+        mean of ``accuracy + Q mean_v (r_qv - (R_v / T_v) t_qv) / T_v`` over queries q.
+        """
+        total = self.total.sum(axis=0)  # (V,)
+        shown = total > 0
+        shares = self.right.sum(axis=0)[shown] / total[shown]
+        parts = (self.right[:, shown] - shares * self.total[:, shown]) / total[shown]  # (Q, V)
+        found: Floats = self.accuracy + len(self.right) * parts.mean(axis=1)
+        return found
 
 
 def _balanced(right: Floats, total: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         found: Floats = np.nanmean(right / total, axis=-1)
     return found
-
-
-def _interval(values: Floats, queries: int, level: float) -> tuple[float, float]:
-    if queries < FEWEST:
-        return math.nan, math.nan
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
 
 
 def probe_ranker(
@@ -201,7 +197,7 @@ def _few_threads() -> Iterator[None]:
 
 def said(found: Probe, before: Probe | None = None) -> str:
     """One line: accuracy, interval, chance, and the change from before."""
-    low, high = found.interval()
+    low, high, _ = found.interval()
     line = f"{found.attribute}: balanced accuracy {found.accuracy:.3f}{_between(low, high)}"
     line += f", chance {found.chance:.3f}"
     if before is not None:
@@ -221,7 +217,7 @@ def as_rows(probes: Sequence[Probe], before: Sequence[Probe] = ()) -> list[dict[
         row: dict[str, object] = {
             "attribute": found.attribute,
             "accuracy": found.accuracy,
-            "interval": _plain(*found.interval()),
+            "interval": _plain(*found.interval()[:2]),
             "chance": found.chance,
         }
         if before:

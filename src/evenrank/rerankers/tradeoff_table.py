@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from evenrank.evaluation.notes import share_notes
 from evenrank.rerankers.sweep import Tradeoff
 from evenrank.scores.render import arrow, label, remarks
 from evenrank.tables import Table, Value, interval
@@ -84,6 +85,9 @@ def notes(found: Tradeoff) -> list[str]:
             count = next(iter(known.values()))[0]
             within = ", ".join(f"{m!r} {interval(low, high)}" for m, (_, low, high) in known.items())
             lines.append(f"{variant.name}: mean over {count:,} draws, 95% of which lie within {within}")
+            for measure in known:
+                shared = share_notes(found.scores.block(measure, variant.name), count)
+                lines += [f"{variant.name}: {note}" for note in shared]
         elif variant.method is not None and any(step.stochastic for step in variant.method.steps()):
             lines.append(f"{variant.name}: one draw of many; repeat= (--repeat 1000) gives the mean")
     return lines + remarks(found.scores, notes=False)

@@ -38,17 +38,9 @@ def by_category(scores: Scores, categories: Mapping[str, str | Iterable[str]]) -
             called = category if alone else f"{run}: {category}"
             for block in (block for block in scores.blocks if block.run == run):
                 inside = [category in (own.get(query) or [NO_CATEGORY]) for query in block.query_ids]
-                rows = np.flatnonzero(inside)
-                if not len(rows):
+                rows = np.flatnonzero(inside).tolist()
+                if not rows:
                     continue
-                blocks.append(
-                    replace(
-                        block,
-                        run=called,
-                        query_ids=tuple(block.query_ids[row] for row in rows.tolist()),
-                        values=block.values[rows],
-                        status=block.status[rows],
-                    )
-                )
+                blocks.append(replace(block.select(rows), run=called))
                 notes.setdefault(called, scores.notes.get(run, ()))
     return replace(scores, blocks=tuple(blocks), notes=notes)

@@ -200,6 +200,8 @@ def _said_of(row: SummaryRow) -> Iterator[str]:
         yield f"undefined for {sum(row.undefined.values())} of {row.queries} queries: {reasons}"
     if row.infinite:
         yield f"infinite for {row.infinite} of {row.queries} queries, {_infinite_means(row)}"
+    if row.interval_note and row.defined:
+        yield row.interval_note
     if row.aggregation != "mean":
         yield f"the value is the {row.aggregation} over queries, not the mean"
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SUMMARY_FIELDS = (
     "run", "measure", "column", "value", "low", "high", "queries", "defined", "infinite", "undefined",
-    "aggregation", "direction",
+    "aggregation", "direction", "interval_note",
 )  # fmt: skip
 VALUE_FIELDS = ("run", "query", "measure", "column", "value", "status")
 
@@ -57,7 +57,7 @@ def as_tsv(scores: Scores) -> str:
             as_cell(row.run), as_cell(row.measure), as_cell(row.column),
             _exact(row.value), _exact(row.low), _exact(row.high),
             str(row.queries), str(row.defined), str(row.infinite), str(sum(row.undefined.values())),
-            row.aggregation, row.direction,
+            row.aggregation, row.direction, row.interval_note,
         )
         for row in scores.summary()
     )  # fmt: skip

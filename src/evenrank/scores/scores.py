@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,7 +16,13 @@ from evenrank.errors import DataError, ParameterError, UnknownNameError
 from evenrank.measures import Measure, parse_measure
 from evenrank.measures.base import EXTREMES
 from evenrank.measures.missing import without_missing
-from evenrank.stats.bootstrap import bootstrap_interval
+from evenrank.stats.intervals import (
+    INFINITE_VALUE,
+    Interval,
+    interval_note,
+    mean_interval,
+    resampled_interval,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -44,6 +50,9 @@ class ScoresBlock:
     status: npt.NDArray[np.int16]  # (Q, C)
     reasons: tuple[str, ...] = (OK, INFINITE)
     draws: npt.NDArray[np.float64] | None = None  # (R, C): the aggregate of each ranking, where there are R
+    shares: npt.NDArray[np.float64] | None = (
+        None  # (Q, C): of a query's rankings that have a value, if several
+    )
 
     def defined(self, column: int = 0) -> npt.NDArray[np.float64]:
         """The values that count: neither undefined nor infinite."""
@@ -54,8 +63,30 @@ class ScoresBlock:
         values: npt.NDArray[np.float64] = self.values[self.status[:, column] == 1, column]
         return values
 
+    def select(self, rows: Sequence[int]) -> ScoresBlock:
+        """The same for some of the queries. ``draws`` are those of all, and left out."""
+        return replace(
+            self,
+            query_ids=tuple(self.query_ids[row] for row in rows),
+            values=self.values[list(rows)],
+            status=self.status[list(rows)],
+            draws=None,
+            shares=None if self.shares is None else self.shares[list(rows)],
+        )
+
     def aggregate(self, column: int = 0) -> float:
         return aggregated(self.measure, self.defined(column), self.infinite(column))
+
+    def interval(
+        self, column: int = 0, *, level: float = 0.95, resamples: int = RESAMPLES, seed: int = SEED
+    ) -> Interval:
+        """The confidence interval of the aggregate, or why there is none."""
+        if math.isinf(self.aggregate(column)):  # an interval of the finite ones would not hold it
+            return Interval(math.nan, math.nan, INFINITE_VALUE)
+        values = self.defined(column)
+        if self.measure.aggregation == "mean":
+            return mean_interval(values, self.measure.range(), level=level)
+        return resampled_interval(values, self.measure.aggregate, level=level, resamples=resamples, seed=seed)
 
 
 def aggregated(measure: Measure, values: npt.NDArray[np.float64], infinite: npt.NDArray[np.float64]) -> float:
@@ -83,6 +114,7 @@ class SummaryRow(NamedTuple):
     undefined: dict[str, int]
     aggregation: str
     direction: str
+    interval_note: str = ""  # why there is no interval, or why it may be too narrow
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,12 +178,13 @@ class Scores:
         resamples: int = RESAMPLES,
         seed: int = SEED,
     ) -> tuple[float, float]:
-        """The bootstrap interval of ``mean`` over the queries where it is defined."""
+        """The confidence interval of ``mean`` over the queries where it is defined; NaN where there is none.
+
+        ``resamples`` and ``seed`` are for a measure whose aggregate is not the mean, which is resampled.
+        """
         block = self.block(measure, run)
-        values = block.defined(_column_index(block, column))
-        return bootstrap_interval(
-            values, block.measure.aggregate, level=level, resamples=resamples, seed=seed
-        )
+        found = block.interval(_column_index(block, column), level=level, resamples=resamples, seed=seed)
+        return found.low, found.high
 
     @cached_property
     def _summary(self) -> tuple[SummaryRow, ...]:
@@ -159,21 +192,15 @@ class Scores:
         for block in self.blocks:
             for index, column in enumerate(block.columns):
                 counts = np.bincount(block.status[:, index], minlength=len(block.reasons))
-                values = block.defined(index)
-                low, high = bootstrap_interval(
-                    values, block.measure.aggregate, resamples=RESAMPLES, seed=SEED
-                )
-                value = block.aggregate(index)
-                if math.isinf(value):  # an interval of the finite ones would not hold it
-                    low = high = math.nan
+                found = block.interval(index)
                 rows.append(
                     SummaryRow(
                         run=block.run,
                         measure=repr(block.measure),
                         column=column,
-                        value=value,
-                        low=low,
-                        high=high,
+                        value=block.aggregate(index),
+                        low=found.low,
+                        high=found.high,
                         queries=len(block.query_ids),
                         defined=int(counts[0]),
                         infinite=int(counts[1]),
@@ -184,6 +211,7 @@ class Scores:
                         },
                         aggregation=block.measure.aggregation,
                         direction=block.measure.direction.value,
+                        interval_note=interval_note(found, int(counts[0]), block.measure.range()),
                     )
                 )
         return tuple(rows)

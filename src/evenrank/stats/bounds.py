@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from evenrank.errors import DataError, ParameterError
 from evenrank.stats.bootstrap import FEWEST, Floats, resampled
+from evenrank.stats.intervals import UNBOUNDED, Bounds, mean_interval
 from evenrank.stats.ties import slack
 
 RESAMPLES = 10_000
@@ -36,7 +37,12 @@ class MeanBounds(NamedTuple):
 
 
 def mean_bounds(
-    values: npt.ArrayLike, *, alpha: float = 0.05, resamples: int = RESAMPLES, seed: int = 0
+    values: npt.ArrayLike,
+    bounds: Bounds = UNBOUNDED,
+    *,
+    alpha: float = 0.05,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
 ) -> MeanBounds:
     """Where the mean of all queries lies, given these: above ``lower``, and below ``upper``.
 
@@ -47,7 +53,9 @@ def mean_bounds(
     - Student's: ``m + s t``, where t is the ``1 - alpha`` quantile of t with n - 1 degrees of freedom;
 
     and the lower bound is its mirror image. Where all drawn values are equal, ``s*`` is 0 and the ratio is
-    infinite, unless their mean is m.
+    infinite, unless their mean is m. Where all values are equal, none of the three says how far others may
+    lie: then the bounds are those of ``mean_interval``, which ``bounds``, between which a value lies, decide;
+    without them they are infinite.
 
     Reference: Efron and Tibshirani, An introduction to the bootstrap, 1993, §12.5 and §13.3. Undefined when
     there are fewer than five values.
@@ -71,7 +79,8 @@ def mean_bounds(
     room = slack(d)
     error = float(d.std(ddof=1)) / math.sqrt(n)
     if error <= room:
-        return MeanBounds(mean, mean, mean, n)
+        low, high, unknown = mean_interval(d, bounds, level=1 - 2 * alpha)
+        return MeanBounds(mean, -math.inf, math.inf, n) if unknown else MeanBounds(mean, low, high, n)
     means, ratios = _drawn(d, mean, room, resamples, seed)
     from scipy.special import stdtrit
 

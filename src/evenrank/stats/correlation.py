@@ -16,19 +16,15 @@ import numpy.typing as npt
 
 from evenrank.errors import DataError, ParameterError, UnknownNameError
 from evenrank.stats.bootstrap import Floats
+from evenrank.stats.intervals import Interval, check_level
+from evenrank.stats.orders import MOST, concordances, exact_p, over_orders, product_moments
 from evenrank.stats.pairs import FinitePairs, finite_pairs
 from evenrank.stats.ties import slack, tied_ranks
 
 TOO_FEW = "fewer than two points"
 PERFECT = "the coefficient is 1 or -1"
-
-
-class Interval(NamedTuple):
-    """NaN with the reason where there is none."""
-
-    low: float
-    high: float
-    reason: str | None = None
+EXACT = "exact"
+RECURSION = 33  # points up to which Kendall's recursion is used
 
 
 class Correlation(NamedTuple):
@@ -40,6 +36,12 @@ class Correlation(NamedTuple):
     n: int
     dropped: int  # points with an undefined or an infinite value
     reason: str | None = None
+    p_method: str = "none"  # which distribution p comes from: exact, t, normal
+    least_p: float = 0.0  # no order of these values has a smaller p
+
+    def cannot_be_significant(self, alpha: float) -> bool:
+        """True where not even the largest coefficient would have a p below ``alpha``."""
+        return not self.least_p < alpha
 
 
 class CorrelationMatrix(NamedTuple):
@@ -52,41 +54,46 @@ class CorrelationMatrix(NamedTuple):
     p_values: Floats  # (m, m)
     counts: npt.NDArray[np.int64]  # (m, m) points that entered
     reasons: tuple[tuple[str | None, ...], ...]  # why a value is NaN
+    p_methods: tuple[tuple[str, ...], ...] = ()  # which distribution p comes from
+    least_p: Floats = np.zeros((0, 0))  # (m, m) no order of the values has a smaller p
 
 
 def pearson(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> Correlation:
-    """Pearson's r; interval ``tanh(atanh(r) +- z sqrt(1/(n-3)))``, p by t with n - 2 degrees of freedom.
+    """Pearson's r; interval ``tanh(atanh(r) +- z sqrt(1/(n-3)))``.
 
-    Reference: Fisher, On the probable error of a coefficient of correlation, 1921. Undefined when there are
-    fewer than two points or one side is constant; the interval when n <= 3 or |r| = 1.
+    Up to 8 points p is exact: the share of all orders of one side whose |r| is as large. Above, it comes from
+    t with n - 2 degrees of freedom. Reference: Fisher, On the probable error of a coefficient of correlation,
+    1921. Undefined when there are fewer than two points or one side is constant; the interval when n <= 3 or
+    |r| = 1.
     """
     pairs = finite_pairs(first, second)
     if (early := _undefined(pairs, level)) is not None:
         return early
     r = _product_moment(pairs.first, pairs.second)
     n = len(pairs.first)
-    return Correlation(r, _fisher(r, n, level, 3, 1.0), _p_by_t(r, n), n, _dropped(pairs))
+    return _with_p(r, _fisher(r, n, level, 3, 1.0), pairs.first, pairs.second, _dropped(pairs))
 
 
 def spearman(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> Correlation:
     """Spearman's rho, Pearson's r of the ranks, ties by the mean rank.
 
-    Interval ``tanh(atanh(r) +- z sqrt((1 + r^2/2)/(n-3)))``, p by t as for Pearson. Reference: Bonett and
-    Wright, Sample size requirements for estimating Pearson, Kendall and Spearman correlations, 2000.
-    Undefined as Pearson's.
+    Interval ``tanh(atanh(r) +- z sqrt((1 + r^2/2)/(n-3)))``, p as for Pearson, of the
+    ranks. Reference: Bonett and Wright, Sample size requirements for estimating Pearson, Kendall and
+    Spearman correlations, 2000. Undefined as Pearson's.
     """
     pairs = finite_pairs(first, second)
     if (early := _undefined(pairs, level)) is not None:
         return early
-    r = _product_moment(tied_ranks(pairs.first), tied_ranks(pairs.second))
-    n = len(pairs.first)
-    return Correlation(r, _fisher(r, n, level, 3, 1 + r * r / 2), _p_by_t(r, n), n, _dropped(pairs))
+    first, second = tied_ranks(pairs.first), tied_ranks(pairs.second)
+    r = _product_moment(first, second)
+    return _with_p(r, _fisher(r, len(first), level, 3, 1 + r * r / 2), first, second, _dropped(pairs))
 
 
 def kendall(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> Correlation:
     """Kendall's tau-b, ``(C - D) / sqrt((C + D + T1)(C + D + T2))``, where T1, T2 are tied on one side only.
 
-    The interval is that of ``kendall_interval``, p that of scipy (exact for few points without ties).
+    The interval is that of ``kendall_interval``. p is exact up to 8 points, over all orders, and without ties
+    up to 33, by Kendall's recursion; above, it comes from the normal distribution.
     Undefined when there are fewer than two points or one side is constant.
 
     >>> round(kendall([1, 2, 3, 4, 5, 6], [1, 3, 2, 4, 6, 5]).value, 3)
@@ -97,9 +104,19 @@ def kendall(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95)
         return early
     from scipy.stats import kendalltau
 
-    tau, p_value = kendalltau(tied_ranks(pairs.first), tied_ranks(pairs.second))
-    value, n = _clipped(float(tau)), len(pairs.first)
-    return Correlation(value, kendall_interval(value, n, level=level), float(p_value), n, _dropped(pairs))
+    first, second, n = tied_ranks(pairs.first), tied_ranks(pairs.second), len(pairs.first)
+    ties = len(np.unique(first)) < n or len(np.unique(second)) < n
+    exact = not ties and n <= RECURSION
+    tau, p_value = kendalltau(first, second, method="exact" if exact else "asymptotic")
+    value = _clipped(float(tau))
+    interval = kendall_interval(value, n, level=level)
+    if n <= MOST:
+        orders = over_orders(first, second, concordances)
+        p_value, least = exact_p(float(concordances(first, second[None])[0]), orders)
+        return Correlation(value, interval, p_value, n, _dropped(pairs), None, EXACT, least)
+    least = 2 / math.factorial(n) if exact else 0.0
+    method = EXACT if exact else "normal"
+    return Correlation(value, interval, float(p_value), n, _dropped(pairs), None, method, least)
 
 
 def kendall_interval(tau: float, n: int, *, level: float = 0.95) -> Interval:
@@ -137,15 +154,28 @@ def correlation_matrix(
     values, low, high, p_values = (np.full((count, count), np.nan) for _ in range(4))
     counts = np.zeros((count, count), dtype=np.int64)
     reasons: list[list[str | None]] = [[None] * count for _ in range(count)]
+    least_p = np.zeros((count, count))
+    methods = [["none"] * count for _ in range(count)]
     for one in range(count):
         for two in range(one, count):
             found = METHODS[method](table[:, one], table[:, two], level=level)
             for place in ((one, two), (two, one)):
                 values[place], p_values[place], counts[place] = found.value, found.p_value, found.n
                 low[place], high[place] = found.interval.low, found.interval.high
+                least_p[place], methods[place[0]][place[1]] = found.least_p, found.p_method
             reasons[one][two] = found.reason
             reasons[two][one] = _SWAPPED.get(found.reason or "", found.reason)
-    return CorrelationMatrix(method, values, low, high, p_values, counts, tuple(map(tuple, reasons)))
+    return CorrelationMatrix(
+        method,
+        values,
+        low,
+        high,
+        p_values,
+        counts,
+        tuple(map(tuple, reasons)),
+        tuple(map(tuple, methods)),
+        least_p,
+    )
 
 
 _CONSTANT = {
@@ -157,8 +187,7 @@ _SWAPPED = {_CONSTANT[one, two]: _CONSTANT[two, one] for one, two in _CONSTANT}
 
 
 def _undefined(pairs: FinitePairs, level: float) -> Correlation | None:
-    if not 0 < level < 1:
-        raise ParameterError(f"level must be between 0 and 1, as 0.95; got {level!r}")
+    check_level(level)
     n = len(pairs.first)
     if n < 2:
         reason = TOO_FEW
@@ -189,9 +218,15 @@ def _clipped(value: float) -> float:
     return math.copysign(1.0, value) if abs(value) >= 1 - 1e-14 else value
 
 
+def _with_p(r: float, interval: Interval, first: Floats, second: Floats, dropped: int) -> Correlation:
+    n = len(first)
+    if n > MOST:
+        return Correlation(r, interval, _p_by_t(r, n), n, dropped, None, "t")
+    p_value, least = exact_p(r, over_orders(first, second, product_moments))
+    return Correlation(r, interval, p_value, n, dropped, None, EXACT, least)
+
+
 def _p_by_t(r: float, n: int) -> float:
-    if n == 2:
-        return 1.0  # two points always lie on a line
     if abs(r) == 1:
         return 0.0
     from scipy.special import stdtr
@@ -201,8 +236,7 @@ def _p_by_t(r: float, n: int) -> float:
 
 def _fisher(value: float, n: int, level: float, lost: int, variance: float) -> Interval:
     """``tanh(atanh(value) +- z sqrt(variance / (n - lost)))``."""
-    if not 0 < level < 1:
-        raise ParameterError(f"level must be between 0 and 1, as 0.95; got {level!r}")
+    check_level(level)
     if abs(value) == 1:
         return Interval(math.nan, math.nan, PERFECT)
     if n <= lost:

@@ -1,4 +1,4 @@
-"""Bootstrap intervals of the difference between two systems: queries are drawn again, in pairs."""
+"""Confidence intervals of the difference between two systems on the same queries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from evenrank.errors import ParameterError
 from evenrank.stats.bootstrap import FEWEST, Floats, bootstrap_interval
-from evenrank.stats.pairs import finite_pairs
+from evenrank.stats.intervals import TOO_FEW, UNBOUNDED, Bounds, expanded_level, mean_interval, unless_unmoved
+from evenrank.stats.pairs import finite_pairs, paired_differences
 
 
 class DifferenceInterval(NamedTuple):
@@ -29,6 +30,54 @@ class DifferenceInterval(NamedTuple):
 def mean(values: Floats) -> Floats:
     """Over the last axis."""
     return np.asarray(values.mean(axis=-1))
+
+
+def mean_difference(
+    first: npt.ArrayLike, second: npt.ArrayLike, bounds: Bounds = UNBOUNDED, *, level: float = 0.95
+) -> DifferenceInterval:
+    """The difference of two means over the same queries, with the interval of ``mean_interval``.
+
+    ``bounds`` are those of a value; a difference then lies between ``low - high`` and ``high - low``.
+    Undefined when fewer than five pairs count, and when all differences are equal and a bound is missing.
+
+    >>> found = mean_difference([0.5, 0.6, 0.7, 0.8, 0.9], [0.4, 0.4, 0.6, 0.5, 0.9], (0.0, 1.0))
+    >>> round(found.difference, 2), bool(found.low < 0 < 0.14 < found.high)
+    (0.14, True)
+    """
+    pairs = finite_pairs(first, second)
+    n = len(pairs.first)
+    values = paired_differences(pairs.first, pairs.second).values
+    low, high, reason = mean_interval(values, difference_bounds(bounds), level=level)
+    value = float(pairs.first.mean() - pairs.second.mean()) if n else math.nan
+    return DifferenceInterval(value, low, high, n, pairs.undefined, pairs.infinite, reason)
+
+
+def difference_bounds(bounds: Bounds) -> Bounds:
+    """Between what the difference of two values within ``bounds`` lies.
+
+    >>> difference_bounds((0.0, 1.0)), difference_bounds((0.0, math.inf))
+    ((-1.0, 1.0), (-inf, inf))
+    """
+    return bounds[0] - bounds[1], bounds[1] - bounds[0]
+
+
+def resampled_difference(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    aggregate: Callable[[Floats], Floats],
+    *,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> DifferenceInterval:
+    """``bootstrap_difference`` with the percentiles of ``resampled_interval``, for what is not a mean."""
+    n = max(FEWEST, len(finite_pairs(first, second).first))
+    wide = expanded_level(level, n)
+    found = bootstrap_difference(first, second, aggregate, level=wide, resamples=resamples, seed=seed)
+    if found.reason is not None:
+        return found
+    low, high, reason = unless_unmoved(found.low, found.high)
+    return found._replace(low=low, high=high, reason=reason)
 
 
 def bootstrap_difference(
@@ -57,7 +106,7 @@ def bootstrap_difference(
 
     low, high = bootstrap_interval(both, difference, level=level, resamples=resamples, seed=seed)
     n = len(both)
-    reason = None if n >= FEWEST else f"fewer than {FEWEST} pairs of defined values"
+    reason = None if n >= FEWEST else TOO_FEW
     value = float(difference(both)) if n else math.nan
     return DifferenceInterval(value, low, high, n, pairs.undefined, pairs.infinite, reason)
 

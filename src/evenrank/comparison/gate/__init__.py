@@ -20,6 +20,7 @@ from evenrank.errors import ParameterError, counted
 from evenrank.measures import Direction
 from evenrank.scores import Scores
 from evenrank.stats.bounds import mean_bounds
+from evenrank.stats.difference import difference_bounds
 from evenrank.stats.pairs import paired_differences
 from evenrank.stats.ties import TOLERANCE
 
@@ -132,8 +133,14 @@ def _verdict(table: MeasureTable, rule: Rule, gate: Gate, now: str, baseline: st
     allowed = rule.margin(values[0]) if rule.compares else math.nan
     finding, low, high = NOT_COMPARED, math.nan, math.nan
     if rule.compares:
-        bounds = mean_bounds(gains, alpha=alpha, resamples=gate.resamples, seed=gate.seed)
-        finding = _finding(len(gains), rule.at_least, bounds.lower, bounds.upper, allowed)
+        bounds = mean_bounds(
+            gains,
+            difference_bounds(table.measure.range()),
+            alpha=alpha,
+            resamples=gate.resamples,
+            seed=gate.seed,
+        )
+        finding = _finding(gains, rule.at_least, bounds.lower, bounds.upper, allowed)
         low, high = (-bounds.upper, -bounds.lower) if rule.lower_is_better else (bounds.lower, bounds.upper)
     problems = [
         *_compared(rule, finding, len(gains)),
@@ -160,9 +167,11 @@ def _verdict(table: MeasureTable, rule: Rule, gate: Gate, now: str, baseline: st
     )
 
 
-def _finding(queries: int, at_least: int, lower: float, upper: float, allowed: float) -> str:
-    if queries < at_least:
+def _finding(gains: Floats, at_least: int, lower: float, upper: float, allowed: float) -> str:
+    if len(gains) < at_least:
         return TOO_FEW
+    if not gains.any():
+        return SAFE  # a change that changes the value of no query did no harm to any
     edge = -allowed - TOLERANCE * max(1.0, allowed)  # what was summed in another order is not worse
     return WORSE if upper < edge else SAFE if lower >= edge else UNCLEAR
 

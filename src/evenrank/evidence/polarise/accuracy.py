@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.stats.intervals import Interval, mean_interval
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -25,14 +27,9 @@ class Accuracy(NamedTuple):
     def mean_chance(self) -> float:
         return float(self.chance.mean())
 
-    def interval(self, level: float = 0.95, resamples: int = 2000, seed: int = 0) -> tuple[float, float]:
-        """The bootstrap interval of the mean over queries; NaN for fewer than five."""
-        if len(self.values) < 5:
-            return float("nan"), float("nan")
-        generator = np.random.default_rng(seed)
-        rows = generator.integers(0, len(self.values), (resamples, len(self.values)))
-        low, high = np.quantile(self.values[rows].mean(axis=1), [(1 - level) / 2, (1 + level) / 2])
-        return float(low), float(high)
+    def interval(self, level: float = 0.95) -> Interval:
+        """The interval of the mean over queries; NaN, with the reason, for fewer than five."""
+        return mean_interval(self.values, (0.0, 1.0), level=level)
 
 
 def share_right(scores: Floats, first: npt.NDArray[np.bool_]) -> float:

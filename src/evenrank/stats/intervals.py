@@ -1,0 +1,165 @@
+"""Confidence intervals of a mean over queries: one rule for every table, comparison and report.
+
+Percentiles of resampled means are too narrow for few queries, and Student's t is too narrow where many
+queries have the same value and a few lie far away, as NFaiRR is 1 for most queries. The rule here adds half
+an observation to the sample before it takes Student's t: a quarter on each side, as far out as values that
+were not seen may lie. ``benchmarks/intervals.md`` has its coverage and its width beside those of other rules.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from evenrank.errors import DataError, ParameterError
+from evenrank.stats.bootstrap import FEWEST, Floats, bootstrap_interval
+from evenrank.stats.student import student_quantile
+from evenrank.stats.ties import slack
+
+Bounds = tuple[float, float]
+
+UNBOUNDED: Bounds = (-math.inf, math.inf)
+ADDED = 0.25  # of an observation, on each side
+REACH_WITHIN = 2.5  # times as far from the mean as the outermost value, where there is a bound
+REACH_BEYOND = 3.0  # the same on a side without a bound
+ENOUGH_BOUNDED = 10  # values from which an interval covers what it says, whatever their shape
+ENOUGH_UNBOUNDED = 20
+
+TOO_FEW = f"no interval: fewer than {FEWEST} queries have a value"
+CONSTANT = "no interval: all values are equal, and the measure has no bounds that say how far others may lie"
+INFINITE_VALUE = "no interval: the value is infinite"
+UNMOVED = "no interval: drawing the queries again never changes the value"
+FEW_BOUNDED = f"the interval may be too narrow: it is over fewer than {ENOUGH_BOUNDED} queries"
+FEW_UNBOUNDED = (
+    f"the interval may be too narrow: it is over fewer than {ENOUGH_UNBOUNDED} queries, and the measure has "
+    "no bounds"
+)
+_LARGE = 1e100  # the square of a larger number may be too large
+
+
+class Interval(NamedTuple):
+    """NaN with the reason where there is none."""
+
+    low: float
+    high: float
+    reason: str | None = None
+
+
+def mean_interval(values: npt.ArrayLike, bounds: Bounds = UNBOUNDED, *, level: float = 0.95) -> Interval:
+    """The interval of a mean: Student's t after a quarter of an observation was added on each side.
+
+    For n values x with mean m, of which at most k are equal, the added ones are at ``low'`` and ``high'``:
+
+    - ``high' = min(high, m + 2.5 (max x - m))`` where the values have an upper bound, moved towards
+      ``high`` by the share ``(k - 1)/(n - 1)`` of the way: where many values are equal, a few that were not
+      seen may lie anywhere up to the bound;
+    - ``high' = m + 3 (max x - m)`` where they have none; and ``low'`` is the mirror image.
+
+    With ``N = n + 1/2`` and M, S the mean and the standard deviation (``N - 1`` below the sum of squares) of
+    the sample with these, the interval is ``M -+ t(N - 1) S / sqrt(N)``, cut to the bounds; it holds m.
+    Values beyond the bounds, as NFaiRR of a collection has, move the bounds.
+
+    Undefined when there are fewer than five values, and when all are equal and a bound is missing.
+
+    >>> low, high, _ = mean_interval([1.0] * 20, (0.0, 1.0))
+    >>> round(low, 3), high
+    (0.936, 1.0)
+    """
+    check_level(level)
+    x = np.asarray(values, dtype=np.float64)
+    if x.ndim != 1 or not np.isfinite(x).all():
+        raise DataError("an interval is of one list of finite numbers")
+    n = len(x)
+    if n < FEWEST:
+        return Interval(math.nan, math.nan, TOO_FEW)
+    size = float(np.abs(x).max())
+    if size > _LARGE:
+        low, high, reason = mean_interval(x / size, (bounds[0] / size, bounds[1] / size), level=level)
+        return Interval(low * size, high * size, reason)
+    x = np.sort(x)
+    equal = _share_equal(x)
+    if equal == 1 and not all(map(math.isfinite, bounds)):
+        return Interval(math.nan, math.nan, CONSTANT)
+    mean = float(x.mean())
+    lowest, highest = min(bounds[0], float(x[0])), max(bounds[1], float(x[-1]))
+    below = _added(mean - float(x[0]), mean - lowest, equal)  # how far from the mean: (0, inf)
+    above = _added(float(x[-1]) - mean, highest - mean, equal)
+    total = n + 2 * ADDED
+    shift = ADDED * (above - below) / total
+    squares = float(((x - mean - shift) ** 2).sum()) + ADDED * ((above - shift) ** 2 + (below + shift) ** 2)
+    half = student_quantile((1 + level) / 2, total - 1) * math.sqrt(squares / (total - 1) / total)
+    low, high = max(lowest, mean + shift - half), min(highest, mean + shift + half)
+    return Interval(min(low, mean), max(high, mean))
+
+
+def resampled_interval(
+    values: Floats,
+    aggregate: Callable[[Floats], Floats],
+    *,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Interval:
+    """The interval of an aggregate that is not a mean: percentiles of resampled values, further out.
+
+    The percentiles are those that would turn a normal interval into one of Student's t with n - 1 degrees
+    of freedom (Hesterberg, What teachers should know about the bootstrap, 2015, §4.4). Undefined when there
+    are fewer than five values, and where resampling never changes the aggregate.
+    """
+    check_level(level)
+    n = len(values)
+    if n < FEWEST:
+        return Interval(math.nan, math.nan, TOO_FEW)
+    low, high = bootstrap_interval(
+        values, aggregate, level=expanded_level(level, n), resamples=resamples, seed=seed
+    )
+    return unless_unmoved(low, high)
+
+
+def unless_unmoved(low: float, high: float) -> Interval:
+    """No interval has width 0: what never changes when it is drawn again says nothing about other queries."""
+    if high - low <= slack(np.array([low, high])):
+        return Interval(math.nan, math.nan, UNMOVED)
+    return Interval(low, high)
+
+
+def expanded_level(level: float, n: int) -> float:
+    """The level at which percentiles of n resampled values are as far out as Student's t is.
+
+    >>> round(expanded_level(0.95, 10), 4), round(expanded_level(0.95, 1000), 4)
+    (0.9829, 0.9504)
+    """
+    t = student_quantile((1 + level) / 2, n - 1)
+    return min(math.erf(math.sqrt(n / (n - 1)) * t / math.sqrt(2)), math.nextafter(1.0, 0.0))
+
+
+def interval_note(found: Interval, n: int, bounds: Bounds) -> str:
+    """Why there is no interval, or why it may be too narrow; nothing where neither is so."""
+    if found.reason is not None:
+        return found.reason
+    bounded = all(map(math.isfinite, bounds))
+    if n >= (ENOUGH_BOUNDED if bounded else ENOUGH_UNBOUNDED):
+        return ""
+    return FEW_BOUNDED if n < ENOUGH_BOUNDED else FEW_UNBOUNDED
+
+
+def check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise ParameterError(f"level must be between 0 and 1, as 0.95; got {level!r}")
+
+
+def _share_equal(x: Floats) -> float:
+    """For sorted values ``(k - 1)/(n - 1)``, k of which are equal: 0 where none are, 1 where all are."""
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(x) > slack(x), [True]]))
+    return (int(np.diff(starts).max()) - 1) / (len(x) - 1)
+
+
+def _added(outermost: float, bound: float, equal: float) -> float:
+    """How far from the mean the added observation is, given how far the outermost value and the bound are."""
+    if math.isinf(bound):
+        return REACH_BEYOND * outermost
+    return equal * bound + (1 - equal) * min(bound, REACH_WITHIN * outermost)

@@ -1,0 +1,109 @@
+"""Several rankings a query, some of which have no value: the others count, and their share is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import toys
+
+from evenrank import DocumentTable, Run, RunSet, evaluate, read_groups
+from evenrank.comparison.random_lists import Pool, _mean, random_scores
+from evenrank.grammar import register, unregister
+from evenrank.measures import parse_measure
+from evenrank.scores import ScoresBlock
+
+GROUP = DocumentTable.build("group", ["a", "b", "c", "d"], {"": [[1, 0], [1, 0], [0, 1], [0, 1]]})
+NAMES = ("ok", "infinite", "absent")
+
+
+@pytest.fixture(autouse=True)
+def registered():
+    for toy in toys.TOYS:
+        register(toy)
+    yield
+    for toy in toys.TOYS:
+        unregister("measure", toy.name)
+
+
+def rankings(*firsts: str) -> RunSet:
+    """q1 has one document in each ranking, which is of one group and lacks the other; q2 always has both."""
+    return RunSet.build(
+        [Run.build(["q1", "q2", "q2"], [first, "a", "c"], [1.0, 2.0, 1.0]) for first in firsts], name="drawn"
+    )
+
+
+@pytest.mark.parametrize("times", [1, 5, 50])
+def test_more_draws_do_not_lose_queries(times: int) -> None:
+    scores = evaluate(rankings(*"aacd" * times), "ToyColumns@2", evidence=[GROUP])
+    block = scores.blocks[0]
+    assert block.values == pytest.approx(np.array([[1.0, 1.0], [0.5, 0.5]]))
+    assert (block.status == 0).all()
+    assert block.shares == pytest.approx(np.array([[0.5, 0.5], [1.0, 1.0]]))
+    (note,) = [text for text in scores.notes["drawn"] if "undefined in some" in text]
+    assert note == (
+        f"ToyColumns@2: 1 of 2 queries are undefined in some of the {4 * times} rankings; their values are "
+        "means over the rankings that have one, 50% of them on average"
+    )
+
+
+def test_a_query_that_no_ranking_defines_is_undefined_with_its_reason() -> None:
+    scores = evaluate(rankings(*"ab"), "ToyColumns@2", evidence=[GROUP])
+    rows = {row.column: row for row in scores.summary()}
+    assert rows["right"].undefined == {"absent": 1}
+    assert rows["left"].defined == 2
+    assert not [text for text in scores.notes["drawn"] if "undefined in some" in text]
+
+
+def test_an_infinite_ranking_makes_the_mean_infinite() -> None:
+    def part(value: float, code: int) -> ScoresBlock:
+        status = np.array([[code]], dtype=np.int16)
+        return ScoresBlock("r", parse_measure("RR"), ("q",), ("",), np.array([[value]]), status, NAMES)
+
+    found = _mean([1, 1, 1], [part(np.inf, 1), part(1.0, 0), part(np.nan, 2)])
+    assert (found.values[0, 0], found.status[0, 0], found.shares[0, 0]) == (np.inf, 1, pytest.approx(2 / 3))
+
+
+def test_parts_of_the_draws_weigh_by_the_draws_that_have_a_value() -> None:
+    def part(value: float, share: float) -> ScoresBlock:
+        status = np.array([[0 if share else 2]], dtype=np.int16)
+        values = np.array([[value]])
+        shares = np.array([[share]])
+        return ScoresBlock("r", parse_measure("RR"), ("q",), ("",), values, status, NAMES, None, shares)
+
+    found = _mean([10, 10, 5], [part(0.2, 1.0), part(0.8, 0.5), part(np.nan, 0.0)])
+    assert found.values[0, 0] == pytest.approx((10 * 0.2 + 5 * 0.8) / 15)
+    assert (found.status[0, 0], found.shares[0, 0]) == (0, pytest.approx(15 / 25))
+
+
+def test_random_lists_keep_a_query_that_some_of_them_do_not_define() -> None:
+    pool = Pool(by_query=Run.build(["q1"] * 4, ["a", "b", "c", "d"], [4.0, 3.0, 2.0, 1.0]))
+    measure = parse_measure("ToyColumns@1")
+    (block,) = random_scores(pool, [measure], ["q1"], {"evidence": [GROUP]}, draws=60, seed=0).blocks
+    assert block.values == pytest.approx(np.array([[1.0, 1.0]]))
+    assert block.shares is not None
+    assert block.shares.sum() == pytest.approx(1.0)
+
+
+def test_selecting_queries_selects_their_shares() -> None:
+    block = evaluate(rankings(*"aacd"), "ToyColumns@2", evidence=[GROUP]).blocks[0]
+    chosen = block.select([1])
+    assert (chosen.query_ids, chosen.shares.tolist()) == (("q2",), [[1.0, 1.0]])
+
+
+def test_a_random_order_without_a_value_is_left_out(tmp_path: Path) -> None:
+    """Of q1, one document in three has no group, and lists that begin with it have no KL@1."""
+    (tmp_path / "side.csv").write_text("document,side\na,left\nb,right\n", encoding="utf-8")
+    run = Run.build(["q1", "q1", "q1", "q2"], ["a", "x", "b", "x"], [3.0, 2.0, 1.0, 1.0], name="r")
+    scores = evaluate(
+        run,
+        "RandomOrder(measure=KL(missing='none'),samples=50)@1",
+        groups=read_groups(tmp_path / "side.csv", "side"),
+    )
+    mean, error = scores.to_dict()["r"].values()
+    assert mean["q1"] == pytest.approx(np.log(2))
+    assert error["q1"] == pytest.approx(0, abs=1e-12)
+    assert scores.summary()[0].undefined == {"measure undefined": 1}
+    (note,) = [text for text in scores.notes["r"] if "some of the orders" in text]
+    assert "for 1 of 2 queries" in note
