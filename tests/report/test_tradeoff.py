@@ -62,6 +62,7 @@ def test_a_line_a_method_and_a_panel_a_measure() -> None:
     names = [variant.name for variant in found.variants]
     for measure, panel in zip(("nDCG", "NDKL"), drawn, strict=True):
         assert [layer["mark"]["type"] for layer in panel["layer"]] == ["area", "line", "point"]
+        assert any(row["low"] is not None for row in panel["data"]["values"])
         for layer in panel["layer"]:
             plotted = layer.get("data", panel["data"])["values"]
             assert {(row["run"], row["cutoff"]) for row in plotted} == {
@@ -69,7 +70,8 @@ def test_a_line_a_method_and_a_panel_a_measure() -> None:
             }
             for row in plotted:
                 wanted = summary[row["run"], f"{measure}@{row['cutoff']}"]
-                assert (row["value"], row["low"], row["high"]) == (wanted.value, wanted.low, wanted.high)
+                ends = (wanted.low, wanted.high) if wanted.low == wanted.low else (None, None)
+                assert (row["value"], row["low"], row["high"]) == (wanted.value, *ends)
             across = layer["encoding"]["x"]
             assert across["title"] == "rank position"
             assert across["scale"].get("type", "linear") == "linear"

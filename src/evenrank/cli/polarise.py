@@ -13,7 +13,6 @@ from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say, terminal_width
 from evenrank.errors import DataError, ParameterError, counted
-from evenrank.stats.intervals import interval_note
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
@@ -182,6 +181,7 @@ def _corpora(results: dict[str, PolariseResult], arguments: argparse.Namespace) 
 
 
 def _told(result: PolariseResult) -> list[str]:
+    from evenrank.stats.intervals import interval_note
     from evenrank.tables import estimate, number
 
     polarity, found = result.polarity, result.accuracy

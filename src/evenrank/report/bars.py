@@ -98,7 +98,8 @@ def _run_bars(alt: Any, scores: Scores, chosen: Chosen, names: Sequence[str]) ->
         *_gaps(list(found.values()), len(names)),
     ]
     title = alt.TitleParams(wrapped(chosen.title, TITLE_WIDTH), subtitle=remarks, frame="group")
-    return alt.layer(bars, intervals, zero).properties(width=WIDTH, height=alt.Step(STEP), title=title)
+    lines = [intervals] if any(row["low"] is not None for row in rows) else []
+    return alt.layer(bars, *lines, zero).properties(width=WIDTH, height=alt.Step(STEP), title=title)
 
 
 def _run_row(row: SummaryRow, name: str, chosen: Chosen) -> dict[str, Any]:

@@ -111,7 +111,8 @@ def _panel(alt: Any, points: list[Point], runs: list[str], *, by_rank: bool) -> 
         x=depth, y=value, color=colour, shape=alt.Shape("run:N", scale=alt.Scale(**shapes), legend=legend),
         tooltip=tip,
     )  # fmt: skip
-    layers = [band, line, marks]
+    known = any(math.isfinite(point.low) and math.isfinite(point.high) for point in points)
+    layers = [*([band] if known else []), line, marks]  # a band of nothing has no place on the axis
     if first.direction == Direction.SIGNED.value:
         zero = alt.Chart(alt.Data(values=[{"even": 0}])).mark_rule(**EVEN)
         layers.insert(0, zero.encode(y=alt.Y("even:Q", scale=scale)))

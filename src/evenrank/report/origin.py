@@ -172,8 +172,9 @@ def _bars(
     bars = alt.Chart(alt.Data(values=[row for row in rows if row["from"] is not None]))
     layers = [
         bars.mark_bar(height=STEP - 12, opacity=0.4).encode(y=down, x=across, x2="from:Q", color=colour),
-        data.mark_rule(strokeWidth=1.2, color=LINE).encode(x=alt.X("low:Q"), x2="high:Q"),
     ]
+    if any(row["low"] is not None for row in rows):  # a line of nothing has no place on the axis
+        layers.append(data.mark_rule(strokeWidth=1.2, color=LINE).encode(x=alt.X("low:Q"), x2="high:Q"))
     if changes:
         changed = alt.Chart(alt.Data(values=list(changes)))
         layers += [
