@@ -50,9 +50,7 @@ class ScoresBlock:
     status: npt.NDArray[np.int16]  # (Q, C)
     reasons: tuple[str, ...] = (OK, INFINITE)
     draws: npt.NDArray[np.float64] | None = None  # (R, C): the aggregate of each ranking, where there are R
-    shares: npt.NDArray[np.float64] | None = (
-        None  # (Q, C): of a query's rankings that have a value, if several
-    )
+    shares: npt.NDArray[np.float64] | None = None  # (Q, C): of the R rankings, how many have a value
 
     def defined(self, column: int = 0) -> npt.NDArray[np.float64]:
         """The values that count: neither undefined nor infinite."""
