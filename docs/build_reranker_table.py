@@ -11,8 +11,8 @@ import warnings
 from pathlib import Path
 
 import evenrank as er
+from evenrank.comparison.tradeoff import Tradeoff, tradeoff
 from evenrank.data.polarity import Polarity
-from evenrank.rerankers.sweep import Tradeoff, tradeoff
 from evenrank.sample import load
 from evenrank.sample.demo import bm25_run
 

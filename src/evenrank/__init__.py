@@ -17,6 +17,7 @@ _HOME = {
     "DocumentTable": "data.tables",
     "EvenrankError": "errors",
     "EvenrankWarning": "errors",
+    "Inputs": "inputs",
     "Lexicon": "data.lexicon",
     "Measure": "measures",
     "Membership": "data.membership",
@@ -25,7 +26,6 @@ _HOME = {
     "ParameterError": "errors",
     "Polarity": "data.polarity",
     "Qrels": "data.qrels",
-    "QueryTable": "data.tables",
     "Run": "data.run",
     "RunSet": "data.runset",
     "Scores": "scores",
@@ -65,7 +65,6 @@ if TYPE_CHECKING:
     from evenrank.data.run import Run as Run
     from evenrank.data.runset import RunSet as RunSet
     from evenrank.data.tables import DocumentTable as DocumentTable
-    from evenrank.data.tables import QueryTable as QueryTable
     from evenrank.data.words import WordCounts as WordCounts
     from evenrank.errors import DataError as DataError
     from evenrank.errors import EvenrankError as EvenrankError
@@ -77,6 +76,7 @@ if TYPE_CHECKING:
     from evenrank.evidence.polarise import polarise as polarise
     from evenrank.evidence.scan import scan as scan
     from evenrank.explanation import explain as explain
+    from evenrank.inputs import Inputs as Inputs
     from evenrank.io import read_documents as read_documents
     from evenrank.io import read_qrels as read_qrels
     from evenrank.io import read_run as read_run

@@ -18,6 +18,7 @@ from evenrank.data.lexicon import Lexicon
 from evenrank.data.run import Run
 from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, InputTypeError, ParameterError
+from evenrank.inputs import Inputs
 from evenrank.io import read_run
 from evenrank.measures import parse_measure
 from evenrank.stats.difference import mean_difference
@@ -160,7 +161,9 @@ def test_where_documents_are_left_out_later_ones_move_up() -> None:
     """A pool of one known document among many unknown ones: its value, whatever is drawn."""
     pool = Pool(by_query=as_run({"q": ["a", *(f"x{place}" for place in range(30))]}))
     measure = parse_measure("TExFAIR(missing='drop')@1")
-    drawn = random_scores(pool, [measure], ["q"], {"words": WORDS}, draws=12, seed=0)
+    drawn = random_scores(
+        pool, [measure], Inputs({}).with_known(words=WORDS, queries=["q"]), draws=12, seed=0
+    )
     assert drawn.mean(measure) == pytest.approx(texfair(["a"], 1))
 
 

@@ -12,8 +12,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from evenrank import DataError, DocumentTable, Qrels, QueryTable, Run, RunSet
+from evenrank import DataError, DocumentTable, Qrels, Run, RunSet
 from evenrank.data.diversity import DiversityQrels
+from evenrank.data.tables import QueryTable
 from evenrank.errors import InputTypeError, MissingExtraError
 
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
@@ -244,7 +245,8 @@ def test_the_array_of_the_caller_stays_the_callers(wrapped: Callable[[np.ndarray
 
 FINGERPRINTS = """
 import numpy as np
-from evenrank import DocumentTable, Qrels, QueryTable
+from evenrank import DocumentTable, Qrels
+from evenrank.data.tables import QueryTable
 from evenrank.data.diversity import DiversityQrels
 words = np.array(["wörter", None, 3], dtype=object)
 print(Qrels.build(["q", "q"], ["a", "b"], [1, 2]).fingerprint)

@@ -22,7 +22,7 @@ from evenrank import (
 from evenrank.data.attribute import Attribute
 from evenrank.data.membership import Membership
 from evenrank.errors import InputTypeError
-from evenrank.evaluation.inputs import with_options
+from evenrank.inputs.coerce import with_options
 
 LEXICON = Lexicon.build("two", {"female": ["she"], "male": ["he"]})
 COUNTED = "words: 2 terms of lexicon 'two' (female, male), tokeniser 'word'"

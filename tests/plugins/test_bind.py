@@ -120,7 +120,10 @@ def test_a_nested_name_is_quoted_so_that_both_read_it(Toy):
     [
         ({"qrels": {}}, "qrels cannot be given here"),
         ({"cutoffs": [1]}, "write the cut-off in the measure"),
-        ({"evidense": []}, "takes no 'evidense'; there are against, background, background_depth, evidence"),
+        (
+            {"evidense": []},
+            "takes no 'evidense'; there are against, background, background_depth, categories",
+        ),
     ],
 )
 def test_arguments_that_cannot_be_bound(arguments, message):

@@ -186,7 +186,7 @@ def test_other_queries_open_when_asked(browser: Any, sample_report: Any) -> None
         asked = item.locator(".question").inner_text()
         (query,) = [q for q, text in sample_report.sample.queries.items() if text == asked]
         names = item.locator(".name").all_inner_texts()
-        assert names == sample_report.comparison.runs["fairer"].documents(query)[:10]
+        assert names == sample_report.comparison.inputs.runs["fairer"].documents(query)[:10]
 
 
 def test_choosing_another_measure_and_system(browser: Any, sample_report: Any) -> None:

@@ -16,6 +16,7 @@ import evenrank as er
 from evenrank.comparison import compare
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
+from evenrank.inputs import Inputs
 from evenrank.measures.relevance import NO_RELEVANT
 from evenrank.report.page import write_report
 from evenrank.report.page.lists import number
@@ -139,7 +140,7 @@ def test_queries_are_sorted_by_bias(sample_report: Any) -> None:
 
 def test_documents_stand_in_their_order_with_ranks_before(sample_report: Any) -> None:
     root = pages.parsed(sample_report.path)
-    runs, sample = sample_report.comparison.runs, sample_report.sample
+    runs, sample = sample_report.comparison.inputs.runs, sample_report.sample
     items = [item for item in pages.by_class(root, "query") if pages.by_class(item, "document")]
     assert len(items) == 5  # readable=5
     ids = {text: query for query, text in sample.queries.items()}
@@ -276,7 +277,7 @@ def test_json_in_a_script_element() -> None:
 def test_scores_alone_have_no_documents(tmp_path: Path) -> None:
     scores = {name: er.evaluate(run, "nDCG@2 P@1", qrels=QRELS) for name, run in RUNS.items()}
     comparison = compare(scores)
-    assert comparison.runs == {}
+    assert comparison.inputs is None
     comparison.report(tmp_path / "r.html")
     root = pages.parsed(tmp_path / "r.html")
     assert "Only scores are known here" in shown(root)
@@ -290,7 +291,7 @@ def test_scores_alone_have_no_documents(tmp_path: Path) -> None:
 def test_one_run_is_reported_without_a_comparison(tmp_path: Path) -> None:
     run = RUNS["one"]
     scores = er.evaluate(run, "nDCG@2 P@2", qrels=QRELS)
-    write_report(tmp_path / "r.html", scores, runs={"one": run}, inputs={"qrels": QRELS}, measure="P@2")
+    write_report(tmp_path / "r.html", scores, inputs=Inputs.of({"one": run}, qrels=QRELS), measure="P@2")
     root = pages.parsed(tmp_path / "r.html")
     assert "1 system, 2 queries." in shown(root)
     assert "Significance" not in shown(root)
@@ -371,7 +372,7 @@ def test_equal_systems_have_no_best(tmp_path: Path) -> None:
         ({"lexicon": "gender-en"}, "lexicon= takes what read_lexicon gives, got str"),
         ({"query_texts": ["q"]}, "query_texts is a mapping from ids to strings, got list"),
         ({"query_texts": {"x": "what?"}}, "has the text of none of the queries"),
-        ({"documents": {"a": 3}}, "the text of document 'a' is no string: int"),
+        ({"documents": {"a": 3}}, "the text of 'a' is no string: int"),
         ({"documents": {"z": "text"}}, "has none of the documents that are ranked"),
     ],
 )

@@ -14,11 +14,11 @@ from drawn import made as scores_of
 import evenrank as er
 from evenrank import report
 from evenrank.cli import main
+from evenrank.comparison.tradeoff import Tradeoff, Variant, tradeoff
 from evenrank.data.membership import Membership
 from evenrank.errors import ParameterError
 from evenrank.report import save_figure
 from evenrank.report.tradeoff import curves, plane_figure, ranks_figure
-from evenrank.rerankers.sweep import Tradeoff, Variant, tradeoff
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")

@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from evenrank.comparison.tradeoff import variants
 from evenrank.data.attribute import Attribute
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.membership import Membership
@@ -18,7 +19,6 @@ from evenrank.errors import EvenrankWarning, MissingEvidenceError, ParameterErro
 from evenrank.evaluation import evaluate
 from evenrank.rerankers import Random, parse_reranker, rerank
 from evenrank.rerankers.grouped import hard_groups
-from evenrank.rerankers.sweep import variants
 
 RUN = Run.build(["q"] * 5, list("abcde"), [5, 4, 3, 2, 1])
 

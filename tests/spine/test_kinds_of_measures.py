@@ -15,7 +15,6 @@ from evenrank import (
     DocumentTable,
     MissingEvidenceError,
     ParameterError,
-    QueryTable,
     Run,
     RunSet,
     evaluate,
@@ -26,6 +25,7 @@ from evenrank import (
 )
 from evenrank.data.gathered import Documents
 from evenrank.data.strings import Selection, as_strings
+from evenrank.data.tables import QueryTable
 from evenrank.errors import InputTypeError
 from evenrank.grammar import declare, register, unregister
 from evenrank.measures import Result

@@ -135,6 +135,7 @@ def _check_names(arguments: argparse.Namespace, names: list[str]) -> None:
 def _write(arguments: argparse.Namespace, names: list[str]) -> list[str]:
     """Write the report, and give what is to be said of the scores."""
     from evenrank.evaluation import evaluate
+    from evenrank.inputs import Inputs
     from evenrank.measures import parse_measures
     from evenrank.report.page import write_report
     from evenrank.report.style import load_altair
@@ -145,25 +146,25 @@ def _write(arguments: argparse.Namespace, names: list[str]) -> list[str]:
     check_columns(arguments, arguments.runs)
     options = _options(arguments)
     with reading_files():
-        evidence = {**read_evidence(arguments), "missing": arguments.missing}
+        evidence = read_evidence(arguments)
         if arguments.queries is not None:
             evidence["queries"] = attempt(partial(read_ids, arguments.queries))
         runs = read_runs(arguments, names)
     if evidence["words"] is None and _wants_words(measures):
         evidence["words"] = _counted(arguments, options["lexicon"])
-    comparison = None
-    if len(runs) > 1:
+    inputs = Inputs.of(runs, **evidence)
+    comparison, missing = None, arguments.missing
+    if len(inputs.runs) > 1:
         from evenrank.comparison import compare
 
-        comparison = compare(runs, measures, **significance(arguments), **evidence)
-    scores = evaluate(runs, measures, **evidence) if comparison is None else comparison.scores
+        comparison = compare(inputs, measures, missing=missing, **significance(arguments))
+    scores = evaluate(inputs, measures, missing=missing) if comparison is None else comparison.scores
     with Bar("writing", "sections") as bar:
         write_report(
             arguments.output,
             scores,
             comparison=comparison,
-            runs=runs,
-            inputs=evidence,
+            inputs=inputs,
             progress=bar,
             **options,
         )

@@ -27,7 +27,7 @@ from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
-    from evenrank.rerankers.sweep import Tradeoff
+    from evenrank.comparison.tradeoff import Tradeoff
 
 RANKS, PLANE = "ranks", "plane"
 FORMATS = ("table", "tsv", "jsonl", "markdown")
@@ -82,7 +82,7 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from evenrank.rerankers.tradeoff_table import tradeoff_table
+    from evenrank.comparison.tradeoff_table import tradeoff_table
     from evenrank.tables import printed
 
     inputs = [arguments.ranking, *evidence_files(arguments), arguments.queries]
@@ -108,8 +108,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tradeoff(arguments: argparse.Namespace) -> Tradeoff:
+    from evenrank.comparison.tradeoff import tradeoff, variants
     from evenrank.measures import parse_measures
-    from evenrank.rerankers.sweep import tradeoff, variants
     from evenrank.scores.files import WRITTEN, file_format
 
     # what is wrong with the command line is said before large files are read

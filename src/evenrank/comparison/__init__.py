@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from evenrank.comparison.pairs import Pair, pairs_of
 from evenrank.comparison.table import MeasureTable, joined, tables_of
 from evenrank.errors import InputTypeError, ParameterError
 from evenrank.evaluation import evaluate
-from evenrank.evaluation.inputs import named_runs
+from evenrank.inputs import Inputs, Known
 from evenrank.scores import Scores
 from evenrank.scores.files import FilePath
 from evenrank.stats.correlation import CorrelationMatrix, correlation_matrix
@@ -44,8 +44,7 @@ class Comparison:
     correction: str = "holm"
     alpha: float = 0.05
     seed: int = 0
-    runs: Mapping[str, Any] = field(default_factory=dict, repr=False)  # what was compared, and by which
-    inputs: Mapping[str, Any] = field(default_factory=dict, repr=False)  # evidence; none of Scores alone
+    inputs: Inputs | None = field(default=None, repr=False)  # what was compared; None of Scores alone
 
     @cached_property
     def tables(self) -> tuple[MeasureTable, ...]:
@@ -189,7 +188,6 @@ class Comparison:
             path,
             self.scores,
             comparison=self,
-            runs=self.runs,
             inputs=self.inputs,
             documents=documents,
             columns=columns,
@@ -228,17 +226,21 @@ def compare(
     correction: str = "holm",
     alpha: float = 0.05,
     seed: int = 0,
-    **inputs: Any,
+    cutoffs: Sequence[int] | None = None,
+    missing: str | None = None,
+    **known: Unpack[Known],
 ) -> Comparison:
     """Compare systems: ``{name: run}`` with measures and the inputs of ``evaluate``, or ``{name: Scores}``.
 
-    Also one ``Scores`` of several runs. ``baseline`` names one system or several that the others are tested
-    against; without it the first. ``test`` is ``t``, ``wilcoxon`` or ``permutation``, ``correction`` one of
-    ``none``, ``bonferroni``, ``holm``, ``bh``, over all pairs of a measure. Which way is better follows the
-    measure.
+    Also ``Inputs`` of several runs, or one ``Scores`` of them. ``baseline`` names one system or several that
+    the others are tested against; without it the first. ``test`` is ``t``, ``wilcoxon`` or ``permutation``,
+    ``correction`` one of ``none``, ``bonferroni``, ``holm``, ``bh``, over all pairs of a measure. Which way
+    is better follows the measure.
     """
-    inputs = {name: _lasting(value) for name, value in inputs.items()}
-    scores, runs = _scores(systems, measures, inputs)
+    inputs = _inputs(systems, measures, known, cutoffs, missing)
+    scores = (
+        _scores(systems) if inputs is None else evaluate(inputs, measures, cutoffs=cutoffs, missing=missing)
+    )
     names = scores.runs
     if len(names) < 2:
         raise ParameterError(f"a comparison is of two systems or more, got {', '.join(names)}")
@@ -254,12 +256,7 @@ def compare(
     known_names(chosen, names)
     if not 0 < alpha < 1:
         raise ParameterError(f"alpha must be a number > 0 and < 1, got {alpha!r}")
-    return Comparison(scores, chosen, test, correction, alpha, seed, runs, inputs)
-
-
-def _lasting(value: Any) -> Any:
-    """What can be read once is kept, since a report reads it again."""
-    return list(value) if isinstance(value, Iterator) else value
+    return Comparison(scores, chosen, test, correction, alpha, seed, inputs)
 
 
 def known_names(asked: Iterable[str], names: Sequence[str]) -> None:
@@ -269,27 +266,36 @@ def known_names(asked: Iterable[str], names: Sequence[str]) -> None:
             raise ParameterError(f"no system is called {name!r}; there are {', '.join(names)}")
 
 
-def _scores(systems: Any, measures: Any, inputs: Mapping[str, Any]) -> tuple[Scores, Mapping[str, Any]]:
-    """The scores, and the runs that they are of where those are known."""
-    if isinstance(systems, Scores):
-        _no_more(measures, inputs)
-        return systems, {}
-    if not isinstance(systems, Mapping) or not systems:
+def _inputs(
+    systems: Any, measures: Any, known: Known, cutoffs: Sequence[int] | None, missing: str | None
+) -> Inputs | None:
+    """The runs and what is known of them; None where systems are scores already."""
+    if isinstance(systems, Inputs):
+        found = Inputs.of(systems, **known)
+    elif isinstance(systems, Scores):
+        _no_more(measures, known, cutoffs, missing)
+        return None
+    elif not isinstance(systems, Mapping) or not systems:
         raise InputTypeError(f"systems are a mapping {{name: run or Scores}}, got {type(systems).__name__}")
-    done = [isinstance(system, Scores) for system in systems.values()]
-    if all(done):
-        _no_more(measures, inputs)
-        return joined(list(systems.items())), {}
-    if any(done):
-        raise InputTypeError("systems are all runs or all Scores, not a mix of both")
+    else:
+        done = [isinstance(system, Scores) for system in systems.values()]
+        if all(done):
+            _no_more(measures, known, cutoffs, missing)
+            return None
+        if any(done):
+            raise InputTypeError("systems are all runs or all Scores, not a mix of both")
+        found = Inputs.of(dict(systems), **known)
     if measures is None:
         raise ParameterError(
             "runs are compared by measures: name them, as compare(runs, 'nDCG@10 NFaiRR@10')"
         )
-    runs = named_runs(dict(systems))
-    return evaluate(runs, measures, **inputs), runs
+    return found
 
 
-def _no_more(measures: Any, inputs: Iterable[str]) -> None:
-    if measures is not None or inputs:
+def _no_more(measures: Any, *more: Any) -> None:
+    if measures is not None or any(more):
         raise ParameterError("Scores are compared as they are: measures and inputs belong to runs")
+
+
+def _scores(systems: Any) -> Scores:
+    return systems if isinstance(systems, Scores) else joined(list(systems.items()))

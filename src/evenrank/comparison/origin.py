@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -21,8 +21,9 @@ from evenrank.data.runset import RunSet
 from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, InputTypeError, ParameterError, counted
 from evenrank.evaluation import evaluate
-from evenrank.evaluation.inputs import BACKGROUND_DEPTH, as_words, named_runs
 from evenrank.evaluation.notes import share_notes
+from evenrank.inputs import Inputs, Known
+from evenrank.inputs.coerce import BACKGROUND_DEPTH
 from evenrank.measures import Measure
 from evenrank.measures.neutrality import FaiRR, NeutralityMeasure, NFaiRR, NSetFaiRR, SetFaiRR
 from evenrank.scores import Scores, ScoresBlock
@@ -181,29 +182,30 @@ def origin(
     draws: int = DRAWS,
     seed: int = 0,
     told: Told | None = None,
-    **inputs: Any,
+    cutoffs: Sequence[int] | None = None,
+    missing: str | None = None,
+    **known: Unpack[Known],
 ) -> Origin:
     """Score runs, and beside them the collection and the background in random order.
 
-    ``inputs`` are those of ``evaluate``. The background is its ``background``, for one run alone the run's
+    The inputs are those of ``evaluate``. The background is its ``background``, for one run alone the run's
     own first documents. The collection is ``collection``, else the documents of ``words``. For NFaiRR and
     FaiRR at a cut-off the values of random orders are exact; for any other measure they are means over
     ``draws`` random lists, by ``seed``. ``told`` is called with how many of all draws are done.
     """
-    runs = named_runs(run)
+    inputs = Inputs.of(run, **known)
+    runs = inputs.runs
     for name in runs:
         if name in (COLLECTION, BACKGROUND):
             raise ParameterError(
                 f"a run cannot be called {name!r} here: that is the name of what is compared"
             )
-    inputs = dict(inputs)
-    inputs["words"] = as_words(inputs.get("words"))
-    documents = inputs["words"] if collection is None else collection
-    background, pool = _background(inputs, runs)
-    inputs |= {"background": background}
-    scores = evaluate(runs, measures, **inputs)
+    documents = inputs.words if collection is None else collection
+    background, pool = _background(inputs)
+    inputs = inputs.with_known(background=background)
+    scores = evaluate(inputs, measures, cutoffs=cutoffs, missing=missing)
     queries = list(dict.fromkeys(query for block in scores.blocks for query in block.query_ids))
-    fixed = {name: value for name, value in inputs.items() if name not in ("queries", "cutoffs", "missing")}
+    inputs = inputs.with_known(queries=queries)
     if pool is not None and pool.by_query is not None and not any(q in pool.by_query for q in queries):
         raise DataError(
             f"the background {pool.by_query.name!r} has none of the queries: are ids written the same way?"
@@ -221,13 +223,13 @@ def origin(
             continue
         for measure in exact[place]:
             whole = documents if place == COLLECTION else background
-            block = _expected(measure, next(iter(runs.values())), queries, fixed, whole)  # type: ignore[arg-type]
+            block = _expected(measure, inputs.with_runs(next(iter(runs.values()))), whole)  # type: ignore[arg-type]
             blocks.append(replace(block, run=place))
             notes += _above_note(block, place)
         if sampled[place]:
             done = before
             drawn = random_scores(
-                each, sampled[place], queries, fixed, draws=draws, seed=seed * 2 + number,
+                each, sampled[place], inputs, draws=draws, seed=seed * 2 + number,
                 told=None if told is None else lambda n, _, done=done: told(done + n, total),  # type: ignore[misc]
             )  # fmt: skip
             before += draws
@@ -245,11 +247,11 @@ def origin(
     return Origin(together, tuple(runs), tuple(notes))
 
 
-def _background(inputs: Mapping[str, Any], runs: Mapping[str, Run | RunSet]) -> tuple[Any, Pool | None]:
+def _background(inputs: Inputs) -> tuple[Any, Pool | None]:
     """The background, for a run alone its own, and the documents that are drawn from it."""
-    given, depth = inputs.get("background"), inputs.get("background_depth") or BACKGROUND_DEPTH
+    given, depth = inputs.background, inputs.background_depth or BACKGROUND_DEPTH
     if given is None:
-        (own, *others) = runs.values()
+        (own, *others) = inputs.runs.values()
         if others or isinstance(own, RunSet):
             raise ParameterError(
                 "several runs need one common background, which they chose from: "
@@ -283,22 +285,21 @@ def _possible(pool: Pool | None, measures: Sequence[Measure]) -> list[Measure]:
     return [m for m in measures if pool.by_query is not None or reach(m) is not None]
 
 
-def _expected(
-    measure: NeutralityMeasure, run: Run, queries: Sequence[str], inputs: Mapping[str, Any], documents: Any
-) -> ScoresBlock:
+def _expected(measure: NeutralityMeasure, inputs: Inputs, documents: Any) -> ScoresBlock:
     """The expectation of FaiRR or NFaiRR over random orders, in closed form.
 
     NFaiRR of any set has the ideal of the background below it: ``SetFaiRR(set) / IFaiRR(background)``.
     """
-    given = dict(queries=list(queries), **inputs)
     own, normal = (
         kind(cutoff=measure.cutoff, tau=measure.tau, missing=measure.missing)
         for kind in (SetFaiRR, NSetFaiRR)
     )
-    (of_set,) = evaluate(run, own, **{**given, **_without_depth(given, documents)}).blocks
+    # a depth belongs to a run only
+    depth = inputs.background_depth if isinstance(documents, Run) else None
+    (of_set,) = evaluate(inputs, own, background=documents, background_depth=depth).blocks
     if not isinstance(measure, NFaiRR):
         return replace(of_set, measure=measure)
-    ratio, of_background = (evaluate(run, m, **given).blocks[0] for m in (normal, own))
+    ratio, of_background = (evaluate(inputs, m).blocks[0] for m in (normal, own))
     ideal = np.divide(
         of_background.values, ratio.values, out=np.full(ratio.values.shape, np.nan), where=ratio.values > 0
     )
@@ -314,12 +315,6 @@ def _above_note(block: ScoresBlock, place: str) -> list[str]:
         return []
     many = counted(above, "query", "queries")
     return [f"{place}: {block.measure!r} is above 1 for {many}, whose background allows less"]
-
-
-def _without_depth(given: Mapping[str, Any], documents: Any) -> dict[str, Any]:
-    """Another background: a depth belongs to a run only."""
-    depth = given.get("background_depth") if isinstance(documents, Run) else None
-    return {"background": documents, "background_depth": depth}
 
 
 def _error_note(block: ScoresBlock, place: str) -> str:

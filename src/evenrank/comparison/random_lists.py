@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from evenrank.data.runset import RunSet
 from evenrank.errors import ParameterError
 from evenrank.evaluation import evaluate
 from evenrank.evaluation.engine import mean_of_defined
+from evenrank.inputs import Inputs
 from evenrank.measures import Measure
 from evenrank.scores import Scores, ScoresBlock
 
@@ -51,8 +52,7 @@ class Pool:
 def random_scores(
     pool: Pool,
     measures: Sequence[Measure],
-    queries: Sequence[str],
-    inputs: Mapping[str, Any],
+    inputs: Inputs,
     *,
     draws: int,
     seed: int,
@@ -60,17 +60,18 @@ def random_scores(
 ) -> Scores:
     """The mean of each measure over random orders of the pool, by query; ``draws`` of a block has each one's.
 
-    ``inputs`` are those of ``evaluate``; backgrounds, ideals and targets stay as they are.
+    The lists are of the ``queries`` of ``inputs``; backgrounds, ideals and targets stay as they are.
     """
     if isinstance(draws, bool) or not isinstance(draws, int) or draws < 2:
         raise ParameterError(f"draws must be an integer >= 2, got {draws!r}")
     depth = _depth(pool, measures)
+    queries = inputs.queries or ()
     generator = np.random.default_rng(seed)
     parts: list[tuple[int, Scores]] = []
     for begin in range(0, draws, AT_ONCE):
         count = min(AT_ONCE, draws - begin)
         lists = RunSet.build([_draw(pool, queries, depth, generator) for _ in range(count)])
-        parts.append((count, evaluate(lists, measures, queries=list(queries), **inputs)))
+        parts.append((count, evaluate(inputs.with_runs(lists), measures)))
         if told is not None:
             told(begin + count, draws)
     blocks = [

@@ -13,27 +13,19 @@ import numpy.typing as npt
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
-from evenrank.errors import DataError, MissingEvidenceError, ParameterError
-from evenrank.evaluation.notes import (
-    evidence_words,
-    judged_note,
-    missing_notes,
-    query_notes,
-    share_notes,
-    tie_note,
-)
+from evenrank.errors import DataError, ParameterError
+from evenrank.evaluation.notes import judged_note, missing_notes, query_notes, share_notes, tie_note
 from evenrank.evidence.align import Sources, align, split_needs
-from evenrank.evidence.blocks import RankedEvidence, Reference, dense_width
-from evenrank.grammar import REFUSED, Term
+from evenrank.evidence.blocks import RankedEvidence, dense_width
+from evenrank.inputs.missing import check_missing
 from evenrank.measures import Measure, Result
-from evenrank.measures.base import JUDGEMENTS, Note
+from evenrank.measures.base import Note
 from evenrank.scores import INFINITE, OK, ScoresBlock
 
 Floats = npt.NDArray[np.float64]
 Int16s = npt.NDArray[np.int16]
 
 NO_REASON = "undefined"
-METHOD_RULES = ("neutral", "stay", "behind", "own")  # what a re-ranker may do with documents without evidence
 
 _NUMBERS_AT_ONCE = 1 << 20  # dense numbers in one block of queries: small enough for the cache
 
@@ -151,61 +143,6 @@ def _compute(
         notes = Note.merged(note for result in found for note in result.notes)
         said += [f"{measure!r}: {note}" for note in notes]
     return {measure: _block(measure, scope, found) for measure, found in results.items()}, said
-
-
-def check_missing(
-    measure: Measure, evidence: RankedEvidence, queries: tuple[str, ...], run: Run | RunSet
-) -> None:
-    """Documents without evidence are an error unless the measure has another rule for them."""
-    if getattr(measure, "missing", "error") != "error":
-        return
-    lists = {"ranked": evidence.ranked, "against": evidence.against, "rankings": evidence.rankings}
-    blocks = split_needs(measure.needs)
-    for block in sorted(blocks, key=lambda block: (block not in lists, block)):  # the user's own list first
-        for name in sorted(blocks[block] - {"documents"} - JUDGEMENTS):
-            ranked = lists.get(block)
-            if block in evidence.reference:
-                _check_reference(measure, block, name, evidence.reference[block])
-            elif ranked is not None and name in ranked:
-                unknown = ranked.mask & ~ranked.known(name)
-                if block == "ranked" and isinstance(measure, Measure):
-                    unknown = unknown & measure.takes_part(evidence)
-                if unknown.any():
-                    _raise_missing(measure, name, unknown, queries, run if block == "ranked" else None)
-
-
-def _check_reference(measure: Measure, block: str, name: str, reference: Reference) -> None:
-    count = int((~reference.gathered[name].known).sum()) if name in reference.gathered else 0
-    if count:
-        raise MissingEvidenceError(
-            f"{measure!r}: {count:,} documents of the {block} have no {evidence_words(name)}"
-            + _way_out(measure, name)
-        )
-
-
-def _way_out(measure: Term, name: str) -> str:
-    if not isinstance(measure, Measure):  # a re-ranker: its rule is part of its name in every command
-        rule = next((f.metadata["rule"] for f in measure.parameters() if f.name == "missing"), None)
-        accepts = [one for one in METHOD_RULES if rule is not None and rule.accept(one) is not REFUSED]
-        listed = " or ".join(f"{measure.name}(missing={one!r})" for one in accepts)
-        return f"; accept them by {listed}" if listed else f"; add them to {evidence_words(name)}"
-    rules = next((f.metadata["rule"].wording for f in measure.parameters() if f.name == "missing"), None)
-    return f"; missing= (--missing) must be {rules}" if rules else f"; add them to {evidence_words(name)}"
-
-
-def _raise_missing(
-    measure: Measure, name: str, unknown: Any, queries: tuple[str, ...], run: Run | RunSet | None
-) -> None:
-    examples = ""
-    if isinstance(run, Run):
-        places = [(queries[query], rank) for query, rank in np.argwhere(unknown)[:3]]
-        named = ", ".join(f"{run.documents(query)[rank]!r} (query {query!r})" for query, rank in places)
-        examples = f", such as {named}"
-    whose = "" if run is None else f" of run {run.name!r}"
-    raise MissingEvidenceError(
-        f"{measure!r}: {int(unknown.sum()):,} ranked documents{whose} have no {evidence_words(name)}"
-        f"{examples}{_way_out(measure, name)}"
-    )
 
 
 def _queries_at_once(measure: Measure, evidence: RankedEvidence) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenrank.data.attribute import COLLECTION, POOL, PRESENT, RELEVANCE, Attribute
 from evenrank.data.diversity import DiversityQrels
-from evenrank.data.membership import PREFIX, Membership, named_by
+from evenrank.data.membership import PREFIX, Membership
 from evenrank.data.polarity import Polarity
 from evenrank.data.run import Run
 from evenrank.data.strings import Int64s, ragged
@@ -20,6 +20,7 @@ from evenrank.errors import DataError, MissingEvidenceError, counted
 from evenrank.evaluation.spelling import query_spelling
 from evenrank.evidence.align import Sources, split_needs
 from evenrank.evidence.blocks import Bools, RankedEvidence, Reference
+from evenrank.inputs.missing import evidence_words
 from evenrank.measures import Direction, Measure
 from evenrank.measures.base import JUDGEMENTS
 
@@ -217,11 +218,6 @@ def _missing_note(
         raise MissingEvidenceError(f"none of the {total:,} {whose} has {evidence_words(name)}{hint}")
     said = MISSING.get(rule, repr(rule))
     return [f"{count:,} of {total:,} {whose} have no {evidence_words(name)}: {said}{hint}"]
-
-
-def evidence_words(name: str) -> str:
-    """What to call a source of evidence in a message."""
-    return f"groups of {named_by(name)[0]!r}" if name.startswith(PREFIX) else repr(name)
 
 
 def words_note(sources: Sources, measures: Sequence[Measure]) -> str | None:

@@ -3,31 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
-from os import PathLike
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from evenrank.data.gathered import Documents, Evidence
-from evenrank.data.membership import Membership
 from evenrank.data.run import Run
-from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, InputTypeError, MissingEvidenceError, ParameterError
 from evenrank.evaluation import evaluate
-from evenrank.evaluation.engine import check_missing
-from evenrank.evaluation.inputs import (
-    as_background,
-    as_intents,
-    as_judgements,
-    as_words,
-    check_needs,
-    further_evidence,
-    named_runs,
-    sources_by_name,
-    with_combined,
-    with_options,
-)
 from evenrank.evaluation.notes import settled_notes
 from evenrank.evidence.align import Sources, align, split_needs
 from evenrank.explanation.best import TOLERANCE, best_order, goal_of
@@ -35,6 +18,9 @@ from evenrank.explanation.documents import known_documents
 from evenrank.explanation.explanation import BestOrder, Explanation, RankedDocument
 from evenrank.explanation.ideal import ideal_list
 from evenrank.explanation.trial import Trial, contributions, counting_rows, values_without
+from evenrank.inputs import Inputs, Known
+from evenrank.inputs.coerce import with_options
+from evenrank.inputs.missing import check_missing
 from evenrank.measures import Measure, parse_measure
 from evenrank.measures.neutrality import NeutralityMeasure
 from evenrank.scores import INFINITE, OK
@@ -53,16 +39,9 @@ def explain(
     measure: MeasureLike,
     query: str,
     *,
-    qrels: Any = None,
-    intents: Any = None,
-    words: WordCounts | str | PathLike[str] | None = None,
-    groups: Membership | Iterable[Membership] = (),
-    polarity: Any = None,
-    evidence: Iterable[Evidence] = (),
-    background: Run | WordCounts | Documents | Sequence[str] | None = None,
-    background_depth: int | None = None,
     missing: str | None = None,
     depth: int | None = None,
+    **known: Unpack[Known],
 ) -> Explanation:
     """Why the list of one query has its score under a measure of one list.
 
@@ -74,32 +53,18 @@ def explain(
     >>> round(found.value, 4), found.best.value, found.best.documents
     (0.6309, 1.0, ('b', 'a'))
     """
-    whole = _one_run(run)
-    (wanted,) = with_options([parse_measure(measure)], None, missing)
+    inputs = Inputs.of(run, **known)
+    whole = inputs.one_run("explain")
+    (asked,) = with_options([parse_measure(measure)], None, missing)
     if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or depth < 1):
         raise ParameterError(f"depth must be an integer >= 1, got {depth!r}")
-    judgements, by_intent = as_judgements(qrels), as_intents(intents)
-    counted = as_words(words)
-    others = further_evidence(counted, groups, evidence, polarity)
-    named = sources_by_name(judgements, by_intent, others)
-    asked, wanted = wanted, wanted.settled(named)
-    named = with_combined(named, [wanted])
+    wanted: Measure = asked.settled(inputs.named)
     _check_one_list(wanted)
-    _check_query(whole, wanted, query, Sources(named))
+    _check_query(whole, wanted, query, Sources(inputs.named))
     own = whole.select([query])
-    documents, _ = as_background(background, {whole.name: own}, [wanted], named, background_depth)
-    sources = Sources(named, documents)
-    check_needs(wanted, sources)
-    scores = evaluate(
-        own,
-        wanted,
-        qrels=judgements,
-        intents=by_intent,
-        evidence=others,
-        background=background,
-        background_depth=background_depth,
-        queries=[query],
-    )
+    inputs = inputs.with_runs(own).with_known(queries=[query])
+    (wanted,), sources, _ = inputs.settle([asked])
+    scores = evaluate(inputs, wanted)
     block = scores.blocks[0]
     statuses = [block.reasons[code] for code in block.status[0].tolist()]
     notes = [*settled_notes([asked], [wanted]), *scores.notes[own.name]]
@@ -120,12 +85,12 @@ def explain(
     ids = own.documents(query)
     if (
         any(part.family == "words" for part in wanted.parts())
-        and counted is not None
-        and counted.terms is None
+        and inputs.words is not None
+        and inputs.words.terms is None
     ):
         notes.append("the words found are shown where counts were made by term (--terms, terms=True)")
     places = {} if best is None else {row: place for place, row in enumerate(best.rows.tolist(), 1)}
-    known = known_documents(wanted, trial.evidence, sources, query, shown.tolist())
+    facts = known_documents(wanted, trial.evidence, sources, query, shown.tolist())
     takes_part = set(counting.tolist())
     return Explanation(
         run=own.name,
@@ -143,7 +108,7 @@ def explain(
                 change_without=None if changes is None else changes.get(row),
                 best_rank=places.get(row),
             )
-            for row, what in zip(shown.tolist(), known, strict=True)
+            for row, what in zip(shown.tolist(), facts, strict=True)
         ),
         counting=len(counting),
         best=None
@@ -152,16 +117,6 @@ def explain(
         ideal=ideal_list(trial, sources, query) if set(statuses) <= {OK, INFINITE} else None,
         notes=tuple(notes),
     )
-
-
-def _one_run(run: Any) -> Run:
-    runs = named_runs(run)
-    if len(runs) != 1:
-        raise ParameterError(f"explain takes one run, got {len(runs)}: {', '.join(runs)}")
-    (only,) = runs.values()
-    if not isinstance(only, Run):
-        raise InputTypeError("explain takes one ranking a query, got a RunSet: pass one of its runs")
-    return only
 
 
 def _check_one_list(measure: Measure) -> None:

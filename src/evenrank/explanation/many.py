@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from evenrank.data.gathered import Evidence
 from evenrank.data.run import Run
-from evenrank.data.runset import RunSet
 from evenrank.errors import MissingEvidenceError
-from evenrank.evaluation.engine import check_missing
-from evenrank.evaluation.inputs import (
-    as_background,
-    as_intents,
-    as_judgements,
-    further_evidence,
-    sources_by_name,
-    with_combined,
-)
 from evenrank.evidence.align import Sources, align, split_needs
 from evenrank.evidence.blocks import Ranked, RankedEvidence
 from evenrank.explanation.best import TOLERANCE
 from evenrank.explanation.trial import contributions
+from evenrank.inputs import Inputs
+from evenrank.inputs.missing import check_missing
 from evenrank.measures import Measure
 from evenrank.measures.base import Floats
 
@@ -48,39 +39,25 @@ class Effects:
 
 
 @dataclass(frozen=True)
-class Known:
+class Prepared:
     """The evidence and the background of an evaluation, ready to be aligned with any of its runs."""
 
     sources: Sources
     settled: Mapping[Measure, Measure]  # as asked for -> with what it left open decided
 
     @classmethod
-    def of(
-        cls, runs: Mapping[str, Run | RunSet], measures: Sequence[Measure], inputs: Mapping[str, Any]
-    ) -> Known:
-        """From the inputs of ``evaluate``."""
-        further = further_evidence(
-            inputs.get("words"),
-            inputs.get("groups", ()),
-            inputs.get("evidence", ()),
-            inputs.get("polarity"),
-        )
-        named = sources_by_name(
-            as_judgements(inputs.get("qrels")), as_intents(inputs.get("intents")), further
-        )
-        settled = {measure: measure.settled(named) for measure in measures}
-        named = with_combined(named, list(settled.values()))
-        background, _ = as_background(
-            inputs.get("background"), runs, list(settled.values()), named, inputs.get("background_depth")
-        )
-        return cls(Sources(named, background), settled)
+    def of(cls, inputs: Inputs, measures: Sequence[Measure]) -> Prepared:
+        settled, sources, _ = inputs.settle(measures)
+        return cls(sources, dict(zip(measures, settled, strict=True)))
 
     @property
     def evidence(self) -> Mapping[str, Evidence]:
         return self.sources.evidence
 
 
-def document_effects(run: Run, measure: Measure, queries: Sequence[str], known: Known, depth: int) -> Effects:
+def document_effects(
+    run: Run, measure: Measure, queries: Sequence[str], known: Prepared, depth: int
+) -> Effects:
     """What each of the first ``depth`` documents does to the value, for measures of one list with one value.
 
     A query that the run lacks has an empty list.
@@ -88,7 +65,7 @@ def document_effects(run: Run, measure: Measure, queries: Sequence[str], known: 
     >>> from evenrank.measures import parse_measure
     >>> run = Run.build(["q", "q"], ["a", "b"], [2.0, 1.0])
     >>> precision = parse_measure("P@2")
-    >>> known = Known.of({"run": run}, [precision], {"qrels": {"q": {"b": 1}}})
+    >>> known = Prepared.of(Inputs.of(run, qrels={"q": {"b": 1}}), [precision])
     >>> document_effects(run, precision, ["q"], known, 2).values.tolist()
     [[0.0, 0.5]]
     """

@@ -26,6 +26,7 @@ from ir_measures import Metric, measures
 from evenrank.errors import MissingExtraError, ParameterError
 from evenrank.evaluation import evaluate
 from evenrank.grammar import Term
+from evenrank.inputs import Known
 from evenrank.measures import Measure, all_measures, parse_measure
 from evenrank.plugins.frames import empty_lists, qrels_of, run_of
 from evenrank.scores.scores import aggregated
@@ -143,7 +144,7 @@ def bind(measure: str | Measure | EvenrankMeasure, **arguments: Any) -> Evenrank
     if isinstance(measure, EvenrankMeasure):
         arguments = {**measure.arguments, **arguments}
         measure = measure.evenrank_measure
-    possible = set(inspect.signature(evaluate).parameters) - {"run", "measures", *_ELSEWHERE}
+    possible = set(Known.__annotations__) - set(_ELSEWHERE)
     for name in arguments:
         if name in _ELSEWHERE:
             raise ParameterError(f"bind: {name} cannot be given here; {_ELSEWHERE[name]}")

@@ -14,11 +14,11 @@ import ir_measures
 
 from evenrank.data.run import Run
 from evenrank.errors import DataError, ParameterError
+from evenrank.inputs import Inputs
 from evenrank.measures import Direction, parse_measure
 from evenrank.plugins.frames import ids_of, numbers_of
 from evenrank.rerankers import parse_reranker, rerank
 from evenrank.rerankers.base import Reranker
-from evenrank.rerankers.sweep import read_once
 
 if TYPE_CHECKING:
     import pandas
@@ -36,9 +36,9 @@ def transformer(method: str | Reranker, **evidence: Any) -> Any:
     written anew, other columns stay with their document. Of methods that leave something to chance, the
     draw is that of their ``seed``; it depends on the queries of the frame, and so on ``batch_size``.
     """
-    if evidence.get("repeat") is not None:
+    if evidence.pop("repeat", None) is not None:
         raise ParameterError("a transformer gives one list a query: repeat= has no place here")
-    return _transformer()(parse_reranker(method), read_once(evidence))
+    return _transformer()(parse_reranker(method), Inputs({}).with_known(**evidence))
 
 
 @cache
@@ -49,7 +49,7 @@ def _transformer() -> type[Any]:
     class Reranked(pyterrier.Transformer):
         """The lists of a frame in the order of a re-ranker."""
 
-        def __init__(self, method: Reranker, evidence: dict[str, Any]) -> None:
+        def __init__(self, method: Reranker, evidence: Inputs) -> None:
             super().__init__()
             self.method, self.evidence = method, evidence
 
@@ -62,7 +62,7 @@ def _transformer() -> type[Any]:
     return Reranked
 
 
-def _reranked(frame: pandas.DataFrame, method: Reranker, evidence: dict[str, Any]) -> pandas.DataFrame:
+def _reranked(frame: pandas.DataFrame, method: Reranker, evidence: Inputs) -> pandas.DataFrame:
     import pandas
 
     for name in ("qid", "docno", "score"):
@@ -80,7 +80,7 @@ def _reranked(frame: pandas.DataFrame, method: Reranker, evidence: dict[str, Any
     run = Run.build(
         ids_of(ranked, "qid"), ids_of(ranked, "docno"), numbers_of(ranked, "score"), name="frame", ties="file"
     )
-    new = rerank(run, method, **evidence).to_pandas()
+    new = rerank(evidence.with_runs(run), method).to_pandas()
     new = new.rename(columns={"query": "qid", "document": "docno"})
     new["rank"] = new["rank"] - 1 + FIRST_RANK
     merged = new.merge(frame[["qid", "docno", *others]], on=["qid", "docno"], how="left", validate="1:1")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from evenrank.comparison.tradeoff import goodness
 from evenrank.errors import ParameterError
 from evenrank.measures import Direction
 from evenrank.report.chosen import by_run, choose
@@ -16,14 +17,13 @@ from evenrank.report.lines import without_cutoff
 from evenrank.report.plane import Plane
 from evenrank.report.scatter_layers import AXIS_WIDTH, NAME_SIZE, TICKS, Canvas, Spot, cross_boxes, line_boxes
 from evenrank.report.style import COLOURS, GREY, load_altair, shown_names, styled, wrapped
-from evenrank.rerankers.sweep import goodness
 
 if TYPE_CHECKING:
     import altair
 
+    from evenrank.comparison.tradeoff import Tradeoff
     from evenrank.measures import Measure
     from evenrank.report.chosen import Chosen
-    from evenrank.rerankers.sweep import Tradeoff
     from evenrank.scores import Scores
 
 WIDTH, HEIGHT = 560, 420
@@ -64,7 +64,7 @@ def curves(found: Tradeoff) -> Scores:
         if (named := without_cutoff(measure)) is not None
         for rank in range(1, named[1] + 1)
     ]
-    return evaluate(found.runs, wanted, **found.evidence)
+    return evaluate(found.inputs, wanted)
 
 
 def plane_figure(found: Tradeoff, x: str | Measure | None = None, y: str | Measure | None = None) -> Any:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
-from evenrank.data.gathered import Documents, Evidence
-from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.errors import EvenrankWarning, InputTypeError, ParameterError
-from evenrank.evidence.align import Sources
+from evenrank.inputs import Inputs, Known
 from evenrank.rerankers.base import Chain, Reordered, Reranker, Reranking, check_needs, parse_reranker
 from evenrank.rerankers.det import DetCons, DetConstSort, DetGreedy, DetRelaxed
 from evenrank.rerankers.duo import MaxDUO, MinDUO
@@ -24,9 +21,6 @@ from evenrank.rerankers.oracle import Oracle
 from evenrank.rerankers.random_order import Random
 from evenrank.rerankers.sort_by import SortBy
 from evenrank.rerankers.unique import Unique
-
-if TYPE_CHECKING:
-    from evenrank.data.words import WordCounts
 
 __all__ = [
     "FA_IR",
@@ -54,20 +48,7 @@ __all__ = [
 ]
 
 
-def rerank(
-    run: Run,
-    method: str | Reranker,
-    *,
-    qrels: Any = None,
-    intents: Any = None,
-    words: WordCounts | None = None,
-    groups: Membership | Iterable[Membership] = (),
-    polarity: Any = None,
-    evidence: Iterable[Evidence] = (),
-    background: Run | WordCounts | Documents | Sequence[str] | None = None,
-    background_depth: int | None = None,
-    repeat: int | None = None,
-) -> Any:
+def rerank(run: Any, method: str | Reranker, *, repeat: int | None = None, **known: Unpack[Known]) -> Any:
     """The run in the order of a re-ranker; with ``repeat``, a RunSet of so many draws of a stochastic one.
 
     The inputs are those of ``evaluate``. A method that cannot keep its promise for some queries, because
@@ -77,25 +58,11 @@ def rerank(
     >>> rerank(run, "Oracle()", qrels={"q": {"b": 1}}).documents("q")
     ['b', 'a']
     """
-    from evenrank.evaluation.inputs import (
-        as_background,
-        as_intents,
-        as_judgements,
-        further_evidence,
-        sources_by_name,
-        with_combined,
-    )
-
-    if not isinstance(run, Run):
+    if not isinstance(run, (Run, Inputs)):
         raise InputTypeError(f"rerank takes a Run, as read_run gives; got {type(run).__name__}")
-    chosen = parse_reranker(method)
-    named = sources_by_name(
-        as_judgements(qrels), as_intents(intents), further_evidence(words, groups, evidence, polarity)
-    )
-    settled = chosen.settled(named)
-    named = with_combined(named, [settled])
-    documents, _ = as_background(background, {run.name: run}, [settled], named, background_depth)
-    sources = Sources(named, documents)
+    inputs, chosen = Inputs.of(run, **known), parse_reranker(method)
+    run = inputs.one_run("rerank")
+    (settled,), sources, _ = inputs.settle([chosen])
     check_needs(settled, sources)
     if repeat is None:
         done = settled.apply(run, sources)

@@ -21,6 +21,8 @@ from evenrank.errors import InputTypeError, MissingEvidenceError, ParameterError
 from evenrank.evidence.align import Sources, align
 from evenrank.evidence.blocks import Bools, RankedEvidence
 from evenrank.grammar import REFUSED, Term, expression, integer, operands, parameter, parse
+from evenrank.inputs.coerce import way_out
+from evenrank.inputs.missing import check_missing, evidence_words
 
 
 @dataclass(frozen=True)
@@ -101,8 +103,6 @@ class Reranker(Term):
 
     def draws(self, run: Run, sources: Sources, draws: Sequence[int]) -> list[Reranking]:
         """The new run of each repetition: run and evidence meet once for all of them."""
-        from evenrank.evaluation.engine import check_missing
-
         evidence = align(run, run.query_ids, self.needs, sources, self.cutoff)
         check_missing(self, evidence, run.query_ids, run)  # type: ignore[arg-type]
         _check_known(self, evidence, run, sources)
@@ -223,8 +223,6 @@ def parse_reranker(source: str | Reranker) -> Reranker:
 
 def check_needs(method: Reranker, sources: Sources) -> None:
     """Say what a method lacks before anything is computed, in the words of measures."""
-    from evenrank.evaluation.inputs import way_out
-
     names = {need.partition(".")[2] for need in method.needs} - {"documents"}
     for name in sorted(names - set(sources.evidence)):
         raise ParameterError(f"{method!r} needs {way_out(name, sources)}")
@@ -251,15 +249,11 @@ def _put_behind(method: Reranker, places: Int64s, evidence: RankedEvidence) -> t
 
 
 def _named(names: Iterable[str]) -> str:
-    from evenrank.evaluation.notes import evidence_words
-
     return " or ".join(evidence_words(name) for name in sorted(names))
 
 
 def _check_known(method: Reranker, evidence: RankedEvidence, run: Run, sources: Sources) -> None:
     """Documents without evidence are usual; a run of which none is known, to its end, has other ids."""
-    from evenrank.evaluation.notes import evidence_words
-
     ranked = evidence.ranked
     for need in sorted(method.needs):
         block, _, name = need.partition(".")

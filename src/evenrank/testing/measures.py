@@ -185,8 +185,8 @@ def _check_scores_do_not_matter(measure: Measure, case: Case, block: ScoresBlock
 
 def _check_explanation(measure: Measure, case: Case, block: ScoresBlock) -> None:
     """Where a measure explains itself by rank, the ranks add up to the value."""
-    from evenrank.evaluation.inputs import with_combined
     from evenrank.evidence.align import Sources, align
+    from evenrank.inputs.coerce import with_combined
 
     by_name: dict[str, Any] = {"relevance": case.qrels, "intents": case.intents}
     by_name |= {source.name: source for source in case.evidence}

@@ -14,8 +14,8 @@ from evenrank.data.run import Run
 from evenrank.data.strings import as_strings
 from evenrank.data.words import WordCounts
 from evenrank.errors import EvenrankWarning
-from evenrank.evaluation.inputs import with_combined
 from evenrank.evidence.align import Sources
+from evenrank.inputs.coerce import with_combined
 from evenrank.rerankers import Reranker, Reranking, parse_reranker, rerank
 from evenrank.testing.cases import Case, EvidenceFactory, random_case
 

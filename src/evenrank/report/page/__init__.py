@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from evenrank.io.atomic import atomic_write
 from evenrank.report.page import safe
 from evenrank.report.page.charts import library
-from evenrank.report.page.lists import only_runs
 from evenrank.report.page.material import READABLE, Material, check_options
 from evenrank.report.page.rendering import asset, render, trusted
 from evenrank.report.page.sections import SECTIONS, MakeSection
@@ -24,6 +23,7 @@ from evenrank.report.style import load_altair
 if TYPE_CHECKING:
     from evenrank.comparison import Comparison
     from evenrank.data.lexicon import Lexicon
+    from evenrank.inputs import Inputs
     from evenrank.scores import Scores
 
 __all__ = ["page_of", "write_report"]
@@ -39,8 +39,7 @@ def write_report(
     scores: Scores,
     *,
     comparison: Comparison | None = None,
-    runs: Mapping[str, Any] | None = None,
-    inputs: Mapping[str, Any] | None = None,
+    inputs: Inputs | None = None,
     documents: Any = None,
     columns: Mapping[str, str] | None = None,
     lexicon: Lexicon | None = None,
@@ -56,15 +55,14 @@ def write_report(
 ) -> None:
     """Write the report of these scores; ``Comparison.report`` says what the options are.
 
-    ``runs`` and ``inputs`` are what the scores were evaluated from; without them no documents are shown.
+    ``inputs`` are what the scores were evaluated from; without them no documents are shown.
     ``columns`` says what the table of ``documents`` calls its columns, as ``{"document": "sku"}``.
     ``progress`` is told how many sections of how many are done; ``sections`` are those of the page.
     """
     material = Material(
         scores=scores,
         comparison=comparison,
-        runs=only_runs(runs or {}),
-        inputs=inputs or {},
+        inputs=inputs,
         documents=documents,
         columns=columns,
         lexicon=lexicon,

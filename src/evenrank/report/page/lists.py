@@ -18,12 +18,11 @@ from evenrank.data.gathered import Gathered, Pairs
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.membership import Membership, named_by
 from evenrank.data.qrels import Qrels
-from evenrank.data.run import Run
 from evenrank.data.strings import Selection, as_strings, hash_strings
 from evenrank.data.words import WordCounts
 from evenrank.errors import DataError
 from evenrank.evidence.scan.phrases import Phrases
-from evenrank.explanation.many import ADDS, Effects, Known, document_effects
+from evenrank.explanation.many import ADDS, Effects, Prepared, document_effects
 from evenrank.io.texts import read_texts
 from evenrank.report.page import safe
 from evenrank.report.page.material import Material, worst_first
@@ -169,7 +168,7 @@ def _with_documents(
     order: Sequence[int],
 ) -> Lists:
     depth, systems = material.depth, material.systems
-    known = Known.of(material.runs, [table.measure for table in tables], material.inputs)
+    known = Prepared.of(material.inputs.with_runs(dict(material.runs)), [table.measure for table in tables])  # type: ignore[union-attr]
     tops = {
         name: [run.documents(query)[:depth] if query in run else [] for query in queries]
         for name, run in material.runs.items()
@@ -207,7 +206,7 @@ def _with_documents(
 
 
 def _effects(
-    material: Material, tables: Sequence[MeasureTable], queries: Sequence[str], known: Known
+    material: Material, tables: Sequence[MeasureTable], queries: Sequence[str], known: Prepared
 ) -> list[_Explained]:
     """For the first measures, what documents do in the lists of each system."""
     size = len(queries) * len(material.systems) * material.depth
@@ -273,7 +272,7 @@ def _effect(value: float) -> str:
 
 
 def _facts(
-    known: Known, queries: Sequence[str], pools: Sequence[Sequence[str]]
+    known: Prepared, queries: Sequence[str], pools: Sequence[Sequence[str]]
 ) -> dict[tuple[int, str], list[str]]:
     """What the evidence says of a document for a query, in few words."""
     codes = np.repeat(np.arange(len(queries)), [len(pool) for pool in pools])
@@ -319,7 +318,7 @@ def _shares(labels: Sequence[str], shares: Sequence[float]) -> str:
 
 def _texts(
     material: Material,
-    known: Known,
+    known: Prepared,
     documents: Mapping[str, int],
     pools: Sequence[Sequence[str]],
     order: Sequence[int],
@@ -349,7 +348,7 @@ def _texts(
     return out, without, any(len(text) > limit for text in texts.values())
 
 
-def _counts(known: Known, documents: Mapping[str, int], lexicon: Lexicon | None) -> dict[str, list[int]]:
+def _counts(known: Prepared, documents: Mapping[str, int], lexicon: Lexicon | None) -> dict[str, list[int]]:
     """How many words of each group a document has, where they were counted."""
     source = known.evidence.get("words")
     if not isinstance(source, WordCounts) or lexicon is None or source.lexicon.groups != lexicon.groups:
@@ -359,8 +358,3 @@ def _counts(known: Known, documents: Mapping[str, int], lexicon: Lexicon | None)
     gathered = source.gather(pairs)
     rows = np.asarray(gathered.columns["counts"]).astype(int).tolist()
     return {d: row for d, row, there in zip(documents, rows, gathered.known, strict=True) if there}
-
-
-def only_runs(runs: Mapping[str, Any]) -> dict[str, Run]:
-    """Those with one ranking a query."""
-    return {name: run for name, run in runs.items() if isinstance(run, Run)}

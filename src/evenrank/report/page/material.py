@@ -13,7 +13,7 @@ from evenrank.data.lexicon import Lexicon
 from evenrank.data.run import Run
 from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, InputTypeError, ParameterError, UnknownNameError
-from evenrank.evaluation.inputs import as_words
+from evenrank.inputs import Inputs
 from evenrank.measures import Direction
 from evenrank.report.chosen import choose
 from evenrank.scores import Scores
@@ -31,12 +31,11 @@ READABLE = 200  # queries whose documents can be read without scripts: about 10 
 
 @dataclass(frozen=True)
 class Material:
-    """Everything that a section may use. ``runs`` and ``inputs`` are empty where only scores are known."""
+    """Everything that a section may use. ``inputs`` is None where only scores are known."""
 
     scores: Scores
     comparison: Comparison | None
-    runs: Mapping[str, Run]
-    inputs: Mapping[str, Any]
+    inputs: Inputs | None = None
     documents: Any = None
     columns: Mapping[str, str] | None = None  # of the documents
     lexicon: Lexicon | None = None
@@ -110,8 +109,14 @@ class Material:
         return others[0] if others else self.systems[0]
 
     @cached_property
+    def runs(self) -> Mapping[str, Run]:
+        """The systems that have one list a query."""
+        runs = {} if self.inputs is None else self.inputs.runs
+        return {name: run for name, run in runs.items() if isinstance(run, Run)}
+
+    @property
     def words(self) -> WordCounts | None:
-        return as_words(self.inputs.get("words"))
+        return None if self.inputs is None else self.inputs.words
 
     @property
     def marking(self) -> Lexicon | None:

@@ -64,14 +64,10 @@ def curves(material: Material) -> Scores:
     if not material.runs or (material.cutoffs is None and any(len(found) > 1 for found in panels.values())):
         return material.scores
     wanted = [measure for table in material.tables for measure in _at_steps(material, table.measure)]
-    inputs = {name: value for name, value in material.inputs.items() if name != "cutoffs"}
-    inputs["missing"] = None  # the measures have it already
+    if not wanted or material.inputs is None:
+        return material.scores
     try:
-        return (
-            evaluate(dict(material.runs), list(dict.fromkeys(wanted)), **inputs)
-            if wanted
-            else material.scores
-        )
+        return evaluate(material.inputs.with_runs(dict(material.runs)), list(dict.fromkeys(wanted)))
     except EvenrankError:
         if material.cutoffs is not None:
             raise

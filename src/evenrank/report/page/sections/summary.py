@@ -224,7 +224,7 @@ def _evidence(material: Material) -> Iterator[tuple[str, str]]:
             "Labels are taken as given. Documents without one are treated by the measure's rule for missing "
             "evidence, which can decide the outcome.",
         )
-    if families - set(FAIRNESS) and material.inputs.get("qrels") is not None:
+    if families - set(FAIRNESS) and material.inputs is not None and material.inputs.qrels is not None:
         yield (
             "Judgements",
             "A document that nobody judged counts as not relevant, which favours systems that were judged.",

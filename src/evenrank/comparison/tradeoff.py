@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.errors import InputTypeError, ParameterError
+from evenrank.evaluation import evaluate
 from evenrank.grammar import REFUSED, expression
+from evenrank.inputs import Inputs, Known
 from evenrank.measures import Direction, Measure, parse_measures
-from evenrank.rerankers.base import Chain, Reranker, parse_reranker
+from evenrank.rerankers import Chain, Reranker, parse_reranker, rerank
 from evenrank.stats.pareto import pareto_front
 
 if TYPE_CHECKING:
@@ -92,8 +94,7 @@ class Tradeoff:
 
     variants: tuple[Variant, ...]
     scores: Scores
-    runs: Mapping[str, Run | RunSet]
-    evidence: Mapping[str, Any] = field(default_factory=dict)  # what ``evaluate`` was given
+    inputs: Inputs  # the runs by the names of the variants, and what is known of them
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -101,7 +102,7 @@ class Tradeoff:
 
     def to_table(self) -> Table:
         """A row a method; those that no other method dominates are marked."""
-        from evenrank.rerankers.tradeoff_table import tradeoff_table
+        from evenrank.comparison.tradeoff_table import tradeoff_table
 
         return tradeoff_table(self)
 
@@ -177,22 +178,21 @@ def goodness(measure: Measure, value: float) -> float:
 
 
 def tradeoff(
-    run: Run,
+    run: Any,
     methods: str | Reranker | Iterable[str | Reranker],
     measures: MeasureLike | Iterable[MeasureLike],
     *,
     repeat: int | None = None,
-    queries: Sequence[str] | None = None,
     missing: str | None = None,
-    **evidence: Any,
+    **known: Unpack[Known],
 ) -> Tradeoff:
     """A run and what each method makes of it, scored by the same measures with the same evidence.
 
     A parameter may be a set: ``FAIR_greedy(epsilon={0,0.3,1})`` is three methods. ``repeat`` draws so many
-    rankings of methods that leave something to chance; values are then means over draws. ``evidence`` is what
-    ``evaluate`` and ``rerank`` take: ``qrels=``, ``groups=`` .. The original is the background for all,
-    unless one is given. ``queries`` is for the measures alone; ``missing`` is also the rule of methods that
-    have such a one and are given none of their own.
+    rankings of methods that leave something to chance; values are then means over draws. The inputs are those
+    of ``evaluate``. The original is the background for all, unless one is given. ``queries`` is for
+    the measures alone; ``missing`` is also the rule of methods that have such a one and are given none of
+    their own.
 
     >>> run = Run.build(["q", "q"], ["a", "b"], [2.0, 1.0], name="bm25")
     >>> found = tradeoff(run, "Oracle", "RR", qrels={"q": {"b": 1}})
@@ -201,26 +201,24 @@ def tradeoff(
     >>> sorted(found.front())
     ['Oracle']
     """
-    from evenrank.evaluation import evaluate
-    from evenrank.rerankers import rerank
-
-    if not isinstance(run, Run):
+    if not isinstance(run, (Run, Inputs)):
         raise InputTypeError(f"tradeoff takes a Run, as read_run gives; got {type(run).__name__}")
+    inputs = Inputs.of(run, **known)
+    run = inputs.one_run("tradeoff")
     asked = variants(methods)
     if repeat is not None and not any(varies(variant.method) for variant in asked):
         raise ParameterError("no method here leaves anything to chance: leave repeat= (--repeat) out")
     wanted = parse_measures(measures)
-    known = read_once(evidence)
     original = run.name if run.name not in {variant.name for variant in asked} else f"{run.name} (original)"
     runs: dict[str, Run | RunSet] = {original: run}
     for variant in asked:
         draws = repeat if varies(variant.method) else None
         method = variant.method if variant.method is None else with_missing(variant.method, missing)
-        runs[variant.name] = rerank(run, method or "", repeat=draws, **known)
-    given = {name: value for name, value in known.items() if value is not None}
-    options = {"background": run, **given, "queries": queries}
-    scores = evaluate(runs, wanted, missing=missing, **options)
-    return Tradeoff((Variant(original), *asked), scores, runs, options)
+        runs[variant.name] = rerank(inputs, method or "", repeat=draws)
+    background = run if inputs.background is None else inputs.background
+    inputs = inputs.with_runs(runs).with_known(background=background)
+    scores = evaluate(inputs, wanted, missing=missing)
+    return Tradeoff((Variant(original), *asked), scores, inputs)
 
 
 def with_missing(method: Reranker, missing: str | None) -> Reranker:
@@ -239,22 +237,3 @@ def with_missing(method: Reranker, missing: str | None) -> Reranker:
         if untouched and field_.metadata["rule"].accept(missing) is not REFUSED:
             return replace(method, missing=missing)  # type: ignore[call-arg]
     return method
-
-
-def read_once(evidence: Mapping[str, Any]) -> dict[str, Any]:
-    """What may be a file or can be gone through once, as values that serve many times."""
-    from evenrank.data.membership import Membership
-    from evenrank.evaluation.inputs import as_intents, as_judgements, as_words
-
-    known = dict(evidence)
-    for name, read in (("qrels", as_judgements), ("intents", as_intents), ("words", as_words)):
-        if known.get(name) is not None:
-            known[name] = read(known[name])
-    if known.get("polarity") is not None:
-        from evenrank.io.polarity import read_polarity
-
-        known["polarity"] = read_polarity(known["polarity"])
-    for name in ("groups", "evidence"):
-        if name in known and not isinstance(known[name], (Membership, str, Mapping)):
-            known[name] = list(known[name])
-    return known

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.gathered import Documents, Evidence, is_evidence
 from evenrank.data.membership import PREFIX, Membership, evidence_name, named_by, split_name
+from evenrank.data.polarity import Polarity
 from evenrank.data.qrels import Qrels
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
@@ -20,6 +21,12 @@ from evenrank.errors import InputTypeError, ParameterError, counted
 from evenrank.evidence.align import HasNeeds, Sources, split_needs
 from evenrank.measures import Measure, WeightedSum
 from evenrank.measures.missing import missing_rule, takes_missing, with_missing, with_nested
+
+
+class Settles(HasNeeds, Protocol):
+    """A measure or a re-ranker: it may leave something open, which the evidence decides."""
+
+    def settled(self, sources: Mapping[str, Evidence]) -> HasNeeds: ...
 
 
 def named_runs(run: Any) -> dict[str, Run | RunSet]:
@@ -79,23 +86,34 @@ def as_words(words: Any) -> WordCounts | None:
     )
 
 
-def further_evidence(words: Any, groups: Any, evidence: Any, polarity: Any = None) -> list[Evidence]:
-    """All sources beside judgements, in one list."""
-    if is_evidence(evidence) or not isinstance(evidence, Iterable):
-        raise InputTypeError(f"evidence is a list of sources, as [table]; got {type(evidence).__name__}")
+def as_groups(groups: Any) -> tuple[Membership, ...]:
     members = [groups] if isinstance(groups, Membership) else groups
+    if members is None:
+        return ()
     if isinstance(members, (str, Mapping)) or not isinstance(members, Iterable):
         raise InputTypeError(f"groups= takes what read_groups gives, or a list; got {type(groups).__name__}")
-    members = list(members)
-    for member in members:
+    found = tuple(members)
+    for member in found:
         if not isinstance(member, Membership):
             raise InputTypeError(f"groups= takes what read_groups gives, got {type(member).__name__}")
-    if polarity is not None:
-        from evenrank.io.polarity import read_polarity
+    return found
 
-        polarity = read_polarity(polarity)
-    known = [source for source in (as_words(words), polarity) if source is not None]
-    return [*known, *members, *evidence]
+
+def as_polarity(polarity: Any) -> Polarity | None:
+    if polarity is None:
+        return None
+    from evenrank.io.polarity import read_polarity
+
+    return read_polarity(polarity)
+
+
+def as_evidence(evidence: Any) -> tuple[Evidence, ...]:
+    """Further sources; what is wrong with one of them is said when they are named."""
+    if evidence is None:
+        return ()
+    if is_evidence(evidence) or not isinstance(evidence, Iterable):
+        raise InputTypeError(f"evidence is a list of sources, as [table]; got {type(evidence).__name__}")
+    return tuple(evidence)
 
 
 def with_combined(sources: Mapping[str, Evidence], measures: Sequence[HasNeeds]) -> dict[str, Evidence]:
@@ -123,13 +141,9 @@ def _derived(name: str, sources: Mapping[str, Evidence]) -> Membership | None:
 
 
 def sources_by_name(
-    judgements: Qrels | DiversityQrels | None, intents: DiversityQrels | None, evidence: Iterable[Evidence]
+    judgements: Qrels | None, intents: DiversityQrels | None, evidence: Iterable[Evidence]
 ) -> dict[str, Evidence]:
     """Every source under the name that measures ask for. Judgements by intent alone are graded, too."""
-    if isinstance(judgements, DiversityQrels):
-        if intents is not None:
-            raise ParameterError("qrels are by intent and intents= was given too: pass one of them")
-        judgements, intents = None, judgements
     sources: dict[str, Evidence] = {}
     if intents is not None:
         sources["intents"] = intents

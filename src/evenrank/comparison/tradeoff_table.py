@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from evenrank.comparison.tradeoff import Tradeoff
 from evenrank.evaluation.notes import share_notes
-from evenrank.rerankers.sweep import Tradeoff
 from evenrank.scores.render import arrow, label, remarks
 from evenrank.tables import Table, Value, interval
 

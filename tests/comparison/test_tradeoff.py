@@ -13,11 +13,11 @@ import pytest
 from drawn import made as scores_of
 
 import evenrank as er
+from evenrank.comparison.tradeoff import MOST, Tradeoff, Variant, expand, tradeoff, variants
+from evenrank.comparison.tradeoff_table import COLUMNS, notes
 from evenrank.data.membership import Membership
 from evenrank.errors import InputTypeError, MissingEvidenceError, ParameterError
 from evenrank.rerankers import parse_reranker
-from evenrank.rerankers.sweep import MOST, Tradeoff, Variant, expand, tradeoff, variants
-from evenrank.rerankers.tradeoff_table import COLUMNS, notes
 
 QUERIES, DOCUMENTS = 9, 24
 MEASURES = "nDCG@6 NDKL@6"
@@ -118,7 +118,12 @@ def test_draws_are_averaged_query_by_query() -> None:
 
 def test_only_what_varies_is_drawn_again() -> None:
     found = made(["DetCons", "Random", "Random | Oracle"], repeat=3)
-    assert [isinstance(ranking, er.RunSet) for ranking in found.runs.values()] == [False, False, True, True]
+    assert [isinstance(ranking, er.RunSet) for ranking in found.inputs.runs.values()] == [
+        False,
+        False,
+        True,
+        True,
+    ]
     with pytest.raises(ParameterError, match="leaves anything to chance"):
         made("DetCons", repeat=3)
 

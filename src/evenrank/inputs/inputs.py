@@ -1,0 +1,192 @@
+"""One object that holds what is known, so that every function prepares it in the same way, once."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from os import PathLike
+from typing import Any, NamedTuple, TypedDict, TypeVar
+
+from evenrank.data.diversity import DiversityQrels
+from evenrank.data.gathered import Documents, Evidence
+from evenrank.data.membership import Membership
+from evenrank.data.polarity import Polarity
+from evenrank.data.qrels import Qrels
+from evenrank.data.run import Run
+from evenrank.data.runset import RunSet
+from evenrank.data.words import WordCounts
+from evenrank.errors import InputTypeError, ParameterError
+from evenrank.evidence.align import Sources
+from evenrank.inputs.coerce import (
+    Settles,
+    as_against,
+    as_background,
+    as_evidence,
+    as_groups,
+    as_intents,
+    as_judgements,
+    as_polarity,
+    as_words,
+    asked_queries,
+    named_runs,
+    sources_by_name,
+    with_combined,
+)
+
+
+class Known(TypedDict, total=False):
+    """What ``evaluate`` and its kin take beside runs, as keywords. ``Inputs`` says what each of them is."""
+
+    qrels: Any
+    intents: Any
+    words: WordCounts | str | PathLike[str] | None
+    groups: Membership | Iterable[Membership]
+    polarity: Any
+    evidence: Iterable[Evidence]
+    background: Run | WordCounts | Documents | Sequence[str] | None
+    background_depth: int | None
+    against: Run | None
+    queries: Sequence[str] | None
+    query_texts: Mapping[str, str] | None
+    documents: Any
+    categories: Mapping[str, str | Iterable[str]] | None
+
+
+S = TypeVar("S", bound=Settles)
+
+
+class Settled(NamedTuple):
+    """Measures, or re-rankers, with what they leave open decided by the evidence, ready to be aligned."""
+
+    terms: tuple[Any, ...]
+    sources: Sources
+    note: str | None  # what is to be said of the background
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Runs, and everything that is known about them: read, checked and named once.
+
+    ``evaluate``, ``compare``, ``explain``, ``rerank``, ``origin`` and ``tradeoff`` take it in the place of a
+    run; what they take as keywords is kept in these fields. ``Inputs.of`` makes one from anything that those
+    functions accept.
+
+    - ``qrels``: graded judgements; ``intents``: judgements by intent.
+    - ``words``: counts of group words in the documents, as ``scan`` gives them.
+    - ``groups``: which groups the documents belong to; ``polarity``: where they stand on an axis of opinion.
+    - ``evidence``: any further sources that measures ask for by name.
+    - ``background``: the documents that some measures compare with: a run, cut at ``background_depth``
+      (200), word counts (the whole collection), ``"collection"`` for those of ``words``, or document ids.
+      One run alone is compared with itself.
+    - ``against``: the second run of a pair.
+    - ``queries``: the queries to score. Without it a measure that needs judgements takes the judged queries
+      (a run that lacks one has an empty list there), and any other measure takes the run's.
+    - ``query_texts``, ``documents``, ``categories``: the texts of queries, those of documents, and the
+      categories of queries, for reports and tables.
+
+    >>> inputs = Inputs.of({"q": {"a": 2.0, "b": 1.0}}, qrels={"q": {"b": 1}})
+    >>> inputs
+    <Inputs: 1 run, qrels>
+    """
+
+    runs: Mapping[str, Run | RunSet]
+    qrels: Qrels | None = None
+    intents: DiversityQrels | None = None
+    words: WordCounts | None = None
+    groups: tuple[Membership, ...] = ()
+    polarity: Polarity | None = None
+    evidence: tuple[Evidence, ...] = ()
+    background: Any = None
+    background_depth: int | None = None
+    against: Run | None = None
+    queries: tuple[str, ...] | None = None
+    query_texts: Mapping[str, str] | None = None
+    documents: Any = None
+    categories: Mapping[str, str | Iterable[str]] | None = None
+
+    @classmethod
+    def of(cls, run: Any, **known: Any) -> Inputs:
+        """From a run, or several by name, and keywords; an ``Inputs`` with keywords that replace its own."""
+        _check_names(known)
+        if isinstance(run, Inputs):
+            return run.with_known(**known)
+        return cls(named_runs(run)).with_known(**known)
+
+    def with_known(self, **known: Any) -> Inputs:
+        """The same with some of its fields replaced, each read and checked."""
+        _check_names(known)
+        if not known:
+            return self
+        made: dict[str, Any] = {name: _READ.get(name, _as_is)(value) for name, value in known.items()}
+        if isinstance(made.get("qrels"), DiversityQrels):
+            if made.get("intents", self.intents) is not None:
+                raise ParameterError("qrels are by intent and intents= was given too: pass one of them")
+            made |= {"intents": made["qrels"], "qrels": None}
+        return replace(self, **made)
+
+    def with_runs(self, runs: Any) -> Inputs:
+        """The same knowledge of other runs."""
+        return replace(self, runs=named_runs(runs))
+
+    def one_run(self, what: str) -> Run:
+        """The only run, for what takes no more than one."""
+        if len(self.runs) != 1:
+            raise ParameterError(f"{what} takes one run, got {len(self.runs)}: {', '.join(self.runs)}")
+        (only,) = self.runs.values()
+        if not isinstance(only, Run):
+            raise InputTypeError(f"{what} takes one ranking a query, got a RunSet: pass one of its runs")
+        return only
+
+    @cached_property
+    def named(self) -> dict[str, Evidence]:
+        """Every source under the name that measures ask for."""
+        further = [source for source in (self.words, self.polarity) if source is not None]
+        return sources_by_name(self.qrels, self.intents, [*further, *self.groups, *self.evidence])
+
+    @property
+    def grades_are_derived(self) -> bool:
+        """Whether grades come from judgements by intent, or from nowhere."""
+        return self.qrels is None
+
+    def settle(self, terms: Sequence[S]) -> Settled:
+        """Decide by the evidence what measures or re-rankers leave open, and find their background."""
+        settled = tuple(term.settled(self.named) for term in terms)
+        named = with_combined(self.named, settled)
+        background, note = as_background(self.background, self.runs, settled, named, self.background_depth)
+        return Settled(settled, Sources(named, background, self.against), note)
+
+    def __repr__(self) -> str:
+        count = len(self.runs)
+        given = [field.name for field in fields(self)[1:] if getattr(self, field.name) not in (None, ())]
+        return f"<Inputs: {', '.join([f'{count} run' if count == 1 else f'{count} runs', *given])}>"
+
+
+def _as_is(value: Any) -> Any:
+    return value
+
+
+def _asked(queries: Any) -> tuple[str, ...] | None:
+    return None if queries is None else asked_queries(queries)
+
+
+_READ: Mapping[str, Any] = {
+    "qrels": as_judgements,
+    "intents": as_intents,
+    "words": as_words,
+    "groups": as_groups,
+    "polarity": as_polarity,
+    "evidence": as_evidence,
+    "against": as_against,
+    "queries": _asked,
+}
+
+
+def _check_names(known: Mapping[str, Any]) -> None:
+    names = Known.__annotations__
+    for name in known:
+        if name not in names:
+            close = difflib.get_close_matches(name, names, 1)
+            hint = f"did you mean {close[0]}=?" if close else f"there are {', '.join(names)}"
+            raise TypeError(f"{name}= is not known; {hint}")

@@ -1,0 +1,79 @@
+"""Documents about which nothing is known: an error, unless the measure has another rule for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from evenrank.data.membership import PREFIX, named_by
+from evenrank.data.run import Run
+from evenrank.data.runset import RunSet
+from evenrank.errors import MissingEvidenceError
+from evenrank.evidence.align import split_needs
+from evenrank.evidence.blocks import RankedEvidence, Reference
+from evenrank.grammar import REFUSED, Term
+from evenrank.measures import Measure
+from evenrank.measures.base import JUDGEMENTS
+
+METHOD_RULES = ("neutral", "stay", "behind", "own")  # what a re-ranker may do with documents without evidence
+
+
+def evidence_words(name: str) -> str:
+    """What to call a source of evidence in a message."""
+    return f"groups of {named_by(name)[0]!r}" if name.startswith(PREFIX) else repr(name)
+
+
+def check_missing(
+    measure: Measure, evidence: RankedEvidence, queries: tuple[str, ...], run: Run | RunSet
+) -> None:
+    """Documents without evidence are an error unless the measure has another rule for them."""
+    if getattr(measure, "missing", "error") != "error":
+        return
+    lists = {"ranked": evidence.ranked, "against": evidence.against, "rankings": evidence.rankings}
+    blocks = split_needs(measure.needs)
+    for block in sorted(blocks, key=lambda block: (block not in lists, block)):  # the user's own list first
+        for name in sorted(blocks[block] - {"documents"} - JUDGEMENTS):
+            ranked = lists.get(block)
+            if block in evidence.reference:
+                _check_reference(measure, block, name, evidence.reference[block])
+            elif ranked is not None and name in ranked:
+                unknown = ranked.mask & ~ranked.known(name)
+                if block == "ranked" and isinstance(measure, Measure):
+                    unknown = unknown & measure.takes_part(evidence)
+                if unknown.any():
+                    _raise_missing(measure, name, unknown, queries, run if block == "ranked" else None)
+
+
+def _check_reference(measure: Measure, block: str, name: str, reference: Reference) -> None:
+    count = int((~reference.gathered[name].known).sum()) if name in reference.gathered else 0
+    if count:
+        raise MissingEvidenceError(
+            f"{measure!r}: {count:,} documents of the {block} have no {evidence_words(name)}"
+            + _way_out(measure, name)
+        )
+
+
+def _way_out(measure: Term, name: str) -> str:
+    if not isinstance(measure, Measure):  # a re-ranker: its rule is part of its name in every command
+        rule = next((f.metadata["rule"] for f in measure.parameters() if f.name == "missing"), None)
+        accepts = [one for one in METHOD_RULES if rule is not None and rule.accept(one) is not REFUSED]
+        listed = " or ".join(f"{measure.name}(missing={one!r})" for one in accepts)
+        return f"; accept them by {listed}" if listed else f"; add them to {evidence_words(name)}"
+    rules = next((f.metadata["rule"].wording for f in measure.parameters() if f.name == "missing"), None)
+    return f"; missing= (--missing) must be {rules}" if rules else f"; add them to {evidence_words(name)}"
+
+
+def _raise_missing(
+    measure: Measure, name: str, unknown: Any, queries: tuple[str, ...], run: Run | RunSet | None
+) -> None:
+    examples = ""
+    if isinstance(run, Run):
+        places = [(queries[query], rank) for query, rank in np.argwhere(unknown)[:3]]
+        named = ", ".join(f"{run.documents(query)[rank]!r} (query {query!r})" for query, rank in places)
+        examples = f", such as {named}"
+    whose = "" if run is None else f" of run {run.name!r}"
+    raise MissingEvidenceError(
+        f"{measure!r}: {int(unknown.sum()):,} ranked documents{whose} have no {evidence_words(name)}"
+        f"{examples}{_way_out(measure, name)}"
+    )

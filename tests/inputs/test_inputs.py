@@ -1,0 +1,120 @@
+"""What is known is read once, and every function takes it in the same way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import evenrank as er
+from evenrank.comparison.origin import origin
+from evenrank.comparison.tradeoff import tradeoff
+from evenrank.data.membership import Membership
+from evenrank.errors import InputTypeError, ParameterError
+from evenrank.inputs import Inputs, Known
+
+RUN = er.Run.build(["q"] * 3 + ["r"] * 2, list("abcab"), [3.0, 2.0, 1.0, 2.0, 1.0], name="bm25")
+OTHER = er.Run.build(["q"] * 3 + ["r"] * 2, list("cbaba"), [3.0, 2.0, 1.0, 2.0, 1.0], name="dense")
+QRELS = {"q": {"b": 2, "c": 1}, "r": {"a": 1}}
+
+
+def groups() -> Membership:
+    return Membership.from_labels("side", {"a": "left", "b": "right", "c": "left"})
+
+
+def known() -> dict[str, object]:
+    return {"qrels": QRELS, "groups": [groups()], "background": RUN}
+
+
+MEASURES = "nDCG@3 GF(attr='side')@3"
+
+
+def test_every_function_gives_the_same_from_inputs_and_from_keywords() -> None:
+    inputs = Inputs.of(RUN, **known())
+    both = Inputs.of({"bm25": RUN, "dense": OTHER}, **known())
+    assert er.evaluate(inputs, MEASURES) == er.evaluate(RUN, MEASURES, **known())
+    compared = er.compare({"bm25": RUN, "dense": OTHER}, MEASURES, **known())
+    assert er.compare(both, MEASURES).scores == compared.scores
+    explained = er.explain(RUN, "nDCG@3", "q", **known())
+    assert er.explain(inputs, "nDCG@3", "q").to_dict() == explained.to_dict()
+    assert er.rerank(inputs, "DetCons") == er.rerank(RUN, "DetCons", **known())
+    assert (
+        tradeoff(inputs, "DetCons", MEASURES).scores == tradeoff(RUN, "DetCons", MEASURES, **known()).scores
+    )
+    assert origin(inputs, MEASURES, draws=2).scores == origin(RUN, MEASURES, draws=2, **known()).scores
+
+
+def test_keywords_replace_what_inputs_hold() -> None:
+    inputs = Inputs.of(RUN, qrels=QRELS)
+    only = er.evaluate(inputs, "RR", qrels={"q": {"c": 1}})
+    assert only.mean("RR") == pytest.approx(1 / 3)
+    assert er.evaluate(inputs, "RR").mean("RR") == pytest.approx((0.5 + 1) / 2)  # unchanged
+    assert er.evaluate(inputs, "RR", queries=["r"]).mean("RR") == 1.0
+
+
+def test_what_can_be_read_once_serves_many_times(tmp_path: Path) -> None:
+    file = tmp_path / "qrels.txt"
+    file.write_text("q 0 b 2\nr 0 a 1\n")
+    inputs = Inputs.of(RUN, qrels=file, groups=iter([groups()]))
+    first = er.evaluate(inputs, MEASURES)
+    file.unlink()
+    assert er.evaluate(inputs, MEASURES) == first
+    assert isinstance(inputs.qrels, er.Qrels)
+
+
+def test_judgements_by_intent_are_found_under_either_name() -> None:
+    by_intent = {"q": {"b": {"x": 1}}, "r": {"a": {"y": 1}}}
+    read = er.read_qrels(by_intent, diversity=True)
+    named, given = Inputs.of(RUN, intents=read), Inputs.of(RUN, qrels=read)
+    assert (given.intents, given.qrels) == (named.intents, None) == (read, None)
+    assert given.grades_are_derived
+    with pytest.raises(ParameterError, match="by intent and intents= was given too"):
+        Inputs.of(RUN, qrels=read, intents=read)
+
+
+def test_a_misspelt_keyword_gets_the_nearest_name() -> None:
+    for function in (er.evaluate, er.rerank, tradeoff):
+        arguments = (
+            ("RR",) if function is er.evaluate else ("Random", "RR")[: 2 if function is tradeoff else 1]
+        )
+        with pytest.raises(TypeError, match=r"qerls= is not known; did you mean qrels=\?"):
+            function(RUN, *arguments, qerls=QRELS)
+    with pytest.raises(TypeError, match="there are qrels, intents, words"):
+        Inputs.of(RUN, zzzzzz=1)
+
+
+def test_every_keyword_is_a_field_of_the_same_name() -> None:
+    from dataclasses import fields
+
+    assert list(Known.__annotations__) == [field.name for field in fields(Inputs)][1:]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"groups": {"a": "left"}}, "groups= takes what read_groups gives"),
+        ({"groups": [1]}, "groups= takes what read_groups gives, got int"),
+        ({"evidence": 3}, "evidence is a list of sources"),
+        ({"words": 3}, "words= takes word counts"),
+        ({"queries": "q"}, "queries is a list of query ids"),
+        ({"against": {"q": {}}}, "against= takes a Run"),
+    ],
+)
+def test_what_is_wrong_is_said_at_once(given: dict[str, object], message: str) -> None:
+    with pytest.raises(InputTypeError, match=message):
+        Inputs.of(RUN, **given)
+
+
+def test_one_run_is_one_run() -> None:
+    with pytest.raises(ParameterError, match="explain takes one run, got 2: bm25, dense"):
+        er.explain({"bm25": RUN, "dense": OTHER}, "RR", "q", qrels=QRELS)
+    draws = er.RunSet((RUN, OTHER), name="draws")
+    with pytest.raises(InputTypeError, match="got a RunSet"):
+        er.rerank(Inputs.of(draws), "Random")
+
+
+def test_it_says_what_it_holds() -> None:
+    assert (
+        repr(Inputs.of({"a": RUN, "b": OTHER}, qrels=QRELS, queries=["q"]))
+        == "<Inputs: 2 runs, qrels, queries>"
+    )
