@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from evenrank.cli.inputs import RUN_ROLES, can_be_read_twice, is_table, read_ids, table_columns
+from evenrank.cli.values import positive
 from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -22,15 +23,9 @@ def add_background(parser: argparse.ArgumentParser) -> None:
         "'collection' for all documents of --words; one run alone is compared with itself",
     )  # fmt: skip
     parser.add_argument(
-        "--background-depth", type=_depth, metavar="N",
+        "--background-depth", type=positive, metavar="N",
         help="a run that is the background is cut at this rank (default: 200)",
     )  # fmt: skip
-
-
-def _depth(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"must be an integer > 0, got {text!r}")
-    return int(text)
 
 
 def background_file(arguments: argparse.Namespace) -> str | None:

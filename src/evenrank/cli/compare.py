@@ -6,7 +6,7 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING
 
-from evenrank.cli.evaluate import cutoffs_of, notes_of
+from evenrank.cli.evaluate import notes_of
 from evenrank.cli.evidence import (
     add_evidence,
     add_reading,
@@ -19,9 +19,9 @@ from evenrank.cli.groups import MISSING, MISSING_HELP, check_groups
 from evenrank.cli.inputs import check_output, check_stdin, read_ids, run_names
 from evenrank.cli.parser import add_command
 from evenrank.cli.reading import attempt, reading_files
-from evenrank.cli.rerank import at_least_one
 from evenrank.cli.significance import add_significance, significance
 from evenrank.cli.streams import put, say, terminal_width
+from evenrank.cli.values import positive, positives
 from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--missing", choices=MISSING, help=MISSING_HELP)
     parser.add_argument("--queries", metavar="FILE", help="score these queries only: one id a line")
     parser.add_argument(
-        "--cutoffs", type=cutoffs_of, metavar="K,K,...", help="evaluate every measure at each of these depths"
+        "--cutoffs", type=positives, metavar="K,K,...", help="evaluate every measure at each of these depths"
     )
     add_reading(parser)
     parser.add_argument(
@@ -89,7 +89,7 @@ def add(commands: Commands) -> None:
         "--system", metavar="NAME", help="the run whose queries or cut-offs --correlations are over"
     )
     parser.add_argument(
-        "--trials", type=at_least_one, default=5000, metavar="N", help="of Tukey's HSD (default: 5000)"
+        "--trials", type=positive, default=5000, metavar="N", help="of Tukey's HSD (default: 5000)"
     )
     parser.add_argument("--format", choices=FORMATS, help="what to print on stdout (default: table)")
     parser.add_argument(

@@ -13,6 +13,7 @@ from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say, terminal_width
 from evenrank.cli.swap import mapping_of, words_of
+from evenrank.cli.values import positive
 from evenrank.errors import DataError, MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
@@ -63,13 +64,13 @@ def add(commands: Commands) -> None:
         "--one-at-a-time", action="store_true",
         help="also swap the documents of the lists one by one: which move when only they change",
     )  # fmt: skip
-    parser.add_argument("--at-most", type=_positive, metavar="N", help="documents for --one-at-a-time")
+    parser.add_argument("--at-most", type=positive, metavar="N", help="documents for --one-at-a-time")
     parser.add_argument(
-        "--depth", type=_positive, default=10, metavar="K", help="ranks compared (default: 10)"
+        "--depth", type=positive, default=10, metavar="K", help="ranks compared (default: 10)"
     )
     parser.add_argument("--p", type=float, default=0.9, help="persistence of RBO (default: 0.9)")
     parser.add_argument(
-        "--rerank-depth", type=_positive, default=100, metavar="K", help="documents that >> re-ranks (100)"
+        "--rerank-depth", type=positive, default=100, metavar="K", help="documents that >> re-ranks (100)"
     )
     parser.add_argument(
         "--mapping", metavar="M", help="what each word becomes: cyclic, or a CSV file (word, becomes)"
@@ -104,12 +105,6 @@ def add(commands: Commands) -> None:
         "--page", metavar="FILE", help="write the lists side by side, swapped words marked: .html"
     )
     parser.set_defaults(run=run)
-
-
-def _positive(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"must be an integer > 0, got {text!r}")
-    return int(text)
 
 
 class Shown:

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from evenrank.cli.streams import say
+from evenrank.cli.values import pair
 from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -26,16 +27,9 @@ def add_figure(parser: argparse.ArgumentParser) -> None:
         "GroupShare@10, over all queries (shares) or a panel a query (query-shares)",
     )  # fmt: skip
     parser.add_argument(
-        "--arrow", type=_arrow, action="append", default=[], metavar="RUN=RUN",
+        "--arrow", type=pair("RUN=RUN"), action="append", default=[], metavar="RUN=RUN",
         help="with --draw scatter, an arrow from the first run to the second; may be repeated",
     )  # fmt: skip
-
-
-def _arrow(text: str) -> tuple[str, str]:
-    start, equals, end = text.partition("=")
-    if not (start and equals and end):
-        raise argparse.ArgumentTypeError(f"must be RUN=RUN, got {text!r}")
-    return start, end
 
 
 def check_drawing(arguments: argparse.Namespace, measures: int) -> None:

@@ -23,6 +23,7 @@ from evenrank.cli.parser import add_command
 from evenrank.cli.progress import progress
 from evenrank.cli.reading import attempt, reading_files
 from evenrank.cli.streams import put, say, terminal_width
+from evenrank.cli.values import positives
 from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def add(commands: Commands) -> None:
         help="score these queries only: one id a line, up to a tab; blank lines and # comments are skipped",
     )  # fmt: skip
     parser.add_argument(
-        "--cutoffs", type=cutoffs_of, metavar="K,K,...", help="evaluate every measure at each of these depths"
+        "--cutoffs", type=positives, metavar="K,K,...", help="evaluate every measure at each of these depths"
     )
     add_reading(parser)
     parser.add_argument(
@@ -95,15 +96,6 @@ def add(commands: Commands) -> None:
     )  # fmt: skip
     add_figure(parser)
     parser.set_defaults(run=run)
-
-
-def cutoffs_of(text: str) -> list[int]:
-    depths = []
-    for part in text.split(","):
-        if not (part.strip().isascii() and part.strip().isdigit() and int(part) > 0):
-            raise argparse.ArgumentTypeError(f"must be integers > 0 separated by commas, got {text!r}")
-        depths.append(int(part))
-    return depths
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -23,6 +23,7 @@ from evenrank.cli.inputs import (
 )
 from evenrank.cli.progress import progress
 from evenrank.cli.reading import attempt, reading_files, something_failed
+from evenrank.cli.values import pair
 from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -50,17 +51,10 @@ def add_evidence(parser: argparse.ArgumentParser, words_help: str = WORDS_HELP) 
 def add_tables(parser: argparse.ArgumentParser) -> None:
     """Numbers of documents, which re-rankers sort by."""
     parser.add_argument(
-        "--table", type=_table, action="append", default=[], metavar="NAME=FILE",
+        "--table", type=pair("NAME=FILE"), action="append", default=[], metavar="NAME=FILE",
         help="numbers of documents, as SortBy(field='NAME.column') wants them: a table with a column of "
         "documents and columns of numbers; may be repeated",
     )  # fmt: skip
-
-
-def _table(text: str) -> tuple[str, str]:
-    name, equals, path = text.partition("=")
-    if not (name.strip() and equals and path):
-        raise argparse.ArgumentTypeError(f"must be NAME=FILE, got {text!r}")
-    return name.strip(), path
 
 
 def read_tables(arguments: argparse.Namespace) -> list[DocumentTable]:

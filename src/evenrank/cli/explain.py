@@ -19,6 +19,7 @@ from evenrank.cli.inputs import check_stdin, run_names
 from evenrank.cli.parser import add_command
 from evenrank.cli.reading import reading_files
 from evenrank.cli.streams import put, terminal_width
+from evenrank.cli.values import positive
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
@@ -49,16 +50,10 @@ def add(commands: Commands) -> None:
     parser.add_argument("--missing", choices=MISSING, help=MISSING_HELP)
     add_reading(parser)
     parser.add_argument(
-        "--depth", type=_depth, metavar="N", help="show so many ranks (default: those that count)"
+        "--depth", type=positive, metavar="N", help="show so many ranks (default: those that count)"
     )
     parser.add_argument("--format", choices=("table", "jsonl"), default="table", help="default: table")
     parser.set_defaults(run=run)
-
-
-def _depth(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"must be an integer > 0, got {text!r}")
-    return int(text)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -20,8 +20,8 @@ from evenrank.cli.inputs import check_output, check_stdin, read_ids, run_names
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.reading import attempt, reading_files
-from evenrank.cli.rerank import at_least_one
 from evenrank.cli.streams import put, say, terminal_width
+from evenrank.cli.values import pair, positive
 from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--missing", choices=MISSING, help=MISSING_HELP)
     parser.add_argument("--queries", metavar="FILE", help="score these queries only: one id a line")
     parser.add_argument(
-        "--draws", type=at_least_one, default=200, metavar="N",
+        "--draws", type=positive, default=200, metavar="N",
         help="random lists for measures without a closed form (default: 200)",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random lists (default: 0)")
@@ -82,11 +82,11 @@ def add(commands: Commands) -> None:
         help="split the results by category of query: a table with the columns query and category",
     )  # fmt: skip
     parser.add_argument(
-        "--extremes", type=at_least_one, metavar="N",
+        "--extremes", type=positive, metavar="N",
         help="also the N queries with the lowest and the highest values of each run",
     )  # fmt: skip
     parser.add_argument(
-        "--terms", type=at_least_one, metavar="N",
+        "--terms", type=positive, metavar="N",
         help="also the N words with most exposure (needs scan --terms)",
     )  # fmt: skip
     parser.add_argument(
@@ -100,17 +100,10 @@ def add(commands: Commands) -> None:
         "--figure", metavar="FILE", help="draw the places side by side: .html, .svg, .png or .pdf"
     )
     parser.add_argument(
-        "--improved", type=_improved, action="append", default=[], metavar="RUN=RUN",
+        "--improved", type=pair("RUN=RUN"), action="append", default=[], metavar="RUN=RUN",
         help="in the figure, show the second run as what became of the first; may be repeated",
     )  # fmt: skip
     parser.set_defaults(run=run)
-
-
-def _improved(text: str) -> tuple[str, str]:
-    before, equals, after = text.partition("=")
-    if not (before and equals and after):
-        raise argparse.ArgumentTypeError(f"must be RUN=RUN, got {text!r}")
-    return before, after
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -179,7 +172,7 @@ def _check_files(arguments: argparse.Namespace, names: Sequence[str]) -> None:
 
     if arguments.output is not None:
         file_format(arguments.output, None, WRITTEN)
-    for name in (name for pair in arguments.improved for name in pair):
+    for name in (name for both in arguments.improved for name in both):
         if name not in names:
             raise ParameterError(f"--improved: no run is called {name!r}; there are {', '.join(names)}")
     if arguments.figure is not None:

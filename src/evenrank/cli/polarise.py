@@ -12,6 +12,7 @@ from evenrank.cli.inputs import check_output, check_stdin, columns_of
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say, terminal_width
+from evenrank.cli.values import positive
 from evenrank.errors import DataError, ParameterError, counted
 
 if TYPE_CHECKING:
@@ -59,8 +60,8 @@ def add(commands: Commands) -> None:
         "--positive", metavar="NAME",
         help="the perspective whose side is positive (default: the first in alphabetical order)",
     )  # fmt: skip
-    parser.add_argument("--axes", type=_positive, default=1, metavar="M", help="how many axes (default: 1)")
-    parser.add_argument("--batch", type=_positive, default=64, metavar="N", help="texts encoded at once")
+    parser.add_argument("--axes", type=positive, default=1, metavar="M", help="how many axes (default: 1)")
+    parser.add_argument("--batch", type=positive, default=64, metavar="N", help="texts encoded at once")
     parser.add_argument(
         "--cache", metavar="FOLDER", help="where vectors are kept, so that none is made twice"
     )
@@ -79,12 +80,6 @@ def add(commands: Commands) -> None:
         ".pdf",
     )  # fmt: skip
     parser.set_defaults(run=run)
-
-
-def _positive(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"must be an integer > 0, got {text!r}")
-    return int(text)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -21,7 +21,8 @@ from evenrank.cli.inputs import (
 )
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
-from evenrank.cli.rerank import at_least_one, write_ranked
+from evenrank.cli.rerank import write_ranked
+from evenrank.cli.values import positive
 from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -66,10 +67,10 @@ def add(commands: Commands) -> None:
         help="columns of the queries: id=query",
     )
     parser.add_argument(
-        "--depth", type=at_least_one, metavar="N", help="re-rank only so many documents of each list"
+        "--depth", type=positive, metavar="N", help="re-rank only so many documents of each list"
     )
     parser.add_argument(
-        "--batch", type=at_least_one, default=128, metavar="N", help="pairs at once (default: 128)"
+        "--batch", type=positive, default=128, metavar="N", help="pairs at once (default: 128)"
     )
     parser.add_argument(
         "--device", default="auto", metavar="DEVICE", help="cpu, cuda, cuda:1; auto (default)"

@@ -6,7 +6,7 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from evenrank.cli.evaluate import cutoffs_of, notes_of
+from evenrank.cli.evaluate import notes_of
 from evenrank.cli.evidence import (
     add_evidence,
     add_reading,
@@ -30,6 +30,7 @@ from evenrank.cli.progress import Bar
 from evenrank.cli.reading import attempt, reading_files
 from evenrank.cli.significance import add_significance, significance
 from evenrank.cli.streams import say
+from evenrank.cli.values import positives
 from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--missing", choices=MISSING, help=MISSING_HELP)
     parser.add_argument("--queries", metavar="FILE", help="score these queries only: one id a line")
     parser.add_argument(
-        "--cutoffs", type=cutoffs_of, metavar="K,K,...",
+        "--cutoffs", type=positives, metavar="K,K,...",
         help="cut-offs of the curves (default: some up to that of each measure)",
     )  # fmt: skip
     parser.add_argument(

@@ -22,6 +22,7 @@ from evenrank.cli.inputs import STDOUT, check_output, check_stdin, run_names
 from evenrank.cli.parser import add_command
 from evenrank.cli.reading import reading_files
 from evenrank.cli.streams import put, say, terminal_width
+from evenrank.cli.values import positive
 from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def add(commands: Commands) -> None:
     add_evidence(parser)
     add_tables(parser)
     parser.add_argument(
-        "--repeat", type=at_least_one, metavar="N",
+        "--repeat", type=positive, metavar="N",
         help="draw so many rankings of a method that leaves something to chance; -o is then a folder",
     )  # fmt: skip
     add_reading(parser)
@@ -69,12 +70,6 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--list", action="store_true", help="list the methods and their parameters")
     parser.set_defaults(run=run)
-
-
-def at_least_one(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"must be an integer > 0, got {text!r}")
-    return int(text)
 
 
 def run(arguments: argparse.Namespace) -> int:

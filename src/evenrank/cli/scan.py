@@ -11,6 +11,7 @@ from evenrank.cli.inputs import DOCUMENT_ROLES, check_output, columns_of
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import QUIET_SECONDS, REDRAW_SECONDS, WIDTH, clear_line, show_line
 from evenrank.cli.streams import is_terminal, say
+from evenrank.cli.values import positive
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
@@ -47,7 +48,7 @@ def add(commands: Commands) -> None:
         "blank (U+0020) alone, as the published code does",
     )  # fmt: skip
     parser.add_argument("--terms", action="store_true", help="keep the count of every term too")
-    parser.add_argument("--threads", type=threads_of, metavar="N", help="default: one for each core")
+    parser.add_argument("--threads", type=positive, metavar="N", help="default: one for each core")
     parser.add_argument(
         "--no-resume", action="store_true", help="begin anew, whatever is there of an earlier scan"
     )
@@ -61,12 +62,6 @@ def add(commands: Commands) -> None:
         "a TSV file then begins with a header line",
     )  # fmt: skip
     parser.set_defaults(run=run)
-
-
-def threads_of(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"must be an integer > 0, got {text!r}")
-    return int(text)
 
 
 def run(arguments: argparse.Namespace) -> int:

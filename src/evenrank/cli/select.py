@@ -21,8 +21,8 @@ from evenrank.cli.groups import MISSING, MISSING_HELP, check_groups
 from evenrank.cli.inputs import check_output, check_stdin, read_ids, run_names
 from evenrank.cli.parser import add_command
 from evenrank.cli.reading import attempt, reading_files
-from evenrank.cli.rerank import at_least_one
 from evenrank.cli.streams import put, say, terminal_width
+from evenrank.cli.values import pair, positive
 from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def add(commands: Commands) -> None:
         help="further measures, which take no part in the choice but must not get worse",
     )  # fmt: skip
     parser.add_argument(
-        "--folds", type=at_least_one, default=5, metavar="N", help="parts of the queries (default: 5)"
+        "--folds", type=positive, default=5, metavar="N", help="parts of the queries (default: 5)"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the folds (default: 0)")
     parser.add_argument("--alpha", type=float, default=0.05, help="what is significant (default: 0.05)")
@@ -93,7 +93,7 @@ def add(commands: Commands) -> None:
         ".png or .pdf",
     )  # fmt: skip
     parser.add_argument(
-        "--family", type=_family, action="append", default=[], metavar="NAME=PATTERN",
+        "--family", type=pair("NAME=PATTERN"), action="append", default=[], metavar="NAME=PATTERN",
         help="in the figure, the runs whose names are like PATTERN (*, ?) are of one family; may be repeated",
     )  # fmt: skip
     parser.add_argument(
@@ -127,13 +127,6 @@ def _shades(names: Sequence[str], pattern: re.Pattern[str]) -> dict[str, float]:
     if not found:
         raise ParameterError(f"--shade: no run has {pattern.pattern!r} in its name: {', '.join(names)}")
     return found
-
-
-def _family(text: str) -> tuple[str, str]:
-    name, equals, pattern = text.partition("=")
-    if not (name and equals and pattern):
-        raise argparse.ArgumentTypeError(f"must be NAME=PATTERN, got {text!r}")
-    return name, pattern
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from evenrank.cli.inputs import DOCUMENT_ROLES, check_output, columns_of
 from evenrank.cli.parser import add_command
-from evenrank.cli.scan import StreamBar, threads_of
+from evenrank.cli.scan import StreamBar
 from evenrank.cli.streams import say
+from evenrank.cli.values import positive
 from evenrank.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def add(commands: Commands) -> None:
         help="what decides on her and his (default: spacy where it is installed)",
     )  # fmt: skip
     parser.add_argument("--report", metavar="FILE", help="write what was swapped, every pair, as JSON")
-    parser.add_argument("--threads", type=threads_of, metavar="N", help="default: one for each core")
+    parser.add_argument("--threads", type=positive, metavar="N", help="default: one for each core")
     parser.add_argument(
         "--no-resume", action="store_true", help="begin anew, whatever is there of an earlier swap"
     )

@@ -21,8 +21,8 @@ from evenrank.cli.groups import MISSING, MISSING_HELP, check_groups
 from evenrank.cli.inputs import check_output, check_stdin, read_ids, run_names
 from evenrank.cli.parser import add_command
 from evenrank.cli.reading import attempt, reading_files
-from evenrank.cli.rerank import at_least_one
 from evenrank.cli.streams import put, say, terminal_width
+from evenrank.cli.values import positive
 from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--missing", choices=MISSING, help=MISSING_HELP)
     parser.add_argument("--queries", metavar="FILE", help="score these queries only: one id a line")
     parser.add_argument(
-        "--repeat", type=at_least_one, metavar="N",
+        "--repeat", type=positive, metavar="N",
         help="mean over so many draws of methods that leave something to chance (default: one draw)",
     )  # fmt: skip
     add_reading(parser)
