@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import io
 import sys
+import threading
 
 import pytest
 
 from evenrank.cli import progress as module
-from evenrank.cli.progress import progress
+from evenrank.cli.progress import Bar, progress
 
 
 class Terminal(io.StringIO):
@@ -26,7 +27,12 @@ def test_long_work_shows_how_far_it_is(monkeypatch, seconds) -> None:
     monkeypatch.setattr(sys, "stderr", stream)
     assert list(progress(["a", "b", "c"], "runs")) == ["a", "b", "c"]
     lines = stream.getvalue().split("\r\x1b[K")
-    assert lines[1:] == [f"runs [{'#' * 8:<24}] 1/3, 4 s left", f"runs [{'#' * 16:<24}] 2/3, 2 s left", ""]
+    assert lines[1:] == [
+        f"runs [{'':<24}] 0 of 3, ...",
+        f"runs [{'#' * 8:<24}] 1 of 3, 4 s left",
+        f"runs [{'#' * 16:<24}] 2 of 3, 2 s left",
+        "",
+    ]
 
 
 def test_it_is_quiet_when_not_a_terminal(monkeypatch, seconds) -> None:
@@ -55,3 +61,36 @@ def test_the_line_is_cleared_when_interrupted(monkeypatch, seconds) -> None:
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert stream.getvalue().endswith("\r\x1b[K")
+
+
+class Announced(Terminal):
+    """A terminal that can be waited for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = threading.Event()
+
+    def write(self, text: str) -> int:
+        count = super().write(text)
+        self.written.set()
+        return count
+
+
+def test_work_that_tells_nothing_is_announced(monkeypatch) -> None:
+    """While something compiles or loads, no item is done and yet there is a sign of life."""
+    stream = Announced()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with Bar("scanning"):
+        assert stream.written.wait(60)
+    assert stream.getvalue() == "\r\x1b[Kscanning ...\r\x1b[K"
+
+
+def test_a_bar_has_several_parts(monkeypatch, seconds) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with Bar("reading", "texts") as bar:
+        for what in ("reading", "ranking"):
+            bar.begin(what)
+            bar(1, 2)
+    lines = stream.getvalue().split("\r\x1b[K")
+    assert [line.partition(" ")[0] for line in lines if line] == ["reading", "ranking"]

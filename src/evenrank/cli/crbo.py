@@ -111,19 +111,14 @@ class Shown:
     """One bar after another, as the work names itself."""
 
     def __init__(self) -> None:
-        self._what = ""
-        self._bar: Bar | None = None
+        self._bar = Bar("reading", "texts")
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        if what != self._what or self._bar is None:
-            self.close()
-            self._what, self._bar = what, Bar(what, "texts")
+        self._bar.begin(what)
         self._bar(done, total)
 
     def close(self) -> None:
-        if self._bar is not None:
-            self._bar.__exit__()
-            self._bar = None
+        self._bar.close()
 
 
 def run(arguments: argparse.Namespace) -> int:

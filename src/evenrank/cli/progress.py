@@ -1,72 +1,113 @@
-"""A progress bar for work that takes longer than a second, on a terminal only."""
+"""The progress bar: how far work is, how fast, and how long it will take; on a terminal only."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from evenrank.cli.streams import is_terminal, message_width, write_message
 
 T = TypeVar("T")
 
+QUIET_SECONDS = 0.8  # work that is done by then has no bar; any other says by then that it has begun
 REDRAW_SECONDS = 0.1
-
-QUIET_SECONDS = 1.0
 WIDTH = 24
 _CLEAR = "\r\x1b[K"
 
 
-def show_line(line: str) -> None:
-    """In place of the line that is shown. It is cut to the terminal: one that wraps could not be cleared."""
-    write_message(f"{_CLEAR}{line[: max(0, message_width() - 1)]}")
-
-
-def clear_line() -> None:
-    write_message(_CLEAR)
-
-
-def progress(items: Sequence[T], what: str) -> Iterator[T]:
-    """Go through the items; once a second has passed, show how many are done and the time left."""
-    terminal = is_terminal()
-    begin = time.monotonic()
-    shown = False
-    try:
-        for done, item in enumerate(items):
-            spent = time.monotonic() - begin
-            if terminal and spent > QUIET_SECONDS:
-                shown = True
-                left = f"{spent / done * (len(items) - done):.0f} s left" if done else "..."
-                filled = "#" * (WIDTH * done // len(items))
-                show_line(f"{what} [{filled:<{WIDTH}}] {done}/{len(items)}, {left}")
-            yield item
-    finally:
-        if shown:
-            clear_line()
-
-
 class Bar:
-    """Progress of work that tells how much of how much is done; on a terminal only, after a second."""
+    """One line that is drawn over and over while work goes on, and is gone when it is done.
 
-    def __init__(self, what: str, unit: str) -> None:
+    It is told ``(done, total)``, where ``total`` may be None and ``unit`` may change. Work that tells nothing
+    in its first second, since it compiles or loads something, is announced by a timer. ``begin`` starts the
+    next part of the work under another name.
+    """
+
+    def __init__(self, what: str, unit: str = "") -> None:
         self._what, self._unit = what, unit
         self._terminal = is_terminal()
         self._begin = self._drawn = time.monotonic()
         self._shown = False
+        self._lock = threading.Lock()
+        self._timer: threading.Timer | None = None
 
-    def __call__(self, done: int, total: int) -> None:
-        now = time.monotonic()
-        spent = now - self._begin
-        if not self._terminal or spent < QUIET_SECONDS or now - self._drawn < REDRAW_SECONDS or not done:
-            return
-        self._drawn, self._shown = now, True
-        filled = "#" * (WIDTH * done // max(1, total))
-        left = spent / done * (total - done)
-        show_line(f"{self._what} [{filled:<{WIDTH}}] {done:,} of {total:,} {self._unit}, {left:.0f} s left")
-
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> Self:
+        self._announce_later()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._shown:
-            clear_line()
+        self.close()
+
+    def begin(self, what: str, unit: str | None = None) -> None:
+        """Start the next part of the work; nothing happens where it has that name already."""
+        if what != self._what:
+            self.close()
+            self._what, self._unit = what, self._unit if unit is None else unit
+            self._begin = self._drawn = time.monotonic()
+            self._announce_later()
+
+    def __call__(self, done: int, total: int | None = None, unit: str | None = None) -> None:
+        now = time.monotonic()
+        if not self._terminal or now - self._begin < QUIET_SECONDS or now - self._drawn < REDRAW_SECONDS:
+            return
+        self._drawn = now
+        self._show(bar_line(self._what, done, total, self._unit if unit is None else unit, now - self._begin))
+
+    def close(self) -> None:
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            if self._shown:
+                write_message(_CLEAR)
+                self._shown = False
+
+    def _announce_later(self) -> None:
+        if self._terminal:
+            self._timer = threading.Timer(QUIET_SECONDS, self._announce)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _announce(self) -> None:
+        with self._lock:
+            if self._timer is not None and not self._shown:
+                self._draw(f"{self._what} ...")
+
+    def _show(self, line: str) -> None:
+        with self._lock:
+            self._draw(line)
+
+    def _draw(self, line: str) -> None:
+        """In place of the line that is shown, cut to the terminal: one that wraps could not be cleared."""
+        self._shown = True
+        write_message(f"{_CLEAR}{line[: max(0, message_width() - 1)]}")
+
+
+def progress(items: Sequence[T], what: str) -> Iterator[T]:
+    """Go through the items, with a bar that says how many are done."""
+    with Bar(what) as bar:
+        for done, item in enumerate(items):
+            bar(done, len(items))
+            yield item
+
+
+def bar_line(what: str, done: int, total: int | None, unit: str, seconds: float) -> str:
+    """
+    >>> bar_line("scanning", 50_000_000, 200_000_000, "bytes", 2.0)
+    'scanning [######                  ] 50 of 200 MB, 25 MB/s, 6 s left'
+    >>> bar_line("scanning", 4096, None, "documents", 2.0)
+    'scanning 4,096 documents, 2,048 documents/s'
+    >>> bar_line("reading runs", 1, 4, "", 2.0)
+    'reading runs [######                  ] 1 of 4, 6 s left'
+    """
+    scale, name = (1e6, "MB") if unit == "bytes" else (1.0, unit)
+    rate = done / seconds if seconds > 0 else 0.0
+    speed = f"{rate / scale:,.0f} {name}/s" if rate * seconds >= 1 and rate / scale >= 1 and name else ""
+    if not total:
+        return ", ".join(filter(None, (f"{what} {done / scale:,.0f} {name}".rstrip(), speed)))
+    filled = "#" * min(WIDTH, WIDTH * done // total)
+    left = f"{max(0, total - done) / rate:.0f} s left" if rate else "..."
+    amount = f"{done / scale:,.0f} of {total / scale:,.0f} {name}".rstrip()
+    return f"{what} [{filled:<{WIDTH}}] " + ", ".join(filter(None, (amount, speed, left)))

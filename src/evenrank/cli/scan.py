@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import time
 from functools import partial
 from typing import TYPE_CHECKING
 
 from evenrank.cli.inputs import DOCUMENT_ROLES, check_output, columns_of
 from evenrank.cli.parser import add_command
-from evenrank.cli.progress import QUIET_SECONDS, REDRAW_SECONDS, WIDTH, clear_line, show_line
-from evenrank.cli.streams import is_terminal, say
+from evenrank.cli.progress import Bar
+from evenrank.cli.streams import say
 from evenrank.cli.values import positive
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     check_output(arguments.output, [arguments.collection, arguments.lexicon])
     lexicon = read_lexicon(arguments.lexicon)
-    bar = StreamBar()
+    bar = Bar("scanning")
     try:
         summary = scan_file(
             arguments.collection,
@@ -85,11 +84,11 @@ def run(arguments: argparse.Namespace) -> int:
             columns=arguments.columns,
         )
     except KeyboardInterrupt:
-        bar.clear()
+        bar.close()
         say("what is finished was kept: the same command goes on from there")
         raise
     finally:
-        bar.clear()
+        bar.close()
     say(_told(summary, arguments.output))
     return 0
 
@@ -103,44 +102,3 @@ def _told(summary: Summary, output: str) -> str:
     if summary.found:
         lines.append(f"resumed: {summary.found:,} of {summary.pieces:,} pieces were finished before")
     return "\n".join(lines)
-
-
-class StreamBar:
-    """How far work on a collection is, how fast, and how long it will take; on a terminal only, after a
-    second."""
-
-    def __init__(self, what: str = "scanning") -> None:
-        self._what = what
-        self._terminal = is_terminal()
-        self._begin = self._drawn = time.monotonic()
-        self._shown = False
-
-    def __call__(self, done: int, total: int | None, unit: str) -> None:
-        now = time.monotonic()
-        spent = now - self._begin
-        if not self._terminal or spent < QUIET_SECONDS or now - self._drawn < REDRAW_SECONDS:
-            return
-        self._drawn, self._shown = now, True
-        show_line(bar_line(done, total, unit, spent, self._what))
-
-    def clear(self) -> None:
-        if self._shown:
-            clear_line()
-            self._shown = False
-
-
-def bar_line(done: int, total: int | None, unit: str, seconds: float, what: str = "scanning") -> str:
-    """
-    >>> bar_line(50_000_000, 200_000_000, "bytes", 2.0)
-    'scanning [######                  ] 50 of 200 MB, 25 MB/s, 6 s left'
-    >>> bar_line(4096, None, "documents", 2.0)
-    'scanning 4,096 documents, 2,048 documents/s'
-    """
-    scale, name = (1e6, "MB") if unit == "bytes" else (1.0, unit)
-    rate = done / seconds
-    speed = f"{rate / scale:,.0f} {name}/s"
-    if not total:
-        return f"{what} {done / scale:,.0f} {name}, {speed}"
-    filled = "#" * (WIDTH * done // total)
-    left = f"{(total - done) / rate:.0f} s left" if rate else "..."
-    return f"{what} [{filled:<{WIDTH}}] {done / scale:,.0f} of {total / scale:,.0f} {name}, {speed}, {left}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from evenrank.cli.inputs import DOCUMENT_ROLES, check_output, columns_of
 from evenrank.cli.parser import add_command
-from evenrank.cli.scan import StreamBar
+from evenrank.cli.progress import Bar
 from evenrank.cli.streams import say
 from evenrank.cli.values import positive
 from evenrank.errors import DataError, ParameterError
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     inputs = [arguments.collection, arguments.lexicon, arguments.mapping]
     check_output(arguments.output, inputs)
     check_output(arguments.report, [*inputs, arguments.output])
-    bar = StreamBar("swapping")
+    bar = Bar("swapping")
     try:
         summary = swap_file(
             arguments.collection,
@@ -119,11 +119,11 @@ def run(arguments: argparse.Namespace) -> int:
             columns=arguments.columns,
         )
     except KeyboardInterrupt:
-        bar.clear()
+        bar.close()
         say("what is finished was kept: the same command goes on from there")
         raise
     finally:
-        bar.clear()
+        bar.close()
     if arguments.report is not None:
         _write(summary, arguments.report)
     say(told(summary, arguments.output))
