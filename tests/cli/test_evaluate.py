@@ -217,7 +217,10 @@ USAGE = [
         "integers > 0 separated by commas",
     ),
     (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--ties", "coin"], "invalid choice: 'coin'"),
-    (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--per"], "unrecognized arguments: --per"),
+    (
+        ["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--per"],
+        "unknown option --per; did you mean --per-query?",
+    ),
     (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "-o", "x.xlsx"], "the name must end in .jsonl, "),
     (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "-o", "x.xlsx"], ", .md, .markdown\n"),
     (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "-o", "sub/../bm25.trec"], "would be written over"),

@@ -94,3 +94,21 @@ def test_a_bar_has_several_parts(monkeypatch, seconds) -> None:
             bar(1, 2)
     lines = stream.getvalue().split("\r\x1b[K")
     assert [line.partition(" ")[0] for line in lines if line] == ["reading", "ranking"]
+
+
+def test_bytes_are_shown_as_megabytes(monkeypatch) -> None:
+    stream, now = Terminal(), 100.0
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(module.time, "monotonic", lambda: now)
+    bar = Bar("scanning")
+    now = 100.5
+    bar(1, 4, "bytes")
+    assert stream.getvalue() == ""  # nothing in the first second
+    now = 102.0
+    bar(50_000_000, 200_000_000, "bytes")
+    assert stream.getvalue().endswith("50 of 200 MB, 25 MB/s, 6 s left")
+    now = 102.01
+    bar(60_000_000, 200_000_000, "bytes")
+    assert "60 of" not in stream.getvalue()  # it was drawn a moment ago
+    bar.close()
+    assert stream.getvalue().endswith("\r\x1b[K")

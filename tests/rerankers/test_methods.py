@@ -43,8 +43,10 @@ def test_draws_differ_and_come_back() -> None:
 def test_unique_keeps_what_belongs_to_nobody() -> None:
     chains = Membership.from_labels("chain", {"b": "x", "c": "x", "e": "y"})
     assert rerank(RUN, "Unique", groups=chains).documents("q") == ["a", "b", "d", "e"]
-    assert rerank(RUN, "Unique(missing='behind')", groups=chains).documents("q") == ["b", "e", "a", "d"]
-    assert rerank(RUN, "Unique(missing='behind')@4", groups=chains).documents("q") == ["b", "a", "d", "e"]
+    with pytest.warns(EvenrankWarning, match="stand lower because they have no groups of 'chain'"):
+        assert rerank(RUN, "Unique(missing='behind')", groups=chains).documents("q") == ["b", "e", "a", "d"]
+    with pytest.warns(EvenrankWarning, match="stand lower"):
+        assert rerank(RUN, "Unique(missing='behind')@4", groups=chains).documents("q") == ["b", "a", "d", "e"]
 
 
 def test_unique_among_very_many_values() -> None:

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import pytest
 
 from evenrank.cli import main
-from evenrank.cli import scan as command
 from evenrank.data.lexicon import Lexicon
 from evenrank.evidence import scan as package
 from evenrank.io.counts import read_counts
@@ -85,24 +84,6 @@ def test_interrupted_it_says_how_to_go_on(
     code, _, err = run(capfd, "c.tsv", "--lexicon", "sides", "-o", "o.parquet")
     assert code == 130
     assert "the same command goes on from there" in err
-
-
-def test_the_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    now = 100.0
-    monkeypatch.setattr(command.time, "monotonic", lambda: now)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    bar = command.StreamBar()
-    now = 100.5
-    bar(1, 4, "bytes")
-    assert capsys.readouterr().err == ""  # nothing in the first second
-    now = 102.0
-    bar(50_000_000, 200_000_000, "bytes")
-    assert "50 of 200 MB, 25 MB/s, 6 s left" in capsys.readouterr().err
-    now = 102.01
-    bar(60_000_000, 200_000_000, "bytes")
-    assert capsys.readouterr().err == ""
-    bar.clear()
-    assert capsys.readouterr().err == "\r\x1b[K"
 
 
 def test_a_full_disk_names_the_file_and_the_way_on(
