@@ -212,7 +212,7 @@ def test_files_with_hostile_names(tmp_path: Path, suffix: str, begins: bytes) ->
         content = (tmp_path / f"bars{suffix}").read_bytes()
         assert content.startswith(begins)
         if suffix == ".html":
-            assert content.count(b"</script>") == 3  # the data, the library, and what draws: nothing from a name
+            assert content.count(b"</script>") == 3  # data, library, drawing; none from a name
         if suffix == ".svg":
             assert b"<script" not in content
             assert b"alert(1)" in content
