@@ -8,7 +8,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 demo: .venv/demo.stamp
 	$(BIN)/python -m evenrank.sample.demo demo
 
-# the first line of defence: every check once, in less than five minutes of processor time
+# the first line of defence: every check once
 test: .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
