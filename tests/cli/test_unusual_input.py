@@ -230,24 +230,40 @@ def test_windows_line_ends_change_nothing(evenrank: Evenrank, tmp_path: Path) ->
     assert results(evenrank, tmp_path / "windows") == results(evenrank, tmp_path / "unix")
 
 
-def test_the_locale_changes_nothing(files: Path) -> None:
-    (files / "r\u00fcn.trec").write_text("q\u00e9 Q0 d\u00f6c 1 2 t\n", encoding="utf-8")
-    (files / "q.txt").write_text("q\u00e9 0 d\u00f6c 1\n", encoding="utf-8")
-    command = [sys.executable, "-m", "evenrank", "evaluate", "r\u00fcn.trec", "--qrels", "q.txt", "-m", "P@1"]
-    found = []
-    for locale in ("C.UTF-8", "C"):
-        environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG"))},
-            "LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0",
-        }  # fmt: skip
-        done = subprocess.run(
-            [os.fsencode(part) if locale == "C" else part for part in (*command, "--per-query")],
-            env=environment, capture_output=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        found.append((done.stdout, done.stderr))
-    assert found[0] == found[1]
-    assert "q\u00e9".encode() in found[0][0]
+def in_locale_c(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """A command where Python is kept from taking UTF-8 instead of ASCII."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG"))}
+    return subprocess.run(
+        [os.fsencode(word) for word in (sys.executable, "-m", "evenrank", *arguments)],
+        cwd=os.fsencode(folder), capture_output=True, check=False,
+        env={**environment, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    )  # fmt: skip
+
+
+def test_the_locale_changes_nothing(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "s\u00fcd"
+    (folder / "runs").mkdir(parents=True)
+    for name in ("\u00e4", "\u00f6"):
+        (folder / f"runs/r{name}n.trec").write_text("q\u00e9 Q0 d\u00f6c 1 2 t\n", encoding="utf-8")
+    (folder / "q.txt").write_text("q\u00e9 0 d\u00f6c 1\n", encoding="utf-8")
+    command = ("evaluate", "runs", "--qrels", "q.txt", "-m", "P@1", "--per-query")
+    found = in_locale_c(folder, *command)
+    monkeypatch.chdir(folder)
+    usual = evenrank(*command)
+    assert (found.returncode, found.stdout.decode(), found.stderr.decode()) == (0, usual.out, usual.err)
+    assert "q\u00e9" in usual.out
+
+
+def test_characters_that_the_locale_lacks_are_refused_with_a_way_out(files: Path) -> None:
+    for run, more in (("r\u00fcn.trec", ()), ("bm25.trec", ("--name", "z\u00fcrich"))):
+        found = in_locale_c(files, "evaluate", run, "--qrels", "qrels.txt", "-m", "P@1", *more)
+        assert (found.returncode, found.stdout) == (2, b"")
+        assert found.stderr == (
+            b"evenrank: the arguments hold characters that the encoding of this locale, ascii, does not "
+            b"have: set the environment variable PYTHONUTF8=1\n"
+        )
 
 
 @pytest.mark.parametrize("seed", range(3))

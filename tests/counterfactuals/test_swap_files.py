@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import pytest
 
 from evenrank import DataError, EvenrankWarning, ParameterError
 from evenrank.cli import build_parser, main
+from evenrank.cli.swap import told as describe_swap
 from evenrank.counterfactuals.swap import blocks, make_swapper, workers
 from evenrank.counterfactuals.swap.files import swap_file
 from evenrank.counterfactuals.swap.pieces import members_of
@@ -296,6 +298,18 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     ):
         assert main([*command, *wrong]) == code
         assert message in capsys.readouterr().err
+
+
+def test_words_swapped_equally_often_stand_in_one_order() -> None:
+    """Not in that in which the pieces of a file were done."""
+    words = [("she", "he", "pronouns"), ("ms", "mr", "titles"), ("aunt", "uncle", "nouns")]
+    told = []
+    for order in (words, words[::-1]):
+        summary = Summary("rules", tally=Counter(order), exceptions={old: new for old, new, _ in words})
+        assert summary.most_often() == [(word, 1) for word in sorted(words)]
+        assert list(summary.one_way) == [(old, new) for old, new, _ in sorted(words)]
+        told.append(describe_swap(summary, "s.tsv"))
+    assert told[0] == told[1]
 
 
 @pytest.mark.skipif(find_spec("spacy") is None, reason="spaCy is not installed: evenrank[swap]")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenrank import DataError, EvenrankWarning, Lexicon, ParameterError, read_counts, read_lexicon, scan
+from evenrank import (
+    DataError,
+    EvenrankWarning,
+    Lexicon,
+    ParameterError,
+    read_counts,
+    read_documents,
+    read_lexicon,
+    scan,
+)
 from evenrank.cli import main
 from evenrank.errors import UnknownNameError
 from evenrank.evidence.scan import counter, scan_file
@@ -219,3 +229,17 @@ def test_bytes_read_are_those_of_the_file(capfd: pytest.CaptureFixture[str], fol
     summary = swap_file("long.tsv", "s.tsv", tagger="rules", threads=1, block_bytes=1000)
     assert summary.bytes_read == summary.source["bytes"] == size
     assert scan_file([("a", "he"), ("é", "she")], LEXICON, "p.parquet").bytes_read == 3 + 5
+
+
+def test_names_that_are_not_utf8(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """As every name beyond ASCII is where the locale is C."""
+    read, written = (os.fsdecode(name) for name in (b"gr\xfcn.parquet", b"z\xe4hl.parquet"))
+    try:
+        with Path(read).open("wb") as file:
+            pq.write_table(pa.table({"id": ["a", "b"], "text": ["He, she", "she she"]}), file)
+    except OSError:
+        pytest.skip("this file system takes no such names")
+    assert command(capfd, read, "--lexicon", "words.csv", "-o", written)[0] == 0
+    counts = read_counts(written, source=read)
+    assert counts.counts.tolist() == [[1, 1], [0, 2]]
+    assert [batch["text"].to_pylist() for batch in read_documents(read)] == [["He, she", "she she"]]

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Sequence
 
@@ -25,7 +26,7 @@ from evenrank.cli.report import add as add_report
 from evenrank.cli.rerank import add as add_rerank
 from evenrank.cli.scan import add as add_scan
 from evenrank.cli.select import add as add_select
-from evenrank.cli.streams import discard_output, say, say_warnings
+from evenrank.cli.streams import check_locale, discard_output, say, say_warnings
 from evenrank.cli.tradeoff import add as add_tradeoff
 from evenrank.cli.train import add as add_train
 from evenrank.errors import EvenrankError, EvenrankWarning, InputTypeError, ParameterError
@@ -82,6 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     try:
+        check_locale(sys.argv[1:] if argv is None else argv)
         arguments = build_parser().parse_args(argv)
         code: int = arguments.run(arguments)
         return code

@@ -100,12 +100,14 @@ def run_names(paths: Sequence[str], given: Sequence[str]) -> list[str]:
     >>> run_names(["a/bm25.trec", "b/bm25.trec", "dense.trec"], [])
     ['a/bm25', 'b/bm25', 'dense']
     """
+    from evenrank.io.source import as_text
+
     if given:
         if len(given) != len(paths):
             raise ParameterError(
                 f"--name must be given once for each run: {len(given)} names, {len(paths)} runs"
             )
-        names = [_as_text(name) for name in given]
+        names = [as_text(name) for name in given]
         if not all(name.strip() for name in names):
             raise ParameterError("--name must not be empty")
         repeated = [name for name, count in Counter(names).items() if count > 1]
@@ -123,7 +125,7 @@ def run_names(paths: Sequence[str], given: Sequence[str]) -> list[str]:
             name if counts[name] == 1 else path if up == deepest else _with_folders(path, up)
             for path, name in zip(paths, names, strict=True)
         ]
-    return [_as_text(name) for name in names]
+    return [as_text(name) for name in names]
 
 
 def _absolute(path: str) -> str:
@@ -140,11 +142,6 @@ def _stem(path: str) -> str:
 def _with_folders(path: str, up: int) -> str:
     folders = Path(path).absolute().parent.parts[1:]
     return _stem(path) if path == STDIN else "/".join([*folders[-up:], _stem(path)])
-
-
-def _as_text(name: str) -> str:
-    """File names are bytes to the system; what is not UTF-8 in them is replaced."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def read_ids(path: str, what: str = "query") -> list[str]:

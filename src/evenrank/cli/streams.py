@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, TextIO
 
-from evenrank.errors import DataError, EvenrankWarning, readable
+from evenrank.errors import DataError, EvenrankWarning, ParameterError, readable
 
 DEFAULT_WIDTH = 80
 LONGEST_LINE = 2000  # characters of a message: an argument may be as long as a file
@@ -89,6 +90,16 @@ def _write(stream: TextIO, text: str) -> None:
     stream.flush()  # what was written as text comes first
     buffer.write(text.encode("utf-8", "backslashreplace"))
     buffer.flush()
+
+
+def check_locale(arguments: Sequence[str]) -> None:
+    """Names beyond ASCII cannot be read, opened or written where the locale has no such characters."""
+    encoding = sys.getfilesystemencoding()
+    if encoding != "utf-8" and any("\udc80" <= letter <= "\udcff" for word in arguments for letter in word):
+        raise ParameterError(
+            f"the arguments hold characters that the encoding of this locale, {encoding}, does not have: "
+            "set the environment variable PYTHONUTF8=1"
+        )
 
 
 def say_warnings() -> None:

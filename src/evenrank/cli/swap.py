@@ -172,9 +172,7 @@ def _write(summary: Summary, path: str) -> None:
 def told(summary: Summary, output: str) -> str:
     """What was swapped, in a few lines."""
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in summary.kinds.items())
-    pairs = ", ".join(
-        f"{old} -> {new} {count:,}" for (old, new, _), count in summary.tally.most_common(SHOWN)
-    )
+    pairs = ", ".join(f"{old} -> {new} {count:,}" for (old, new, _), count in summary.most_often()[:SHOWN])
     lines = [
         f"wrote {output}: {summary.changed:,} of {summary.documents:,} documents changed, "
         f"{summary.words:,} words swapped: {kinds}",

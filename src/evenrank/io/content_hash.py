@@ -95,7 +95,7 @@ def hash_of_columns(path: Path, columns: Sequence[str]) -> str:
     """The hash of some columns of a Parquet file, as they lie in it, group of rows by group."""
     import pyarrow.parquet
 
-    with pyarrow.parquet.ParquetFile(path) as file, path.open("rb") as raw:
+    with path.open("rb") as raw, pyarrow.parquet.ParquetFile(raw) as file:
         return joined_digests(
             digest_of_ranges(raw.fileno(), column_ranges(file.metadata, group, columns))
             for group in range(file.metadata.num_row_groups)

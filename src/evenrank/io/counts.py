@@ -24,7 +24,7 @@ from evenrank.data.lexicon import Lexicon
 from evenrank.data.strings import as_strings
 from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, ParameterError
-from evenrank.io.source import as_source
+from evenrank.io.source import as_source, parquet_file
 
 FORMAT = 1
 ROW_GROUP = 1 << 17
@@ -68,7 +68,7 @@ def counts_schema(
     ]
     if terms:
         fields += [pa.field(_TERMS, _LISTS, nullable=False), pa.field(_TERM_COUNTS, _LISTS, nullable=False)]
-    return pa.schema(fields, metadata={_KEY: json.dumps(about, ensure_ascii=False)})
+    return pa.schema(fields, metadata={_KEY: json.dumps(about)})
 
 
 def counts_batch(
@@ -151,7 +151,7 @@ def read_counts(
     counted.check()
     name = counted.name
     try:
-        with pa.parquet.ParquetFile(counted.path) as file:
+        with parquet_file(counted.path) as raw, pa.parquet.ParquetFile(raw) as file:
             schema = file.schema_arrow
             about = _about(schema, name)
             about["source"].update(json.loads((file.metadata.metadata or {}).get(_SOURCE, b"{}")))

@@ -15,7 +15,7 @@ from evenrank.io.document_lines import csv_tables, json_tables, tsv_tables
 from evenrank.io.frames import Frame, as_frame
 from evenrank.io.names import resolve_documents
 from evenrank.io.report import Report
-from evenrank.io.source import Source, as_source, check_format
+from evenrank.io.source import Source, as_source, check_format, parquet_file
 
 FORMATS = ("tsv", "csv", "jsonl", "parquet")
 SCHEMA = pa.schema([("id", pa.large_string()), ("text", pa.large_string())])
@@ -114,7 +114,9 @@ def _file_tables(source: Source, format: str | None, columns: Mapping[str, str] 
 
 def _parquet_tables(source: Source, columns: Mapping[str, str] | None) -> Iterator[pa.Table]:
     try:
-        file = pa.parquet.ParquetFile(source.path or pa.BufferReader(source.content().buffer))
+        file = pa.parquet.ParquetFile(
+            parquet_file(source.path) if source.path else pa.BufferReader(source.content().buffer)
+        )
         chosen = resolve_documents(file.schema_arrow.names, columns, source.name)
         row = 0
         for batch in file.iter_batches(batch_size=1 << 13, columns=list(chosen.values())):

@@ -94,7 +94,7 @@ class Source:
         """The file's name without folder and known suffixes; None for what is no file."""
         if self.path is None:
             return None
-        name = _without_packing(self.path.name)
+        name = _without_packing(as_text(self.path.name))
         suffix = Path(name).suffix
         return (name[: -len(suffix)] if suffix.lower() in _KNOWN_SUFFIXES else name) or self.path.name
 
@@ -177,14 +177,28 @@ def as_source(value: object) -> Source | None:
             return Source("<stdin>", stream=getattr(sys.stdin, "buffer", sys.stdin))
         if not value:
             raise DataError("the file name is empty")
-        return Source(value, path=Path(value))
+        return Source(as_text(value), path=Path(value))
     if isinstance(value, os.PathLike):
         name = os.fsdecode(os.fspath(value))
-        return Source(name, path=Path(name))
+        return Source(as_text(name), path=Path(name))
     if callable(getattr(value, "read", None)):
         label = getattr(value, "name", None)
         return Source(label if isinstance(label, str) and label else "<file>", stream=value)
     return None
+
+
+def as_text(name: str) -> str:
+    """File names are bytes to the system; what is not UTF-8 in them is replaced, or no file could hold them.
+
+    >>> as_text("gr\\udcfcn.trec")
+    'gr\ufffdn.trec'
+    """
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def parquet_file(path: Path) -> pa.OSFile:
+    """For pyarrow, which takes a name that is not UTF-8 as bytes only."""
+    return pa.OSFile(os.fsencode(path))
 
 
 def guess_format(

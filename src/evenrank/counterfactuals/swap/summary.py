@@ -39,13 +39,15 @@ class Summary:
             counts[kind] += count
         return counts
 
+    def most_often(self) -> list[tuple[tuple[str, str, str], int]]:
+        """The words swapped, the most frequent first; of equally frequent ones the first in the alphabet."""
+        return sorted(self.tally.items(), key=lambda item: (-item[1], item[0]))
+
     @property
     def one_way(self) -> dict[tuple[str, str], int]:
         """The words swapped that a second swap does not bring back."""
         return {
-            (old, new): count
-            for (old, new, _), count in self.tally.most_common()
-            if self.exceptions.get(old) == new
+            (old, new): count for (old, new, _), count in self.most_often() if self.exceptions.get(old) == new
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -59,9 +61,7 @@ class Summary:
             "tagger": self.tagger,
             "pairs": [
                 {"word": old, "becomes": new, "kind": kind, "count": count}
-                for (old, new, kind), count in sorted(
-                    self.tally.items(), key=lambda item: (-item[1], item[0])
-                )
+                for (old, new, kind), count in self.most_often()
             ],
             "not_restored": [
                 {"word": old, "becomes": new, "count": count} for (old, new), count in self.one_way.items()

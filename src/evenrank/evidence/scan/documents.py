@@ -25,7 +25,7 @@ from evenrank.io.fingerprint import fingerprint
 from evenrank.io.names import resolve_documents
 from evenrank.io.report import Report
 from evenrank.io.resumable import Recheck, Stamp
-from evenrank.io.source import Source, as_source
+from evenrank.io.source import Source, as_source, parquet_file
 
 ROWS = 1 << 14
 PIECE_BYTES = 1 << 23
@@ -147,7 +147,7 @@ class ParquetCollection:
         self.stamp: Stamp | None = Stamp.of(path)
         try:
             # a small buffer for each column, instead of whole columns of a row group that may be huge
-            self._file = pa.parquet.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
+            self._file = pa.parquet.ParquetFile(parquet_file(path), buffer_size=1 << 20, pre_buffer=False)
         except (pa.ArrowException, OSError) as error:
             raise DataError(f"{name}: is not a sound Parquet file: {error}") from error
         self._chosen = resolve_documents(self._file.schema_arrow.names, columns, name)

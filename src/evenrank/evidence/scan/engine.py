@@ -34,6 +34,7 @@ from evenrank.io.outputs import (
     workers_of,
 )
 from evenrank.io.resumable import Resumable, check_unchanged
+from evenrank.io.source import parquet_file
 
 Progress = Callable[[int, int | None, str], None]
 """Called with how much is done, of how much (None: unknown), and of what: bytes or documents."""
@@ -219,7 +220,7 @@ def _total(batch: pa.RecordBatch, column: int) -> int:
 
 
 def _ids(path: Path) -> Iterator[pa.LargeStringArray]:
-    with pa.parquet.ParquetFile(path) as file:
+    with parquet_file(path) as raw, pa.parquet.ParquetFile(raw) as file:
         for batch in file.iter_batches(1 << 17, columns=["id"]):
             yield batch.column(0).cast(pa.large_string())
 
