@@ -279,3 +279,26 @@ def test_control_characters_in_ids() -> None:
     with pytest.raises(DataError, match=r"<file>:3: id 'c\\x01' holds the control character 0x01"):
         pairs(io.BytesIO(b"a\tb\n\nc\x01\td\x01\n"), format="tsv")
     assert pairs(io.BytesIO(b"a\tb\x01\n"), format="tsv") == [("a", "b\x01")]
+
+
+LEFT_OPEN = """
+import io, time
+from evenrank.io import document_lines, read_documents
+
+class Slow(io.BytesIO):
+    def read(self, size=-1):
+        time.sleep(0.02)  # so that the reader is in here when the process ends
+        return super().read(64)
+
+document_lines._BLOCK = 16
+rows = "".join(f"d{number},some words\\n" for number in range(500))
+tables = iter(read_documents(Slow(b"id,text\\n" + rows.encode()), format="csv"))
+next(tables)
+print("one batch was read", flush=True)
+"""
+
+
+def test_a_table_that_is_left_half_read_does_not_abort_the_process() -> None:
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", LEFT_OPEN], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "one batch was read\n", "")

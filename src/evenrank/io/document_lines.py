@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import codecs
 import csv
 import io
 import json
 import warnings
-from collections.abc import Iterator, Mapping
+import weakref
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -177,9 +180,28 @@ def csv_tables(source: Source, columns: Mapping[str, str] | None) -> Iterator[pa
     yield from _delimited_tables(source, columns, ",")
 
 
+_OPEN: weakref.WeakSet[Generator[pa.Table, None, None]] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """A thread of Arrow that still reads through Python when Python ends would abort the process."""
+    for tables in list(_OPEN):
+        with suppress(ValueError):  # of one that is just being read, by another thread
+            tables.close()
+
+
 def _delimited_tables(
     source: Source, columns: Mapping[str, str] | None, delimiter: str
 ) -> Iterator[pa.Table]:
+    tables = _read_delimited(source, columns, delimiter)
+    _OPEN.add(tables)
+    return tables
+
+
+def _read_delimited(
+    source: Source, columns: Mapping[str, str] | None, delimiter: str
+) -> Generator[pa.Table, None, None]:
     """Fields under a header line. Only commas come with quotes, and quoted text may span lines."""
     quoting = delimiter == ","
     blocks = (block.data for block in line_blocks(source))
@@ -189,9 +211,10 @@ def _delimited_tables(
     header = next(iter(_rows_of(first, delimiter)), [])
     chosen = resolve_documents(header, columns, source.name)
     row = 0
+    stream, reader = _Stream(first, blocks), None
     try:
         reader = pa.csv.open_csv(
-            pa.PythonFile(_Stream(first, blocks), mode="r"),
+            pa.PythonFile(stream, mode="r"),
             read_options=pa.csv.ReadOptions(block_size=4 * _BLOCK),
             parse_options=pa.csv.ParseOptions(
                 delimiter=delimiter, quote_char='"' if quoting else False, newlines_in_values=quoting
@@ -213,6 +236,13 @@ def _delimited_tables(
             yield pa.table({"id": ids, "text": texts})
     except pa.ArrowInvalid as error:
         raise _malformed(source, delimiter, row, error) from error
+    finally:
+        stream.end()
+        with suppress(
+            pa.ArrowInvalid
+        ):  # what was read ahead, so that the thread which does it comes to its end
+            for _ in reader or ():
+                pass
 
 
 def _malformed(source: Source, delimiter: str, row: int, error: pa.ArrowInvalid) -> DataError:
@@ -261,8 +291,15 @@ class _Stream:
     def __init__(self, first: bytes, rest: Iterator[bytes]) -> None:
         self._held = first
         self._rest = rest
+        self._ended = False
+
+    def end(self) -> None:
+        """From now on there is nothing more to read."""
+        self._ended = True
 
     def read(self, size: int = -1) -> bytes:
+        if self._ended:
+            return b""
         while len(self._held) < size or size < 0:
             more = next(self._rest, None)
             if more is None:
