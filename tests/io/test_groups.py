@@ -694,3 +694,22 @@ def test_bad_targets(case: str, tmp_path: Path) -> None:
 def test_a_target_of_a_wrong_type() -> None:
     with pytest.raises(InputTypeError, match=r"a target is read from a path, .* got dict"):
         read_target({"low": 1.0}, STARS)
+
+
+@pytest.mark.parametrize(
+    ("format", "line", "role"),
+    [
+        ("gmemb", "{} d 0.5 0.5", "query"),
+        ("gmemb", "q {} 0.5 0.5", "document"),
+        ("trec", "{} 0 d f", "query"),
+        ("trec", "q 0 {} f", "document"),
+        ("trec-fair", "{},f,m", "document"),
+    ],
+)
+def test_an_endless_id_is_an_error(format: str, line: str, role: str) -> None:
+    with pytest.raises(DataError) as caught:
+        read_groups(io.StringIO(line.format("x" * 10_001) + "\n"), "g", format=format)
+    assert caught.value.problems[0].what.startswith(f"{role} 'xxx")
+    assert "is 10,001 bytes long; an id has at most 10,000" in str(caught.value)
+    allowed = io.StringIO(line.format("x" * 10_000) + "\n")
+    assert read_groups(allowed, "g", format=format, values=["f", "m"])

@@ -14,7 +14,7 @@ from evenrank.io.group_hints import has_header, other_lines
 from evenrank.io.report import Report
 from evenrank.io.source import Source
 from evenrank.io.trec_slow import numbered_lines
-from evenrank.io.values import BadValue, is_whole, parse_score, quoted
+from evenrank.io.values import ID_LIMIT, BadValue, is_whole, long_id, parse_score, quoted
 
 Values = Sequence[str] | None
 
@@ -45,6 +45,15 @@ class _Lines:
     def wrong(self, what: str) -> None:
         self._problems.append(Problem(self._number, what))
 
+    def fit(self, **ids: str) -> bool:
+        """Whether the ids, each under its role, are no longer than an id may be; else it is a problem."""
+        for role, text in ids.items():
+            length = len(text.encode())
+            if length > ID_LIMIT:
+                self.wrong(long_id(role, text, length))
+                return False
+        return True
+
     def hint(self, fields: list[str], format: str) -> str:
         """What the file may be instead, unless some line of it was as it should be."""
         return "" if self.numbers else other_lines(fields, format)
@@ -71,6 +80,8 @@ def read_gmemb(source: Source, values: Values, multilabel: bool) -> Entries:
             lines.wrong(what + lines.hint(fields, "gmemb"))
             continue
         query, document, *given = fields
+        if not lines.fit(query=query, document=document):
+            continue
         width = width or len(given)
         if len(given) != width:
             lines.wrong(f"document {quoted(document)}: {len(given)} shares, needed are {width}")
@@ -107,6 +118,8 @@ def read_judged_labels(source: Source, values: Values, multilabel: bool) -> Entr
             what = f"{len(fields)} fields, needed are 4: query iteration document label"
             lines.wrong(what + lines.hint(fields, "trec"))
             continue
+        if not lines.fit(query=fields[0], document=fields[2]):
+            continue
         lines.used()
         queries.append(fields[0])
         documents.append(fields[2])
@@ -141,6 +154,8 @@ def read_trec_fair(source: Source, values: Values, multilabel: bool) -> Entries:
             continue
         if not document:
             lines.wrong("the document is empty: a line is document,label,label,..")
+            continue
+        if not lines.fit(document=document):
             continue
         known = Counter(label for label in authors if label)
         for label, count in known.items():
