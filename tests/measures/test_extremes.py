@@ -11,7 +11,7 @@ import pytest
 
 from evenrank import Attribute, Membership, evaluate
 from evenrank.data.polarity import Polarity
-from evenrank.errors import InputTypeError
+from evenrank.errors import DataError, InputTypeError
 from evenrank.evidence.polarise.axes import Axes, fit_axes, project
 from evenrank.systems.scorers import Scoring
 
@@ -26,10 +26,12 @@ def strict():
 
 
 def gain(grade: int, top: int) -> float:
+    if top > 5000:  # 2**-top is below the smallest float
+        return 2.0 ** (grade - top) if grade else 0.0
     return float(Fraction(2**grade - 1, 2**top))
 
 
-@pytest.mark.parametrize("top", [3, 60, 5000])
+@pytest.mark.parametrize("top", [3, 60, 5000, 2**31 - 1])
 def test_very_large_grades(top: int) -> None:
     grades = {"a": top - 1, "b": 0, "c": top}
     stop = [gain(top - 1, top), 0.0, gain(top, top)]
@@ -44,6 +46,20 @@ def test_very_large_grades(top: int) -> None:
     assert np.isfinite(evaluate(RUN, fair, qrels={"q": grades}, groups=groups).mean(fair))
     intents = {"q": {"1": grades}}
     assert evaluate(RUN, "D_nDCG", intents=intents).mean("D_nDCG") == pytest.approx(discounted / best)
+    linear = ((top - 1) + top / 2) / (top + (top - 1) / log2(3))
+    assert evaluate(RUN, "nDCG", qrels={"q": grades}).mean("nDCG") == pytest.approx(linear)
+
+
+@pytest.mark.parametrize("measure", ["Bpref", "Rprec", "StRecall@3"])
+def test_grades_beyond_what_another_tool_holds_are_refused(measure: str) -> None:
+    """trec_eval keeps a counter for each grade up to the largest, which would take gigabytes."""
+    known = "intents" if measure.startswith("St") else "qrels"
+    for grade in (10_001, 2**31 - 1):
+        judged = {"a": 1, "c": grade}
+        with pytest.raises(DataError, match=f"{measure} is computed by ir_measures.* is {grade:,}: write"):
+            evaluate(RUN, measure, **{known: {"q": {"1": judged} if known == "intents" else judged}})
+    if known == "qrels":
+        assert np.isfinite(evaluate(RUN, measure, qrels={"q": {"a": 1, "c": 10_000}}).mean(measure))
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])

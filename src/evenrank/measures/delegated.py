@@ -24,6 +24,7 @@ BY_INTENT = frozenset(
 )
 # they say what a run or the judgements are like, not how good
 DESCRIPTIVE = frozenset({"NumQ", "NumRel", "NumRelRet", "NumRet", "Judged"})
+GRADE_LIMIT = 10_000  # trec_eval keeps a counter for each grade up to the largest: gigabytes for 2**31 - 1
 
 
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
@@ -86,6 +87,14 @@ class Delegated(Measure):
 
         measure = self.measure
         values = np.full(len(evidence), float(measure.DEFAULT))
+        grades = evidence.reference["judged_by_intent" if self.by_intent else "judged"].padded(self.evidence)
+        largest = int(grades.max(initial=0))
+        if largest > GRADE_LIMIT:
+            raise DataError(
+                f"{self.text} is computed by ir_measures, which takes grades up to {GRADE_LIMIT:,}, and the "
+                f"largest of these judgements is {largest:,}: write smaller grades, or choose one of the "
+                "measures that 'evenrank measures' lists"
+            )
         qrels = [ir_measures.Qrel(*row) for row in self._judgements(evidence)]
         run = [ir_measures.ScoredDoc(*row) for row in _scored(evidence)]
         try:
@@ -97,7 +106,6 @@ class Delegated(Measure):
             ) from error
         except (ArithmeticError, ValueError, KeyError, IndexError, TypeError) as error:
             raise DataError(f"{self.text}: ir_measures fails on these judgements ({error!r})") from error
-        grades = evidence.reference["judged_by_intent" if self.by_intent else "judged"].padded(self.evidence)
         relevant = (grades > 0).reshape(len(evidence), -1).any(axis=1)
         undefined = {NOT_JUDGED: ~evidence.query[f"{self.evidence}.judged"]}
         if measure.NAME not in DESCRIPTIVE:
