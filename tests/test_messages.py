@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 import evenrank as er
+from evenrank import cli, errors
+from evenrank.cli import parser
+from evenrank.cli.streams import say
 from evenrank.errors import DataError, EvenrankError, EvenrankWarning, readable
 
 ENDLESS = "x" * 100_000
@@ -41,3 +44,28 @@ def test_only_endless_pieces_are_shortened() -> None:
         " bad", " bad"
     )
     assert len(str(EvenrankWarning(repr(ENDLESS)))) < 300
+
+
+def test_the_command_shortens_a_message_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An error and a warning are readable when they are made; what others say, before it is printed."""
+    calls = []
+    for module in (errors, cli, parser):
+        monkeypatch.setattr(module, "readable", lambda text: (calls.append(text), readable(text))[1])
+    for words, code in (([ENDLESS], 2), (["evaluate", ENDLESS, "-m", "P@1"], 1), (["rank", ENDLESS], 2)):
+        calls.clear()
+        assert cli.main(words) == code
+        said = capsys.readouterr().err
+        assert 0 < len(said) < 1000
+        assert len([text for text in calls if len(text) > 90]) <= 1, said
+
+
+def test_a_line_of_many_words_loses_its_middle(capsys: pytest.CaptureFixture[str]) -> None:
+    say("begin " + "of many words " * 1000 + "end")
+    said = capsys.readouterr().err
+    assert said.startswith("evenrank: begin of many")
+    assert said.endswith("words end\n")
+    assert "...(12,009 characters left out)..." in said
+    say("x" * 2000)
+    assert capsys.readouterr().err == f"evenrank: {'x' * 2000}\n"

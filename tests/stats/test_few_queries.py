@@ -10,7 +10,11 @@ import pytest
 from evenrank.comparison import compare
 from evenrank.comparison.choice import select
 from evenrank.comparison.gate import Gate, Rule, apply_gate
+from evenrank.comparison.origin import origin
 from evenrank.comparison.views import correlation_table, power_table, tukey_tables
+from evenrank.data.lexicon import Lexicon
+from evenrank.data.run import Run
+from evenrank.data.words import WordCounts
 from evenrank.errors import EvenrankError
 from evenrank.measures import parse_measure
 from evenrank.scores import INFINITE, OK, Scores, ScoresBlock
@@ -27,6 +31,7 @@ from evenrank.stats.pairs import finite_pairs, paired_differences
 from evenrank.stats.pareto import pareto_front
 from evenrank.stats.power import discriminative_power, discriminative_power_curve
 from evenrank.stats.regression import least_squares
+from evenrank.stats.seme import seme
 from evenrank.stats.tukey import NO_QUERIES, conclusions, leaders, randomised_tukey_hsd
 
 NONE, ONE = np.zeros(0), np.array([0.25])
@@ -194,3 +199,27 @@ def test_lines_and_fronts_of_few_points() -> None:
         assert least_squares(np.zeros(count), np.zeros(count), [0.0]) is None
     assert pareto_front(np.zeros((0, 2))).tolist() == []
     assert pareto_front([[0.1, 0.2]]).tolist() == [True]
+
+
+def test_the_effect_of_few_trials() -> None:
+    trial = {"posterior": [0.5], "prior": [0.1], "duo": [0.2]}
+    (effect,) = seme(trial)
+    assert (effect.size, effect.undefined) == (1, "fewer than four trials")
+    assert np.isnan(effect[3:8]).all()
+    with pytest.raises(EvenrankError, match="trials: there are none"):
+        seme({name: [] for name in trial})
+
+
+def test_the_origin_of_one_query() -> None:
+    lists = Run.build(["q"] * 3, ["a", "b", "c"], [3.0, 2.0, 1.0])
+    lexicon = Lexicon.build("sides", {"m": ["he"], "f": ["she"]})
+    words = WordCounts.build(["a", "b", "c"], [9, 9, 9], [[4, 0], [0, 5], [2, 2]], lexicon)
+    found = origin(lists, "NFaiRR@2 TExFAIR@2", words=words, background=lists, draws=5)
+    assert len(found.steps()) == 6
+    for step in found.steps():
+        assert np.isfinite(step.value)
+        assert math.isnan(step.low)
+        assert (step.queries, step.interval_note, step.verdict) == (1, NO_INTERVAL, "")
+        assert step.against is None or step.adds.reason == NO_INTERVAL
+    with pytest.raises(EvenrankError, match="quer"):
+        origin(lists, "NFaiRR@2", words=words, queries=[], draws=5)

@@ -29,7 +29,7 @@ from evenrank.cli.select import add as add_select
 from evenrank.cli.streams import check_locale, discard_output, say, say_warnings
 from evenrank.cli.tradeoff import add as add_tradeoff
 from evenrank.cli.train import add as add_train
-from evenrank.errors import EvenrankError, EvenrankWarning, InputTypeError, ParameterError
+from evenrank.errors import EvenrankError, EvenrankWarning, InputTypeError, ParameterError, readable
 
 __all__ = ["build_parser", "main"]
 
@@ -98,7 +98,7 @@ def _run(argv: Sequence[str] | None) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        say(readable(f"{error.filename}: {error.strerror}" if error.filename else str(error)))
         return BAD_DATA
     except MemoryError:
         say("there is not enough memory for this")
@@ -106,5 +106,6 @@ def _run(argv: Sequence[str] | None) -> int:
     except Exception as error:
         if os.environ.get(DEBUG):
             raise
-        say(f"unexpected {type(error).__name__}: {error} (a bug; {DEBUG}=1 shows where)".replace("\n", " "))
+        message = f"unexpected {type(error).__name__}: {error} (a bug; {DEBUG}=1 shows where)"
+        say(readable(message.replace("\n", " ")))
         return BAD_DATA

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from evenrank.cli.streams import put, say
+from evenrank.errors import readable
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction["Parser"]
@@ -59,7 +60,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments") and "@" in message:
             message += "; several measures are quoted, as -m 'nDCG@10 RR@10'"
-        say(f"{message} (try: {self.prog} --help)")
+        say(f"{readable(message)} (try: {self.prog} --help)")
         raise SystemExit(2)
 
 

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, TextIO
 
-from evenrank.errors import DataError, EvenrankWarning, ParameterError, readable
+from evenrank.errors import DataError, EvenrankWarning, ParameterError
 
 DEFAULT_WIDTH = 80
-LONGEST_LINE = 2000  # characters of a message: an argument may be as long as a file
+LONGEST_LINE = 2000  # characters of a message; errors and warnings are without endless pieces already
 
 
 def put(text: str) -> None:
@@ -74,8 +74,7 @@ def is_terminal() -> bool:
 
 
 def _shortened(line: str) -> str:
-    """Without endless words, and without the middle of what is long still: the way out stands at the end."""
-    line = readable(line)
+    """Without the middle of what is very long: the way out stands at the end."""
     if len(line) <= LONGEST_LINE:
         return line
     half = LONGEST_LINE // 2
