@@ -167,6 +167,31 @@ def measure(paths: dict[str, Path], count: int, rounds: int) -> dict[str, float]
     return {way: statistics.median(times) for way, times in seconds.items()}
 
 
+def hash_cost(paths: dict[str, Path], rounds: int) -> dict[str, list[float]]:
+    """For each way the processor time of a round with the hash of the content, over that without it."""
+    from evenrank.evidence.scan import blocks, documents, scan_file
+
+    words, output, nothing = lexicon(), HERE / "work/counts.parquet", bytes(16)
+    places = ((blocks, "piece_digest"), (documents, "digest_of_ranges"))
+    shipped = [getattr(module, name) for module, name in places]
+    scan_file(paths["tsv"], words, output)
+    ratios: dict[str, list[float]] = {way: [] for way in WAYS}
+    for number in range(rounds):
+        for way, (kind, cores) in WAYS.items():
+            seconds = {}
+            for hashed in (True, False) if number % 2 else (False, True):  # neither is always the first
+                for (module, name), function in zip(places, shipped, strict=True):
+                    setattr(module, name, function if hashed else lambda *_: nothing)
+                gc.collect()
+                begin = time.process_time()  # of all threads: others on the machine do not count
+                on_cores(cores, lambda: scan_file(paths[kind], words, output, threads=cores))  # noqa: B023
+                seconds[hashed] = time.process_time() - begin
+            ratios[way].append(seconds[True] / seconds[False])
+    for (module, name), function in zip(places, shipped, strict=True):
+        setattr(module, name, function)
+    return ratios
+
+
 def fresh(path: Path) -> dict[str, float]:
     """Seconds and peak MB of a new process that scans a file."""
     begin = time.perf_counter()
@@ -198,6 +223,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--write", action="store_true", help="put the table into benchmarks/scan.md")
+    parser.add_argument("--hash", action="store_true", help="only: what the hash of the content costs")
     options = parser.parse_args()
     if options.only:
         from evenrank.evidence.scan import scan_file
@@ -207,6 +233,10 @@ def main() -> None:
         print(int(status.partition("VmHWM:")[2].split()[0]) / 1024)  # of this program alone, since it started
         return
     paths = make_files(HERE / "work", options.documents)
+    if options.hash:
+        for way, ratios in hash_cost(paths, options.rounds).items():
+            print(f"| {way} | {statistics.median(ratios):.2f} | {min(ratios):.2f} to {max(ratios):.2f} |")
+        return
     processes = {kind: fresh(path) for kind, path in paths.items()}
     times = measure(paths, options.documents, options.rounds)
     table = page(times, processes, options.documents, paths["tsv"].stat().st_size)

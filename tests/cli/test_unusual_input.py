@@ -266,6 +266,36 @@ def test_characters_that_the_locale_lacks_are_refused_with_a_way_out(files: Path
         )
 
 
+@pytest.mark.parametrize("home", [None, "/dev/null/home"], ids=["no home", "a home that cannot be written"])
+def test_no_home_is_needed(home: str | None, evenrank: Evenrank, files: Path) -> None:
+    words = ("evaluate", "bm25.trec", "--qrels", "qrels.txt", "-m", "RR")
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_CACHE_HOME")
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "evenrank", *words],
+        env={**environment, **({} if home is None else {"HOME": home})}, capture_output=True, check=False,
+    )  # fmt: skip
+    usual = evenrank(*words)
+    assert (done.returncode, done.stdout.decode(), done.stderr.decode()) == (0, usual.out, usual.err)
+
+
+def test_a_clock_that_jumps_back(evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What files hold decides whether work is gone on with, and no time that the system tells."""
+    source = tmp_path / "d.tsv"
+    source.write_text("a\tshe\nb\the\n")
+    command = ("scan", source, "--lexicon", "gender-en", "-o", tmp_path / "c.parquet")
+    assert evenrank(*command).code == 0
+    before = (tmp_path / "c.parquet").read_bytes()
+    clock = itertools.count(2e9, -1e6)
+    monkeypatch.setattr(time, "time", lambda: float(next(clock)))
+    for stamp in (4_000_000_000, 1):
+        os.utime(source, (stamp, stamp))
+        done = evenrank(*command)
+        assert (done.code, "2 documents" in done.err) == (0, True)
+        assert (tmp_path / "c.parquet").read_bytes() == before
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_of_lines_and_columns_changes_nothing(seed: int, tmp_path: Path) -> None:
     draw = random.Random(seed)

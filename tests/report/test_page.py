@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pages
 import pytest
 
@@ -17,10 +18,12 @@ from evenrank.comparison import compare
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.inputs import Inputs
+from evenrank.measures import parse_measure
 from evenrank.measures.relevance import NO_RELEVANT
 from evenrank.report.page import write_report
 from evenrank.report.page.lists import number
 from evenrank.report.page.safe import link, prose, script_json
+from evenrank.scores import INFINITE, OK, ScoresBlock
 
 RUNS = {
     "one": Run.build(["q", "q", "r"], ["a", "b", "c"], [2.0, 1.0, 1.0], name="one"),
@@ -395,6 +398,36 @@ def test_documents_from_a_file_and_evidence_that_is_read_once(tmp_path: Path) ->
     assert texts == {"the <b>first</b>", "the second", "y"}  # of two's lists
     assert "kind: A" in shown(root)
     assert "relevance 1" in shown(root)
+
+
+def scores_of(queries: int) -> er.Scores:
+    """Two systems, whatever they rank."""
+    values = np.random.default_rng(0).random((queries, 2))
+    ids = tuple(f"q{number}" for number in range(queries))
+    status = np.zeros((queries, 1), np.int16)
+    return er.Scores(
+        tuple(
+            ScoresBlock(
+                name, parse_measure("AP"), ids, ("",), values[:, [place]].copy(), status, (OK, INFINITE)
+            )
+            for place, name in enumerate(("one", "two"))
+        )
+    )
+
+
+def test_a_report_of_no_query_says_so(tmp_path: Path) -> None:
+    compare(scores_of(0)).report(tmp_path / "none.html")
+    root = pages.parsed(tmp_path / "none.html")
+    assert pages.by_class(root, "query") == []
+    assert "undefined" in shown(root)
+    assert not re.search(r"\bnan\b", shown(root), re.IGNORECASE)
+
+
+@pytest.mark.slow
+def test_ten_thousand_queries_fit(tmp_path: Path) -> None:
+    compare(scores_of(10_000)).report(tmp_path / "many.html")
+    assert (tmp_path / "many.html").stat().st_size < 20_000_000
+    assert len(pages.by_class(pages.parsed(tmp_path / "many.html"), "query")) == 10_000
 
 
 @pytest.mark.slow

@@ -109,3 +109,20 @@ def test_a_random_order_without_a_value_is_left_out(tmp_path: Path) -> None:
     assert scores.summary()[0].undefined == {"measure undefined": 1}
     (note,) = [text for text in scores.notes["r"] if "some of the orders" in text]
     assert "for 1 of 2 queries" in note
+
+
+def test_one_random_order_with_a_value_has_no_error(tmp_path: Path) -> None:
+    """Of two draws, one begins with the document that has no group, for some of the seeds."""
+    (tmp_path / "side.csv").write_text("document,side\na,left\nb,right\n", encoding="utf-8")
+    groups = read_groups(tmp_path / "side.csv", "side")
+    run = Run.build(["q1", "q1"], ["a", "x"], [2.0, 1.0], name="r")
+    found = set()
+    for seed in range(6):
+        name = f"RandomOrder(measure=KL(missing='none'),samples=2,seed={seed})@1"
+        mean, error = evaluate(run, name, groups=groups).summary()
+        found.add((f"{mean.value:.3f}", *mean.undefined, *error.undefined))
+    assert found == {
+        ("0.693",),
+        ("0.693", "one order has a value"),
+        ("nan", "measure undefined", "measure undefined"),
+    }
