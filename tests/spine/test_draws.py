@@ -97,7 +97,7 @@ def test_selecting_queries_selects_their_shares() -> None:
 def test_a_random_order_without_a_value_is_left_out(tmp_path: Path) -> None:
     """Of q1, one document in three has no group, and lists that begin with it have no KL@1."""
     (tmp_path / "side.csv").write_text("document,side\na,left\nb,right\n", encoding="utf-8")
-    run = Run.build(["q1", "q1", "q1", "q2"], ["a", "x", "b", "x"], [3.0, 2.0, 1.0, 1.0], name="r")
+    run = Run.build(["q1", "q1", "q1", "q2", "q3"], list("axbxa"), [3.0, 2.0, 1.0, 1.0, 1.0], name="r")
     scores = evaluate(
         run,
         "RandomOrder(measure=KL(missing='none'),samples=50)@1",
@@ -108,7 +108,7 @@ def test_a_random_order_without_a_value_is_left_out(tmp_path: Path) -> None:
     assert error["q1"] == pytest.approx(0, abs=1e-12)
     assert scores.summary()[0].undefined == {"measure undefined": 1}
     (note,) = [text for text in scores.notes["r"] if "some of the orders" in text]
-    assert "for 1 of 2 queries" in note
+    assert "for 1 of 3 queries" in note  # q2 has no value at all, q3 has one in every order
 
 
 def test_one_random_order_with_a_value_has_no_error(tmp_path: Path) -> None:
