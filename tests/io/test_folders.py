@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from evenrank.errors import DataError, ParameterError
+from evenrank.io import folders
 from evenrank.io.folders import recover_folder, whole_folder
 
 
@@ -93,6 +94,22 @@ def test_a_change_of_places_that_was_cut_short(tmp_path: Path) -> None:
     assert names(tmp_path) == ["base"]
 
 
+def test_an_error_between_the_two_moves_brings_the_old_one_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        assert not (tmp_path / "base").exists()
+        raise OSError("no room")
+
+    (tmp_path / "base").mkdir()
+    (tmp_path / "base/weights").write_text("old")
+    monkeypatch.setattr(folders, "_renamed", full)
+    with pytest.raises(OSError, match="no room"), whole_folder(tmp_path / "base", replace=True) as folder:
+        (folder / "weights").write_text("new")
+    assert names(tmp_path) == ["base"]
+    assert (tmp_path / "base/weights").read_text() == "old"
+
+
 def test_a_link_in_the_way_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/notes.txt").touch()
@@ -100,5 +117,8 @@ def test_a_link_in_the_way_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="draws: cannot be written"), whole_folder(tmp_path / "draws"):
         pytest.fail("went through the link")
     assert names(tmp_path / "mine") == ["notes.txt"]
+    (tmp_path / ".other.evenrank-old").symlink_to(tmp_path / "mine")
+    recover_folder(tmp_path / "other")
+    assert not (tmp_path / "other").exists()
     with pytest.raises(ParameterError, match="standard output"), whole_folder("-"):
         pytest.fail("made a folder called -")
