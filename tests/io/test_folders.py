@@ -60,10 +60,14 @@ def test_what_a_killed_process_left_is_cleaned_up(tmp_path: Path) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(process, 0)
     assert names(tmp_path) == [".draws.evenrank-new"]
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/notes.txt").touch()
+    (tmp_path / ".draws.evenrank-new/link").symlink_to(tmp_path / "mine")
     with whole_folder(tmp_path / "draws") as folder:
         assert names(folder) == []
         (folder / "2").touch()
-    assert names(tmp_path) == ["draws"]
+    assert names(tmp_path) == ["draws", "mine"]
+    assert names(tmp_path / "mine") == ["notes.txt"]
     assert names(tmp_path / "draws") == ["2"]
 
 
