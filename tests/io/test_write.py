@@ -266,6 +266,9 @@ def test_an_error_names_the_file_that_was_asked_for(
     with pytest.raises(OSError, match=os.strerror(number)) as system, atomic_write(path) as file:
         file.write(b"x")
     assert system.value.filename == str(path)
+    with pytest.raises(OSError, match=os.strerror(number)) as system, atomic_write(path):
+        refuse("what is read meanwhile")
+    assert system.value.filename == "what is read meanwhile"
     assert names(tmp_path) == []
 
 

@@ -173,6 +173,9 @@ def test_a_page_needs_no_network_and_names_steer_nothing(tmp_path: Path) -> None
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert page.count("<script") == page.count("</script>") == 3  # the data, the library, the call
     assert "alert(1)" in page
+    (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    assert "default-src 'none'" in policy
+    assert policy.count("'sha256-") >= 2
     assert not re.search(r"src=|href=|http:|https:", re.sub(r"(?s)<script.*?</script>", "", page))
     save_figure(cutoff_figure(own), tmp_path / "page.svg")
     assert "<script" not in (tmp_path / "page.svg").read_text(encoding="utf-8")
