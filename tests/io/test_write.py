@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import signal
 import stat
@@ -217,6 +218,7 @@ def test_equal_content_gives_equal_bytes(tmp_path: Path) -> None:
     write_run(run, tmp_path / "a.gz", tag="t")
     write_run(run, tmp_path / "b.gz", tag="t")
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+    assert (tmp_path / "a.gz").read_bytes()[4:8] == bytes(4)  # the time, which would be another tomorrow
 
 
 def test_what_a_killed_process_left_serves_the_next(tmp_path: Path) -> None:
@@ -245,6 +247,30 @@ def test_several_may_write_the_same_file(tmp_path: Path) -> None:
     assert (tmp_path / "x").read_bytes() == b"one"
     assert (tmp_path / "mine").read_bytes() == b"mine"
     assert sorted(names(tmp_path)) == [".x.evenrank-0.tmp", "mine", "x"]
+
+
+def test_a_link_to_nowhere_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / ".x.evenrank-0.tmp").symlink_to(tmp_path / "nowhere")
+    with atomic_write(tmp_path / "x") as file:
+        file.write(b"one")
+    assert sorted(names(tmp_path)) == [".x.evenrank-0.tmp", "x"]
+
+
+def test_a_temporary_file_that_another_process_has_just_moved_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual, moved = fcntl.flock, tmp_path / "moved"
+
+    def quicker(descriptor: int, how: int) -> None:
+        if not moved.exists():
+            (tmp_path / ".x.evenrank-0.tmp").rename(moved)
+        usual(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", quicker)
+    with atomic_write(tmp_path / "x") as file:
+        file.write(b"one")
+    assert (tmp_path / "x").read_bytes() == b"one"
+    assert moved.read_bytes() == b""
 
 
 @pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.ENOSPC, errno.ENAMETOOLONG])
