@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from evenrank.counterfactuals.swap.files import swap_file
@@ -14,7 +15,7 @@ from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError, EvenrankWarning
 from evenrank.evidence.scan import scan_file
 from evenrank.io import resumable
-from evenrank.io.resumable import Resumable
+from evenrank.io.resumable import Resumable, Stamp
 
 LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
 
@@ -235,3 +236,17 @@ def test_what_is_kept_says_what_it_was_made_from(source: Path, tmp_path: Path) -
     status = source.stat()
     assert kept["stamp"][:3] == [status.st_size, status.st_mtime_ns, status.st_ctime_ns]
     assert kept["work"] == "scan"
+
+
+def test_pieces_of_a_changed_source_that_cannot_be_checked_are_not_used(tmp_path: Path) -> None:
+    batch = pa.record_batch({"x": [1]})
+    first = Resumable(tmp_path / "o", "scan", {}, resume=True, stamp=Stamp(1, 1, 1, 1, 1))
+    first.save(0, batch)
+    first.close()
+    again = Resumable(tmp_path / "o", "scan", {}, resume=True, stamp=Stamp(1, 1, 1, 1, 1))
+    assert again.finished == {0}
+    again.close()
+    with pytest.warns(EvenrankWarning, match="starting anew, because the source has changed"):
+        other = Resumable(tmp_path / "o", "scan", {}, resume=True, stamp=Stamp(1, 2, 1, 1, 1))
+    assert other.finished == frozenset()
+    other.remove()
