@@ -45,7 +45,15 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name)
+def pages_with(language: str) -> list[object]:
+    """The guides are run by ``make test-full``: each of them starts processes of its own."""
+    found = [page for page in PAGES if blocks(page, language)]
+    return [
+        pytest.param(page, marks=pytest.mark.slow if page.parent.name == "guides" else ()) for page in found
+    ]
+
+
+@pytest.mark.parametrize("page", pages_with("python"), ids=name)
 def test_python_blocks_run(page: Path, checkout: Path) -> None:
     script = checkout / "page.py"
     script.write_text("\n".join(blocks(page, "python")), encoding="utf-8")
@@ -55,15 +63,7 @@ def test_python_blocks_run(page: Path, checkout: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def shell_pages() -> list[object]:
-    """The guides are run by ``make test-full``: each of their lines starts a process of its own."""
-    found = [page for page in PAGES if blocks(page, "sh")]
-    return [
-        pytest.param(page, marks=pytest.mark.slow if page.parent.name == "guides" else ()) for page in found
-    ]
-
-
-@pytest.mark.parametrize("page", shell_pages(), ids=name)
+@pytest.mark.parametrize("page", pages_with("sh"), ids=name)
 def test_shell_blocks_run(page: Path, checkout: Path) -> None:
     lines = [line for block in blocks(page, "sh") for line in block.splitlines() if line.strip()]
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)

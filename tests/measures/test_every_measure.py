@@ -79,21 +79,31 @@ ORACLES = {
 }
 
 
-def instances() -> list[Measure]:
+def by_depth() -> list[list[Measure]]:
+    """For every measure, its defaults and each of its variants: the same at several depths."""
     found = []
     for name, cls in all_measures().items():
         if name in ELSEWHERE:
             continue
         for arguments in [*([] if name in SLOW_DEFAULT else [{}]), *VARIANTS.get(name, [])]:
             measure = cls(**arguments)
+            depths = [] if measure.needs_cutoff else [measure]
             if measure.takes_cutoff:
-                found += [measure @ 3, measure @ 30] if measure.family != "groups" else [measure @ 3]
-            if not measure.needs_cutoff:
-                found.append(measure)
+                depths += [measure @ 3] if measure.family == "groups" else [measure @ 3, measure @ 30]
+            found.append(depths)
     return found
 
 
-@pytest.mark.parametrize("measure", instances(), ids=repr)
+def instances() -> list[Measure]:
+    return [measure for depths in by_depth() for measure in depths]
+
+
+def quick_ones() -> list[Measure]:
+    """One depth of each, and each time the next one."""
+    return [depths[place % len(depths)] for place, depths in enumerate(by_depth())]
+
+
+@pytest.mark.parametrize("measure", quick_ones(), ids=repr)
 def test_properties_and_slow_computation(measure: Measure) -> None:
     check_measure(measure, oracle=ORACLES[measure.name], evidence=evidence_for(measure), cases=1)
 

@@ -159,6 +159,7 @@ print(*(format(score, ".9f") for score in polarity.scores[:, 0]))
     np.testing.assert_allclose(er.polarise(reversed_texts).scores[::-1], here.scores, atol=1e-5)
 
 
+@pytest.mark.slow
 @with_minilm
 def test_minilm_on_the_debates_of_the_sample() -> None:
     """What docs/reproductions/polarisation.md says, so that it cannot drift."""

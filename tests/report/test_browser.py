@@ -127,7 +127,7 @@ def test_tooltips(browser: Any, sample_report: Any) -> None:
         assert repr(scores.mean("nDCG@10", "bm25"))[:10] in said
 
 
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("size", [pytest.param(DESK, marks=pytest.mark.slow), PHONE], ids=["desk", "phone"])
 def test_axe_finds_nothing(browser: Any, sample_report: Any, size: dict[str, int]) -> None:
     axe = pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
     with opened(browser, sample_report.path, size, axe=True) as page:

@@ -80,7 +80,16 @@ def instances() -> list[Reranker]:
     return found
 
 
-@pytest.mark.parametrize("method", instances(), ids=repr)
+def quick_ones() -> list[Reranker]:
+    """Every second method; of FOE, which solves a programme for each list, every fifth."""
+    found = []
+    for name in known():
+        methods = [method for method in instances() if method.name == name]
+        found += methods[:: 5 if name == "FOE" else 2]
+    return found
+
+
+@pytest.mark.parametrize("method", quick_ones(), ids=repr)
 def test_properties_and_slow_computation(method: Reranker) -> None:
     check(method, cases=4 if method.stochastic else 2)  # another seed must give another order in one of them
 
@@ -152,9 +161,11 @@ def _without_last(reorder):
 
 
 def _by_luck(reorder):
+    luck = np.random.default_rng(5)  # one for all calls: another order in each, and the same ones every time
+
     def broken(self, evidence, generator):
         new = reorder(self, evidence, generator)
-        order = np.argsort(np.where(new.places >= 0, np.random.random(new.places.shape), 2), axis=1)
+        order = np.argsort(np.where(new.places >= 0, luck.random(new.places.shape), 2), axis=1)
         return Reordered(np.take_along_axis(new.places, order, axis=1), new.infeasible)
 
     return broken
