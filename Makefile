@@ -3,6 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
+# tests start many processes: keep what Python compiles for the next one, whatever the shell says
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test test-train test-full lint types bench clean
 
 demo: .venv/demo.stamp

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import HealthCheck, settings
 # more of them: --hypothesis-profile=thorough
 settings.register_profile(
     "evenrank",
-    max_examples=20,
+    max_examples=10,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=True,
@@ -21,6 +22,13 @@ settings.register_profile("thorough", settings.get_profile("evenrank"), max_exam
 # other examples each time, to search for what the fixed ones miss: pytest --hypothesis-profile=explore
 settings.register_profile("explore", settings.get_profile("thorough"), derandomize=False)
 settings.load_profile("evenrank")
+
+
+def pytest_collection_finish() -> None:
+    """What was loaded stays to the end: the collector of garbage need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
+
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

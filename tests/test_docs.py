@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 import evenrank
+from evenrank.cli import main
 from evenrank.io import write_run
-from evenrank.sample import load
-from evenrank.sample.demo import bm25_run
+from evenrank.sample import demo, load
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")])
@@ -41,12 +41,12 @@ def checkout(tmp_path: Path) -> Path:
     for file in (Path(evenrank.__file__).parent / "sample").glob("*.*"):
         shutil.copy(file, sample)
     (tmp_path / "demo").mkdir()
-    write_run(bm25_run(load()), tmp_path / "demo/bm25.trec")
+    write_run(demo.bm25_run(load()), tmp_path / "demo/bm25.trec")
     return tmp_path
 
 
 def pages_with(language: str) -> list[object]:
-    """The guides are run by ``make test-full``: each of them starts processes of its own."""
+    """The guides are run by ``make test-full``."""
     found = [page for page in PAGES if blocks(page, language)]
     return [
         pytest.param(page, marks=pytest.mark.slow if page.parent.name == "guides" else ()) for page in found
@@ -64,7 +64,10 @@ def test_python_blocks_run(page: Path, checkout: Path) -> None:
 
 
 @pytest.mark.parametrize("page", pages_with("sh"), ids=name)
-def test_shell_blocks_run(page: Path, checkout: Path) -> None:
+def test_shell_blocks_run(
+    page: Path, checkout: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(checkout)
     lines = [line for block in blocks(page, "sh") for line in block.splitlines() if line.strip()]
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     for line in lines:
@@ -73,15 +76,10 @@ def test_shell_blocks_run(page: Path, checkout: Path) -> None:
             assert words[1] in targets, line
             continue
         assert words[0] == "evenrank", line
-        done = subprocess.run(
-            [sys.executable, "-m", "evenrank", *words[1:]],
-            cwd=checkout,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"{line}: {done.stderr}"
-        assert done.stdout or "-o" in words, line
+        code = main(words[1:])
+        printed = capfd.readouterr()
+        assert code == 0, f"{line}: {printed.err}"
+        assert printed.out or "-o" in words, line
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -103,18 +101,14 @@ def test_reranker_pages_are_up_to_date() -> None:
     assert there == built, "run python docs/build_rerankers.py"
 
 
-def test_the_demo_table_in_the_readme_is_the_demos(checkout: Path) -> None:
+def test_the_demo_table_in_the_readme_is_the_demos(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (shown,) = blocks(ROOT / "README.md", "text")
-    done = subprocess.run(
-        [sys.executable, "-m", "evenrank.sample.demo", "demo"],
-        cwd=checkout,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    printed = done.stdout.splitlines()
+    demo.main(str(tmp_path / "demo"))
+    printed = capsys.readouterr().out.splitlines()
     assert all(line in printed for line in shown.splitlines())
-    assert (checkout / "demo/scores.jsonl").exists()
+    assert (tmp_path / "demo/scores.jsonl").exists()
 
 
 MODULES = [

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from effort import some
 
 from evenrank.cli import build_parser
 
@@ -24,8 +25,8 @@ def shop(files: Path) -> Path:
 
 
 @pytest.mark.parametrize("run", ["bm25.trec", "run.csv", "plain.csv"])
-@pytest.mark.parametrize("role", ["id", "document"])
-@pytest.mark.parametrize("lexicon", [False, True])
+@pytest.mark.parametrize("role", some(["document", "id"]))
+@pytest.mark.parametrize("lexicon", some([True, False]))
 def test_documents_of_a_report_with_a_column_of_their_own(
     evenrank: Evenrank, shop: Path, run: str, role: str, lexicon: bool
 ) -> None:

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import commands
 import pytest
+from effort import some
 
 from evenrank.cli import build_parser
 from evenrank.cli.parser import Parser
@@ -155,8 +156,9 @@ def test_what_looks_like_an_option_and_is_none(evenrank: Evenrank, files: Path) 
     assert evenrank("measures", "--", "--nDCG").err.count("unknown option") == 0
 
 
+@pytest.mark.parametrize("every", some([False, True]))
 @pytest.mark.parametrize("name", CALLED)
-def test_no_message_repeats_a_huge_argument(evenrank: Evenrank, folder: Path, name: str) -> None:
+def test_no_message_repeats_a_huge_argument(evenrank: Evenrank, folder: Path, name: str, every: bool) -> None:
     """As each positional argument and each option's value, one at a time: few characters, one way out."""
     huge = "x" * 100_000
     parser = LEAVES[name]
@@ -164,7 +166,8 @@ def test_no_message_repeats_a_huge_argument(evenrank: Evenrank, folder: Path, na
     for action in parser._actions:
         option = next((one for one in action.option_strings if one.startswith("--")), None)
         if option not in (None, "--help", "--title") and action.nargs != 0:  # any title will do
-            calls += [[*words(name), f"{option}={huge}"], [*words(name), f"{option}=a={huge}"]]
+            named, plain = [*words(name), f"{option}=a={huge}"], [*words(name), f"{option}={huge}"]
+            calls += [plain, named] if every else [named if len(calls) % 3 == 0 else plain]
     calls.append([*name.split(), f"--{huge}"])
     for call in calls:
         outcome = evenrank(*call)
@@ -211,7 +214,7 @@ def test_closed_and_full_streams(
 
 
 @pytest.mark.parametrize(
-    "closed", [">&-", "2>&-", "<&-", ">&- 2>&-", "<&- >&- 2>&-", "> /dev/full", "2> /dev/full"]
+    "closed", some(["<&- >&- 2>&-", "> /dev/full", "2>&-", ">&-", "<&-", ">&- 2>&-", "2> /dev/full"], 3)
 )
 def test_closed_and_full_streams_of_a_process(folder: Path, closed: str) -> None:
     if "full" in closed and not Path("/dev/full").exists():
