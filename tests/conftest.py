@@ -24,10 +24,13 @@ settings.register_profile("explore", settings.get_profile("thorough"), derandomi
 settings.load_profile("evenrank")
 
 
+# what is loaded to find the tests stays to the end: there is no garbage in it, and much to look at
+gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """What was loaded stays to the end: the collector of garbage need not look at it again and again."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"

@@ -38,12 +38,22 @@ SETTLED = """() => new Promise(done =>
 
 @contextmanager
 def opened(
-    browser: Any, path: Path, size: dict[str, int] | None = None, *, scripts: bool = True, axe: bool = False
+    browser: Any,
+    path: Path,
+    size: dict[str, int] | None = None,
+    *,
+    scripts: bool = True,
+    axe: bool = False,
+    before: str = "",
 ) -> Iterator[Any]:
-    """The page in a window of its own. It is an error if anything is asked of a network or complained of."""
+    """The page in a window of its own. It is an error if anything is asked of a network or complained of.
+
+    ``before`` is a script that runs before those of the page.
+    """
     context = browser.new_context(viewport=size or DESK, java_script_enabled=scripts, bypass_csp=axe)
     context.set_default_timeout(PATIENCE)
     page = context.new_page()
+    page.add_init_script(before)
     complaints: list[str] = []
     requests: list[str] = []
     page.on("console", lambda message: complaints.append(message.text))
@@ -175,6 +185,14 @@ def test_the_script_shows_what_the_file_holds(browser: Any, sample_report: Any) 
             page.wait_for_function("body => body.dataset.shown !== undefined", arg=body.element_handle())
             assert body.inner_html() == before
             assert body.locator(".document").count() == 10
+
+
+def test_what_is_open_from_the_start_is_filled(browser: Any, sample_report: Any) -> None:
+    """On a slow machine the browser says that it is open before the script listens: here it never says so."""
+    deaf = "addEventListener('toggle', event => event.stopImmediatePropagation(), true)"
+    with opened(browser, sample_report.path, before=deaf) as page:
+        assert page.locator("details.query[open]").count() > 0
+        assert page.locator("details.query[open] .body:not([data-shown])").count() == 0
 
 
 def test_other_queries_open_when_asked(browser: Any, sample_report: Any) -> None:

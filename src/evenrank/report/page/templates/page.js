@@ -160,5 +160,7 @@
   choice.measure = Number(document.getElementById("choose-measure").value);
   choice.system = Number(document.getElementById("choose-system").value);
   if (choice.measure !== 0 || choice.system !== data.system) { sort(); }
+  // what the file has open told so while it was read, maybe before anybody listened
+  items.forEach(function (item) { if (item.open) { refill(item); } });
   document.getElementById("controls").hidden = false;
 })();
