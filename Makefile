@@ -16,7 +16,7 @@ test: .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
 
 # what needs torch, which is large: training, and vectors from encoders
 test-train: .venv/train.stamp

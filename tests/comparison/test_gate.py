@@ -326,6 +326,9 @@ def alarms(differences: np.ndarray, allowed: float, **options: Any) -> tuple[flo
     return found.count("worse") / len(found), found.count("safe") / len(found)
 
 
+NOISE = 5.5  # standard errors: a chance of 2 in 100 million, whatever draws a later NumPy makes
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("queries", [10, 30, 50])
 def test_both_error_rates(queries: int) -> None:
@@ -336,7 +339,7 @@ def test_both_error_rates(queries: int) -> None:
     gains, losses = (generator.beta(1, 4, (repeats, queries)) for _ in range(2))
     moved = np.where(kind < 0.5, 0.0, np.where(kind < 0.8, -losses, gains))
     loss = 0.3 * 0.2 - 0.2 * 0.2  # the mean of beta(1, 4) is 0.2
-    noise = 3 * math.sqrt(0.05 * 0.95 / repeats)
+    noise = NOISE * math.sqrt(0.05 * 0.95 / repeats)
     worse, safe = alarms(moved, loss)  # true loss is just what is allowed: both answers would be wrong
     assert worse <= 0.05 + noise
     assert safe <= 0.05 + noise
@@ -361,6 +364,6 @@ def test_many_measures_do_not_fail_more_often() -> None:
         for correction in failed:
             gate = Gate(rules, correction=correction, resamples=1000)
             failed[correction] += apply_gate(Scores(tuple(blocks)), gate).failed
-    noise = 3 * math.sqrt(0.05 * 0.95 / repeats)
+    noise = NOISE * math.sqrt(0.05 * 0.95 / repeats)
     assert failed["bonferroni"] / repeats <= 0.05 + noise
-    assert failed["none"] / repeats > 0.05 + noise
+    assert failed["none"] > failed["bonferroni"]  # of the same draws
