@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from effort import some
 
 import evenrank
 from evenrank.cli import main
@@ -21,6 +22,7 @@ from evenrank.io import write_run
 from evenrank.sample import demo, load
 
 ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")])
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -46,11 +48,8 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def pages_with(language: str) -> list[object]:
-    """The guides are run by ``make test-full``."""
-    found = [page for page in PAGES if blocks(page, language)]
-    return [
-        pytest.param(page, marks=pytest.mark.slow if page.parent.name == "guides" else ()) for page in found
-    ]
+    """Of ``make test`` the README; ``make test-full`` runs the others."""
+    return some(sorted((page for page in PAGES if blocks(page, language)), key=lambda page: page != README))
 
 
 @pytest.mark.parametrize("page", pages_with("python"), ids=name)
@@ -101,6 +100,7 @@ def test_reranker_pages_are_up_to_date() -> None:
     assert there == built, "run python docs/build_rerankers.py"
 
 
+@pytest.mark.slow
 def test_the_demo_table_in_the_readme_is_the_demos(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

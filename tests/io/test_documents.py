@@ -201,6 +201,7 @@ def test_batches_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(len(batch) <= 7 for batch in read_documents(big, batch_rows=7))
 
 
+@pytest.mark.slow
 def test_memory_stays_constant(tmp_path: Path) -> None:
     path = tmp_path / "big.tsv"
     line = b"d123\t" + b"some words of a passage " * 40 + b"\n"

@@ -218,6 +218,7 @@ def test_repeated_documents_are_found_beside_other_problems() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_one_bad_line_costs_no_more_memory_than_the_columns() -> None:
     """A row of the careful reader takes its document and 40 bytes, not objects of its own."""
     rows = 100_000

@@ -7,6 +7,7 @@ import functools
 import numpy as np
 import order_oracles
 import pytest
+from effort import some
 
 from evenrank.data.run import Run
 from evenrank.data.tables import DocumentTable
@@ -29,10 +30,11 @@ def instances() -> list[Measure]:
     return found
 
 
+@pytest.mark.parametrize("cases", some([1, 12]))
 @pytest.mark.parametrize("measure", instances(), ids=repr)
-def test_properties_and_slow_computation(measure: Measure) -> None:
+def test_properties_and_slow_computation(measure: Measure, cases: int) -> None:
     evidence = functools.partial(order_oracles.polarity, partial=measure.missing == "drop")
-    check_measure(measure, oracle=order_oracles.ORDER_ORACLES[measure.name], evidence=evidence, cases=3)
+    check_measure(measure, oracle=order_oracles.ORDER_ORACLES[measure.name], evidence=evidence, cases=cases)
 
 
 def table(polarity: list, documents: list[str] | None = None) -> DocumentTable:

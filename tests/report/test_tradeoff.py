@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from drawn import HOSTILE, layers, marks, rows
 from drawn import made as scores_of
+from effort import some
 
 import evenrank as er
 from evenrank import report
@@ -176,7 +177,7 @@ def test_points_that_do_not_stand_as_they_compare_have_no_edge() -> None:
     )
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", some(HOSTILE, 2))
 def test_hostile_names(tmp_path: Path, name: str) -> None:
     found = made(["DetCons"], name=name)
     for number, chart in enumerate((ranks_figure(found), plane_figure(found))):

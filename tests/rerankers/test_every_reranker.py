@@ -81,17 +81,17 @@ def instances() -> list[Reranker]:
 
 
 def quick_ones() -> list[Reranker]:
-    """Every third variant; of FOE, which solves a programme for each list, every tenth."""
+    """Every third variant; of FOE, which solves a programme for each list, every thirteenth."""
     found = []
     for name in known():
         methods = [method for method in instances() if method.name == name]
-        found += methods[:: 10 if name == "FOE" else 3]
+        found += methods[:: 13 if name == "FOE" else 3]
     return found
 
 
 @pytest.mark.parametrize("method", quick_ones(), ids=repr)
 def test_properties_and_slow_computation(method: Reranker) -> None:
-    check(method, cases=4 if method.stochastic else 2)  # another seed must give another order in one of them
+    check(method, cases=4 if method.stochastic else 1)  # another seed must give another order in one of them
 
 
 @pytest.mark.slow
