@@ -249,4 +249,6 @@ def test_pieces_of_a_changed_source_that_cannot_be_checked_are_not_used(tmp_path
     with pytest.warns(EvenrankWarning, match="starting anew, because the source has changed"):
         other = Resumable(tmp_path / "o", "scan", {}, resume=True, stamp=Stamp(1, 2, 1, 1, 1))
     assert other.finished == frozenset()
+    kept = json.loads((other.folder / "settings.json").read_text())
+    assert kept["stamp"] == [1, 2, 1, 1, 1]  # or everything would be checked again the next time
     other.remove()
