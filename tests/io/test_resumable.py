@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -252,3 +253,17 @@ def test_pieces_of_a_changed_source_that_cannot_be_checked_are_not_used(tmp_path
     kept = json.loads((other.folder / "settings.json").read_text())
     assert kept["stamp"] == [1, 2, 1, 1, 1]  # or everything would be checked again the next time
     other.remove()
+
+
+def test_an_error_of_the_system_names_the_output_unless_it_is_about_another_file(tmp_path: Path) -> None:
+    work = Resumable(tmp_path / "o", "scan", {}, resume=False)
+    for name, said in (
+        (None, f"{tmp_path / 'o'}"),
+        (os.fspath(work.folder / "journal"), f"{tmp_path / 'o'}"),
+        ("source.tsv", "source.tsv"),
+    ):
+        with pytest.raises(OSError, match="No space left") as caught, work.naming_the_output():
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), name)
+        assert caught.value.filename == said
+        assert ("once there is room" in str(caught.value)) == (name != "source.tsv")
+    work.remove()
