@@ -34,6 +34,7 @@ bench: .venv/bench.stamp
 	$(BIN)/python benchmarks/rerank.py --write
 	$(BIN)/python benchmarks/tukey.py --write
 	$(BIN)/python benchmarks/gate.py --write
+	$(BIN)/python benchmarks/intervals.py
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
