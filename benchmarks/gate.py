@@ -17,14 +17,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from evenrank.arrays import Floats
 from evenrank.comparison.gate.rules import AT_LEAST
 from evenrank.stats.bounds import mean_bounds
 from evenrank.stats.difference import bootstrap_difference
 
 HERE = Path(__file__).parent
-Floats = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int], Floats]
 
 QUERIES = (10, 20, 30, 50, 100, 200)

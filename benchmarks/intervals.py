@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import t as student
 
+from evenrank.arrays import Floats
 from evenrank.stats.intervals import ADDED, REACH_BEYOND, REACH_WITHIN, UNBOUNDED, Bounds, mean_interval
 
 PAGE = Path(__file__).with_name("intervals.md")
@@ -24,7 +24,6 @@ FEW = (2, 3, 4)
 REPEATS = 10_000
 SLOW = 500  # repeats of rules that are slow or wide
 RESAMPLES = 1000
-Floats = npt.NDArray[np.float64]
 Rule = Callable[[Floats, Bounds], tuple[Floats, Floats]]
 Shape = Callable[[np.random.Generator, tuple[int, int]], Floats]
 UNIT: Bounds = (0.0, 1.0)

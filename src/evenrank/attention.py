@@ -8,11 +8,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from evenrank.arrays import Floats
 from evenrank.grammar import Term, declare, number, parameter
-
-Floats = npt.NDArray[np.float64]
 
 
 class Attention(Term):

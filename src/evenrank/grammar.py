@@ -23,7 +23,7 @@ ALIASES: dict[str, dict[str, str]] = {"measure": {}, "attention": {}, "reranker"
 
 
 @dataclasses.dataclass(frozen=True)
-class Rule:
+class ParameterRule:
     """What a parameter may be: how it reads in an error, and a function that accepts or refuses."""
 
     wording: str
@@ -38,7 +38,7 @@ SHOWN = 200  # characters of a name that an error repeats
 _MISSPELT = {"true": "True", "false": "False", "none": "None", "null": "None"}
 
 
-def integer(at_least: int | None = None, *, optional: bool = False) -> Rule:
+def integer(at_least: int | None = None, *, optional: bool = False) -> ParameterRule:
     def accept(value: Any) -> Any:
         if value is None and optional:
             return None
@@ -51,7 +51,7 @@ def integer(at_least: int | None = None, *, optional: bool = False) -> Rule:
         return value
 
     wording = "an integer" if at_least is None else f"an integer >= {at_least}"
-    return Rule(wording + (" or None" if optional else ""), accept)
+    return ParameterRule(wording + (" or None" if optional else ""), accept)
 
 
 def number(
@@ -61,7 +61,7 @@ def number(
     open_low: bool = False,
     open_high: bool = False,
     optional: bool = False,
-) -> Rule:
+) -> ParameterRule:
     def accept(value: Any) -> Any:
         if value is None and optional:
             return None
@@ -74,34 +74,34 @@ def number(
     left = "" if low == -math.inf else f" {'>' if open_low else '>='} {low:g}"
     right = "" if high == math.inf else f" {'<' if open_high else '<='} {high:g}"
     wording = "a number" + left + (" and" if left and right else "") + right
-    return Rule(wording + (" or None" if optional else ""), accept)
+    return ParameterRule(wording + (" or None" if optional else ""), accept)
 
 
-def choice(*options: str, optional: bool = False) -> Rule:
+def choice(*options: str, optional: bool = False) -> ParameterRule:
     def accept(value: Any) -> Any:
         if value is None and optional:
             return None
         return value if isinstance(value, str) and value in options else REFUSED
 
     wording = "one of " + ", ".join(repr(option) for option in options)
-    return Rule(wording + (" or None" if optional else ""), accept)
+    return ParameterRule(wording + (" or None" if optional else ""), accept)
 
 
-def flag(*, optional: bool = False) -> Rule:
+def flag(*, optional: bool = False) -> ParameterRule:
     def accept(value: Any) -> Any:
         return value if isinstance(value, bool) or (value is None and optional) else REFUSED
 
-    return Rule("True or False" + (" or None" if optional else ""), accept)
+    return ParameterRule("True or False" + (" or None" if optional else ""), accept)
 
 
-def text(*, optional: bool = False) -> Rule:
+def text(*, optional: bool = False) -> ParameterRule:
     def accept(value: Any) -> Any:
         return value if isinstance(value, str) or (value is None and optional) else REFUSED
 
-    return Rule("a string" + (" or None" if optional else ""), accept)
+    return ParameterRule("a string" + (" or None" if optional else ""), accept)
 
 
-def term_of(kind: str, *, optional: bool = False) -> Rule:
+def term_of(kind: str, *, optional: bool = False) -> ParameterRule:
     """A nested term, given as a value or as its name."""
 
     def accept(value: Any) -> Any:
@@ -114,7 +114,7 @@ def term_of(kind: str, *, optional: bool = False) -> Rule:
     article = "an" if kind[0] in "aeiou" else "a"
     # the few kinds of attention are named; measures are too many for that
     listed = f" ({', '.join(usual_names(kind))})" if kind == "attention" else ""
-    return Rule(f"{article} {kind}{listed}" + (" or None" if optional else ""), accept)
+    return ParameterRule(f"{article} {kind}{listed}" + (" or None" if optional else ""), accept)
 
 
 def usual_names(kind: str) -> list[str]:
@@ -126,7 +126,7 @@ def usual_names(kind: str) -> list[str]:
     return names
 
 
-def parameter(default: Any, rule: Rule, meaning: str) -> Any:
+def parameter(default: Any, rule: ParameterRule, meaning: str) -> Any:
     """Declare one parameter of a term: its default, what it may be, what it means."""
     return dataclasses.field(default=default, kw_only=True, metadata={"rule": rule, "meaning": meaning})
 

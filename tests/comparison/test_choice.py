@@ -11,8 +11,8 @@ from drawn import made
 from scipy import stats
 
 from evenrank.comparison import compare
-from evenrank.comparison.choice import Choices, select
-from evenrank.comparison.choice_table import choice_table
+from evenrank.comparison.selection import Choices, select
+from evenrank.comparison.selection_table import choice_table
 from evenrank.errors import InputTypeError, ParameterError
 from evenrank.scores import Scores
 from evenrank.tables import printed

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from evenrank.comparison import compare
-from evenrank.comparison.views import tukey_tables
+from evenrank.comparison.all_pairs import tukey_tables
 from evenrank.data.attribute import Attribute
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run

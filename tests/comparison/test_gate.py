@@ -12,7 +12,7 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenrank.comparison.gate import Gate, Rule, _finding, apply_gate
+from evenrank.comparison.gate import Gate, GateRule, _finding, apply_gate
 from evenrank.comparison.gate.render import gate_table
 from evenrank.errors import ParameterError
 from evenrank.measures import parse_measure
@@ -45,7 +45,7 @@ def runs(shift: float, measure: str = HIGHER, seed: int = 0, noise: float = 0.05
 
 
 def verdict(scores: Scores, measure: str = HIGHER, **options: Any) -> Any:
-    gate = Gate((Rule(parse_measure(measure), **options),))
+    gate = Gate((GateRule(parse_measure(measure), **options),))
     (found,) = apply_gate(scores, gate).verdicts
     return found
 
@@ -170,7 +170,7 @@ def test_no_common_query_fails_without_a_number() -> None:
     assert (found.finding, found.queries, found.lost) == ("too few", 0, 60)
     assert len(found.problems) == 3
     assert math.isnan(found.difference)
-    rule = Rule(parse_measure(HIGHER), allowed_share=0.1)
+    rule = GateRule(parse_measure(HIGHER), allowed_share=0.1)
     text = repr(apply_gate(two(HIGHER, nothing, nothing), Gate((rule,))))
     assert "undefined" in text
     assert "nan" not in text
@@ -215,10 +215,10 @@ def test_the_queries_that_lost_most(measure: str, worst: str) -> None:
 
 def test_alpha_is_shared_by_the_rules_that_fail_when_worse() -> None:
     first, second, third, fourth = (
-        Rule(parse_measure("nDCG@10"), allowed=0.1),
-        Rule(parse_measure("RR@10"), alpha=0.1),
-        Rule(parse_measure("P@10"), allowed=0.1, unclear="fail"),
-        Rule(parse_measure("ARaB@10"), limit=1.0),
+        GateRule(parse_measure("nDCG@10"), allowed=0.1),
+        GateRule(parse_measure("RR@10"), alpha=0.1),
+        GateRule(parse_measure("P@10"), allowed=0.1, unclear="fail"),
+        GateRule(parse_measure("ARaB@10"), limit=1.0),
     )
     gate = Gate((first, second, third, fourth))
     assert [gate.alpha_of(rule) for rule in gate.rules[:3]] == [0.025, 0.05, 0.05]
@@ -249,12 +249,12 @@ def test_alpha_is_shared_by_the_rules_that_fail_when_worse() -> None:
 )  # fmt: skip
 def test_rules_that_mean_nothing_are_refused(measure: str, options: dict[str, Any], said: str) -> None:
     with pytest.raises(ParameterError) as caught:
-        Rule(parse_measure(measure), **options)
+        GateRule(parse_measure(measure), **options)
     assert said in str(caught.value)
 
 
 def test_gates_that_mean_nothing_are_refused() -> None:
-    rule = Rule(parse_measure(HIGHER))
+    rule = GateRule(parse_measure(HIGHER))
     for rules, options, said in (
         ((), {}, "without rules"),
         ((rule, rule), {}, "nDCG@10: has 2 rules"),
@@ -268,7 +268,7 @@ def test_gates_that_mean_nothing_are_refused() -> None:
     with pytest.raises(ParameterError, match="no run is called 'new'; there are baseline, now"):
         apply_gate(runs(0.0), Gate((rule,)), now="new")
     with pytest.raises(ParameterError, match="has one value and no columns"):
-        apply_gate(runs(0.0), Gate((Rule(parse_measure(HIGHER), "female"),)))
+        apply_gate(runs(0.0), Gate((GateRule(parse_measure(HIGHER), "female"),)))
 
 
 def test_a_column_of_a_measure() -> None:
@@ -280,16 +280,16 @@ def test_a_column_of_a_measure() -> None:
         for run, values in (("baseline", [0.0, 0.0]), ("now", [0.1, -0.6]))
     )
     for column, fails in (("f", False), ("m", True)):
-        rule = Rule(parse_measure("Skew@10"), column, limit=0.5)
+        rule = GateRule(parse_measure("Skew@10"), column, limit=0.5)
         (found,) = apply_gate(Scores(blocks), Gate((rule,))).verdicts
         assert (found.failed, found.rule.name) == (fails, f"Skew@10[{column}]")
     for column in ("", "x"):
         with pytest.raises(ParameterError, match=r"name one of the columns, as Skew@10\[f\]; they are f, m"):
-            apply_gate(Scores(blocks), Gate((Rule(parse_measure("Skew@10"), column, limit=0.5),)))
+            apply_gate(Scores(blocks), Gate((GateRule(parse_measure("Skew@10"), column, limit=0.5),)))
 
 
 def test_what_it_prints() -> None:
-    result = apply_gate(runs(-0.1), Gate((Rule(parse_measure(HIGHER), allowed=0.03, limit=0.1),)))
+    result = apply_gate(runs(-0.1), Gate((GateRule(parse_measure(HIGHER), allowed=0.03, limit=0.1),)))
     text = gate_table(result).to_text()
     assert text.startswith("gate failed: nDCG@10\n")
     assert "FAIL: worse" in text
@@ -302,7 +302,7 @@ def test_what_it_prints() -> None:
     assert row["high"] < -0.03
     assert gate_table(result).to_markdown().startswith("**gate failed: nDCG@10**\n\n| measure |")
     assert repr(result) == text
-    passed = repr(apply_gate(runs(0.1), Gate((Rule(parse_measure(HIGHER)),))))
+    passed = repr(apply_gate(runs(0.1), Gate((GateRule(parse_measure(HIGHER)),))))
     assert passed.startswith("gate passed: 1 measure\n")
 
 
@@ -310,7 +310,7 @@ def test_hostile_query_ids_stay_text() -> None:
     baseline = np.linspace(0.5, 0.9, 40)
     ids = [f"<img src=x onerror=alert({place})>|\x1b[2J" for place in range(40)]
     scores = Scores((block("baseline", HIGHER, baseline, ids), block("now", HIGHER, baseline - 0.3, ids)))
-    result = apply_gate(scores, Gate((Rule(parse_measure(HIGHER)),)))
+    result = apply_gate(scores, Gate((GateRule(parse_measure(HIGHER)),)))
     assert "\x1b" not in gate_table(result).to_text()
     assert "<img" not in gate_table(result).to_markdown()
     assert json.loads(gate_table(result).to_jsonl())["losses"][0]["query"] in ids
@@ -321,7 +321,7 @@ def alarms(differences: np.ndarray, allowed: float, **options: Any) -> tuple[flo
     found = []
     for row in differences:
         scores = two(HIGHER, np.zeros(len(row)), row)
-        gate = Gate((Rule(parse_measure(HIGHER), allowed=allowed, at_least=5, **options),), resamples=400)
+        gate = Gate((GateRule(parse_measure(HIGHER), allowed=allowed, at_least=5, **options),), resamples=400)
         found.append(apply_gate(scores, gate).verdicts[0].finding)
     return found.count("worse") / len(found), found.count("safe") / len(found)
 
@@ -352,7 +352,7 @@ def test_both_error_rates(queries: int) -> None:
 def test_many_measures_do_not_fail_more_often() -> None:
     """Four measures that are all worse by just what is allowed: any alarm is a false one."""
     names, repeats, generator = ("nDCG@10", "RR@10", "P@10", "R@10"), 700, np.random.default_rng(5)
-    rules = tuple(Rule(parse_measure(name), allowed=0.1) for name in names)
+    rules = tuple(GateRule(parse_measure(name), allowed=0.1) for name in names)
     failed = {"bonferroni": 0, "none": 0}
     for _ in range(repeats):
         moved = generator.normal(-0.1, 0.2, (40, 4)) + generator.normal(0, 0.05, (40, 1))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from evenrank.comparison import Comparison, compare
-from evenrank.comparison.render import measure_tables
+from evenrank.comparison.comparison_tables import measure_tables
 from evenrank.measures import parse_measure
 from evenrank.scores import OK, Scores, ScoresBlock
 from evenrank.stats.corrections import CORRECTIONS

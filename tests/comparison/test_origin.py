@@ -13,7 +13,7 @@ import pytest
 from evenrank import read_lexicon, scan
 from evenrank.comparison.origin import BACKGROUND, COLLECTION, Origin, origin
 from evenrank.comparison.origin_table import extreme_table, origin_tables, tables_of_origin, term_table
-from evenrank.comparison.random_lists import Pool, random_scores
+from evenrank.comparison.random_lists import DocumentPool, random_scores
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.run import Run
 from evenrank.data.words import WordCounts
@@ -159,7 +159,7 @@ def test_a_pool_that_lacks_a_query_is_an_empty_list() -> None:
 
 def test_where_documents_are_left_out_later_ones_move_up() -> None:
     """A pool of one known document among many unknown ones: its value, whatever is drawn."""
-    pool = Pool(by_query=as_run({"q": ["a", *(f"x{place}" for place in range(30))]}))
+    pool = DocumentPool(by_query=as_run({"q": ["a", *(f"x{place}" for place in range(30))]}))
     measure = parse_measure("TExFAIR(missing='drop')@1")
     drawn = random_scores(
         pool, [measure], Inputs({}).with_known(words=WORDS, queries=["q"]), draws=12, seed=0
@@ -399,7 +399,7 @@ def test_figure_3_of_nfairc(deep_learning: dict[str, Origin]) -> None:
 def test_the_figure_draws_the_values_of_the_page(deep_learning: dict[str, Origin]) -> None:
     pytest.importorskip("altair")
     pytest.importorskip("vl_convert")
-    from evenrank.report.origin import origin_figure
+    from evenrank.report.figures.origin import origin_figure
 
     ours = deep_learning["word"]
     (panel,) = origin_figure({"": ours.scores}, ours.places).to_dict()["concat"]

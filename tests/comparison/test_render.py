@@ -12,7 +12,7 @@ import polars
 import pytest
 
 from evenrank.comparison import Comparison, compare
-from evenrank.comparison.render import letters
+from evenrank.comparison.comparison_tables import letters
 from evenrank.errors import ParameterError
 from evenrank.measures import parse_measure
 from evenrank.scores import OK, Scores, ScoresBlock

@@ -13,7 +13,7 @@ import pytest
 from drawn import made as scores_of
 
 import evenrank as er
-from evenrank.comparison.tradeoff import MOST, Tradeoff, Variant, expand, tradeoff, variants
+from evenrank.comparison.tradeoff import MOST, Tradeoff, TradeoffVariant, expand, tradeoff, variants
 from evenrank.comparison.tradeoff_table import COLUMNS, notes
 from evenrank.data.membership import Membership
 from evenrank.errors import InputTypeError, MissingEvidenceError, ParameterError
@@ -154,7 +154,7 @@ def test_what_is_signed_is_best_at_zero_and_columns_do_not_count() -> None:
 
 
 def given(values: dict[str, dict[str, list[float]]]) -> Tradeoff:
-    return Tradeoff(tuple(map(Variant, values)), scores_of(values), {})
+    return Tradeoff(tuple(map(TradeoffVariant, values)), scores_of(values), {})
 
 
 def test_a_side_is_as_bad_as_the_other() -> None:

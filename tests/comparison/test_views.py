@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from evenrank.comparison import Comparison, compare
-from evenrank.comparison.views import correlation_table, power_table, tukey_tables
+from evenrank.comparison.all_pairs import correlation_table, power_table, tukey_tables
 from evenrank.measures import parse_measure
 from evenrank.scores import OK, Scores, ScoresBlock
 from evenrank.stats.tukey import randomised_tukey_hsd

@@ -7,11 +7,11 @@ import re
 import pytest
 
 import evenrank as er
-from evenrank.counterfactuals.experiment import Trial, changes, replaced
+from evenrank.counterfactuals.experiment import Experiment, changes, replaced
 from evenrank.counterfactuals.lists import after_pieces, before_pieces, sheets, shortened
 from evenrank.counterfactuals.single import Move, one_at_a_time
 from evenrank.counterfactuals.swap import make_swapper
-from evenrank.counterfactuals.table import ALL, Row, merged, moves_table, system_table
+from evenrank.counterfactuals.table import ALL, SwapRow, merged, moves_table, system_table
 from evenrank.errors import EvenrankWarning, InputTypeError
 from evenrank.sample import load
 from evenrank.systems import make_system
@@ -59,7 +59,7 @@ def test_the_interval_is_that_of_the_scores() -> None:
     assert result.interval == result.scores.interval("RBO@10")
     few = er.counterfactual(likes_men, TEXTS, queries=QUERIES, tagger="rules")
     assert "CRBO" in repr(few)
-    assert "nan" not in repr(few) + system_table([Row("few", ALL, few, {})]).to_text()
+    assert "nan" not in repr(few) + system_table([SwapRow("few", ALL, few, {})]).to_text()
 
 
 def test_an_indifferent_system_has_one() -> None:
@@ -96,7 +96,7 @@ def test_swapping_the_query_too_brings_the_lists_back() -> None:
 
 
 def test_kinds_alone() -> None:
-    trial = Trial(make_system(likes_men), TEXTS, QUERIES)
+    trial = Experiment(make_system(likes_men), TEXTS, QUERIES)
     pronouns = trial.swap(make_swapper(kinds=["pronouns"], tagger="rules"))
     assert pronouns.crbo < 1
     with pytest.warns(EvenrankWarning, match="the swap changed no document"):
@@ -114,7 +114,7 @@ def test_wrong_arguments() -> None:
 
 
 def test_one_document_at_a_time() -> None:
-    trial = Trial(make_system(likes_men), TEXTS, QUERIES)
+    trial = Experiment(make_system(likes_men), TEXTS, QUERIES)
     told: list[tuple[str, int, int]] = []
     moves = one_at_a_time(trial, make_swapper(tagger="rules"), progress=lambda *said: told.append(said))
     # before: d2 has two, d4 one, d3 and d1 none (by id, descending)
@@ -132,7 +132,7 @@ def test_one_document_at_a_time() -> None:
 
 
 def test_a_document_that_falls_out_of_the_list() -> None:
-    trial = Trial(make_system("bm25"), TEXTS, {"q": "he"}, depth=2)
+    trial = Experiment(make_system("bm25"), TEXTS, {"q": "he"}, depth=2)
     moves = one_at_a_time(trial, make_swapper(tagger="rules"))
     assert Move("q", "d2", 1, None) in moves
     assert moves[0].by is None
@@ -140,9 +140,9 @@ def test_a_document_that_falls_out_of_the_list() -> None:
     assert "bm25\tq\td2\t1\t\n" in moves_table("bm25", moves, 0).to_tsv()
 
 
-def row() -> Row:
+def row() -> SwapRow:
     result = er.counterfactual(likes_men, TEXTS, queries=QUERIES, tagger="rules")
-    return Row("a\x1b[2Jb", ALL, result, {"TExFAIR@10": 0.5})
+    return SwapRow("a\x1b[2Jb", ALL, result, {"TExFAIR@10": 0.5})
 
 
 def test_tables() -> None:
@@ -177,11 +177,11 @@ def test_pieces_of_texts() -> None:
 
 def test_a_page_holds_nothing_that_runs() -> None:
     pytest.importorskip("jinja2", reason="the extra [report] is not installed")
-    from evenrank.report.counterfactual import page_of
+    from evenrank.report.counterfactual_page import page_of
 
     texts = TEXTS | {"d<5>": "<script>alert('he')</script> & he"}
     result = er.counterfactual(likes_men, texts, queries={"q": "<img src=x onerror=he>"}, tagger="rules")
-    found = Row("<b>mine</b>", ALL, result, {})
+    found = SwapRow("<b>mine</b>", ALL, result, {})
     page = page_of(sheets([found], texts, {"q": "<img src=x onerror=he>"}, 10, 5))
     assert "<script>alert" not in page
     assert "<img" not in page

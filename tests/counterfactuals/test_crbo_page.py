@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import evenrank as er
-from evenrank.counterfactuals.experiment import Trial
+from evenrank.counterfactuals.experiment import Experiment
 from evenrank.counterfactuals.swap import KINDS, make_swapper
 from evenrank.systems import make_system
 
@@ -46,12 +46,12 @@ def time_collection(shared: Path) -> tuple[dict[str, str], dict[str, str]]:
 def test_time(system: str, time_collection: tuple[dict[str, str], dict[str, str]]) -> None:
     documents, queries = time_collection
     assert (len(documents), len(queries)) == (423, 83)
-    trial = Trial(make_system(system), documents, queries)
+    trial = Experiment(make_system(system), documents, queries)
     result = trial.swap(make_swapper(tagger="rules"))
     low, high = result.interval
     moved = sum(value < 1 - 1e-9 for value in result.scores.blocks[0].values[:, 0])
     words = er.scan(list(documents.items()), "gender-en+gender-en-names")
-    bm25 = Trial(make_system("bm25"), documents, queries).original
+    bm25 = Experiment(make_system("bm25"), documents, queries).original
     beside = er.evaluate(trial.original, "TExFAIR@10 NFaiRR@10", words=words, background=bm25)
     assert rows("TIME")[system] == [
         f"{result.crbo:.4f}",

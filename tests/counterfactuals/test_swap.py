@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenrank import DataError, Lexicon, MissingExtraError, ParameterError, read_lexicon
-from evenrank.counterfactuals.swap import KINDS, Change, make_swapper
+from evenrank.counterfactuals.swap import KINDS, Swap, make_swapper
 from evenrank.counterfactuals.swap import tagger as tagging
 from evenrank.counterfactuals.swap.case import as_cased
 from evenrank.counterfactuals.swap.names import SPREAD, name_pairs, ranks
@@ -43,9 +43,9 @@ def test_swapped(text: str, swapped: str) -> None:
 def test_changes_and_where_they_went() -> None:
     result = SWAPPER.swap("The men and Her niece")
     assert result.changes == (
-        Change(4, 7, "men", "women", "nouns"),
-        Change(12, 15, "Her", "His", "pronouns"),
-        Change(16, 21, "niece", "nephew", "nouns"),
+        Swap(4, 7, "men", "women", "nouns"),
+        Swap(12, 15, "Her", "His", "pronouns"),
+        Swap(16, 21, "niece", "nephew", "nouns"),
     )
     assert [result.text[start:end] for start, end in result.spans()] == ["women", "His", "nephew"]
 

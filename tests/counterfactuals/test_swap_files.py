@@ -24,13 +24,13 @@ from evenrank.cli.swap import told as describe_swap
 from evenrank.counterfactuals.swap import blocks, make_swapper, workers
 from evenrank.counterfactuals.swap.files import swap_file
 from evenrank.counterfactuals.swap.pieces import members_of
-from evenrank.counterfactuals.swap.summary import Summary
+from evenrank.counterfactuals.swap.summary import SwapSummary
 from evenrank.io.journal import whole_frames
 
 SWAPPER = make_swapper(tagger="rules")
 
 
-def swapped(source: Any, output: Path, **options: Any) -> Summary:
+def swapped(source: Any, output: Path, **options: Any) -> SwapSummary:
     return swap_file(source, output, **{"tagger": "rules", "threads": 1, **options})
 
 
@@ -305,7 +305,7 @@ def test_words_swapped_equally_often_stand_in_one_order() -> None:
     words = [("she", "he", "pronouns"), ("ms", "mr", "titles"), ("aunt", "uncle", "nouns")]
     told = []
     for order in (words, words[::-1]):
-        summary = Summary("rules", tally=Counter(order), exceptions={old: new for old, new, _ in words})
+        summary = SwapSummary("rules", tally=Counter(order), exceptions={old: new for old, new, _ in words})
         assert summary.most_often() == [(word, 1) for word in sorted(words)]
         assert list(summary.one_way) == [(old, new) for old, new, _ in sorted(words)]
         told.append(describe_swap(summary, "s.tsv"))

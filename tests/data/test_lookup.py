@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from evenrank import DataError, DiversityQrels, Qrels
 from evenrank.data import lookup
 from evenrank.data.lookup import PairIndex, repeated_pairs
-from evenrank.data.strings import WHOLE_IN_HASH, Selection, as_strings, hash_strings, mix_codes
+from evenrank.ids import WHOLE_IN_HASH, StringRows, as_strings, hash_strings, mix_codes
 
 PAIRS = st.lists(st.tuples(st.integers(0, 3), st.text(max_size=20)), unique=True)
 
@@ -18,7 +18,7 @@ def check(known: list[tuple[int, str]], asked: list[tuple[int, str]]) -> None:
     index = PairIndex(np.array([q for q, _ in known], dtype=np.int64), as_strings([d for _, d in known]))
     ids = as_strings([d for _, d in asked])
     rows = index.locate(
-        np.array([q for q, _ in asked], dtype=np.int64), Selection(ids), lookup.hash_strings(ids)
+        np.array([q for q, _ in asked], dtype=np.int64), StringRows(ids), lookup.hash_strings(ids)
     )
     place = {pair: row for row, pair in enumerate(known)}
     assert rows.tolist() == [place.get(pair, -1) for pair in asked]
@@ -65,8 +65,8 @@ def test_a_key_of_another_query_is_not_taken_for_this_one(monkeypatch: pytest.Mo
     monkeypatch.setattr(lookup, "hash_strings", lambda strings: second - first)
     index = PairIndex(np.zeros(1, np.int64), ids)  # its key is that of (1, "a") with a hash of 0
     zero = np.zeros(1, np.uint64)
-    assert index.locate(np.ones(1, np.int64), Selection(ids), zero).tolist() == [-1]
-    assert index.locate(np.zeros(1, np.int64), Selection(ids), second - first).tolist() == [0]
+    assert index.locate(np.ones(1, np.int64), StringRows(ids), zero).tolist() == [-1]
+    assert index.locate(np.zeros(1, np.int64), StringRows(ids), second - first).tolist() == [0]
 
 
 def test_many_rows_in_a_few_slots() -> None:
@@ -78,7 +78,7 @@ def test_many_rows_in_a_few_slots() -> None:
     lookup.hash_strings = lambda strings: alike[: len(strings)]
     try:
         index = PairIndex(np.zeros(150, np.int64), ids.slice(0, 150))
-        rows = index.locate(None, Selection(ids), alike)
+        rows = index.locate(None, StringRows(ids), alike)
     finally:
         lookup.hash_strings = original
     assert rows.tolist() == [*range(150), *[-1] * 50]

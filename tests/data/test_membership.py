@@ -15,14 +15,14 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import evenrank.data.pooled
+import evenrank.data.pool_membership
 from evenrank import Attribute, DataError, EvenrankError, Membership, ParameterError, WordCounts
 from evenrank.data.diversity import DiversityQrels
-from evenrank.data.gathered import Labels, Pairs, Sparse
+from evenrank.data.evidence_source import Labels, Pairs, Sparse
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.lookup import PairIndex
-from evenrank.data.strings import Selection, as_strings, hash_strings
 from evenrank.errors import InputTypeError
+from evenrank.ids import StringRows, as_strings, hash_strings
 from evenrank.io.groups import read_groups
 
 GENDER = Attribute("gender", ("f", "m"))
@@ -33,7 +33,7 @@ def asked(queries: Sequence[str], pairs: Sequence[tuple[str, str]]) -> Pairs:
     """Pairs (query, document), where the queries have this order."""
     ids = as_strings([document for _, document in pairs])
     codes = np.array([list(queries).index(query) for query, _ in pairs], dtype=np.int64)
-    return Pairs(tuple(queries), codes, Selection(ids), hash_strings(ids))
+    return Pairs(tuple(queries), codes, StringRows(ids), hash_strings(ids))
 
 
 def shares(membership: Any, pairs: Sequence[tuple[str, str]], queries: Sequence[str] = ("q",)) -> Any:
@@ -442,7 +442,7 @@ def test_renumbered_values_are_the_same_values(
     queries = ("q0", "q1", "q2")
     renumbered = membership.pooled(asked(queries, pool), 3, shared=shared)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evenrank.data.pooled, "_MOST_VALUES", 80)
+        patch.setattr(evenrank.data.pool_membership, "_MOST_VALUES", 80)
         plain = membership.pooled(asked(queries, pool), 3, shared=shared)
     assert renumbered.gather_queries(queries)["target"].shape[1] <= 80
     found, expected = shares(renumbered, pairs, queries), shares(plain, pairs, queries)
@@ -516,7 +516,7 @@ def test_ids_are_found_whatever_their_length_and_however_alike() -> None:
     membership = Membership.from_labels(Attribute("side", ("x", "y")), labels)
     asked = as_strings([*others, *listed])
     rows = membership.rows_of(
-        Pairs(("q",), np.zeros(len(asked), np.int64), Selection(asked), hash_strings(asked))
+        Pairs(("q",), np.zeros(len(asked), np.int64), StringRows(asked), hash_strings(asked))
     )
     assert (rows[: len(others)] == -1).all()
     assert membership.doc_ids.take(pa.array(rows[len(others) :])).to_pylist() == listed
@@ -526,7 +526,7 @@ def test_ids_of_the_same_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) ->
     short = as_strings(["a", "b\x00"])  # length and bytes cancel out
     assert hash_strings(short)[0] == hash_strings(short)[1]
     index = PairIndex(np.zeros(1, np.int64), short.slice(1))
-    assert index.locate(None, Selection(short), hash_strings(short)).tolist() == [-1, 0]
+    assert index.locate(None, StringRows(short), hash_strings(short)).tolist() == [-1, 0]
 
     def alike(strings: pa.LargeStringArray) -> npt.NDArray[np.uint64]:
         return np.full(len(strings), 7, dtype=np.uint64)
@@ -534,4 +534,4 @@ def test_ids_of_the_same_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("evenrank.data.lookup.hash_strings", alike)
     long = as_strings([f"document-{place}" for place in range(8, 14)])
     index = PairIndex(np.zeros(3, np.int64), long.slice(0, 3))
-    assert index.locate(None, Selection(long), alike(long)).tolist() == [0, 1, 2, -1, -1, -1]
+    assert index.locate(None, StringRows(long), alike(long)).tolist() == [0, 1, 2, -1, -1, -1]

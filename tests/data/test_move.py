@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenrank.data.strings import as_strings, move
+from evenrank.ids import as_strings, move
 
 
 @given(st.data())

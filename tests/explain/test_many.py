@@ -10,7 +10,7 @@ import pytest
 import evenrank as er
 from evenrank.data.run import Run
 from evenrank.explanation import explain
-from evenrank.explanation.many import ADDS, WITHOUT, Prepared, document_effects
+from evenrank.explanation.many import ADDS, WITHOUT, PreparedEvidence, document_effects
 from evenrank.inputs import Inputs
 from evenrank.measures import parse_measure
 from evenrank.sample import load
@@ -40,7 +40,7 @@ def test_effects_are_those_of_explain(name: str, kind: str) -> None:
     words = er.scan(list(sample.documents.items()), er.read_lexicon("gender-en"))
     inputs = {"qrels": sample.qrels, "words": words, "groups": groups_of(sample), "background": run}
     measure = parse_measure(name)
-    known = Prepared.of(Inputs.of({"bm25": run}, **inputs), [measure])
+    known = PreparedEvidence.of(Inputs.of({"bm25": run}, **inputs), [measure])
     queries = list(run.query_ids)
     found = document_effects(run, measure, queries, known, DEPTH)
     assert found.kind == kind
@@ -68,7 +68,7 @@ def test_blocks_of_queries_make_no_difference(monkeypatch: pytest.MonkeyPatch) -
     qrels = {q: {f"d{d}": int(rng.integers(0, 3)) for d in range(9)} for q in queries}
     for name in ("nDCG@3", "RR@3", "AP"):
         measure = parse_measure(name)
-        known = Prepared.of(Inputs.of({"run": run}, qrels=qrels), [measure])
+        known = PreparedEvidence.of(Inputs.of({"run": run}, qrels=qrels), [measure])
         whole = document_effects(run, measure, queries, known, 4)
         monkeypatch.setattr(many, "QUERIES_AT_ONCE", 3)
         parts = document_effects(run, measure, queries, known, 4)
@@ -80,7 +80,7 @@ def test_blocks_of_queries_make_no_difference(monkeypatch: pytest.MonkeyPatch) -
 def test_a_query_that_the_run_lacks_and_short_lists() -> None:
     run = Run.build(["q"], ["a"], [1.0])
     measure = parse_measure("P@2")
-    known = Prepared.of(Inputs.of({"run": run}, qrels={"q": {"a": 1}, "r": {"a": 1}}), [measure])
+    known = PreparedEvidence.of(Inputs.of({"run": run}, qrels={"q": {"a": 1}, "r": {"a": 1}}), [measure])
     found = document_effects(run, measure, ["q", "r"], known, 3)
     np.testing.assert_array_equal(found.values, [[0.5, np.nan, np.nan], [np.nan] * 3])
 
@@ -89,7 +89,7 @@ def test_what_cannot_be_said() -> None:
     run = Run.build(["q"] * 3, ["a", "b", "c"], [3.0, 2.0, 1.0])
     words = er.scan([("a", "he"), ("b", "she")], er.read_lexicon("gender-en"))
     measures = [parse_measure("TExFAIR@2"), parse_measure("GroupExposure@2")]
-    known = Prepared.of(Inputs.of({"run": run}, words=words, background=words), measures)
+    known = PreparedEvidence.of(Inputs.of({"run": run}, words=words, background=words), measures)
     below, columns = (document_effects(run, measure, ["q"], known, 2) for measure in measures)
     assert (below.kind, columns.kind) == ("", "")
     assert "would move up have no evidence" in below.reason  # nothing is known of c

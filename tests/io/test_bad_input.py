@@ -146,7 +146,7 @@ def test_twenty_problems_are_listed() -> None:
 
 
 def test_problems_beyond_a_block_keep_their_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evenrank.io.trec_slow._BLOCK", 16)
+    monkeypatch.setattr("evenrank.io.trec.careful._BLOCK", 16)
     data = b"".join(b"1 Q0 d%d 1 1 t\n" % number for number in range(30)) + b"1 Q0 d\xff 1 1 t\n1 Q0 d3 1 1 t"
     with pytest.raises(DataError) as caught:
         read_run(io.BytesIO(data))

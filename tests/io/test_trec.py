@@ -14,9 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenrank.errors import DataError, EvenrankWarning
-from evenrank.io import read_run, trec_fast, trec_slow
+from evenrank.io import read_run
 from evenrank.io.layout import DIVERSITY, QRELS, RUN, Columns, Layout
 from evenrank.io.source import Content, as_source
+from evenrank.io.trec import careful as trec_slow
+from evenrank.io.trec import fast as trec_fast
 
 
 def contents(columns: Columns) -> tuple[object, ...]:
@@ -114,9 +116,9 @@ def test_slices_and_blocks_do_not_show(lines: list[tuple[str, float]], size: int
     data = "".join(f"{query} Q0 d{n} 1 {score!r} t\n" for n, (query, score) in enumerate(lines)).encode()
     whole = contents(trec_slow.parse(Content(pa.py_buffer(data)), RUN, "x"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("evenrank.io.trec_fast._SLICE", max(size, 64))
-        patch.setattr("evenrank.io.trec_fast._SCAN_BLOCK", 48)
-        patch.setattr("evenrank.io.trec_slow._BLOCK", size)
+        patch.setattr("evenrank.io.trec.fast._SLICE", max(size, 64))
+        patch.setattr("evenrank.io.trec.fast._SCAN_BLOCK", 48)
+        patch.setattr("evenrank.io.trec.careful._BLOCK", size)
         sliced = fast(data)
         assert contents(trec_slow.parse(Content(pa.py_buffer(data)), RUN, "x")) == whole
     assert sliced is not None
@@ -125,7 +127,7 @@ def test_slices_and_blocks_do_not_show(lines: list[tuple[str, float]], size: int
 
 @pytest.mark.parametrize("dirty", [b"\n", b" ", b"#", b"\t", b"\0"])
 def test_dirt_at_the_edge_of_a_scanned_block_is_seen(dirty: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evenrank.io.trec_fast._SCAN_BLOCK", 8)
+    monkeypatch.setattr("evenrank.io.trec.fast._SCAN_BLOCK", 8)
     clean = b"".join(b"%d Q0 d%d 1 2 t\n" % (n, n) for n in range(10, 30))
     for at in range(0, len(clean)):
         if clean[at - 1 : at] == b"\n" or at == 0:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenrank import Attribute, DiversityQrels, Membership, ParameterError, Qrels, Run, RunSet, evaluate
-from evenrank.data import pooled
+from evenrank.data import pool_membership as pooled
 from evenrank.evidence.align import Sources, align
 from evenrank.measures import all_measures, parse_measure
 from evenrank.measures.divergences import DISTANCES, SIMILAR

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenrank import Attribute, Membership, Run, evaluate
-from evenrank.data.gathered import Labels, Sparse
+from evenrank.data.evidence_source import Labels, Sparse
 from evenrank.measures.divergences import kullback_leibler_of_labels
 from evenrank.measures.groups import prefix_shares, prefix_shares_of_labels
 

@@ -13,8 +13,8 @@ from pair_oracles import bounds, extrapolated
 
 from evenrank import DataError, ParameterError, Run, evaluate, write_run
 from evenrank.cli import main
-from evenrank.data.gathered import Gathered
-from evenrank.evidence.blocks import Ranked
+from evenrank.data.evidence_source import Gathered
+from evenrank.evidence.ranked_evidence import Ranked
 from evenrank.measures.rank_overlap import overlaps
 
 

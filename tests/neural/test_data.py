@@ -15,7 +15,7 @@ from evenrank.data.run import Run
 from evenrank.errors import DataError, EvenrankWarning, ParameterError
 from evenrank.evidence.scan.phrases import Phrases
 from evenrank.neural.examples import build_examples
-from evenrank.neural.labels import Labels, label_pairs, label_texts
+from evenrank.neural.labels import PairLabels, label_pairs, label_texts
 from evenrank.neural.sampling import balanced, cells
 from evenrank.neural.scrub import scrub, scrub_examples
 from evenrank.neural.splits import check_kept_out, held_out, query_folds
@@ -130,16 +130,16 @@ def test_labels_by_group() -> None:
 
 def test_labels_are_checked() -> None:
     with pytest.raises(ParameterError, match="two values or more"):
-        Labels("x", ("one",), np.zeros(3, dtype=np.int64))
+        PairLabels("x", ("one",), np.zeros(3, dtype=np.int64))
     with pytest.raises(DataError, match="a place among its 2 values"):
-        Labels("x", ("no", "yes"), np.array([0, 2]))
+        PairLabels("x", ("no", "yes"), np.array([0, 2]))
 
 
 def test_balanced_triples_are_equally_of_every_combination() -> None:
     generator = np.random.default_rng(0)
     codes = (generator.random(400) < 0.15).astype(np.int64)
     other = generator.integers(0, 3, 400)
-    labels = {"a": Labels("a", ("n", "y"), codes), "b": Labels("b", ("x", "y", "z"), other)}
+    labels = {"a": PairLabels("a", ("n", "y"), codes), "b": PairLabels("b", ("x", "y", "z"), other)}
     triples = np.unique(generator.integers(0, 400, (3000, 2)), axis=0)[:2900]
     one = {"a": labels["a"]}
     even = balanced(triples, one, np.random.default_rng(1))
@@ -158,7 +158,7 @@ def test_balanced_triples_are_equally_of_every_combination() -> None:
 
 
 def test_balance_needs_every_value() -> None:
-    labels = {"a": Labels("a", ("neutral", "biased"), np.zeros(4, dtype=np.int64))}
+    labels = {"a": PairLabels("a", ("neutral", "biased"), np.zeros(4, dtype=np.int64))}
     with pytest.raises(DataError, match="no training pair has the value 'biased'"):
         balanced(np.array([[0, 1], [2, 3]]), labels, np.random.default_rng(0))
 

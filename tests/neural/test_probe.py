@@ -13,12 +13,12 @@ torch = pytest.importorskip("torch", reason="needs pip install 'evenrank[train]'
 
 from evenrank.data.lexicon import Lexicon  # noqa: E402
 from evenrank.errors import DataError  # noqa: E402
-from evenrank.neural import CrossEncoderRanker, Labels, PairTokens, Probe, label_pairs, probe_ranker  # noqa: E402
+from evenrank.neural import CrossEncoderRanker, PairLabels, PairTokens, Probe, label_pairs, probe_ranker  # noqa: E402
 from evenrank.neural.probe import probe_vectors, said  # noqa: E402
 from evenrank.stats.intervals import TOO_FEW  # noqa: E402
 
 QUERIES = np.repeat(np.arange(30), 20)
-LABELS = Labels("x", ("no", "yes"), np.zeros(1, dtype=np.int64))
+LABELS = PairLabels("x", ("no", "yes"), np.zeros(1, dtype=np.int64))
 
 
 def vectors(signal: float, seed: int = 0) -> tuple[Any, Any]:

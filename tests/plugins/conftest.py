@@ -8,7 +8,7 @@ import numpy as np
 import pandas
 import pytest
 
-from evenrank.evidence.blocks import RankedEvidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, number, parameter, unregister
 from evenrank.measures import Direction, Measure, Result
 

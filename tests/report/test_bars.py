@@ -16,7 +16,7 @@ import evenrank as er
 from evenrank.data.membership import Membership
 from evenrank.errors import ParameterError, UnknownNameError
 from evenrank.report import bars_figure, save_figure
-from evenrank.report.style import COLOURS
+from evenrank.report.figures.style import COLOURS
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")

@@ -10,8 +10,8 @@ import pytest
 from drawn import HOSTILE, layers, made, marks, rows
 
 from evenrank.errors import ParameterError
-from evenrank.report.cloud import cloud_figure
-from evenrank.report.style import COLOURS
+from evenrank.report.figures.cloud import cloud_figure
+from evenrank.report.figures.style import COLOURS
 from evenrank.scores import Scores
 from evenrank.stats.regression import least_squares
 

@@ -10,7 +10,7 @@ from drawn import HOSTILE
 
 import evenrank as er
 from evenrank.report import save_figure
-from evenrank.report.histogram import BINS, polarity_figure
+from evenrank.report.figures.histogram import BINS, polarity_figure
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")

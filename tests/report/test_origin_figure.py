@@ -12,7 +12,7 @@ from drawn import HOSTILE, made, marks, rows
 
 from evenrank.errors import ParameterError
 from evenrank.report import save_figure
-from evenrank.report.origin import BETTER, PLACE, WORSE, origin_figure
+from evenrank.report.figures.origin import BETTER, PLACE, WORSE, origin_figure
 from evenrank.scores import Scores
 
 pytest.importorskip("altair")

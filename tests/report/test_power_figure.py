@@ -14,8 +14,8 @@ from evenrank.cli import main
 from evenrank.comparison import compare
 from evenrank.errors import ParameterError
 from evenrank.report import save_figure
-from evenrank.report.correlation import correlation_figure
-from evenrank.report.power import power_figure
+from evenrank.report.figures.correlation import correlation_figure
+from evenrank.report.figures.power import power_figure
 from evenrank.stats.correlation import correlation_matrix
 
 pytest.importorskip("altair")

@@ -15,9 +15,9 @@ from drawn import HOSTILE, layers, made, marks, rows
 import evenrank as er
 from evenrank.errors import ParameterError, UnknownNameError
 from evenrank.report import save_figure, scatter_figure
-from evenrank.report.labels import LINE, place_labels, shortened, text_width
-from evenrank.report.plane import Plane, contours
-from evenrank.report.scatter_layers import NAME_SIZE
+from evenrank.report.figures.contours import Plane, contours
+from evenrank.report.figures.labels import LINE, place_labels, shortened, text_width
+from evenrank.report.figures.scatter_layers import NAME_SIZE
 from evenrank.stats.correlation import kendall
 
 pytest.importorskip("altair")

@@ -15,8 +15,8 @@ from evenrank.data.attribute import Attribute
 from evenrank.data.membership import Membership
 from evenrank.errors import ParameterError
 from evenrank.report import scatter_figure
-from evenrank.report.arrows import BETTER, MIXED, WORSE
-from evenrank.report.shares import shares_figure
+from evenrank.report.figures.arrows import BETTER, MIXED, WORSE
+from evenrank.report.figures.group_shares import shares_figure
 from evenrank.scores import Scores
 
 pytest.importorskip("altair")

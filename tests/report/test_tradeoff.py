@@ -15,11 +15,11 @@ from effort import some
 import evenrank as er
 from evenrank import report
 from evenrank.cli import main
-from evenrank.comparison.tradeoff import Tradeoff, Variant, tradeoff
+from evenrank.comparison.tradeoff import Tradeoff, TradeoffVariant, tradeoff
 from evenrank.data.membership import Membership
 from evenrank.errors import ParameterError
 from evenrank.report import save_figure
-from evenrank.report.tradeoff import curves, plane_figure, ranks_figure
+from evenrank.report.figures.tradeoff import curves, plane_figure, ranks_figure
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
@@ -168,7 +168,7 @@ def test_points_that_do_not_stand_as_they_compare_have_no_edge() -> None:
         "a": {"P@6": [0.9, 0.0], "R@6": [0.1, 0.1]},
         "b": {"P@6": [0.5, float("nan")], "R@6": [0.9, 0.9]},
     }
-    found = Tradeoff(tuple(map(Variant, values)), scores_of(values), {})
+    found = Tradeoff(tuple(map(TradeoffVariant, values)), scores_of(values), {})
     assert found.front() == {"a", "b"}
     chart = plane_figure(found)
     assert not list(marks(layers(chart), "line"))

@@ -10,7 +10,7 @@ import reranker_oracles
 from greedy_oracles import GREEDY_ORACLES, GREEDY_PROMISES, GREEDY_VARIANTS, WITHOUT_ORACLE
 from reranker_oracles import ATTRIBUTES, DET
 
-from evenrank.data.gathered import Evidence
+from evenrank.data.evidence_source import Evidence
 from evenrank.grammar import REGISTRY
 from evenrank.rerankers import Reordered, Reranker, parse_reranker
 from evenrank.testing import check_reranker

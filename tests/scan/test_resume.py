@@ -22,7 +22,7 @@ from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError, EvenrankWarning
 from evenrank.evidence.scan import engine, scan_file
 from evenrank.io.counts import CountsWriter
-from evenrank.io.journal import Frame, Journal, whole_frames
+from evenrank.io.journal import Journal, JournalEntry, whole_frames
 from evenrank.io.resumable import Resumable
 
 LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
@@ -55,7 +55,7 @@ def journal_of(output: Path) -> Path:
     return output.with_name(output.name + ".parts") / "journal"
 
 
-def parts_of(output: Path) -> list[Frame]:
+def parts_of(output: Path) -> list[JournalEntry]:
     try:
         with journal_of(output).open("rb") as file:
             return list(whole_frames(file, key_of(output)))

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from evenrank import DataError, ParameterError, Qrels, Run, Scores, evaluate, parse_measure
 from evenrank.errors import InputTypeError
-from evenrank.evidence.blocks import RankedEvidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, unregister
 from evenrank.measures import Measure, Result
 from evenrank.scores import ScoresBlock

@@ -9,7 +9,7 @@ import pytest
 import toys
 
 from evenrank import DocumentTable, Run, RunSet, evaluate, read_groups
-from evenrank.comparison.random_lists import Pool, _mean, random_scores
+from evenrank.comparison.random_lists import DocumentPool, _mean, random_scores
 from evenrank.grammar import register, unregister
 from evenrank.inputs import Inputs
 from evenrank.measures import parse_measure
@@ -79,7 +79,7 @@ def test_parts_of_the_draws_weigh_by_the_draws_that_have_a_value() -> None:
 
 
 def test_random_lists_keep_a_query_that_some_of_them_do_not_define() -> None:
-    pool = Pool(by_query=Run.build(["q1"] * 4, ["a", "b", "c", "d"], [4.0, 3.0, 2.0, 1.0]))
+    pool = DocumentPool(by_query=Run.build(["q1"] * 4, ["a", "b", "c", "d"], [4.0, 3.0, 2.0, 1.0]))
     measure = parse_measure("ToyColumns@1")
     inputs = Inputs({}).with_known(evidence=[GROUP], queries=["q1"])
     (block,) = random_scores(pool, [measure], inputs, draws=60, seed=0).blocks

@@ -23,11 +23,11 @@ from evenrank import (
     read_run,
     rerank,
 )
-from evenrank.data.gathered import Documents
-from evenrank.data.strings import Selection, as_strings
+from evenrank.data.evidence_source import DocumentSets
 from evenrank.data.tables import QueryTable
 from evenrank.errors import InputTypeError
 from evenrank.grammar import declare, register, unregister
+from evenrank.ids import StringRows, as_strings
 from evenrank.measures import Result
 from evenrank.stats.intervals import UNMOVED
 
@@ -65,7 +65,7 @@ def test_background_of_a_run() -> None:
 
 
 def test_background_of_documents_for_all_queries() -> None:
-    documents = Documents(Selection(as_strings(["b", "e", "a"])), np.array([0, 3]), shared=True)
+    documents = DocumentSets(StringRows(as_strings(["b", "e", "a"])), np.array([0, 3]), shared=True)
     scores = evaluate(RUN, "ToyBackground@2", evidence=[WEIGHT], background=documents)
     ideal = 1.0 + 0.7 / log2(3)
     assert values(scores) == pytest.approx({"q1": (1.0 + 0.5 / log2(3)) / ideal, "q2": 0.2 / ideal})

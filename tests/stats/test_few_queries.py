@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from evenrank.comparison import compare
-from evenrank.comparison.choice import select
-from evenrank.comparison.gate import Gate, Rule, apply_gate
+from evenrank.comparison.all_pairs import correlation_table, power_table, tukey_tables
+from evenrank.comparison.gate import Gate, GateRule, apply_gate
 from evenrank.comparison.origin import origin
-from evenrank.comparison.views import correlation_table, power_table, tukey_tables
+from evenrank.comparison.selection import select
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.run import Run
 from evenrank.data.words import WordCounts
@@ -171,7 +171,7 @@ def test_comparisons_and_their_views(columns: np.ndarray) -> None:
 
 @pytest.mark.parametrize("columns", SHAPES.values(), ids=SHAPES)
 def test_a_gate_has_too_few(columns: np.ndarray) -> None:
-    gate = Gate((Rule(parse_measure("nDCG@10"), allowed=0.1),))
+    gate = Gate((GateRule(parse_measure("nDCG@10"), allowed=0.1),))
     (verdict,) = apply_gate(scores(columns), gate, now="s1", baseline="s0").verdicts
     assert verdict.finding == "too few"
     assert verdict.failed

@@ -19,7 +19,7 @@ from evenrank.stats.intervals import (
     TOO_FEW,
     UNBOUNDED,
     UNMOVED,
-    Interval,
+    ConfidenceInterval,
     expanded_level,
     interval_note,
     mean_interval,
@@ -123,12 +123,12 @@ def test_what_is_no_sample_is_refused() -> None:
 
 
 def test_notes() -> None:
-    there = Interval(0.0, 1.0)
+    there = ConfidenceInterval(0.0, 1.0)
     assert interval_note(there, 9, UNIT) == FEW_BOUNDED
     assert interval_note(there, 10, UNIT) == ""
     assert interval_note(there, 19, (0.0, math.inf)) == FEW_UNBOUNDED
     assert interval_note(there, 20, UNBOUNDED) == ""
-    assert interval_note(Interval(math.nan, math.nan, TOO_FEW), 3, UNIT) == TOO_FEW
+    assert interval_note(ConfidenceInterval(math.nan, math.nan, TOO_FEW), 3, UNIT) == TOO_FEW
 
 
 def test_an_aggregate_that_never_moves_has_none() -> None:

@@ -8,7 +8,7 @@ import group_oracles
 import numpy as np
 import word_oracles
 
-from evenrank.data.gathered import Evidence
+from evenrank.data.evidence_source import Evidence
 from evenrank.measures import Measure
 
 

@@ -15,7 +15,7 @@ from group_oracles import Groups, group_evidence
 from word_oracles import Words, word_counts
 
 from evenrank.data.attribute import Attribute
-from evenrank.data.gathered import Evidence
+from evenrank.data.evidence_source import Evidence
 from evenrank.data.membership import Membership
 from evenrank.data.polarity import Polarity
 from evenrank.data.tables import DocumentTable

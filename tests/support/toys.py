@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from evenrank import attention
-from evenrank.evidence.blocks import RankedEvidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, parameter, term_of, unregister
 from evenrank.measures import RBP, Direction, Measure, Result
 

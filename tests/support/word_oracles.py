@@ -6,7 +6,7 @@ from math import log, log2, sqrt
 
 import numpy as np
 
-from evenrank.data.gathered import Sparse
+from evenrank.data.evidence_source import Sparse
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.words import WordCounts
 from evenrank.measures import Measure

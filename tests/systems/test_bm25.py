@@ -11,7 +11,7 @@ import pytest
 from evenrank import DataError, ParameterError
 from evenrank.sample import load
 from evenrank.systems import BM25, RM3
-from evenrank.systems.base import Collection
+from evenrank.systems.base import IndexedDocuments
 
 bm25s = pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
 
@@ -93,7 +93,7 @@ def test_equal_documents_stand_by_id_and_so_does_who_is_cut_off() -> None:
 def test_the_best_k_against_a_sort(seed: int) -> None:
     generator = np.random.default_rng(seed)
     ids = [f"d{number}" for number in generator.permutation(30)]
-    collection = Collection(dict.fromkeys(ids, ""))
+    collection = IndexedDocuments(dict.fromkeys(ids, ""))
     scores = generator.integers(0, 5, 30).astype(float)
     k = int(generator.integers(1, 35))
     slow = sorted(range(30), key=lambda row: ids[row].encode(), reverse=True)

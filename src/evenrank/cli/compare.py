@@ -147,7 +147,7 @@ def _check_asked(arguments: argparse.Namespace) -> None:
     if shows and arguments.format not in (None, *VIEW_FORMATS):
         raise ParameterError(f"this view is printed as {', '.join(VIEW_FORMATS)}, not {arguments.format}")
     if arguments.figure is not None:
-        from evenrank.report.files import check_figure
+        from evenrank.report.figures.files import check_figure
 
         check_figure(arguments.figure)
         if not arguments.power and arguments.correlations is None:
@@ -191,7 +191,7 @@ def _comparison(arguments: argparse.Namespace) -> Comparison:
 
 def _tables(comparison: Comparison, arguments: argparse.Namespace) -> tuple[Table, ...]:
     """The tables asked for instead of the pairs."""
-    from evenrank.comparison import views
+    from evenrank.comparison import all_pairs as views
 
     if arguments.tukey:
         return views.tukey_tables(comparison, trials=arguments.trials)
@@ -207,8 +207,8 @@ def _tables(comparison: Comparison, arguments: argparse.Namespace) -> tuple[Tabl
 
 def _draw(comparison: Comparison, arguments: argparse.Namespace) -> None:
     from evenrank.report import save_figure
-    from evenrank.report.correlation import correlation_figure
-    from evenrank.report.power import power_figure
+    from evenrank.report.figures.correlation import correlation_figure
+    from evenrank.report.figures.power import power_figure
 
     if arguments.power:
         curves = comparison.power(trials=arguments.trials)
@@ -233,7 +233,7 @@ def _write(comparison: Comparison, tables: tuple[Table, ...], path: str) -> None
 
 
 def _printed(comparison: Comparison, tables: tuple[Table, ...], form: str) -> str:
-    from evenrank.comparison.render import measure_tables
+    from evenrank.comparison.comparison_tables import measure_tables
     from evenrank.tables import printed
 
     if not tables:

@@ -18,10 +18,10 @@ from evenrank.errors import DataError, MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
-    from evenrank.counterfactuals.experiment import Trial
+    from evenrank.counterfactuals.experiment import Experiment
     from evenrank.counterfactuals.single import Move
     from evenrank.counterfactuals.swap import Swapper
-    from evenrank.counterfactuals.table import Row
+    from evenrank.counterfactuals.table import SwapRow
 
 FORMATS = ("table", "tsv", "jsonl")
 LEXICON = "gender-en+gender-en-names"  # what the default swap replaces, counted for TExFAIR and NFaiRR
@@ -137,7 +137,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_asked(arguments: argparse.Namespace) -> None:
     """What is wrong with the command line is said before anything is read."""
-    from evenrank.measures import RBO
+    from evenrank.measures.rank_overlap import RBO
     from evenrank.scores.files import WRITTEN, file_format
     from evenrank.systems import make_system
 
@@ -158,7 +158,7 @@ def _check_asked(arguments: argparse.Namespace) -> None:
 
 def _run(arguments: argparse.Namespace, shown: Shown) -> int:
     from evenrank.counterfactuals import table
-    from evenrank.counterfactuals.experiment import Trial
+    from evenrank.counterfactuals.experiment import Experiment
     from evenrank.systems import make_system, read_texts
     from evenrank.tables import printed
 
@@ -171,7 +171,7 @@ def _run(arguments: argparse.Namespace, shown: Shown) -> int:
     trials = {}
     for name in dict.fromkeys(arguments.system or ["bm25"]):
         system = make_system(name, cache=arguments.cache, depth=arguments.rerank_depth, progress=shown)
-        trials[name] = Trial(system, documents, queries, depth=arguments.depth, p=arguments.p)
+        trials[name] = Experiment(system, documents, queries, depth=arguments.depth, p=arguments.p)
     beside = _beside(arguments, trials, documents)
     rows, moves = _rows(arguments, trials, swappers, beside, shown)
     shown.close()
@@ -215,28 +215,28 @@ def _swappers(arguments: argparse.Namespace) -> dict[str, Swapper]:
 
 def _rows(
     arguments: argparse.Namespace,
-    trials: dict[str, Trial],
+    trials: dict[str, Experiment],
     swappers: dict[str, Swapper],
     beside: dict[str, dict[str, float]],
     shown: Shown,
-) -> tuple[list[Row], dict[str, list[Move]]]:
+) -> tuple[list[SwapRow], dict[str, list[Move]]]:
     from evenrank.counterfactuals.single import one_at_a_time
-    from evenrank.counterfactuals.table import Row
+    from evenrank.counterfactuals.table import SwapRow
 
     together = next(iter(swappers.values()))
-    rows: list[Row] = []
+    rows: list[SwapRow] = []
     moves: dict[str, list[Move]] = {}
     for name, trial in trials.items():
         for label, swapper in swappers.items():
             result = trial.swap(swapper, swap_queries=arguments.swap_queries, progress=shown)
-            rows.append(Row(name, label, result, beside[name]))
+            rows.append(SwapRow(name, label, result, beside[name]))
         if arguments.one_at_a_time:
             moves[name] = one_at_a_time(trial, together, at_most=arguments.at_most, progress=shown)
     return rows, moves
 
 
 def _beside(
-    arguments: argparse.Namespace, trials: dict[str, Trial], documents: dict[str, str]
+    arguments: argparse.Namespace, trials: dict[str, Experiment], documents: dict[str, str]
 ) -> dict[str, dict[str, float]]:
     """TExFAIR and NFaiRR of the original lists, as the paper has them beside CRBO."""
     from evenrank.evaluation import evaluate
@@ -252,7 +252,7 @@ def _beside(
 
 def _write(
     arguments: argparse.Namespace,
-    rows: list[Row],
+    rows: list[SwapRow],
     moves: dict[str, list[Move]],
     documents: dict[str, str],
     queries: dict[str, str],
@@ -271,7 +271,7 @@ def _write(
         say(f"wrote {arguments.moves}")
     if arguments.page is not None:
         from evenrank.counterfactuals.lists import sheets
-        from evenrank.report.counterfactual import write_page
+        from evenrank.report.counterfactual_page import write_page
 
         write_page(arguments.page, sheets(rows, documents, queries, arguments.depth, max(1, arguments.moved)))
         say(f"wrote {arguments.page}")

@@ -52,7 +52,7 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from evenrank import __version__
+    from evenrank._version import __version__
 
     requirements = list(_requirements())
     problems: list[str] = []

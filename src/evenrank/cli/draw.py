@@ -40,7 +40,7 @@ def check_drawing(arguments: argparse.Namespace, measures: int) -> None:
         if arguments.draw is not None:
             raise ParameterError("--draw says what --figure shows: give --figure FILE too")
         return
-    from evenrank.report.files import check_figure
+    from evenrank.report.figures.files import check_figure
 
     check_figure(arguments.figure)
     if arguments.arrow and arguments.draw != SCATTER:
@@ -72,7 +72,7 @@ def draw(scores: Scores, arguments: argparse.Namespace) -> None:
         chart = scatter_figure(scores, measures[0], measures[1], run=run, arrows=arguments.arrow)
         save_figure(chart, arguments.figure)
     elif what in (SHARES, QUERY_SHARES):
-        from evenrank.report.shares import shares_figure
+        from evenrank.report.figures.group_shares import shares_figure
 
         save_figure(shares_figure(scores, measures[0], by_query=what == QUERY_SHARES), arguments.figure)
     else:

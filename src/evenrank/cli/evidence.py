@@ -106,7 +106,7 @@ def check_columns(arguments: argparse.Namespace, runs: Sequence[str]) -> None:
     if getattr(arguments, "documents", None) is not None:
         others.append(arguments.documents)
     if arguments.columns is not None and others:
-        from evenrank.io.names import SharedColumns
+        from evenrank.io.column_names import SharedColumns
 
         arguments.columns = SharedColumns(arguments.columns)
         return

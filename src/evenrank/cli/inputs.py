@@ -53,7 +53,7 @@ def columns_of(text: str, roles: Sequence[str] = ROLES) -> dict[str, str]:
     >>> columns_of("query=qid,score=sim")
     {'query': 'qid', 'score': 'sim'}
     """
-    from evenrank.io.names import one_document_role
+    from evenrank.io.column_names import one_document_role
 
     named: dict[str, str] = {}
     for part in text.split(","):
@@ -87,7 +87,7 @@ def table_columns(
 
 def document_columns(given: dict[str, str] | None) -> dict[str, str] | None:
     """Those of the ``given`` columns that a collection has."""
-    from evenrank.io.names import one_document_role
+    from evenrank.io.column_names import one_document_role
 
     given = given or {}
     named = one_document_role(given, DOCUMENT_ROLES)

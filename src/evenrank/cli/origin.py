@@ -127,7 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"wrote {arguments.output}")
     if arguments.figure is not None:
         from evenrank.report import save_figure
-        from evenrank.report.origin import origin_figure
+        from evenrank.report.figures.origin import origin_figure
 
         shown = {category or "": part.scores for category, part in parts.items()}
         chart = origin_figure(shown, found.places, improved=arguments.improved)
@@ -176,7 +176,7 @@ def _check_files(arguments: argparse.Namespace, names: Sequence[str]) -> None:
         if name not in names:
             raise ParameterError(f"--improved: no run is called {name!r}; there are {', '.join(names)}")
     if arguments.figure is not None:
-        from evenrank.report.files import check_figure
+        from evenrank.report.figures.files import check_figure
 
         check_figure(arguments.figure)
     elif arguments.improved:

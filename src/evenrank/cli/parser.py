@@ -82,7 +82,7 @@ def _nearest_command(word: str, commands: Mapping[str, Parser]) -> str:
 
 
 def make_parser() -> tuple[Parser, Commands]:
-    from evenrank import __version__
+    from evenrank._version import __version__
 
     parser = Parser(
         prog="evenrank",

@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     for written in (arguments.output, arguments.figure):
         check_output(written, [*inputs, *names])
     if arguments.figure is not None:
-        from evenrank.report.files import check_figure
+        from evenrank.report.figures.files import check_figure
 
         check_figure(arguments.figure)
     _check_asked(arguments)
@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"wrote {arguments.output}")
     if arguments.figure is not None:
         from evenrank.report import save_figure
-        from evenrank.report.histogram import polarity_figure
+        from evenrank.report.figures.histogram import polarity_figure
 
         figure = polarity_figure(_corpora(results, arguments), same_scale=len(results) == 1)
         save_figure(figure, arguments.figure)

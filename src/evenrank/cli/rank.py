@@ -92,7 +92,7 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from evenrank.io.written import checked_format
+    from evenrank.io.trec.writable import checked_format
     from evenrank.neural.extra import require
 
     inputs = [arguments.ranking, arguments.queries, arguments.documents]
@@ -120,7 +120,7 @@ def _ranked(arguments: argparse.Namespace) -> Run:
     from pathlib import Path
 
     from evenrank.io import read_run
-    from evenrank.io.names import SharedColumns
+    from evenrank.io.column_names import SharedColumns
     from evenrank.io.texts import read_texts
     from evenrank.neural.model import CrossEncoderRanker
     from evenrank.neural.precision import as_device

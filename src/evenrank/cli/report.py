@@ -138,8 +138,8 @@ def _write(arguments: argparse.Namespace, names: list[str]) -> list[str]:
     from evenrank.evaluation import evaluate
     from evenrank.inputs import Inputs
     from evenrank.measures import parse_measures
+    from evenrank.report.figures.style import load_altair
     from evenrank.report.page import write_report
-    from evenrank.report.style import load_altair
 
     # what is wrong with the command line is said before large files are read
     measures = parse_measures(arguments.measures)

@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _reranked(arguments: argparse.Namespace) -> Run | RunSet:
-    from evenrank.io.written import checked_format
+    from evenrank.io.trec.writable import checked_format
     from evenrank.rerankers import parse_reranker, rerank
 
     # what is wrong with the command line is said before large files are read
@@ -125,7 +125,7 @@ def write_ranked(done: Run | RunSet, arguments: argparse.Namespace) -> None:
     from evenrank.io import write_run
     from evenrank.io.folders import whole_folder
     from evenrank.io.runs import run_lines
-    from evenrank.io.written import check_ids, one_word
+    from evenrank.io.trec.writable import check_ids, one_word
 
     if not isinstance(done, Run):
         digits = len(str(len(done)))

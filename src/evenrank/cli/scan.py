@@ -14,7 +14,7 @@ from evenrank.cli.values import positive
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
-    from evenrank.evidence.scan import Summary
+    from evenrank.evidence.scan import ScanSummary
 
 
 def add(commands: Commands) -> None:
@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _told(summary: Summary, output: str) -> str:
+def _told(summary: ScanSummary, output: str) -> str:
     groups = ", ".join(f"{name} {count:,}" for name, count in summary.groups.items())
     lines = [
         f"wrote {output}: {summary.documents:,} documents, {summary.tokens:,} tokens; {groups}",

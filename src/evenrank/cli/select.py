@@ -130,8 +130,8 @@ def _shades(names: Sequence[str], pattern: re.Pattern[str]) -> dict[str, float]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from evenrank.comparison.choice import beta_of, select
-    from evenrank.comparison.choice_table import choice_table
+    from evenrank.comparison.selection import beta_of, select
+    from evenrank.comparison.selection_table import choice_table
     from evenrank.tables import printed
 
     models = _models(arguments)
@@ -165,7 +165,7 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"wrote {arguments.output}")
     if arguments.figure is not None:
         from evenrank.report import save_figure
-        from evenrank.report.cloud import cloud_figure
+        from evenrank.report.figures.cloud import cloud_figure
 
         chart = cloud_figure(scores, measures[1], measures[0], families=families, **shades)
         save_figure(chart, arguments.figure)
@@ -216,7 +216,7 @@ def _scores(arguments: argparse.Namespace, names: Sequence[str]) -> Scores:
     if arguments.output is not None:
         file_format(arguments.output, None, WRITTEN)
     if arguments.figure is not None:
-        from evenrank.report.files import check_figure
+        from evenrank.report.figures.files import check_figure
 
         check_figure(arguments.figure)
     check_columns(arguments, arguments.runs)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from evenrank.cli.parser import Commands
-    from evenrank.counterfactuals.swap.summary import Summary
+    from evenrank.counterfactuals.swap.summary import SwapSummary
 
 SHOWN = 8  # pairs
 CYCLIC = "cyclic"
@@ -160,7 +160,7 @@ def _mapped(rows: csv.DictReader[str], name: str) -> Iterator[tuple[str, str]]:
         yield old, new
 
 
-def _write(summary: Summary, path: str) -> None:
+def _write(summary: SwapSummary, path: str) -> None:
     import json
 
     from evenrank.io.atomic import atomic_write
@@ -169,7 +169,7 @@ def _write(summary: Summary, path: str) -> None:
         file.write((json.dumps(summary.to_dict(), indent=1, ensure_ascii=False) + "\n").encode())
 
 
-def told(summary: Summary, output: str) -> str:
+def told(summary: SwapSummary, output: str) -> str:
     """What was swapped, in a few lines."""
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in summary.kinds.items())
     pairs = ", ".join(f"{old} -> {new} {count:,}" for (old, new, _), count in summary.most_often()[:SHOWN])

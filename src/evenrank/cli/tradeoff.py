@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"wrote {arguments.output}")
     if arguments.figure is not None:
         from evenrank.report import save_figure
-        from evenrank.report.tradeoff import plane_figure, ranks_figure
+        from evenrank.report.figures.tradeoff import plane_figure, ranks_figure
 
         figure = plane_figure(found) if arguments.draw == PLANE else ranks_figure(found)
         save_figure(figure, arguments.figure)
@@ -118,8 +118,8 @@ def _tradeoff(arguments: argparse.Namespace) -> Tradeoff:
     if arguments.output is not None:
         file_format(arguments.output, None, WRITTEN)
     if arguments.figure is not None:
-        from evenrank.report.files import check_figure
-        from evenrank.report.tradeoff import check_plane, check_ranks
+        from evenrank.report.figures.files import check_figure
+        from evenrank.report.figures.tradeoff import check_plane, check_ranks
 
         check_figure(arguments.figure)
         (check_plane if arguments.draw == PLANE else check_ranks)(measures)

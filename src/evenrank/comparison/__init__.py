@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.comparison.measure_table import MeasureTable, joined, tables_of
 from evenrank.comparison.pairs import Pair, pairs_of
-from evenrank.comparison.table import MeasureTable, joined, tables_of
 from evenrank.errors import InputTypeError, ParameterError
 from evenrank.evaluation import evaluate
 from evenrank.inputs import Inputs, Known
@@ -202,7 +202,7 @@ class Comparison:
         )
 
     def __repr__(self) -> str:
-        from evenrank.comparison.render import measure_tables
+        from evenrank.comparison.comparison_tables import measure_tables
         from evenrank.tables import printed
 
         return printed(measure_tables(self), "table").rstrip("\n")
@@ -212,7 +212,7 @@ class Comparison:
 
     def to_table(self) -> Table:
         """A row a system, a column a measure, the best values and who beats whom marked."""
-        from evenrank.comparison.render import paper_table
+        from evenrank.comparison.comparison_tables import paper_table
 
         return paper_table(self)
 

@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from evenrank.comparison.render import paper_table
+from evenrank.comparison.comparison_tables import paper_table
 from evenrank.io.atomic import atomic_write
 from evenrank.scores.files import FilePath, file_format
 from evenrank.tables import Table

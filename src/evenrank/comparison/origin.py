@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from evenrank.comparison.random_lists import Pool, Told, random_scores, reach
-from evenrank.comparison.table import MeasureTable, tables_of
+from evenrank.comparison.measure_table import MeasureTable, tables_of
+from evenrank.comparison.random_lists import DocumentPool, Told, random_scores, reach
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.data.words import WordCounts
@@ -247,7 +247,7 @@ def origin(
     return Origin(together, tuple(runs), tuple(notes))
 
 
-def _background(inputs: Inputs) -> tuple[Any, Pool | None]:
+def _background(inputs: Inputs) -> tuple[Any, DocumentPool | None]:
     """The background, for a run alone its own, and the documents that are drawn from it."""
     given, depth = inputs.background, inputs.background_depth or BACKGROUND_DEPTH
     if given is None:
@@ -259,15 +259,15 @@ def _background(inputs: Inputs) -> tuple[Any, Pool | None]:
             )
         given = own
     if isinstance(given, Run):
-        return given, Pool(by_query=given.head(depth))
+        return given, DocumentPool(by_query=given.head(depth))
     return given, _pool(given)
 
 
-def _pool(documents: Any) -> Pool | None:
+def _pool(documents: Any) -> DocumentPool | None:
     if documents is None:
         return None
     if isinstance(documents, WordCounts):
-        return Pool(shared=tuple(documents.doc_ids.to_pylist()))
+        return DocumentPool(shared=tuple(documents.doc_ids.to_pylist()))
     if isinstance(documents, str) or not isinstance(documents, Sequence):
         raise InputTypeError(
             "a collection is WordCounts or a list of document ids, a background these or a Run; "
@@ -275,10 +275,10 @@ def _pool(documents: Any) -> Pool | None:
         )
     if not documents:
         raise ParameterError("the collection is empty: give at least one document id, or leave it out")
-    return Pool(shared=tuple(dict.fromkeys(documents)))
+    return DocumentPool(shared=tuple(dict.fromkeys(documents)))
 
 
-def _possible(pool: Pool | None, measures: Sequence[Measure]) -> list[Measure]:
+def _possible(pool: DocumentPool | None, measures: Sequence[Measure]) -> list[Measure]:
     """The measures that a pool can be drawn for: of a whole collection the first documents, not all."""
     if pool is None:
         return []

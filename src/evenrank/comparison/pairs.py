@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from evenrank.comparison.table import MeasureTable
+from evenrank.comparison.measure_table import MeasureTable
 from evenrank.errors import ParameterError
 from evenrank.stats.corrections import CORRECTIONS, correct
 from evenrank.stats.effects import EffectSizes, WinTieLoss, effect_sizes, win_tie_loss

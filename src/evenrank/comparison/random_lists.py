@@ -24,7 +24,7 @@ Told = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class DocumentPool:
     """The documents that a list is drawn from: those of a query, or the same for every query."""
 
     by_query: Run | None = None
@@ -50,7 +50,7 @@ class Pool:
 
 
 def random_scores(
-    pool: Pool,
+    pool: DocumentPool,
     measures: Sequence[Measure],
     inputs: Inputs,
     *,
@@ -97,14 +97,16 @@ def closes_up(measure: Measure) -> bool:
     return getattr(measure, "missing", None) == "drop"
 
 
-def _depth(pool: Pool, measures: Sequence[Measure]) -> int | None:
+def _depth(pool: DocumentPool, measures: Sequence[Measure]) -> int | None:
     """So long must the lists be. A pool of one query is drawn whole where documents may be left out."""
     depths = [reach(measure) for measure in measures]
     whole = pool.by_query is not None and any(closes_up(p) for m in measures for p in m.parts())
     return None if whole or None in depths else max(depth for depth in depths if depth is not None)
 
 
-def _draw(pool: Pool, queries: Sequence[str], depth: int | None, generator: np.random.Generator) -> Run:
+def _draw(
+    pool: DocumentPool, queries: Sequence[str], depth: int | None, generator: np.random.Generator
+) -> Run:
     rows = list(pool.draw(queries, depth, generator))
     return Run.build(
         [query for query, _ in rows],

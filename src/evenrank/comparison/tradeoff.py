@@ -28,7 +28,7 @@ MOST = 200  # variants
 SPREAD = (2.5, 97.5)  # percent of the draws
 
 
-class Variant(NamedTuple):
+class TradeoffVariant(NamedTuple):
     """One row of the table: a method with its parameters, as it was written. The original has no method."""
 
     name: str
@@ -66,16 +66,16 @@ def expand(source: str) -> list[str]:
     return found
 
 
-def variants(methods: str | Reranker | Iterable[str | Reranker]) -> list[Variant]:
+def variants(methods: str | Reranker | Iterable[str | Reranker]) -> list[TradeoffVariant]:
     """Every method once, by the name under which it was written first."""
     given = [methods] if isinstance(methods, (str, Reranker)) else list(methods)
-    found: dict[Reranker, Variant] = {}
+    found: dict[Reranker, TradeoffVariant] = {}
     for place, one in enumerate(given):
         if not isinstance(one, (str, Reranker)):
             raise InputTypeError(f"a re-ranker is a string or a Reranker, got {type(one).__name__}")
         for text in expand(one) if isinstance(one, str) else [repr(one)]:
             method = parse_reranker(text)
-            found.setdefault(method, Variant(text, method, place))
+            found.setdefault(method, TradeoffVariant(text, method, place))
     if not found:
         raise ParameterError("a trade-off needs at least one re-ranker (--rerank)")
     if len(found) > MOST:
@@ -92,7 +92,7 @@ def varies(method: Reranker | None) -> bool:
 class Tradeoff:
     """The scores of a run and of what re-rankers made of it; the first of ``variants`` is the original."""
 
-    variants: tuple[Variant, ...]
+    variants: tuple[TradeoffVariant, ...]
     scores: Scores
     inputs: Inputs  # the runs by the names of the variants, and what is known of them
 
@@ -218,7 +218,7 @@ def tradeoff(
     background = run if inputs.background is None else inputs.background
     inputs = inputs.with_runs(runs).with_known(background=background)
     scores = evaluate(inputs, wanted, missing=missing)
-    return Tradeoff((Variant(original), *asked), scores, inputs)
+    return Tradeoff((TradeoffVariant(original), *asked), scores, inputs)
 
 
 def with_missing(method: Reranker, missing: str | None) -> Reranker:

@@ -11,7 +11,7 @@ from evenrank.counterfactuals.swap import KINDS, Swapped, Swapper, make_swapper
 from evenrank.data.run import Run
 from evenrank.errors import EvenrankWarning, InputTypeError, ParameterError, counted
 from evenrank.evaluation import evaluate
-from evenrank.measures import RBO
+from evenrank.measures.rank_overlap import RBO
 from evenrank.scores import Scores
 from evenrank.systems import Retriever, make_system, read_texts
 from evenrank.systems.adapters import as_run
@@ -100,11 +100,11 @@ def counterfactual(
             raise InputTypeError("without queries= the system is a function of the documents")
         return _of_documents(system, texts, swapper, depth, p, progress)
     asked = texts_of(queries, "queries")
-    trial = Trial(make_system(system, progress=progress), texts, asked, depth=depth, p=p, k=k)
+    trial = Experiment(make_system(system, progress=progress), texts, asked, depth=depth, p=p, k=k)
     return trial.swap(swapper, swap_queries=swap_queries, progress=progress)
 
 
-class Trial:
+class Experiment:
     """A system with its collection and queries: retrieved as they are, then after any number of swaps."""
 
     def __init__(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evenrank.counterfactuals.swap import Swapped
-from evenrank.counterfactuals.table import Row
+from evenrank.counterfactuals.table import SwapRow
 from evenrank.data.run import Run
 from evenrank.tables import interval
 
@@ -16,7 +16,7 @@ Piece = tuple[str, bool]  # a part of a text, and whether the swap is about it
 
 
 def sheets(
-    rows: Sequence[Row], documents: Mapping[str, str], queries: Mapping[str, str], depth: int, most: int
+    rows: Sequence[SwapRow], documents: Mapping[str, str], queries: Mapping[str, str], depth: int, most: int
 ) -> list[dict[str, Any]]:
     """For each system and kind of swap the queries that move most, with both of their lists."""
     return [
@@ -37,7 +37,12 @@ def sheets(
 
 
 def _pair(
-    row: Row, query: str, value: float, documents: Mapping[str, str], queries: Mapping[str, str], depth: int
+    row: SwapRow,
+    query: str,
+    value: float,
+    documents: Mapping[str, str],
+    queries: Mapping[str, str],
+    depth: int,
 ) -> dict[str, Any]:
     result = row.result
     before, after = (_head(run, query, depth) for run in (result.original, result.swapped))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from evenrank.counterfactuals.experiment import Trial, changes
+from evenrank.counterfactuals.experiment import Experiment, changes
 from evenrank.counterfactuals.swap import Swapper
 from evenrank.data.run import Run
 from evenrank.systems.base import Progress
@@ -25,7 +25,7 @@ class Move(NamedTuple):
 
 
 def one_at_a_time(
-    trial: Trial,
+    trial: Experiment,
     swapper: Swapper,
     *,
     at_most: int | None = None,

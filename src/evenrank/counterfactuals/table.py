@@ -14,7 +14,7 @@ from evenrank.tables import Column, Interval, Table
 ALL = "all words"
 
 
-class Row(NamedTuple):
+class SwapRow(NamedTuple):
     """One system under one kind of swap; ``beside`` are measures of its original lists."""
 
     system: str
@@ -23,7 +23,7 @@ class Row(NamedTuple):
     beside: Mapping[str, float]
 
 
-def merged(rows: Sequence[Row]) -> Scores:
+def merged(rows: Sequence[SwapRow]) -> Scores:
     """The values of every query, one run a system and kind of swap."""
     blocks, notes = [], {}
     for row in rows:
@@ -33,7 +33,7 @@ def merged(rows: Sequence[Row]) -> Scores:
     return Scores(tuple(blocks), notes)
 
 
-def cells(row: Row) -> dict[str, str | float | int]:
+def cells(row: SwapRow) -> dict[str, str | float | int]:
     low, high = row.result.interval
     return {
         "system": row.system,
@@ -48,7 +48,7 @@ def cells(row: Row) -> dict[str, str | float | int]:
     }
 
 
-def system_table(rows: Sequence[Row]) -> Table:
+def system_table(rows: Sequence[SwapRow]) -> Table:
     """A row a system and kind of swap."""
     return Table.of(
         ["system", "swapped", "CRBO", "95% interval", "queries", *(rows[0].beside if rows else ())],
@@ -74,7 +74,7 @@ def system_table(rows: Sequence[Row]) -> Table:
     )
 
 
-def moved_table(row: Row, queries: Mapping[str, str], count: int) -> Table:
+def moved_table(row: SwapRow, queries: Mapping[str, str], count: int) -> Table:
     """The queries that move most."""
     moved = row.result.moved(count)
     which = "the lists that move most" if moved else "no list moved"

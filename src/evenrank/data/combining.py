@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from evenrank.data.attribute import COMBINED, UNIFORM, Attribute
-from evenrank.data.gathered import Pairs
+from evenrank.data.evidence_source import Pairs
 from evenrank.data.membership import Membership
-from evenrank.data.strings import Selection, hash_strings, take
 from evenrank.errors import ParameterError
+from evenrank.ids import StringRows, hash_strings, take
 
 BETWEEN = " & "
 MOST_VALUES = 4096
@@ -32,7 +32,7 @@ def combine(parts: Sequence[Membership], target: Any) -> Membership:
             f"{part.attribute.name!r} and {first.attribute.name!r} are both by query and cannot be combined"
         )
     ids, query_ids = first.doc_ids, first.query_ids or ("",)
-    pairs = Pairs(query_ids, first.query_codes, Selection(ids), hash_strings(ids))
+    pairs = Pairs(query_ids, first.query_codes, StringRows(ids), hash_strings(ids))
     rows = [part.rows_of(pairs) for part in parts]
     everywhere = np.flatnonzero(np.all([found >= 0 for found in rows], axis=0))  # (R,)
     product = np.ones((len(everywhere), 1))

@@ -12,22 +12,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.data.gathered import Array, Documents, Gathered, Pairs, Sparse
+from evenrank.arrays import Array, Int64s, check_lengths, integers, lock
+from evenrank.data.evidence_source import DocumentSets, Gathered, Pairs, Sparse
 from evenrank.data.lookup import PairIndex
 from evenrank.data.qrels import Qrels, fingerprint_columns, rows_of_queries, whole_grades
 from evenrank.data.run import as_numbers, encode_queries
-from evenrank.data.strings import (
-    Int64s,
-    Selection,
-    as_ids,
-    check_lengths,
-    encode_first_seen,
-    integers,
-    lock,
-    positions,
-    take,
-)
 from evenrank.errors import DataError, InputTypeError, Problem
+from evenrank.ids import StringRows, as_ids, encode_first_seen, positions, take
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -201,10 +192,10 @@ class DiversityQrels:
             "max_grade": np.full(len(codes), self.max_grade),
         }
 
-    def judged(self, query_ids: Sequence[str]) -> Documents:
+    def judged(self, query_ids: Sequence[str]) -> DocumentSets:
         rows, offsets = rows_of_queries(self.offsets, self.codes_of(query_ids))
-        return Documents(
-            Selection(self.doc_ids, rows),
+        return DocumentSets(
+            StringRows(self.doc_ids, rows),
             offsets,
             gathered={"intents": Gathered.complete(self.grades.rows(rows))},
         )

@@ -8,16 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evenrank.data.strings import (
-    WHOLE_IN_HASH,
-    Int64s,
-    Selection,
-    UInt64s,
-    hash_strings,
-    lengths_of,
-    mix_codes,
-    same,
-)
+from evenrank.arrays import Int64s, UInt64s
+from evenrank.ids import WHOLE_IN_HASH, StringRows, hash_strings, lengths_of, mix_codes, same
 
 _NO_QUERY = mix_codes(np.zeros(1, np.int64))[0]
 _HALF = np.uint64(32)
@@ -57,7 +49,7 @@ class PairIndex:
         slots: Int64s = ((keys >> _HALF) * self._size >> _HALF).astype(np.int64)
         return slots
 
-    def locate(self, query_codes: npt.NDArray[Any] | None, doc_ids: Selection, hashes: UInt64s) -> Int64s:
+    def locate(self, query_codes: npt.NDArray[Any] | None, doc_ids: StringRows, hashes: UInt64s) -> Int64s:
         """The row of each pair, or -1. ``hashes`` are those of the ids; no codes for a table by document."""
         found = np.full(len(hashes), -1, dtype=np.int64)
         all_lengths = lengths_of(doc_ids.strings, doc_ids.rows).astype(np.uint64)

@@ -11,24 +11,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from evenrank.arrays import Array, Floats, Int64s, check_lengths, lock
 from evenrank.data.attribute import COLLECTION, COMBINED, RELEVANCE, UNIFORM, Attribute
-from evenrank.data.gathered import Array, Column, Evidence, Gathered, Labels, Pairs, Sparse
+from evenrank.data.evidence_source import Column, Evidence, Gathered, Labels, Pairs, Sparse
 from evenrank.data.lookup import PairIndex
+from evenrank.data.membership_rows import check_cells, grouped
 from evenrank.data.numbers import real_numbers
-from evenrank.data.pooled import PooledMembership
+from evenrank.data.pool_membership import PooledMembership
 from evenrank.data.qrels import fingerprint_columns
 from evenrank.data.run import as_numbers
-from evenrank.data.shares import check_cells, grouped
-from evenrank.data.strings import (
-    Int64s,
-    as_ids,
-    check_lengths,
-    encode_first_seen,
-    lock,
-    positions,
-    take,
-)
 from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
+from evenrank.ids import as_ids, encode_first_seen, positions, take
 
 if TYPE_CHECKING:
     from evenrank.data.diversity import DiversityQrels
@@ -40,8 +33,6 @@ SPLITS = ("share", "full")
 
 _MOST_LABELS = 64  # values that are looked at one by one; of more, shares are kept
 _DENSE = 1 << 24  # numbers of a table that is kept dense, since it is looked up faster
-
-Floats = npt.NDArray[np.float64]
 
 
 def evidence_name(attribute: str, target: str | None = None) -> str:
@@ -331,28 +322,28 @@ class Membership:
         >>> Membership.from_labels("gender", {"d1": "f", "d2": "m", "d3": "both"}, even=["both"])
         <Membership of 'gender': 3 documents, 2 values>
         """
-        from evenrank.data.derived import from_labels
+        from evenrank.data.membership_builders import from_labels
 
         return from_labels(attribute, labels, **options)
 
     @staticmethod
     def from_scores(attribute: Attribute, scores: Mapping[str, float], *, positive: str) -> Membership:
         """From bias scores in [-1, 1]: +1 is all ``positive``, 0 half of each value."""
-        from evenrank.data.derived import from_scores
+        from evenrank.data.membership_builders import from_scores
 
         return from_scores(attribute, scores, positive=positive)
 
     @staticmethod
     def from_words(counts: WordCounts, name: str | None = None, *, minimum: int = 1) -> Membership:
         """From group words: a document belongs to groups as its words do, if it has ``minimum`` of them."""
-        from evenrank.data.derived import from_words
+        from evenrank.data.membership_builders import from_words
 
         return from_words(counts, name, minimum=minimum)
 
     @staticmethod
     def from_intents(judgements: DiversityQrels, name: str = "intent") -> Membership:
         """From judgements by intent: a document belongs to the intents of its query by its gains."""
-        from evenrank.data.derived import from_intents
+        from evenrank.data.membership_builders import from_intents
 
         return from_intents(judgements, name)
 

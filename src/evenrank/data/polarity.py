@@ -8,17 +8,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from evenrank.data.gathered import Array, Gathered, Pairs
+from evenrank.arrays import Array, Floats, Int64s, lock, owned
+from evenrank.data.evidence_source import Gathered, Pairs
 from evenrank.data.lookup import PairIndex
 from evenrank.data.numbers import real_numbers
 from evenrank.data.qrels import fingerprint_columns, repeated_pairs
-from evenrank.data.strings import Int64s, as_ids, encode_first_seen, lock, owned, positions
 from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, ParameterError, Problem
-
-Floats = npt.NDArray[np.float64]
+from evenrank.ids import as_ids, encode_first_seen, positions
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,23 +13,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.data.gathered import Array, Documents, Gathered, Pairs
+from evenrank.arrays import Array, Int64s, check_lengths, integers, lock, ragged
+from evenrank.data.evidence_source import DocumentSets, Gathered, Pairs
 from evenrank.data.lookup import PairIndex
 from evenrank.data.run import as_numbers, encode_queries
-from evenrank.data.strings import (
-    Int64s,
-    Selection,
-    as_ids,
-    as_strings,
-    check_lengths,
-    integers,
-    lock,
-    offsets_of,
-    positions,
-    ragged,
-    take,
-)
 from evenrank.errors import DataError, Problem
+from evenrank.ids import StringRows, as_ids, as_strings, offsets_of, positions, take
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,12 +144,12 @@ class Qrels:
         codes = self.codes_of(query_ids)
         return {"judged": codes >= 0, "max_grade": np.full(len(codes), self.max_grade)}
 
-    def judged(self, query_ids: Sequence[str]) -> Documents:
+    def judged(self, query_ids: Sequence[str]) -> DocumentSets:
         """Every judged document of the queries, best grade first."""
         rows, offsets = rows_of_queries(self.offsets, self.codes_of(query_ids))
         grades = self.grades[rows].astype(np.float64)
-        return Documents(
-            Selection(self.doc_ids, rows), offsets, gathered={"relevance": Gathered.complete(grades)}
+        return DocumentSets(
+            StringRows(self.doc_ids, rows), offsets, gathered={"relevance": Gathered.complete(grades)}
         )
 
 

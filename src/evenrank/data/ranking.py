@@ -10,8 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.data.strings import Int64s, UInt64s, integers, move, take
+from evenrank.arrays import Int64s, UInt64s, integers
 from evenrank.errors import PROBLEMS_SHOWN
+from evenrank.ids import move, take
 
 _ROWS_AT_ONCE = 1 << 18  # a block that stays in the cache
 

@@ -12,22 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from evenrank.arrays import Int64s, UInt64s, check_lengths, integers, lock, owned, ragged
 from evenrank.data.ranking import rank_order, repeated_rows
-from evenrank.data.strings import (
-    Int64s,
-    UInt64s,
-    as_ids,
-    as_strings,
-    check_lengths,
-    hash_strings,
-    integers,
-    lock,
-    offsets_of,
-    owned,
-    positions,
-    ragged,
-    take,
-)
 from evenrank.errors import (
     PROBLEMS_SHOWN,
     DataError,
@@ -37,6 +23,7 @@ from evenrank.errors import (
     Problem,
     counted,
 )
+from evenrank.ids import as_ids, as_strings, hash_strings, offsets_of, positions, take
 
 if TYPE_CHECKING:
     import pandas

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evenrank.data.gathered import Array, Gathered, Pairs
+from evenrank.arrays import Array, lock, owned
+from evenrank.data.evidence_source import Gathered, Pairs
 from evenrank.data.lookup import PairIndex
 from evenrank.data.qrels import fingerprint_columns, repeated_pairs
-from evenrank.data.strings import as_ids, as_strings, encode_first_seen, lock, owned, positions
 from evenrank.errors import DataError, InputTypeError, Problem
+from evenrank.ids import as_ids, as_strings, encode_first_seen, positions
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evenrank.data.gathered import Array, Column, Documents, Gathered, Pairs, Sparse
+from evenrank.arrays import Array
+from evenrank.data.evidence_source import Column, DocumentSets, Gathered, Pairs, Sparse
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.lookup import PairIndex
-from evenrank.data.strings import Selection, as_strings, offsets_of
 from evenrank.errors import DataError, ParameterError
+from evenrank.ids import StringRows, as_strings, offsets_of
 
 TOKENIZERS = ("word", "whitespace")
 
@@ -88,14 +89,16 @@ class WordCounts:
     def labels(self) -> Mapping[str, tuple[str, ...]]:
         return {"groups": self.lexicon.groups, "terms": self.lexicon.terms}
 
-    def as_documents(self) -> Documents:
+    def as_documents(self) -> DocumentSets:
         """All documents as one set for all queries, with their counts."""
         columns: dict[str, Column] = {
             "counts": self.counts.astype(float),
             "length": self.lengths.astype(float),
         }
         gathered = {self.name: Gathered(columns, np.ones(len(self), dtype=bool))}
-        return Documents(Selection(self.doc_ids), np.array([0, len(self)]), shared=True, gathered=gathered)
+        return DocumentSets(
+            StringRows(self.doc_ids), np.array([0, len(self)]), shared=True, gathered=gathered
+        )
 
     def gather(self, pairs: Pairs) -> Gathered:
         """``words.counts`` (P, G), ``words.length`` (P,) and, if counted, ``words.terms`` (P, terms)."""

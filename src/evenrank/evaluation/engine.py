@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.arrays import Floats
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.errors import DataError, ParameterError
 from evenrank.evaluation.notes import judged_note, missing_notes, query_notes, share_notes, tie_note
 from evenrank.evidence.align import Sources, align, split_needs
-from evenrank.evidence.blocks import RankedEvidence, dense_width
+from evenrank.evidence.ranked_evidence import RankedEvidence, dense_width
 from evenrank.inputs.missing import check_missing
 from evenrank.measures import Measure, Result
 from evenrank.measures.base import Note
 from evenrank.scores import INFINITE, OK, ScoresBlock
 
-Floats = npt.NDArray[np.float64]
 Int16s = npt.NDArray[np.int16]
 
 NO_REASON = "undefined"

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenrank.arrays import Bools, Int64s, ragged
 from evenrank.data.attribute import COLLECTION, POOL, PRESENT, RELEVANCE, Attribute
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.membership import PREFIX, Membership
 from evenrank.data.polarity import Polarity
 from evenrank.data.run import Run
-from evenrank.data.strings import Int64s, ragged
 from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, MissingEvidenceError, counted
 from evenrank.evaluation.spelling import query_spelling
 from evenrank.evidence.align import Sources, split_needs
-from evenrank.evidence.blocks import Bools, RankedEvidence, Reference
+from evenrank.evidence.ranked_evidence import RankedEvidence, Reference
 from evenrank.inputs.missing import evidence_words
 from evenrank.measures import Direction, Measure
 from evenrank.measures.base import JUDGEMENTS

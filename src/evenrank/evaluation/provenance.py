@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evenrank.data.gathered import Documents, Evidence
+from evenrank.data.evidence_source import DocumentSets, Evidence
 from evenrank.data.membership import Membership
 from evenrank.data.qrels import fingerprint_columns
 from evenrank.data.run import Run
@@ -24,11 +24,11 @@ def provenance(
     sources: Sources,
     asked: tuple[str, ...] | None,
 ) -> dict[str, Any]:
-    import evenrank
+    from evenrank._version import __version__
     from evenrank.scores.scores import RESAMPLES, SEED
 
     return {
-        "evenrank": evenrank.__version__,
+        "evenrank": __version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "pyarrow": pa.__version__,
@@ -58,8 +58,8 @@ def _values(source: Evidence) -> dict[str, Any]:
     return {"values": list(source.lexicon.groups)} if isinstance(source, WordCounts) else {}
 
 
-def _background_facts(background: Run | Documents | None) -> dict[str, Any] | None:
-    if isinstance(background, Documents):
+def _background_facts(background: Run | DocumentSets | None) -> dict[str, Any] | None:
+    if isinstance(background, DocumentSets):
         ids = background.doc_ids.array()
         digest = fingerprint_columns((), background.offsets, ids)
         return {"sha256": digest, "documents": len(ids)}

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from evenrank.data.membership import PREFIX, named_by
 from evenrank.data.run import Run
-from evenrank.data.strings import take
 from evenrank.errors import counted
 from evenrank.evidence.align import Sources, split_needs
+from evenrank.ids import take
 from evenrank.measures import Measure
 
 LOOKED_AT = 2000  # ranked documents, spread over the run

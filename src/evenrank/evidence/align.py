@@ -16,15 +16,16 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from evenrank.arrays import Array, Int64s, ragged
 from evenrank.data.diversity import DiversityQrels
-from evenrank.data.gathered import Array, Documents, Evidence, Gathered, Pairs
+from evenrank.data.evidence_source import DocumentSets, Evidence, Gathered, Pairs
 from evenrank.data.membership import Membership
 from evenrank.data.qrels import Qrels
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
-from evenrank.data.strings import Int64s, Selection, as_strings, ragged
 from evenrank.errors import ParameterError
-from evenrank.evidence.blocks import Ranked, RankedEvidence, Reference
+from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence, Reference
+from evenrank.ids import StringRows, as_strings
 
 BLOCKS = ("ranked", "judged", "judged_by_intent", "background", "pool", "against", "rankings", "query")
 
@@ -41,7 +42,7 @@ class Sources:
     """Everything the caller gave besides the run."""
 
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
-    background: Run | Documents | None = None
+    background: Run | DocumentSets | None = None
     against: Run | None = None
 
     def judged_queries(self, kind: str) -> tuple[str, ...]:
@@ -154,20 +155,20 @@ class _Aligner:
             places = np.arange(width)
             first = begin + ends - lengths
             matrices.append(np.where(places < lengths[:, None], first[:, None] + places, -1))  # (Q, K)
-            ids.append(Selection(run.doc_ids, rows))
+            ids.append(StringRows(run.doc_ids, rows))
             hashes.append(run.doc_hashes if rows is None else run.doc_hashes[rows])
             codes.append(np.repeat(np.arange(len(spots)), lengths))
             begin += len(ids[-1])
         pairs = Pairs(
             self.queries,
             np.concatenate(codes) if len(codes) > 1 else codes[0],
-            Selection(pa.concat_arrays([part.array() for part in ids])) if len(ids) > 1 else ids[0],
+            StringRows(pa.concat_arrays([part.array() for part in ids])) if len(ids) > 1 else ids[0],
             np.concatenate(hashes) if len(hashes) > 1 else hashes[0],
         )
         rows_of_all = np.stack(matrices, axis=1) if stacked else matrices[0]
         return Ranked(rows_of_all, self._gather(pairs, evidence, {}))
 
-    def documents(self, documents: Documents, evidence: set[str]) -> Reference:
+    def documents(self, documents: DocumentSets, evidence: set[str]) -> Reference:
         ready = documents.gathered
         gathered = dict(ready)
         missing = evidence - set(ready)
@@ -175,24 +176,26 @@ class _Aligner:
             gathered = self._gather(documents.pairs(self.queries), missing, ready)
         return Reference(documents.offsets, gathered, documents.shared)
 
-    def background(self) -> Documents:
+    def background(self) -> DocumentSets:
         background = self.sources.background
         if not isinstance(background, Run):
             return (
                 background
                 if background is not None
-                else Documents(Selection(as_strings([])), np.zeros(2, np.int64), True)
+                else DocumentSets(StringRows(as_strings([])), np.zeros(2, np.int64), True)
             )
         spots = self._spots(background)
         lengths = np.where(spots >= 0, background.lengths[spots], 0)
         if self._is_whole(background, lengths):
-            ids = Selection(background.doc_ids)
-            return Documents(ids, background.offsets, doc_hashes=background.doc_hashes)
+            ids = StringRows(background.doc_ids)
+            return DocumentSets(ids, background.offsets, doc_hashes=background.doc_hashes)
         rows = ragged(background.offsets[:-1][spots], lengths)
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        return Documents(Selection(background.doc_ids, rows), offsets, doc_hashes=background.doc_hashes[rows])
+        return DocumentSets(
+            StringRows(background.doc_ids, rows), offsets, doc_hashes=background.doc_hashes[rows]
+        )
 
-    def pool(self, runs: Sequence[Run]) -> Documents:
+    def pool(self, runs: Sequence[Run]) -> DocumentSets:
         """For each query the documents that any of its rankings or judgements names, by code."""
         ids, owners = [], []
         for run in runs:
@@ -212,7 +215,7 @@ class _Aligner:
         owner = np.concatenate(owners)
         _, rows = np.unique(np.stack([owner, codes]), axis=1, return_index=True)
         offsets = np.searchsorted(owner[rows], np.arange(len(self.queries) + 1)).astype(np.int64)
-        return Documents(Selection(all_ids, rows), offsets)
+        return DocumentSets(StringRows(all_ids, rows), offsets)
 
     def encode_documents(self) -> None:
         """Replace the promise of ``documents`` by codes, equal for equal ids in all blocks."""

@@ -17,7 +17,7 @@ from evenrank.explanation.best import TOLERANCE, best_order, goal_of
 from evenrank.explanation.documents import known_documents
 from evenrank.explanation.explanation import BestOrder, Explanation, RankedDocument
 from evenrank.explanation.ideal import ideal_list
-from evenrank.explanation.trial import Trial, contributions, counting_rows, values_without
+from evenrank.explanation.trial import MeasuredList, contributions, counting_rows, values_without
 from evenrank.inputs import Inputs, Known
 from evenrank.inputs.coerce import with_options
 from evenrank.inputs.missing import check_missing
@@ -69,7 +69,7 @@ def explain(
     statuses = [block.reasons[code] for code in block.status[0].tolist()]
     notes = [*settled_notes([asked], [wanted]), *scores.notes[own.name]]
 
-    trial = Trial(wanted, align(own, [query], _needs(wanted, sources), sources))
+    trial = MeasuredList(wanted, align(own, [query], _needs(wanted, sources), sources))
     counting = counting_rows(wanted, trial.evidence)
     shown = _shown(counting, own.depth, depth)
     adds = contributions(wanted, trial.evidence)
@@ -166,7 +166,7 @@ def _shown(counting: Any, length: int, depth: int | None) -> Any:
 
 
 def _changes(
-    trial: Trial, values: Any, counting: Any, shown: Any, run: Run
+    trial: MeasuredList, values: Any, counting: Any, shown: Any, run: Run
 ) -> tuple[dict[int, dict[str, float]] | None, str]:
     """How the value changes without each of the documents shown, and what to say of it."""
     measure = trial.measure

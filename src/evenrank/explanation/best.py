@@ -9,12 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenrank.data.gathered import Gathered
-from evenrank.data.strings import Int64s
-from evenrank.explanation.trial import Trial
-from evenrank.measures import DUO, RBP, D_nDCG, Delegated, Direction, FaiRR, Measure, NFaiRR, P, R, nDCG
-from evenrank.measures.base import Floats
+from evenrank.arrays import Floats, Int64s
+from evenrank.data.evidence_source import Gathered
+from evenrank.explanation.trial import MeasuredList
+from evenrank.measures import Delegated, Direction, Measure
+from evenrank.measures.diversity import D_nDCG
+from evenrank.measures.indexical import DUO
+from evenrank.measures.neutrality import FaiRR, NFaiRR
 from evenrank.measures.orders import balanced_order
+from evenrank.measures.relevance import RBP, P, R, nDCG
 
 # sums of a document's own value times a weight that does not rise with the rank: sorting is best
 SORTABLE: tuple[type[Measure], ...] = (FaiRR, NFaiRR, nDCG, RBP, P, R, D_nDCG)
@@ -26,7 +29,7 @@ TOLERANCE = 1e-12  # sums of the same numbers differ in the last bit
 
 
 @dataclass(frozen=True)
-class Order:
+class FoundOrder:
     """Rows in their best order, the value of that list, and how it was found."""
 
     rows: Int64s
@@ -49,7 +52,7 @@ def sorts(measure: Measure) -> bool:
     return type(measure) in SORTABLE
 
 
-def best_order(trial: Trial, rows: Int64s) -> Order | None:
+def best_order(trial: MeasuredList, rows: Int64s) -> FoundOrder | None:
     """The best order of these documents of the list. None where no value is better than another."""
     goal = goal_of(trial.measure.direction)
     if goal is None or not len(rows):
@@ -70,13 +73,13 @@ def best_order(trial: Trial, rows: Int64s) -> Order | None:
     return search.swaps(rows)
 
 
-def by_own_value(trial: Trial, rows: Int64s, gathered: Mapping[str, Gathered] | None = None) -> Int64s:
+def by_own_value(trial: MeasuredList, rows: Int64s, gathered: Mapping[str, Gathered] | None = None) -> Int64s:
     """Best first, by the value of the list that holds this one document; equal ones keep their order."""
     own = trial.values(rows[:, None], gathered)[:, 0]  # (N,)
     return rows[np.argsort(-np.nan_to_num(own, nan=-np.inf), kind="stable")]
 
 
-def most_balanced(measure: DUO, trial: Trial, rows: Int64s) -> Int64s:
+def most_balanced(measure: DUO, trial: MeasuredList, rows: Int64s) -> Int64s:
     """In the order that spreads opinions most at every rank at once, which is the best that DUO knows."""
     polarity = np.asarray(trial.evidence.ranked["polarity"], dtype=np.float64)
     scores = polarity.reshape(*polarity.shape[:2], -1)[:, rows, 0]  # (1, N)
@@ -86,7 +89,9 @@ def most_balanced(measure: DUO, trial: Trial, rows: Int64s) -> Int64s:
 
 
 class _Search:
-    def __init__(self, trial: Trial, goal: Callable[[Floats], Floats], below: Int64s, numbers: int) -> None:
+    def __init__(
+        self, trial: MeasuredList, goal: Callable[[Floats], Floats], below: Int64s, numbers: int
+    ) -> None:
         self._trial = trial
         self._goal = goal
         self._below = below
@@ -101,17 +106,17 @@ class _Search:
         below = np.broadcast_to(self._below, (len(lists), len(self._below)))
         return self._trial.values(np.concatenate([lists, below], axis=1))[:, 0]
 
-    def found(self, rows: Int64s, exact: bool, how: str) -> Order:
-        return Order(rows, float(self._values(rows[None, :])[0]), exact, how)
+    def found(self, rows: Int64s, exact: bool, how: str) -> FoundOrder:
+        return FoundOrder(rows, float(self._values(rows[None, :])[0]), exact, how)
 
-    def all_orders(self, rows: Int64s) -> Order:
+    def all_orders(self, rows: Int64s) -> FoundOrder:
         orders = np.array(list(itertools.permutations(rows.tolist())), dtype=np.int64)
         goals = self._goals(orders)
         # the first of equals is the one nearest to the order now
         pick = int(np.argmax(goals >= goals.max() - TOLERANCE))
         return self.found(orders[pick], True, f"all {len(orders):,} orders tried")
 
-    def swaps(self, rows: Int64s) -> Order:
+    def swaps(self, rows: Int64s) -> FoundOrder:
         """Rank by rank take the best swap with a lower rank, and again until no swap is better."""
         order = np.array(rows)
         best = float(self._goals(order[None, :])[0])

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from evenrank.arrays import Array, Floats
 from evenrank.data.diversity import DiversityQrels
-from evenrank.data.gathered import Array, Evidence, Gathered, Labels, Sparse
+from evenrank.data.evidence_source import Evidence, Gathered, Labels, Sparse
 from evenrank.data.membership import Membership
 from evenrank.data.words import WordCounts
 from evenrank.evidence.align import Sources
-from evenrank.evidence.blocks import RankedEvidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.measures import Measure
-from evenrank.measures.base import Floats
 from evenrank.measures.neutrality import NeutralityMeasure
 
 
@@ -28,7 +28,7 @@ class FoundTerm(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Known:
+class DocumentFacts:
     """What the evidence says of one document; None where it says nothing."""
 
     grade: float | None = None
@@ -42,7 +42,7 @@ class Known:
 
 def known_documents(
     measure: Measure, evidence: RankedEvidence, sources: Sources, query: str, rows: Sequence[int]
-) -> list[Known]:
+) -> list[DocumentFacts]:
     """What is known of the documents at these rows of the list of one query."""
     neutral = _neutrality(measure, evidence)
     found = []
@@ -54,7 +54,7 @@ def known_documents(
                 _add(facts, name, source, gathered, query, row)
         if neutral is not None and (facts.get("counts") is not None or _takes_unknown(measure)):
             facts["neutrality"] = float(neutral[row])
-        found.append(Known(**facts))
+        found.append(DocumentFacts(**facts))
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from evenrank.explanation.documents import Known
+from evenrank.explanation.documents import DocumentFacts
 from evenrank.explanation.ideal import Ideal
 from evenrank.measures import Measure
 from evenrank.tables import Table, plain
@@ -24,7 +24,7 @@ class RankedDocument:
     rank: int
     document: str
     counts_in: bool  # False for a document that the measure leaves out
-    known: Known
+    known: DocumentFacts
     adds: float | None = None
     change_without: Mapping[str, float] | None = None
     best_rank: int | None = None

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from evenrank.arrays import Bools
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.qrels import Qrels
 from evenrank.data.run import Run
 from evenrank.evidence.align import Sources
-from evenrank.evidence.blocks import Bools
 from evenrank.explanation.best import by_own_value, sorts
-from evenrank.explanation.trial import Trial, cutoff_of
+from evenrank.explanation.trial import MeasuredList, cutoff_of
 from evenrank.measures import Measure
 
 BLOCKS = ("background", "judged", "judged_by_intent")
@@ -34,7 +34,7 @@ class Ideal:
     among: int
 
 
-def ideal_list(trial: Trial, sources: Sources, query: str) -> Ideal | None:
+def ideal_list(trial: MeasuredList, sources: Sources, query: str) -> Ideal | None:
     """The best of a reference set that the measure knows, where a document's own value tells it."""
     block = next((name for name in BLOCKS if name in trial.evidence.reference), None)
     if block is None or not sorts(trial.measure):
@@ -64,7 +64,7 @@ def _ids(block: str, sources: Sources, query: str) -> pa.LargeStringArray | None
     return background.doc_ids.array() if background is not None and background.shared else None
 
 
-def _takes_part(measure: Measure, trial: Trial, block: str) -> Bools:
+def _takes_part(measure: Measure, trial: MeasuredList, block: str) -> Bools:
     """Documents that the measure would take: of one that is unknown only a rule can say what it is worth."""
     reference = trial.evidence.reference[block]
     there: Bools = reference.mask()[0]

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evenrank.data.gathered import Evidence
+from evenrank.arrays import Floats
+from evenrank.data.evidence_source import Evidence
 from evenrank.data.run import Run
 from evenrank.errors import MissingEvidenceError
 from evenrank.evidence.align import Sources, align, split_needs
-from evenrank.evidence.blocks import Ranked, RankedEvidence
+from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence
 from evenrank.explanation.best import TOLERANCE
 from evenrank.explanation.trial import contributions
 from evenrank.inputs import Inputs
 from evenrank.inputs.missing import check_missing
 from evenrank.measures import Measure
-from evenrank.measures.base import Floats
 
 ADDS = "adds"
 WITHOUT = "without"
@@ -39,14 +39,14 @@ class Effects:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedEvidence:
     """The evidence and the background of an evaluation, ready to be aligned with any of its runs."""
 
     sources: Sources
     settled: Mapping[Measure, Measure]  # as asked for -> with what it left open decided
 
     @classmethod
-    def of(cls, inputs: Inputs, measures: Sequence[Measure]) -> Prepared:
+    def of(cls, inputs: Inputs, measures: Sequence[Measure]) -> PreparedEvidence:
         settled, sources, _ = inputs.settle(measures)
         return cls(sources, dict(zip(measures, settled, strict=True)))
 
@@ -56,7 +56,7 @@ class Prepared:
 
 
 def document_effects(
-    run: Run, measure: Measure, queries: Sequence[str], known: Prepared, depth: int
+    run: Run, measure: Measure, queries: Sequence[str], known: PreparedEvidence, depth: int
 ) -> Effects:
     """What each of the first ``depth`` documents does to the value, for measures of one list with one value.
 

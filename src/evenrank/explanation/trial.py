@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evenrank.data.gathered import Gathered
-from evenrank.data.strings import Int64s
-from evenrank.evidence.blocks import Ranked, RankedEvidence, dense_width
+from evenrank.arrays import Floats, Int64s
+from evenrank.data.evidence_source import Gathered
+from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence, dense_width
 from evenrank.measures import Delegated, Measure, WeightedSum
-from evenrank.measures.base import Floats
 
 NUMBERS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class MeasuredList:
     """A measure and the evidence of one query, its list not cut.
 
     A list is written as rows: places in the run's list, or in a reference set where its evidence is given.
@@ -95,7 +94,7 @@ def contributions(measure: Measure, evidence: RankedEvidence) -> Floats | None:
     return total
 
 
-def values_without(trial: Trial, rows: Int64s) -> Floats:
+def values_without(trial: MeasuredList, rows: Int64s) -> Floats:
     """(B, C): the value of the list without each of these documents; those below it move up."""
     whole = np.arange(trial.evidence.ranked.depth)
     kept = np.array([np.delete(whole, row) for row in rows.tolist()], dtype=np.int64)

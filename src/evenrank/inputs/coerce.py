@@ -9,16 +9,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from evenrank.data.diversity import DiversityQrels
-from evenrank.data.gathered import Documents, Evidence, is_evidence
+from evenrank.data.evidence_source import DocumentSets, Evidence, is_evidence
 from evenrank.data.membership import PREFIX, Membership, evidence_name, named_by, split_name
 from evenrank.data.polarity import Polarity
 from evenrank.data.qrels import Qrels
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
-from evenrank.data.strings import Selection, as_strings
 from evenrank.data.words import WordCounts
 from evenrank.errors import InputTypeError, ParameterError, counted
 from evenrank.evidence.align import HasNeeds, Sources, split_needs
+from evenrank.ids import StringRows, as_strings
 from evenrank.measures import Measure, WeightedSum
 from evenrank.measures.missing import missing_rule, takes_missing, with_missing, with_nested
 
@@ -171,7 +171,7 @@ def as_background(
     measures: Sequence[HasNeeds],
     sources: Mapping[str, Evidence],
     depth: int | None = None,
-) -> tuple[Run | Documents | None, str | None]:
+) -> tuple[Run | DocumentSets | None, str | None]:
     """The background that measures compare with, and what to say of it if one of them does.
 
     A run is cut at ``depth`` (200), word counts stand for their whole collection, a list of ids for that
@@ -203,7 +203,7 @@ def _collection(sources: Mapping[str, Evidence]) -> WordCounts:
 
 def _background(
     given: Any, runs: Mapping[str, Run | RunSet], depth: int, *, needed: bool
-) -> tuple[Run | Documents | None, str | None]:
+) -> tuple[Run | DocumentSets | None, str | None]:
     if isinstance(given, WordCounts):
         return given.as_documents(), f"background: the whole collection, {len(given):,} documents"
     if given is None:
@@ -223,7 +223,7 @@ def _background(
             return given, f"background: run {given.name!r}, {given.depth:,} documents deep"
         whole = f"which is {given.depth:,} deep"
         return given.head(depth), f"background: the first {depth:,} documents of run {given.name!r}, {whole}"
-    if isinstance(given, Documents):
+    if isinstance(given, DocumentSets):
         whose = "the same for every query" if given.shared else "by query"
         return given, f"background: {len(given.doc_ids):,} documents, {whose}"
     if isinstance(given, str) or not isinstance(given, Sequence):
@@ -232,7 +232,7 @@ def _background(
             f"got {repr(given) if isinstance(given, str) else type(given).__name__}"
         )
     ids = as_strings(list(dict.fromkeys(given)))
-    documents = Documents(Selection(ids), np.array([0, len(ids)]), shared=True)
+    documents = DocumentSets(StringRows(ids), np.array([0, len(ids)]), shared=True)
     return documents, f"background: {len(ids):,} documents, the same for every query"
 
 

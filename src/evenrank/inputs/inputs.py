@@ -10,7 +10,7 @@ from os import PathLike
 from typing import Any, NamedTuple, TypedDict, TypeVar
 
 from evenrank.data.diversity import DiversityQrels
-from evenrank.data.gathered import Documents, Evidence
+from evenrank.data.evidence_source import DocumentSets, Evidence
 from evenrank.data.membership import Membership
 from evenrank.data.polarity import Polarity
 from evenrank.data.qrels import Qrels
@@ -45,7 +45,7 @@ class Known(TypedDict, total=False):
     groups: Membership | Iterable[Membership]
     polarity: Any
     evidence: Iterable[Evidence]
-    background: Run | WordCounts | Documents | Sequence[str] | None
+    background: Run | WordCounts | DocumentSets | Sequence[str] | None
     background_depth: int | None
     against: Run | None
     queries: Sequence[str] | None

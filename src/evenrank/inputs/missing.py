@@ -11,7 +11,7 @@ from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.errors import MissingEvidenceError
 from evenrank.evidence.align import split_needs
-from evenrank.evidence.blocks import RankedEvidence, Reference
+from evenrank.evidence.ranked_evidence import RankedEvidence, Reference
 from evenrank.grammar import REFUSED, Term
 from evenrank.measures import Measure
 from evenrank.measures.base import JUDGEMENTS

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from evenrank.errors import DataError, InputTypeError
 from evenrank.io.cells import id_cells
+from evenrank.io.column_names import ACCEPTED
 from evenrank.io.frames import as_frame
-from evenrank.io.names import ACCEPTED
-from evenrank.io.report import Report
+from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import as_source, guess_format
 from evenrank.io.tables import open_table
 
@@ -20,7 +20,7 @@ def read_categories(
 ) -> dict[str, list[str]]:
     """``{query: [category, ..]}`` from a file or a table with the columns query and category."""
     file = as_source(source)
-    name, report = "categories", Report("categories")
+    name, report = "categories", RowProblems("categories")
     if file is not None:
         file.check()
         form = format or guess_format(file.path or file.name) or "csv"

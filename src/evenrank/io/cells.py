@@ -12,15 +12,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.data.strings import offsets_of
 from evenrank.errors import PROBLEMS_SHOWN
-from evenrank.io.report import Report
+from evenrank.ids import offsets_of
+from evenrank.io.row_problems import RowProblems
 from evenrank.io.values import GRADE_LIMIT, ID_LIMIT, BadValue, long_id, parse_grade, parse_score, quoted
 
 _BYTES_AT_ONCE = 1 << 20  # of ids that are searched: the temporaries stay inside the cache
 
 
-def id_cells(values: Any, role: str, report: Report) -> pa.LargeStringArray:
+def id_cells(values: Any, role: str, report: RowProblems) -> pa.LargeStringArray:
     """Ids as text, without control characters. Whole numbers become their digits; nothing else is
     guessed at."""
     values = one_array(values)
@@ -43,7 +43,7 @@ def id_cells(values: Any, role: str, report: Report) -> pa.LargeStringArray:
 
 
 def text_cells(
-    values: Any, role: str, report: Report, *, titles: pa.LargeStringArray | None = None
+    values: Any, role: str, report: RowProblems, *, titles: pa.LargeStringArray | None = None
 ) -> pa.LargeStringArray:
     """Text, which may be empty but not missing; after its title, with a blank, where there is one."""
     values = one_array(values)
@@ -69,7 +69,7 @@ def text_cells(
 
 
 def score_cells(
-    values: Any, report: Report, role: str = "score", *, text: bool = False
+    values: Any, report: RowProblems, role: str = "score", *, text: bool = False
 ) -> npt.NDArray[np.float64]:
     """Numbers as 64-bit floats, all finite. ``text`` cells are numbers to be parsed."""
     if text:
@@ -77,7 +77,7 @@ def score_cells(
     return _numbers(values, report, role, _score_flaw)
 
 
-def grade_cells(values: Any, report: Report, *, text: bool = False) -> npt.NDArray[np.int64]:
+def grade_cells(values: Any, report: RowProblems, *, text: bool = False) -> npt.NDArray[np.int64]:
     """Whole numbers of 32 bits. A float that is whole is one: frames with a gap have no integers."""
     if text:
         return _parsed(values, report, "grade", parse_grade).astype(np.int64)
@@ -85,7 +85,7 @@ def grade_cells(values: Any, report: Report, *, text: bool = False) -> npt.NDArr
 
 
 def _parsed(
-    cells: Sequence[str], report: Report, role: str, parse: Callable[[bytes], float]
+    cells: Sequence[str], report: RowProblems, role: str, parse: Callable[[bytes], float]
 ) -> npt.NDArray[np.float64]:
     out = np.zeros(len(cells))
     for row, cell in enumerate(cells):
@@ -100,7 +100,7 @@ def _parsed(
 
 
 def _numbers(
-    values: Any, report: Report, role: str, flaw: Callable[[Any, str], str | None]
+    values: Any, report: RowProblems, role: str, flaw: Callable[[Any, str], str | None]
 ) -> npt.NDArray[np.float64]:
     values = one_array(values)
     if isinstance(values, pa.Array) and not values.null_count:
@@ -161,7 +161,7 @@ def _grade_flaw(cell: Any, role: str) -> str | None:
     return None if -GRADE_LIMIT <= float(cell) < GRADE_LIMIT else f"grade {cell} does not fit 32 bits"
 
 
-def _id_text(cell: Any, row: int, role: str, report: Report) -> str:
+def _id_text(cell: Any, row: int, role: str, report: RowProblems) -> str:
     if isinstance(cell, str):
         return cell
     if isinstance(cell, (int, np.integer)) and not isinstance(cell, bool):
@@ -198,7 +198,7 @@ def is_unicode(text: str) -> bool:
     return True
 
 
-def checked_ids(strings: pa.LargeStringArray, role: str, report: Report) -> pa.LargeStringArray:
+def checked_ids(strings: pa.LargeStringArray, role: str, report: RowProblems) -> pa.LargeStringArray:
     """The ids, after those that are empty, too long, or hold a control character are reported."""
     lengths = pc.binary_length(strings)
     if len(strings) and pc.min(lengths).as_py() == 0:

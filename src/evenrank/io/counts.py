@@ -19,11 +19,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet
 
-from evenrank.data.gathered import Sparse
+from evenrank.data.evidence_source import Sparse
 from evenrank.data.lexicon import Lexicon
-from evenrank.data.strings import as_strings
 from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, ParameterError
+from evenrank.ids import as_strings
 from evenrank.io.source import as_source, parquet_file
 
 FORMAT = 1

@@ -19,8 +19,8 @@ import pyarrow.csv
 
 from evenrank.errors import PROBLEMS_SHOWN, DataError, EvenrankWarning, Problem
 from evenrank.io.cells import checked_ids, id_cells, text_cells
-from evenrank.io.names import resolve_documents
-from evenrank.io.report import Report
+from evenrank.io.column_names import resolve_documents
+from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, warn_of_bom
 from evenrank.io.values import quoted
 
@@ -127,7 +127,7 @@ def _split_lines(block: LineBlock, name: str) -> pa.Table:
     strings = pa.LargeStringArray.from_buffers(4 * len(kept), pa.py_buffer(offsets), pa.py_buffer(block.data))
     rows = np.arange(len(kept)) * 4
     ids = strings.take(pa.array(rows))
-    report = Report(name, lines=(block.line + kept).tolist())
+    report = RowProblems(name, lines=(block.line + kept).tolist())
     checked_ids(ids, "id", report)
     report.check()
     return pa.table({"id": ids, "text": strings.take(pa.array(rows + 2))})
@@ -146,7 +146,7 @@ def json_tables(source: Source, columns: Mapping[str, str] | None) -> Iterator[p
             chosen = resolve_documents(list(rows[0]), columns, source.name)
             if "text" not in (columns or {}):
                 chosen.setdefault("title", "title")  # it may be left out where it is empty
-        report = Report(source.name, lines=lines)
+        report = RowProblems(source.name, lines=lines)
         ids = id_cells([row.get(chosen["id"]) for row in rows], "id", report)
         titles = None
         if "title" in chosen:
@@ -227,7 +227,7 @@ def _read_delimited(
             ),
         )
         for batch in reader:
-            report = Report(source.name, place=lambda at, first=row: f"document {first + at + 1}")  # type: ignore[misc]
+            report = RowProblems(source.name, place=lambda at, first=row: f"document {first + at + 1}")  # type: ignore[misc]
             ids = id_cells(batch.column(chosen["id"]), "id", report)
             titles = text_cells(batch.column(chosen["title"]), "title", report) if "title" in chosen else None
             texts = text_cells(batch.column(chosen["text"]), "text", report, titles=titles)

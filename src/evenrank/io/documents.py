@@ -11,10 +11,10 @@ import pyarrow.parquet
 
 from evenrank.errors import DataError, InputTypeError, MissingExtraError, ParameterError
 from evenrank.io.cells import id_cells, text_cells
+from evenrank.io.column_names import resolve_documents
 from evenrank.io.document_lines import csv_tables, json_tables, tsv_tables
 from evenrank.io.frames import Frame, as_frame
-from evenrank.io.names import resolve_documents
-from evenrank.io.report import Report
+from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, as_source, check_format, parquet_file
 
 FORMATS = ("tsv", "csv", "jsonl", "parquet")
@@ -130,7 +130,7 @@ def _frame_table(
     frame: Frame, columns: Mapping[str, str] | None, name: str, *, first_row: int = 0
 ) -> pa.Table:
     chosen = resolve_documents(frame.names, columns, name)
-    report = Report(name, place=lambda row: f"row {first_row + row + 1}")
+    report = RowProblems(name, place=lambda row: f"row {first_row + row + 1}")
     ids = id_cells(frame.column(chosen["id"]), "id", report)
     titles = text_cells(frame.column(chosen["title"]), "title", report) if "title" in chosen else None
     texts = text_cells(frame.column(chosen["text"]), "text", report, titles=titles)
@@ -141,7 +141,7 @@ def _frame_table(
 def _pair_tables(pairs: Iterable[Any], batch_rows: int) -> Iterator[pa.Table]:
     iterator, row = iter(pairs), 0
     while chunk := list(islice(iterator, min(batch_rows, 1 << 12))):
-        report = Report("documents", place=lambda at, first=row: f"document {first + at + 1}")  # type: ignore[misc]
+        report = RowProblems("documents", place=lambda at, first=row: f"document {first + at + 1}")  # type: ignore[misc]
         for at, pair in enumerate(chunk):
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
                 report.add(at, f"expected a pair (id, text), got {type(pair).__name__}")

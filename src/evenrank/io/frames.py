@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from evenrank.errors import shortened
 from evenrank.io.cells import grade_cells, id_cells, score_cells
+from evenrank.io.column_names import ACCEPTED, resolve, score_role
 from evenrank.io.layout import Columns, Layout
-from evenrank.io.names import ACCEPTED, resolve, score_role
-from evenrank.io.report import Report
+from evenrank.io.row_problems import RowProblems
 
 BY_INTENT = " (judgements by intent? read them with diversity=True, --diversity-qrels)"
 
@@ -65,7 +65,7 @@ def frame_columns(
     columns: Mapping[str, str] | None,
     source: str,
     *,
-    report: Report | None = None,
+    report: RowProblems | None = None,
     advice: str = "",
 ) -> Columns:
     """The columns of a table, every cell checked.
@@ -76,7 +76,7 @@ def frame_columns(
     order = score_role(frame.names, columns) if layout.value_name == "score" else ["grade"]
     roles = ["query", *(["intent"] if layout.intent else []), "document", *order]
     chosen = resolve(frame.names, roles, columns, source, advice=advice)
-    report = Report(source) if report is None else report
+    report = RowProblems(source) if report is None else report
     queries = id_cells(frame.column(chosen["query"]), "query", report)
     documents = id_cells(frame.column(chosen["document"]), "document", report)
     intents = id_cells(frame.column(chosen["intent"]), "intent", report) if layout.intent else None
@@ -115,7 +115,7 @@ def _by_intent(queries: pa.Array, documents: pa.Array, intents: Any) -> Callable
     return hint
 
 
-def mapping_columns(mapping: Mapping[Any, Any], layout: Layout, source: str) -> tuple[Columns, Report]:
+def mapping_columns(mapping: Mapping[Any, Any], layout: Layout, source: str) -> tuple[Columns, RowProblems]:
     """The columns of ``{query: {document: value}}``, or of ``{query: {intent: {document: grade}}}``."""
     queries, intents, documents, values = list[Any](), list[Any](), list[Any](), list[Any]()
     whole_query: set[int] = set()  # rows that stand for a query which is no mapping, or empty
@@ -126,7 +126,7 @@ def mapping_columns(mapping: Mapping[Any, Any], layout: Layout, source: str) -> 
         intent = f", intent {intents[row]!r}" if layout.intent else ""
         return f"query {queries[row]!r}{intent}, document {documents[row]!r}"
 
-    report = Report(source, place=place)
+    report = RowProblems(source, place=place)
 
     def wrong(query: Any, what: str) -> None:
         whole_query.add(len(queries))

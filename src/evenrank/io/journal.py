@@ -30,7 +30,7 @@ _ABOUT = struct.Struct(f"<QQQ{DIGEST_BYTES}s")  # the content's CRC, number, siz
 _HEADER = _BEGIN.size + _ABOUT.size
 
 
-class Frame(NamedTuple):
+class JournalEntry(NamedTuple):
     number: int
     offset: int  # of the content
     size: int
@@ -85,7 +85,7 @@ class Journal:
         self._file.close()
 
 
-def whole_frames(file: BinaryIO, key: bytes = b"") -> Iterator[Frame]:
+def whole_frames(file: BinaryIO, key: bytes = b"") -> Iterator[JournalEntry]:
     """All frames from the first on that are complete and have the right CRC."""
     begin, end = zlib.crc32(key), os.fstat(file.fileno()).st_size
     file.seek(0)
@@ -94,7 +94,7 @@ def whole_frames(file: BinaryIO, key: bytes = b"") -> Iterator[Frame]:
         offset = file.tell()
         if offset + size > end or zlib.crc32(_read(file, size)) != value:
             return
-        yield Frame(number, offset, size, digest)
+        yield JournalEntry(number, offset, size, digest)
 
 
 def _about(header: bytes, key: int) -> tuple[int, int, int, bytes] | None:

@@ -70,7 +70,7 @@ def write_lexicon(lexicon: Lexicon, path: str | os.PathLike[str]) -> None:
 
 def lexicon_from_lists(name: str, lists: Mapping[str, object]) -> Lexicon:
     """From a file of words for each group, one term a line; blank lines and ``#`` lines do not count."""
-    gathered = _Rows()
+    gathered = _LexiconRows()
     for group, value in lists.items():
         source = as_source(value)
         if source is None:
@@ -152,7 +152,7 @@ def _decoded(source: Source) -> str:
         ) from error
 
 
-class _Rows:
+class _LexiconRows:
     """Words with their groups and the lines they stand on, and everything that is wrong with them."""
 
     def __init__(self) -> None:
@@ -246,7 +246,7 @@ def _mirrored(pairs: Mapping[str, str]) -> dict[str, str]:
 
 
 def _from_csv(text: str, source: str, name: str, *, delimiter: str = ",") -> Lexicon:
-    rows = _Rows()
+    rows = _LexiconRows()
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     columns: list[str] | None = None
     start = 1  # a row that spans lines is called by its first

@@ -13,9 +13,9 @@ import pyarrow as pa
 from evenrank.data.tables import DocumentTable
 from evenrank.errors import DataError, InputTypeError
 from evenrank.io.cells import id_cells, is_missing, one_array
+from evenrank.io.column_names import ACCEPTED, resolve
 from evenrank.io.frames import as_frame
-from evenrank.io.names import ACCEPTED, resolve
-from evenrank.io.report import Report
+from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import as_source, guess_format
 from evenrank.io.tables import open_table
 
@@ -28,7 +28,7 @@ def read_numbers(
     ``columns`` names them where they are called otherwise, as ``{"document": "sku"}``. An empty cell is not
     a number. A column with anything else but numbers is left out.
     """
-    file, report, where = as_source(source), Report(name), name
+    file, report, where = as_source(source), RowProblems(name), name
     if file is not None:
         file.check()
         form = format or guess_format(file.path or file.name) or "csv"

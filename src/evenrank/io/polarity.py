@@ -16,9 +16,9 @@ from evenrank.data.polarity import Polarity
 from evenrank.errors import DataError, InputTypeError, ParameterError
 from evenrank.io.atomic import atomic_write
 from evenrank.io.cells import id_cells, score_cells
+from evenrank.io.column_names import ACCEPTED
 from evenrank.io.frames import Frame, as_frame
-from evenrank.io.names import ACCEPTED
-from evenrank.io.report import Report
+from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import as_source, guess_format
 from evenrank.io.tables import open_table
 
@@ -50,7 +50,7 @@ def read_polarity(
         return _of_frame(table.frame, columns, file.name, table.report, about)
     frame = as_frame(source)
     if frame is not None:
-        return _of_frame(frame, columns, "polarity", Report("polarity"), {})
+        return _of_frame(frame, columns, "polarity", RowProblems("polarity"), {})
     if not isinstance(source, Mapping):
         raise InputTypeError(
             "polarity is read from a path, a table, or a dict {document: score} or "
@@ -72,7 +72,7 @@ def read_polarity(
 
 
 def _of_frame(
-    frame: Frame, columns: Mapping[str, str] | None, name: str, report: Report, about: Mapping[str, Any]
+    frame: Frame, columns: Mapping[str, str] | None, name: str, report: RowProblems, about: Mapping[str, Any]
 ) -> Polarity:
     given = dict(columns or {})
     for role, column in given.items():

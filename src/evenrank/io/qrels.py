@@ -13,13 +13,13 @@ import pyarrow.parquet
 
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.qrels import Qrels
-from evenrank.data.strings import as_strings
 from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError
+from evenrank.ids import as_strings
+from evenrank.io.any_source import Provenance, load
 from evenrank.io.atomic import atomic_write
 from evenrank.io.layout import DIVERSITY, NTCIR_QRELS, QRELS, Columns
-from evenrank.io.load import Origin, load
 from evenrank.io.source import FORMATS, check_format
-from evenrank.io.written import check_ids, checked_format
+from evenrank.io.trec.writable import check_ids, checked_format
 
 NTCIR = "ntcir"
 
@@ -87,11 +87,11 @@ def read_qrels(
     return load(source, layout, _build_graded, kind="qrels", format=format, columns=columns)
 
 
-def _build_graded(found: Columns, origin: Origin) -> Qrels:
+def _build_graded(found: Columns, origin: Provenance) -> Qrels:
     return Qrels.build(found.queries, found.documents, found.values, source=origin.source)
 
 
-def _build_diversity(found: Columns, origin: Origin) -> DiversityQrels:
+def _build_diversity(found: Columns, origin: Provenance) -> DiversityQrels:
     return DiversityQrels.build(
         found.queries, found.intents, found.documents, found.values, source=origin.source
     )

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 from evenrank.errors import DataError
 from evenrank.io.cells import id_cells, text_cells
-from evenrank.io.names import ACCEPTED, DOCUMENT_COLUMNS
+from evenrank.io.column_names import ACCEPTED, DOCUMENT_COLUMNS
 from evenrank.io.source import Source, as_source
 from evenrank.io.tables import open_table
 from evenrank.io.texts import by_id, read_texts

@@ -10,15 +10,15 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from evenrank.data.run import Run, Ties, check_ties
-from evenrank.data.strings import as_strings
 from evenrank.errors import DataError, InputTypeError, ParameterError
+from evenrank.ids import as_strings
+from evenrank.io.any_source import Provenance, load
 from evenrank.io.atomic import atomic_write
 from evenrank.io.cells import checked_ids
 from evenrank.io.frames import order_by_rank
 from evenrank.io.layout import RUN, Columns
-from evenrank.io.load import Origin, load
-from evenrank.io.report import Report
-from evenrank.io.written import check_ids, checked_format, one_word
+from evenrank.io.row_problems import RowProblems
+from evenrank.io.trec.writable import check_ids, checked_format, one_word
 
 _TIES_KEY = "evenrank.ties"
 
@@ -55,7 +55,7 @@ def read_run(
     if isinstance(source, Run):
         return source if name is None else source.renamed(name)
 
-    def build(found: Columns, origin: Origin) -> Run:
+    def build(found: Columns, origin: Provenance) -> Run:
         called = name or origin.name or "run"
         written = (origin.metadata or {}).get(_TIES_KEY)
         rule = ties or ("trec" if written == "trec" else None)
@@ -100,7 +100,7 @@ def write_run(
     if format == "parquet":
         if tag is not None:
             raise ParameterError("tag is for TREC files: a Parquet file has none")
-        report = Report(run.name)  # what is written must be read back
+        report = RowProblems(run.name)  # what is written must be read back
         checked_ids(as_strings(run.query_ids), "query", report)
         checked_ids(run.doc_ids, "document", report)
         report.check()

@@ -14,7 +14,7 @@ import pyarrow.parquet
 from evenrank.errors import DataError, Problem
 from evenrank.io.frames import Frame, frame_columns
 from evenrank.io.layout import Columns, Layout
-from evenrank.io.report import Report
+from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Content, Source
 from evenrank.io.values import BadValue, quoted
 
@@ -26,7 +26,7 @@ class TableFile(NamedTuple):
     """The columns of a file, where its rows stand, and what its metadata says."""
 
     columns: Columns
-    report: Report
+    report: RowProblems
     metadata: dict[str, str]
 
 
@@ -34,7 +34,7 @@ class OpenTable(NamedTuple):
     """A file whose columns are read when they are asked for."""
 
     frame: Frame
-    report: Report
+    report: RowProblems
     metadata: dict[str, str]
 
 
@@ -83,7 +83,7 @@ def _open_parquet(source: Source) -> OpenTable:
         for key, value in (file.schema_arrow.metadata or {}).items()
         if key.startswith(b"evenrank")
     }
-    return OpenTable(Frame(file.schema_arrow.names, column), Report(source.name), metadata)
+    return OpenTable(Frame(file.schema_arrow.names, column), RowProblems(source.name), metadata)
 
 
 def _decoded(content: Content, name: str) -> str:
@@ -96,7 +96,7 @@ def _decoded(content: Content, name: str) -> str:
         raise DataError.listing(name, [Problem(line, f"invalid UTF-8 at byte {at} of the file")]) from error
 
 
-def _delimited_frame(text: str, name: str, format: str) -> tuple[Frame, Report]:
+def _delimited_frame(text: str, name: str, format: str) -> tuple[Frame, RowProblems]:
     """CSV has quotes that may span lines; a quote in TSV is a character like any other."""
     dialect: dict[str, Any] = {"delimiter": ",", "strict": True}
     if format == "tsv":
@@ -123,11 +123,11 @@ def _delimited_frame(text: str, name: str, format: str) -> tuple[Frame, Report]:
         problems.append(Problem(reader.line_num, f"not {format.upper()}: {error}"))
     if problems:
         raise DataError.listing(name, problems)
-    report = Report(name, lines=lines)
+    report = RowProblems(name, lines=lines)
     return Frame(header, lambda column: [row[header.index(column)] for row in rows], text=True), report
 
 
-def _json_frame(text: str, name: str) -> tuple[Frame, Report]:
+def _json_frame(text: str, name: str) -> tuple[Frame, RowProblems]:
     rows: list[dict[str, Any]] = []
     lines: list[int] = []
     problems: list[Problem] = []
@@ -147,7 +147,7 @@ def _json_frame(text: str, name: str) -> tuple[Frame, Report]:
     if problems:
         raise DataError.listing(name, problems)
     names = list(dict.fromkeys(key for row in rows for key in row))
-    return Frame(names, lambda key: [row.get(key) for row in rows]), Report(name, lines=lines)
+    return Frame(names, lambda key: [row.get(key) for row in rows]), RowProblems(name, lines=lines)
 
 
 def _refuse_constant(name: str) -> Any:

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from evenrank.data.attribute import SHARE_TOLERANCE, Attribute
-from evenrank.data.strings import as_strings
 from evenrank.errors import DataError, InputTypeError, Problem
+from evenrank.ids import as_strings
 from evenrank.io.cells import id_cells, score_cells
+from evenrank.io.column_names import ACCEPTED, listed, resolve
 from evenrank.io.frames import Frame, as_frame
-from evenrank.io.names import ACCEPTED, listed, resolve
-from evenrank.io.report import Report
+from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, as_source
 from evenrank.io.tables import open_table
-from evenrank.io.trec_slow import numbered_lines
+from evenrank.io.trec.careful import numbered_lines
 from evenrank.io.values import BadValue, parse_score
 
 _TABLES = ("csv", "tsv", "jsonl", "parquet")
@@ -46,7 +46,7 @@ def read_target(source: object, attribute: Attribute) -> Target:
             f"got {type(source).__name__}"
         )
     name = f"target of {attribute.name}"
-    return _read_frame(frame, attribute, name, Report(name))
+    return _read_frame(frame, attribute, name, RowProblems(name))
 
 
 def _nothing(name: str, why: str) -> DataError:
@@ -84,7 +84,7 @@ def _in_range(share: float) -> float:
     return share
 
 
-def _read_frame(frame: Frame, attribute: Attribute, source: str, report: Report) -> Target:
+def _read_frame(frame: Frame, attribute: Attribute, source: str, report: RowProblems) -> Target:
     names = set(frame.names)
     by_query = bool(names & set(ACCEPTED["query"]))
     long = bool(names & set(ACCEPTED["share"])) and bool({attribute.name, *ACCEPTED["value"]} & names)
@@ -125,7 +125,7 @@ def _gathered(
     values: list[str],
     shares: list[float],
     rows: list[int],
-    report: Report,
+    report: RowProblems,
 ) -> dict[str, tuple[float, ...]]:
     """The shares of each query in the order of the values; what is wrong goes into the report."""
     given: dict[str, dict[str, Any]] = {}

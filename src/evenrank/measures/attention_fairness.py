@@ -9,12 +9,13 @@ from typing import ClassVar
 import numpy as np
 
 from evenrank import attention
+from evenrank.arrays import Floats
 from evenrank.attention import Attention
-from evenrank.data.gathered import Evidence
+from evenrank.data.evidence_source import Evidence
 from evenrank.errors import ParameterError
-from evenrank.evidence.blocks import RankedEvidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, flag, parameter, term_of
-from evenrank.measures.base import Direction, Floats, Measure, Result
+from evenrank.measures.base import Direction, Measure, Result
 from evenrank.measures.divergences import DISTANCES, MOST
 from evenrank.measures.groups import ATTRIBUTE, NO_TARGET, GroupMeasure, attributes_of, only_attribute
 from evenrank.measures.neutrality import EMPTY_LIST

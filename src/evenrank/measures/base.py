@@ -10,14 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from evenrank.data.gathered import Evidence
+from evenrank.arrays import Bools, Floats
+from evenrank.data.evidence_source import Evidence
 from evenrank.errors import ParameterError
-from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import Term, integer, parameter
-
-Floats = npt.NDArray[np.float64]
 
 EXTREMES = ("min", "max")  # aggregations over queries for which an infinite value is the worst there is
 JUDGEMENTS = frozenset({"relevance", "intents"})

@@ -9,10 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenrank.data.gathered import Evidence
+from evenrank.arrays import Floats
+from evenrank.data.evidence_source import Evidence
 from evenrank.errors import ParameterError
-from evenrank.evidence.blocks import RankedEvidence
-from evenrank.measures.base import Direction, Floats, Measure, Result
+from evenrank.evidence.ranked_evidence import RankedEvidence
+from evenrank.measures.base import Direction, Measure, Result
 
 
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)

@@ -13,10 +13,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from evenrank.data.gathered import Sparse
+from evenrank.arrays import Floats
+from evenrank.data.evidence_source import Sparse
 from evenrank.errors import DataError, MissingExtraError, ParameterError
-from evenrank.evidence.blocks import RankedEvidence, Reference
-from evenrank.measures.base import Direction, Floats, Measure, Result
+from evenrank.evidence.ranked_evidence import RankedEvidence, Reference
+from evenrank.measures.base import Direction, Measure, Result
 from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED
 
 BY_INTENT = frozenset(

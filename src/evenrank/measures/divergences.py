@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from evenrank.measures.base import Floats
+from evenrank.arrays import Floats
 from evenrank.measures.sums import padded_sum
 
 _TINY = np.finfo(np.float64).tiny

@@ -11,9 +11,10 @@ from typing import ClassVar
 import numpy as np
 
 from evenrank import attention
-from evenrank.evidence.blocks import RankedEvidence
+from evenrank.arrays import Floats
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, flag, integer, number, parameter
-from evenrank.measures.base import Direction, Floats, Measure, Result
+from evenrank.measures.base import Direction, Measure, Result
 from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, divide, ranks, scaled_gain, stop_probability
 from evenrank.measures.sums import padded_sum
 

@@ -14,12 +14,13 @@ from typing import ClassVar
 import numpy as np
 
 from evenrank import attention
+from evenrank.arrays import Bools, Floats
 from evenrank.attention import Attention
-from evenrank.data.gathered import Evidence
+from evenrank.data.evidence_source import Evidence
 from evenrank.errors import ParameterError
-from evenrank.evidence.blocks import Bools, Ranked, RankedEvidence
+from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence
 from evenrank.grammar import choice, declare, parameter, term_of
-from evenrank.measures.base import Direction, Floats, Measure, Result
+from evenrank.measures.base import Direction, Measure, Result
 from evenrank.measures.groups import ATTRIBUTE, EMPTY_LIST_MEANS, GROUP_MISSING_MEANS, GroupMeasure
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, divide
@@ -31,7 +32,7 @@ REFERENCE = (
 
 
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
-class ExposureMeasure(GroupMeasure):
+class ExpectedExposureMeasure(GroupMeasure):
     """A measure of e and e*, over documents (``attr=None``) or groups.
 
     The ideal list holds all documents that a ranking or a judgement names, best grade first; unjudged ones
@@ -136,7 +137,7 @@ def _due(grades: Floats, there: Bools, weights: Floats) -> Floats:
 
 
 @declare
-class EE_L(ExposureMeasure):
+class EE_L(ExpectedExposureMeasure):
     """Expected exposure loss: the squared distance of the exposure given from the exposure due.
 
     e is the mean over the rankings of a query (a RunSet, or the one list of a run) of the attention at a
@@ -155,7 +156,7 @@ class EE_L(ExposureMeasure):
 
 
 @declare
-class EE_D(ExposureMeasure):
+class EE_D(ExpectedExposureMeasure):
     """Expected exposure disparity: how unequally exposure is given, whatever is due.
 
     e is the mean over the rankings of a query (a RunSet, or the one list of a run) of the attention at a
@@ -174,7 +175,7 @@ class EE_D(ExposureMeasure):
 
 
 @declare
-class EE_R(ExposureMeasure):
+class EE_R(ExpectedExposureMeasure):
     """Expected exposure relevance: how well the exposure given agrees with the exposure due.
 
     e is the mean over the rankings of a query (a RunSet, or the one list of a run) of the attention at a

@@ -11,13 +11,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from evenrank.arrays import Bools, Floats
 from evenrank.attention import Attention, log2
-from evenrank.data.gathered import Evidence
+from evenrank.data.evidence_source import Evidence
 from evenrank.data.words import WordCounts
 from evenrank.errors import ParameterError
-from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, flag, parameter, term_of
-from evenrank.measures.base import Direction, Floats, Measure, Result
+from evenrank.measures.base import Direction, Measure, Result
 from evenrank.measures.neutrality import EMPTY_LIST, MISSING, MISSING_MEANS
 from evenrank.measures.relevance import divide
 from evenrank.measures.sums import padded_sum
@@ -29,7 +30,7 @@ LOG2 = log2()
 
 
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
-class ExposureMeasure(Measure):
+class WordExposureMeasure(Measure):
     """A measure of the attention that group words get in a list."""
 
     attention: Attention = parameter(LOG2, term_of("attention"), "how attention falls with rank")  # noqa: RUF009
@@ -78,7 +79,7 @@ UNDEFINED_SHARE = {**UNDEFINED_EMPTY, NO_GROUP_WORD: "no document of the list ha
 
 
 @declare
-class RBDF(ExposureMeasure):
+class RBDF(WordExposureMeasure):
     """Rank-biased discounting factor: the share of attention that goes to documents with group words."""
 
     formula = "sum_{r<=k} v_r [c(d_r) > 0] / sum_{r<=k} v_r"
@@ -91,7 +92,7 @@ class RBDF(ExposureMeasure):
 
 
 @declare
-class TED(ExposureMeasure):
+class TED(WordExposureMeasure):
     """Term exposure-based divergence: how far the groups' shares of exposure are from their targets.
 
     With ``rbdf=True`` the divergence is scaled by the share of attention that goes to documents with group
@@ -141,7 +142,7 @@ class TExFAIR(TED):
 
 
 @declare
-class GroupExposure(ExposureMeasure):
+class GroupExposure(WordExposureMeasure):
     """Group representation: the share of the exposure of all group words that each group has."""
 
     formula = "p(g) = sum_r (c_g(d_r)/len(d_r)) v_r / sum over the groups; one column a group"
@@ -156,7 +157,7 @@ class GroupExposure(ExposureMeasure):
 
 
 @declare
-class TermExposure(ExposureMeasure):
+class TermExposure(WordExposureMeasure):
     """Which words carry the exposure: one column a term of the lexicon. Needs counts by term."""
 
     formula = "TE(t) = sum_{r<=k} (tf(t, d_r) / len(d_r)) v_r"

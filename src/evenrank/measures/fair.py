@@ -9,13 +9,13 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from evenrank import attention
+from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.data.attribute import Attribute
-from evenrank.data.gathered import Evidence
-from evenrank.data.strings import Int64s
+from evenrank.data.evidence_source import Evidence
 from evenrank.errors import ParameterError
-from evenrank.evidence.blocks import Bools, RankedEvidence
-from evenrank.grammar import Rule, choice, declare, flag, make, parameter, term_of
-from evenrank.measures.base import Direction, Floats, Measure, Note, Result
+from evenrank.evidence.ranked_evidence import RankedEvidence
+from evenrank.grammar import ParameterRule, choice, declare, flag, make, parameter, term_of
+from evenrank.measures.base import Direction, Measure, Note, Result
 from evenrank.measures.divergences import DISTANCES, SIMILAR
 from evenrank.measures.diversity import ERR_IA, NRBP, alpha_nDCG, greedy_ideal, novelty_gain
 from evenrank.measures.greedy import greedy_order
@@ -33,7 +33,7 @@ OWN_RELEVANCE = (
 NOTHING_TO_GAIN = "the ideal is 0"
 
 
-class Lists(NamedTuple):
+class ListArrays(NamedTuple):
     """The documents of ranked lists."""
 
     worth: Floats  # (Q, K): gain, for measures that do not look at groups
@@ -46,15 +46,15 @@ class Lists(NamedTuple):
         """(Q, K, L): J(d_i, g), relevance times share of a group."""
         return self.relevant[:, :, None] * self.shares
 
-    def cut(self, depth: int | None) -> Lists:
-        return Lists(
+    def cut(self, depth: int | None) -> ListArrays:
+        return ListArrays(
             self.worth[:, :depth], self.relevant[:, :depth], self.shares[:, :depth], self.mask[:, :depth]
         )
 
-    def reordered(self, places: Int64s) -> Lists:
+    def reordered(self, places: Int64s) -> ListArrays:
         """The same documents in another order: ``places`` (Q, K) are their old ranks, from 0 on."""
         rows, at, there = np.arange(len(places))[:, None], np.maximum(places, 0), places >= 0
-        return Lists(
+        return ListArrays(
             self.worth[rows, at] * there,
             self.relevant[rows, at] * there,
             self.shares[rows, at] * there[:, :, None],
@@ -62,9 +62,9 @@ class Lists(NamedTuple):
         )
 
 
-def _irm() -> Rule:
+def _irm() -> ParameterRule:
     inner = term_of("measure")
-    return Rule("a measure, as alpha_nDCG, nDCG, RBP, ERR_IA or NRBP", inner.accept)
+    return ParameterRule("a measure, as alpha_nDCG, nDCG, RBP, ERR_IA or NRBP", inner.accept)
 
 
 @declare
@@ -219,12 +219,12 @@ class FAIR(PrefixShareMeasure):
             most = self.ideal(everything, evidence)
         return divide(fair, most[:, None]), most
 
-    def _fair_gains(self, lists: Lists, evidence: RankedEvidence) -> Floats:
+    def _fair_gains(self, lists: ListArrays, evidence: RankedEvidence) -> Floats:
         """(Q, K): what each rank adds, divided by how unfair the list is down to it."""
         apart, _ = self._divergences(lists.shares, lists.mask, evidence)
         return self.utility(lists) / (apart + 1)
 
-    def lists(self, evidence: RankedEvidence) -> Lists:
+    def lists(self, evidence: RankedEvidence) -> ListArrays:
         """What is known of the documents at each rank."""
         ranked = evidence.ranked
         if self.pseudo:
@@ -235,7 +235,7 @@ class FAIR(PrefixShareMeasure):
             relevant = ((grades >= self.smallest_grade) & ranked.mask).astype(float)
             worth = self._worth(grades, evidence)
         shares = self.membership(evidence)  # (Q, K, L)
-        return Lists(worth, relevant, shares, ranked.mask)
+        return ListArrays(worth, relevant, shares, ranked.mask)
 
     def _worth(self, grades: Floats, evidence: RankedEvidence) -> Floats:
         """(Q, D): the gain of a grade, for measures that do not look at groups."""
@@ -245,7 +245,7 @@ class FAIR(PrefixShareMeasure):
             return grades / np.maximum(evidence.query["relevance.max_grade"], 1)[:, None]
         return (grades >= self.smallest_grade).astype(float)
 
-    def utility(self, lists: Lists) -> Floats:
+    def utility(self, lists: ListArrays) -> Floats:
         """(Q, K): IRM_i, what each rank adds, before it is divided by anything."""
         irm, depth = self.irm, lists.worth.shape[1]
         if isinstance(irm, nDCG):
@@ -260,7 +260,7 @@ class FAIR(PrefixShareMeasure):
             return novelty_gain(lists.covers, irm.alpha) * irm.beta ** np.arange(depth)
         raise ParameterError(f"FAIR: {irm!r} is no sum over ranks")  # refused when it was made
 
-    def ideal(self, everything: Lists, evidence: RankedEvidence) -> Floats:
+    def ideal(self, everything: ListArrays, evidence: RankedEvidence) -> Floats:
         """(Q,): M, what the sum over ranks has in an ideal list."""
         irm = self.irm
         if isinstance(irm, RBP):  # over k ranks even where the list is shorter
@@ -306,7 +306,7 @@ class FAIR(PrefixShareMeasure):
             )
         return np.where(some, np.maximum(np.nan_to_num(apart, posinf=np.inf), 0.0), 0.0), some
 
-    def _greedy(self, lists: Lists, evidence: RankedEvidence) -> Int64s:
+    def _greedy(self, lists: ListArrays, evidence: RankedEvidence) -> Int64s:
         """(Q, K): the places of the documents in the greedy order of this measure."""
         alpha = getattr(self.irm, "alpha", None)  # without novelty a document gains what it is worth
         return greedy_order(

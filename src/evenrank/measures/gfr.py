@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from evenrank.data.attribute import COMBINED
-from evenrank.data.gathered import Evidence
+from evenrank.data.evidence_source import Evidence
 from evenrank.data.membership import evidence_name
 from evenrank.errors import ParameterError
-from evenrank.grammar import REFUSED, Rule, choice, declare, integer, make, parameter, term_of, text
+from evenrank.grammar import REFUSED, ParameterRule, choice, declare, integer, make, parameter, term_of, text
 from evenrank.measures.base import Direction, Measure
 from evenrank.measures.combined import WeightedSum
 from evenrank.measures.divergences import SIMILAR
@@ -23,7 +23,7 @@ WEIGHT_TOLERANCE = 1e-9
 DEFAULT_RELEVANCE: Measure = make(iRBU, {})  # type: ignore[assignment]
 
 
-def _weights() -> Rule:
+def _weights() -> ParameterRule:
     def accept(value: Any) -> Any:
         if value is None:
             return None
@@ -34,7 +34,7 @@ def _weights() -> Rule:
         good = all(math.isfinite(weight) and weight >= 0 for weight in weights)
         return value if good and abs(sum(weights) - 1) <= WEIGHT_TOLERANCE else REFUSED
 
-    return Rule("numbers >= 0 that sum to 1, as '0.5,0.25,0.25', or None", accept)
+    return ParameterRule("numbers >= 0 that sum to 1, as '0.5,0.25,0.25', or None", accept)
 
 
 @declare

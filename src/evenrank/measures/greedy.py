@@ -21,9 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenrank.data.strings import Int64s
-from evenrank.evidence.blocks import Bools
-from evenrank.measures.base import Floats
+from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.measures.divergences import kullback_leibler
 from evenrank.measures.sums import padded_sum
 

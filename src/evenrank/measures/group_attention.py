@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from evenrank import attention
+from evenrank.arrays import Bools, Floats
 from evenrank.errors import ParameterError
-from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, number, parameter
-from evenrank.measures.base import Direction, Floats, Result
+from evenrank.measures.base import Direction, Result
 from evenrank.measures.groups import EMPTY_LIST_MEANS, GroupMeasure
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import divide

@@ -9,11 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from evenrank import attention
+from evenrank.arrays import Bools, Floats
 from evenrank.data.attribute import Attribute
-from evenrank.data.gathered import Evidence
-from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.data.evidence_source import Evidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, integer, number, parameter
-from evenrank.measures.base import Direction, Floats, Measure, Result
+from evenrank.measures.base import Direction, Measure, Result
 from evenrank.measures.divergences import SIMILAR
 from evenrank.measures.groups import (
     EMPTY_LIST_MEANS,

@@ -12,15 +12,15 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.data.attribute import Attribute
 from evenrank.data.combining import combined_attribute
-from evenrank.data.gathered import Evidence
+from evenrank.data.evidence_source import Evidence
 from evenrank.data.membership import Membership, evidence_name, split_name
-from evenrank.data.strings import Int64s
 from evenrank.errors import ParameterError
-from evenrank.evidence.blocks import Bools, Ranked, RankedEvidence
+from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence
 from evenrank.grammar import choice, parameter, text
-from evenrank.measures.base import Floats, Measure
+from evenrank.measures.base import Measure
 from evenrank.measures.divergences import ORDERED, over_values
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import divide

@@ -12,11 +12,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from evenrank.arrays import Bools, Floats
 from evenrank.errors import DataError, ParameterError
-from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, flag, integer, number, parameter
 from evenrank.measures import orders
-from evenrank.measures.base import Direction, Floats, Measure, Note, Result
+from evenrank.measures.base import Direction, Measure, Note, Result
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.orders import counts
 from evenrank.measures.relevance import NOT_JUDGED, divide

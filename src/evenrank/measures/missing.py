@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from evenrank.grammar import REFUSED, Rule
+from evenrank.grammar import REFUSED, ParameterRule
 from evenrank.measures.base import Measure
 from evenrank.measures.combined import WeightedSum
 
 
-def missing_rule(measure: Measure) -> Rule | None:
+def missing_rule(measure: Measure) -> ParameterRule | None:
     """What the measure's ``missing`` may be; None where it has no such parameter."""
     return next((field.metadata["rule"] for field in measure.parameters() if field.name == "missing"), None)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from evenrank import attention
-from evenrank.evidence.blocks import RankedEvidence
+from evenrank.arrays import Floats
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import alias, declare
-from evenrank.measures.base import Direction, Floats, Result
+from evenrank.measures.base import Direction, Result
 from evenrank.measures.divergences import kullback_leibler, kullback_leibler_of_labels
 from evenrank.measures.groups import GroupMeasure
 from evenrank.measures.relevance import divide

@@ -12,9 +12,10 @@ from typing import ClassVar
 import numpy as np
 
 from evenrank import attention
-from evenrank.evidence.blocks import RankedEvidence
+from evenrank.arrays import Floats
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, integer, parameter
-from evenrank.measures.base import Direction, Floats, Measure, Note, Result
+from evenrank.measures.base import Direction, Measure, Note, Result
 from evenrank.measures.relevance import divide
 from evenrank.measures.sums import padded_sum
 

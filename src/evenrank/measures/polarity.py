@@ -7,10 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from evenrank import attention
+from evenrank.arrays import Bools, Floats
 from evenrank.attention import Attention
-from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, flag, integer, parameter, term_of
-from evenrank.measures.base import Direction, Floats, Result
+from evenrank.measures.base import Direction, Result
 from evenrank.measures.groups import EMPTY_LIST_MEANS, GroupMeasure
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import NOT_JUDGED, divide, ranks
@@ -59,9 +60,10 @@ class OB(LeaningMeasure):
 
 
 @declare
-class Polarity(LeaningMeasure):
+class MeanPolarity(LeaningMeasure):
     """The mean leaning of the documents by the attention they get; of relevant ones only, if so asked."""
 
+    name = "Polarity"
     formula = "sum_{i<=k} v_i (G_i(a_1) - G_i(a_2)) / sum_{i<=k} v_i"
     reference = "Gezici et al. 2021, Evaluation metrics for measuring bias in search engine results, IRJ 24"
     undefined_when: ClassVar[dict[str, str]] = {

@@ -13,10 +13,11 @@ from typing import ClassVar
 import numpy as np
 
 from evenrank import attention
+from evenrank.arrays import Bools, Floats
 from evenrank.data.attribute import TARGETS
-from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, parameter
-from evenrank.measures.base import Direction, Floats, Note, Result
+from evenrank.measures.base import Direction, Note, Result
 from evenrank.measures.divergences import kullback_leibler
 from evenrank.measures.groups import EMPTY_LIST_MEANS, NO_TARGET, NO_TARGET_MEANS, GroupMeasure
 from evenrank.measures.neutrality import EMPTY_LIST

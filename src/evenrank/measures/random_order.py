@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from evenrank.errors import ParameterError
-from evenrank.evidence.blocks import RankedEvidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, integer, parameter, term_of
 from evenrank.measures.base import Direction, Measure, Note, Result
 from evenrank.measures.neutrality import EMPTY_LIST, FaiRR

@@ -7,10 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from evenrank.arrays import Floats
 from evenrank.errors import ParameterError
-from evenrank.evidence.blocks import RankedEvidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, parameter
-from evenrank.measures.base import Direction, Floats, Measure, Result
+from evenrank.measures.base import Direction, Measure, Result
 from evenrank.measures.neutrality import EMPTY_LIST, MISSING, MISSING_MEANS
 from evenrank.measures.sums import padded_sum
 

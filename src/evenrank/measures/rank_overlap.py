@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenrank.data.strings import Int64s
+from evenrank.arrays import Floats, Int64s
 from evenrank.errors import ParameterError
-from evenrank.evidence.blocks import Ranked, RankedEvidence
+from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence
 from evenrank.grammar import choice, declare, number, parameter
-from evenrank.measures.base import Direction, Floats, Measure, Note, Result
+from evenrank.measures.base import Direction, Measure, Note, Result
 from evenrank.measures.sums import padded_sum
 
 BOTH_EMPTY = "both lists are empty"

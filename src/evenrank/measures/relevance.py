@@ -13,9 +13,10 @@ from typing import ClassVar
 import numpy as np
 
 from evenrank import attention
-from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.arrays import Bools, Floats
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, flag, integer, number, parameter
-from evenrank.measures.base import Direction, Floats, Measure, Result
+from evenrank.measures.base import Direction, Measure, Result
 from evenrank.measures.sums import padded_sum
 
 NOT_JUDGED = "not judged"

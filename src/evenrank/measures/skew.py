@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.arrays import Bools, Floats
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, parameter
-from evenrank.measures.base import Direction, Floats, Result
+from evenrank.measures.base import Direction, Result
 from evenrank.measures.groups import GroupMeasure
 
 NOT_CONCERNED = "neither there nor wanted"

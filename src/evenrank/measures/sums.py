@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from evenrank.measures.base import Floats
+from evenrank.arrays import Floats
 
 
 def set_sum(values: Any, axis: int = 1) -> Floats:

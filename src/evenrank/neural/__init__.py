@@ -18,8 +18,8 @@ _HOME = {
     "Config": "config",
     "CrossEncoderRanker": "model",
     "Examples": "examples",
-    "Labels": "labels",
     "NeuralReranker": "reranker",
+    "PairLabels": "labels",
     "PairTokens": "tokens",
     "Probe": "probe",
     "Stage": "stage",
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from evenrank.neural.config import read_config as read_config
     from evenrank.neural.examples import Examples as Examples
     from evenrank.neural.examples import build_examples as build_examples
-    from evenrank.neural.labels import Labels as Labels
+    from evenrank.neural.labels import PairLabels as PairLabels
     from evenrank.neural.labels import label_pairs as label_pairs
     from evenrank.neural.model import CrossEncoderRanker as CrossEncoderRanker
     from evenrank.neural.probe import Probe as Probe

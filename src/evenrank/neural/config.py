@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from evenrank.errors import DataError, ParameterError, UnknownNameError
-from evenrank.grammar import REFUSED, Rule, choice, flag, integer, number, parameter, text
+from evenrank.grammar import REFUSED, ParameterRule, choice, flag, integer, number, parameter, text
 from evenrank.io.toml import parse_toml
 
 T = TypeVar("T")
@@ -18,7 +18,7 @@ PRECISIONS = ("float32", "bfloat16", "float16")
 SCHEDULES = ("constant", "linear")
 
 
-def numbers(low: float) -> Rule:
+def numbers(low: float) -> ParameterRule:
     """One or more numbers, each different."""
 
     def accept(value: Any) -> Any:
@@ -30,10 +30,10 @@ def numbers(low: float) -> Rule:
             return REFUSED
         return REFUSED if len({f"{item:g}" for item in kept}) < len(kept) else kept  # as folders are named
 
-    return Rule(f"a list of different numbers >= {low:g}", accept)
+    return ParameterRule(f"a list of different numbers >= {low:g}", accept)
 
 
-class Section:
+class ConfigSection:
     """A table of the file. Values are checked by the rules that its keys are declared with."""
 
     def __post_init__(self) -> None:
@@ -47,7 +47,7 @@ class Section:
 
 
 @dataclasses.dataclass(frozen=True)
-class Data(Section):
+class Data(ConfigSection):
     """What is learnt from."""
 
     qrels: str | None = parameter(None, text(optional=True), "judgements of the training queries")
@@ -71,7 +71,7 @@ class Data(Section):
 
 
 @dataclasses.dataclass(frozen=True)
-class Attribute(Section):
+class AttributeSection(ConfigSection):
     """Something that the ranker shall not tell: one adversary each."""
 
     name: str = parameter("gender", text(), "what it is called")
@@ -84,7 +84,7 @@ class Attribute(Section):
 
 
 @dataclasses.dataclass(frozen=True)
-class Model(Section):
+class Model(ConfigSection):
     """What learns."""
 
     encoder: str = parameter("minilm", text(), "a BERT-like checkpoint: minilm, a folder, a name of the hub")
@@ -94,7 +94,7 @@ class Model(Section):
 
 
 @dataclasses.dataclass(frozen=True)
-class Training(Section):
+class Training(ConfigSection):
     """How it learns, in all stages."""
 
     device: str = parameter("auto", text(), "cpu, cuda, cuda:1; auto takes a GPU where there is one")
@@ -118,7 +118,7 @@ class Training(Section):
 
 
 @dataclasses.dataclass(frozen=True)
-class Tune(Section):
+class Tune(ConfigSection):
     """First stage: encoder and relevance head learn relevance."""
 
     epochs: float = parameter(2.0, number(0), "passes over the triples; 0 leaves the stage out")
@@ -132,14 +132,14 @@ class Tune(Section):
 
 
 @dataclasses.dataclass(frozen=True)
-class Adversary(Section):
+class Adversary(ConfigSection):
     """Second stage: the adversaries alone, on balanced triples."""
 
     epochs: float = parameter(1.0, number(0), "passes over the balanced triples; 0 leaves the stage out")
 
 
 @dataclasses.dataclass(frozen=True)
-class Joint(Section):
+class Joint(ConfigSection):
     """Third stage: all together on balanced triples, once for every strength."""
 
     strengths: tuple[float, ...] = parameter(
@@ -156,7 +156,7 @@ class Joint(Section):
 
 
 @dataclasses.dataclass(frozen=True)
-class Evaluate(Section):
+class Evaluate(ConfigSection):
     """Whether every checkpoint re-ranks a run, into run.trec beside its weights."""
 
     run: str | None = parameter(None, text(optional=True), "the run to re-rank")
@@ -177,7 +177,7 @@ class Config:
     """All of it. Paths are seen from the folder of the file."""
 
     data: Data
-    attributes: tuple[Attribute, ...] = (Attribute(),)
+    attributes: tuple[AttributeSection, ...] = (AttributeSection(),)
     model: Model = Model()
     training: Training = Training()
     tune: Tune = Tune()
@@ -256,13 +256,13 @@ def make_config(content: Mapping[str, Any], folder: Path | None = None) -> Confi
     for table in tables:
         if folder is not None and "." in str(table.get("lexicon", "")):  # names have no dot
             table["lexicon"] = _seen_from(folder, str(table["lexicon"]))
-    made["attributes"] = tuple(_made(Attribute, table, "attributes") for table in tables)
+    made["attributes"] = tuple(_made(AttributeSection, table, "attributes") for table in tables)
     return Config(**made, **({"seed": content["seed"]} if "seed" in content else {}))
 
 
 def described() -> Iterator[tuple[str, Any, str, str]]:
     """Every key: its name, default, what it must be, what it means."""
-    for key, section in {"attributes": Attribute, **SECTIONS}.items():
+    for key, section in {"attributes": AttributeSection, **SECTIONS}.items():
         for field in dataclasses.fields(section):
             yield (
                 f"{key}.{field.name}",

@@ -7,13 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from evenrank.arrays import Int64s
 from evenrank.data.qrels import Qrels
 from evenrank.data.run import Run
 from evenrank.errors import DataError, EvenrankWarning, counted
-
-Int64s = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from evenrank.arrays import Int64s
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError, ParameterError
 from evenrank.evidence.scan import scan
 from evenrank.measures.neutrality import neutrality
 from evenrank.neural.examples import Examples
-
-Int64s = npt.NDArray[np.int64]
 
 NEUTRALITY = "neutrality"
 GROUPS = "groups"
@@ -23,7 +21,7 @@ NEUTRAL = "neutral"
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
+class PairLabels:
     """The value of one attribute for every pair."""
 
     name: str
@@ -41,7 +39,7 @@ class Labels:
 
 def label_pairs(
     examples: Examples, lexicon: Lexicon, *, name: str | None = None, kind: str = NEUTRALITY, tau: int = 1
-) -> Labels:
+) -> PairLabels:
     """Labels by the words of a lexicon in "query document".
 
     ``neutrality``: 1 where its neutrality is below 1, else 0 (the paper's sentence and its formula
@@ -61,7 +59,7 @@ def label_texts(
     name: str | None = None,
     kind: str = NEUTRALITY,
     tau: int = 1,
-) -> Labels:
+) -> PairLabels:
     """``label_pairs`` of texts."""
     if kind not in KINDS:
         raise ParameterError(f"labels must be one of {', '.join(KINDS)}, got {kind!r}")
@@ -74,14 +72,14 @@ def label_texts(
     biased = neutrality(counts, target, tau) < 1
     called = lexicon.name if name is None else name
     if kind == NEUTRALITY:
-        return Labels(called, (NEUTRAL, "biased"), biased.astype(np.int64))
+        return PairLabels(called, (NEUTRAL, "biased"), biased.astype(np.int64))
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)  # (P, G)
-    return Labels(
+    return PairLabels(
         called, (NEUTRAL, *lexicon.groups), np.where(biased, (share - target).argmax(axis=1) + 1, 0)
     )
 
 
-def shares(labels: Mapping[str, Labels], pairs: Int64s) -> str:
+def shares(labels: Mapping[str, PairLabels], pairs: Int64s) -> str:
     """``gender: 79% neutral, 21% biased``, of these pairs."""
     said = []
     for name, found in labels.items():

@@ -12,18 +12,16 @@ import numpy.typing as npt
 import torch
 from torch.nn import functional
 
+from evenrank.arrays import Floats, Int64s
 from evenrank.errors import DataError
 from evenrank.neural.examples import Examples
-from evenrank.neural.labels import Labels
+from evenrank.neural.labels import PairLabels
 from evenrank.neural.model import CrossEncoderRanker, adversary
 from evenrank.neural.sampling import balanced
 from evenrank.neural.scoring import pair_vectors
 from evenrank.neural.splits import query_folds
 from evenrank.neural.tokens import PairTokens
-from evenrank.stats.intervals import Interval, mean_interval
-
-Floats = npt.NDArray[np.float64]
-Int64s = npt.NDArray[np.int64]
+from evenrank.stats.intervals import ConfidenceInterval, mean_interval
 
 FOLDS = 5
 EPOCHS = 30
@@ -49,7 +47,7 @@ class Probe:
     def chance(self) -> float:
         return 1 / len(self.values)
 
-    def interval(self, level: float = 0.95) -> Interval:
+    def interval(self, level: float = 0.95) -> ConfidenceInterval:
         """The interval over queries; NaN, with the reason, for fewer than five."""
         return mean_interval(self._by_query(), (0.0, 1.0), level=level)
 
@@ -84,7 +82,7 @@ def probe_ranker(
     ranker: CrossEncoderRanker,
     tokens: PairTokens,
     examples: Examples,
-    labels: Labels,
+    labels: PairLabels,
     *,
     seed: int = 0,
     folds: int = FOLDS,
@@ -120,7 +118,7 @@ def probe_vectors(
     codes: Int64s,
     queries: Int64s,
     weights: Int64s,
-    labels: Labels,
+    labels: PairLabels,
     *,
     seed: int = 0,
     folds: int = FOLDS,

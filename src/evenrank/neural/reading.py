@@ -9,22 +9,22 @@ from evenrank.io.lexicons import read_lexicon
 from evenrank.io.texts import read_texts
 from evenrank.neural.config import Config
 from evenrank.neural.examples import Examples, build_examples, needed_documents
-from evenrank.neural.labels import Labels, label_pairs
+from evenrank.neural.labels import PairLabels, label_pairs
 from evenrank.neural.splits import check_kept_out, held_out, query_folds
 from evenrank.neural.triples_file import read_triples
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class TrainingData:
     """Everything to learn from."""
 
     training: Examples
     validation: Examples
-    labels: dict[str, Labels]
+    labels: dict[str, PairLabels]
     kept_out: tuple[str, ...]  # the queries of the fold that is not trained on
 
 
-def prepare(config: Config) -> Prepared:
+def prepare(config: Config) -> TrainingData:
     """Read and check the data, cut it into training and validation, and label it."""
     data = config.data
     examples = _examples(config)
@@ -49,7 +49,7 @@ def prepare(config: Config) -> Prepared:
         )
         for attribute in config.attributes
     }
-    return Prepared(examples.of_queries(training), examples.of_queries(validation), labels, left_out)
+    return TrainingData(examples.of_queries(training), examples.of_queries(validation), labels, left_out)
 
 
 def _examples(config: Config) -> Examples:

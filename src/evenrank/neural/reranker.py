@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.arrays import Int64s
 from evenrank.data.run import Run
 from evenrank.errors import MissingEvidenceError, counted
 from evenrank.evidence.align import Sources
@@ -16,8 +17,6 @@ from evenrank.neural.model import CrossEncoderRanker
 from evenrank.neural.scoring import BATCH, pair_scores
 from evenrank.neural.tokens import PairTokens
 from evenrank.rerankers.base import Reranker, Reranking, rearranged
-
-Int64s = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -48,14 +47,16 @@ class NeuralReranker(Reranker):
         return self.called if self.cutoff is None else f"{self.called}@{self.cutoff}"
 
     def draws(self, run: Run, sources: Sources, draws: Sequence[int]) -> list[Reranking]:
-        lists = Lists.of(run if self.cutoff is None else run.head(self.cutoff), self.queries, self.documents)
+        lists = ScorablePairs.of(
+            run if self.cutoff is None else run.head(self.cutoff), self.queries, self.documents
+        )
         scores = lists.scores(self.ranker, batch=self.batch, precision=self.precision, progress=self.progress)
         done = Reranking(lists.reordered(run, scores, self))
         return [done] * len(draws)
 
 
 @dataclass(frozen=True, eq=False)
-class Lists:
+class ScorablePairs:
     """The pairs of a run, ready to be scored by one ranker after another."""
 
     run: Run
@@ -64,7 +65,7 @@ class Lists:
     documents: list[str]
 
     @classmethod
-    def of(cls, run: Run, queries: Mapping[str, str], documents: Mapping[str, str]) -> Lists:
+    def of(cls, run: Run, queries: Mapping[str, str], documents: Mapping[str, str]) -> ScorablePairs:
         """Texts of everything that is ranked; what has none is an error that names three."""
         ids = run.doc_ids.to_pylist()
         _check("query", "queries", run.query_ids, queries)

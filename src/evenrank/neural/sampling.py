@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
+from evenrank.arrays import Int64s
 from evenrank.errors import DataError
-from evenrank.neural.labels import Labels
-
-Int64s = npt.NDArray[np.int64]
+from evenrank.neural.labels import PairLabels
 
 
-def cells(triples: Int64s, labels: Mapping[str, Labels]) -> Int64s:
+def cells(triples: Int64s, labels: Mapping[str, PairLabels]) -> Int64s:
     """(N,): the combination of labels, of both documents and all attributes, that each triple has."""
     number = np.zeros(len(triples), dtype=np.int64)
     for found in labels.values():
@@ -23,7 +21,7 @@ def cells(triples: Int64s, labels: Mapping[str, Labels]) -> Int64s:
 
 
 def balanced(
-    triples: Int64s, labels: Mapping[str, Labels], generator: np.random.Generator, size: int | None = None
+    triples: Int64s, labels: Mapping[str, PairLabels], generator: np.random.Generator, size: int | None = None
 ) -> Int64s:
     """Triples in which each combination of labels is equally frequent, in random order.
 

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from evenrank.arrays import Int64s
 from evenrank.errors import DataError, EvenrankWarning
 from evenrank.neural.model import CrossEncoderRanker
 from evenrank.neural.precision import computing
 from evenrank.neural.tokens import PairTokens
 
-Int64s = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 Progress = Callable[[int, int], None]
 """Called with how much is done, and of how much."""

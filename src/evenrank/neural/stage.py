@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
+from evenrank.arrays import Int64s
 from evenrank.errors import DataError, EvenrankError
 from evenrank.neural.config import Training
-from evenrank.neural.labels import Labels
+from evenrank.neural.labels import PairLabels
 from evenrank.neural.logs import Log
 from evenrank.neural.losses import adversary_loss, utility_loss
 from evenrank.neural.model import CrossEncoderRanker
@@ -23,7 +23,6 @@ from evenrank.neural.scoring import halved, lacks_memory
 from evenrank.neural.state import Standing, forget_state, load_state, read_standing, save_state
 from evenrank.neural.tokens import PairTokens
 
-Int64s = npt.NDArray[np.int64]
 Say = Callable[[str], None]
 
 TUNE, ADVERSARY, JOINT = "tune", "adversary", "joint"
@@ -88,7 +87,7 @@ class Trainer:
 
     ranker: CrossEncoderRanker
     tokens: PairTokens
-    labels: Mapping[str, Labels]
+    labels: Mapping[str, PairLabels]
     settings: Training
     log: Log | None = None
     state: Path | None = None  # folder

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
-from evenrank.data.strings import ragged
+from evenrank.arrays import Int64s, ragged
 
-Int64s = npt.NDArray[np.int64]
 Texts = Callable[[Int64s], tuple[list[str], list[str]]]
 
 KEEP = 2_000_000  # pairs whose tokens are held; more are made anew for each batch

@@ -26,13 +26,13 @@ from evenrank.neural.logs import Log
 from evenrank.neural.model import CrossEncoderRanker, check_ranker
 from evenrank.neural.precision import as_device, own_randomness
 from evenrank.neural.probe import Probe, as_rows, probe_ranker, said
-from evenrank.neural.reading import Prepared, prepare
-from evenrank.neural.reranker import Lists, NeuralReranker
+from evenrank.neural.reading import TrainingData, prepare
+from evenrank.neural.reranker import NeuralReranker, ScorablePairs
 from evenrank.neural.sampling import balanced
 from evenrank.neural.stage import ADVERSARY, JOINT, TUNE, Checkpoint, Say, Stage, Trainer
 from evenrank.neural.state import forget_state, read_checked, read_standing, write_checked
 from evenrank.neural.tokens import PairTokens
-from evenrank.neural.variants import RUN, VARIANTS, Variant
+from evenrank.neural.variants import RUN, VARIANTS, TrainedRanker
 
 BASE, START = "base", "start"
 _CONFIG, _FINISHED, _BEST = "config.json", "finished.json", "checkpoint.json"
@@ -45,7 +45,7 @@ def train(
     resume: bool = False,
     progress: Callable[[int, int], None] | None = None,
     say: Say | None = None,
-) -> tuple[Variant, ...]:
+) -> tuple[TrainedRanker, ...]:
     """Train as the configuration says, and write everything below ``output``.
 
     The same configuration, seed, device and versions give the same weights. With ``resume`` a run that was
@@ -57,7 +57,7 @@ def train(
     _check(folder, about, resume)
     device = as_device(config.training.device)
     with own_randomness(device, config.training.deterministic):
-        work = _Work(config, folder, device, progress, say or (lambda message: None))
+        work = _TrainingWork(config, folder, device, progress, say or (lambda message: None))
         # only now: a run that could not begin leaves the folder to the next try
         _write_json(folder / _CONFIG, about)
         try:
@@ -121,7 +121,7 @@ def _write_json(path: Path, content: Any) -> None:
         file.write((json.dumps(content, indent=1) + "\n").encode())
 
 
-class _Work:
+class _TrainingWork:
     """A training run: its data, its ranker, and what is finished."""
 
     def __init__(
@@ -129,7 +129,7 @@ class _Work:
         progress: Callable[[int, int], None] | None, say: Say,
     ) -> None:  # fmt: skip
         self.config, self.folder, self.say = config, folder, say
-        self.data: Prepared = prepare(config)
+        self.data: TrainingData = prepare(config)
         self.ranker = CrossEncoderRanker.start(
             config.model.encoder,
             {name: found.values for name, found in self.data.labels.items()},
@@ -173,7 +173,7 @@ class _Work:
             stages += [_joint_stage(joint, strength, even, config.seed) for strength in joint.strengths]
         return stages
 
-    def _lists(self) -> tuple[Any, Lists, str] | None:
+    def _lists(self) -> tuple[Any, ScorablePairs, str] | None:
         wanted, data = self.config.evaluate, self.config.data
         if wanted.run is None:
             return None
@@ -184,9 +184,9 @@ class _Work:
             raise DataError(f"{wanted.run}: has none of the queries of {wanted.queries}")
         head = run.head(wanted.depth)
         documents = read_texts(wanted.documents or data.documents, wanted=set(head.doc_ids.to_pylist()))
-        return head, Lists.of(head, queries, documents), run.name
+        return head, ScorablePairs.of(head, queries, documents), run.name
 
-    def all(self) -> tuple[Variant, ...]:
+    def all(self) -> tuple[TrainedRanker, ...]:
         data = self.data
         self.say(
             f"{len(data.training):,} triples of {len(np.unique(data.training.triple_queries)):,} queries, "
@@ -202,7 +202,7 @@ class _Work:
         for stage in joints:
             self._third(stage)
         forget_state(self.folder / "state")
-        variants = tuple(Variant(**row) for rows in self.finished.values() for row in rows)
+        variants = tuple(TrainedRanker(**row) for rows in self.finished.values() for row in rows)
         with atomic_write(self.folder / VARIANTS) as file:
             file.write("".join(json.dumps(vars(variant)) + "\n" for variant in variants).encode())
         if self.config.evaluate.probe:
@@ -214,7 +214,9 @@ class _Work:
 
             def keep(checkpoint: Checkpoint) -> None:
                 if checkpoint.best:
-                    best = Variant(BASE, None, checkpoint.number, checkpoint.step, checkpoint.validation)
+                    best = TrainedRanker(
+                        BASE, None, checkpoint.number, checkpoint.step, checkpoint.validation
+                    )
                     # in one step: weights without their note would be taken for none at all
                     self.ranker.save(self.folder / BASE, {_BEST: vars(best)})
 
@@ -226,7 +228,7 @@ class _Work:
             self._load(BASE)
             self._rank(self.folder / BASE, BASE)
             best = _read_json(self.folder / BASE / _BEST)
-            self._finish(stage, [Variant(**best)])
+            self._finish(stage, [TrainedRanker(**best)])
         else:
             check_ranker(self.folder / BASE)  # it is listed, whether it is needed again or not
         self._before += stage.steps(self._size)
@@ -253,7 +255,7 @@ class _Work:
                     self.ranker.save(self.folder / name)
                 (self.folder / name).mkdir(parents=True, exist_ok=True)
                 self._rank(self.folder / name, name)
-                made[checkpoint.number] = Variant(
+                made[checkpoint.number] = TrainedRanker(
                     name, stage.strength, checkpoint.number, checkpoint.step, checkpoint.validation
                 )
                 with atomic_write(index) as file:
@@ -265,7 +267,7 @@ class _Work:
             self._finish(stage, [made[number] for number in sorted(made)])
         self._before += stage.steps(self._size)
 
-    def _made(self, stage: Stage, index: Path) -> dict[int, Variant]:
+    def _made(self, stage: Stage, index: Path) -> dict[int, TrainedRanker]:
         """The checkpoints that were made before the stage was stopped; none, and no state to go on from,
         where one of them is not known any more."""
         state = self.folder / "state"
@@ -274,7 +276,7 @@ class _Work:
             if standing is None or standing.stage != stage.key:
                 return {}
             text = index.read_text(encoding="utf-8") if index.is_file() else ""
-            made = {row["checkpoint"]: Variant(**row) for row in map(json.loads, text.splitlines())}
+            made = {row["checkpoint"]: TrainedRanker(**row) for row in map(json.loads, text.splitlines())}
             due = sum(step <= standing.step for step in stage.checkpoint_steps(self._size))
             if set(range(1, due + 1)) <= set(made):
                 return made
@@ -309,7 +311,7 @@ class _Work:
         saved = CrossEncoderRanker.load(self.folder / name)
         self.ranker.load_state_dict(saved.state_dict())
 
-    def _finish(self, stage: Stage, variants: list[Variant]) -> None:
+    def _finish(self, stage: Stage, variants: list[TrainedRanker]) -> None:
         self.finished[stage.key] = [vars(variant) for variant in variants]
         write_checked(self.folder / _FINISHED, self.finished)
 

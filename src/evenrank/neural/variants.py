@@ -12,7 +12,7 @@ VARIANTS, RUN = "variants.jsonl", "run.trec"
 
 
 @dataclass(frozen=True)
-class Variant:
+class TrainedRanker:
     """One ranker: where it came from and where it is."""
 
     name: str  # its folder, below that of the whole
@@ -22,13 +22,13 @@ class Variant:
     validation: float | None
 
 
-def read_variants(folder: str | Path) -> tuple[Variant, ...]:
+def read_variants(folder: str | Path) -> tuple[TrainedRanker, ...]:
     """The rankers that a training run wrote."""
     path = Path(folder) / VARIANTS
     if not path.is_file():
         raise DataError(f"{folder}: there is no {VARIANTS}: evenrank train writes it when it ends")
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return tuple(Variant(**row) for row in rows)
+    return tuple(TrainedRanker(**row) for row in rows)
 
 
 def ranked_variants(folder: str | Path) -> dict[str, Path]:

@@ -9,8 +9,8 @@ import numpy as np
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.qrels import Qrels
 from evenrank.data.run import Run
-from evenrank.data.strings import as_strings
 from evenrank.errors import DataError, InputTypeError
+from evenrank.ids import as_strings
 
 
 def run_of(frame: Any) -> Run:

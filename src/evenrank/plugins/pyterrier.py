@@ -46,7 +46,7 @@ def _transformer() -> type[Any]:
     """The class, made when it is asked for: PyTerrier takes seconds to load."""
     import pyterrier
 
-    class Reranked(pyterrier.Transformer):
+    class RerankingTransformer(pyterrier.Transformer):
         """The lists of a frame in the order of a re-ranker."""
 
         def __init__(self, method: Reranker, evidence: Inputs) -> None:
@@ -59,7 +59,7 @@ def _transformer() -> type[Any]:
         def __repr__(self) -> str:
             return f"evenrank({self.method!r})"
 
-    return Reranked
+    return RerankingTransformer
 
 
 def _reranked(frame: pandas.DataFrame, method: Reranker, evidence: Inputs) -> pandas.DataFrame:

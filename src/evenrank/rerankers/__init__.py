@@ -1,4 +1,8 @@
-"""Re-rankers: each takes a run and gives a run, so that any fix is measured like any system."""
+"""Re-rankers: each takes a run and gives a run, so that any fix is measured like any system.
+
+Every module of this folder is loaded with it, so a new re-ranker is one new file; its class is then
+``evenrank.rerankers.<name of the class>`` and is found by its name in all commands.
+"""
 
 from __future__ import annotations
 
@@ -9,43 +13,13 @@ from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.errors import EvenrankWarning, InputTypeError, ParameterError
 from evenrank.inputs import Inputs, Known
+from evenrank.modules import load_folder
 from evenrank.rerankers.base import Chain, Reordered, Reranker, Reranking, check_needs, parse_reranker
-from evenrank.rerankers.det import DetCons, DetConstSort, DetGreedy, DetRelaxed
-from evenrank.rerankers.duo import MaxDUO, MinDUO
-from evenrank.rerankers.fa_ir import FA_IR
-from evenrank.rerankers.foe import FOE
-from evenrank.rerankers.greedy import FAIR_greedy, Ideal_alpha_nDCG
-from evenrank.rerankers.mmr import MMR
-from evenrank.rerankers.neutral import Neutral
-from evenrank.rerankers.oracle import Oracle
-from evenrank.rerankers.random_order import Random
-from evenrank.rerankers.sort_by import SortBy
-from evenrank.rerankers.unique import Unique
+from evenrank.rerankers.registry import all_rerankers
 
-__all__ = [
-    "FA_IR",
-    "FOE",
-    "MMR",
-    "Chain",
-    "DetCons",
-    "DetConstSort",
-    "DetGreedy",
-    "DetRelaxed",
-    "FAIR_greedy",
-    "Ideal_alpha_nDCG",
-    "MaxDUO",
-    "MinDUO",
-    "Neutral",
-    "Oracle",
-    "Random",
-    "Reordered",
-    "Reranker",
-    "Reranking",
-    "SortBy",
-    "Unique",
-    "parse_reranker",
-    "rerank",
-]
+load_folder(__name__, __path__)
+
+__all__ = ["Chain", "Reordered", "Reranker", "Reranking", "all_rerankers", "parse_reranker", "rerank"]
 
 
 def rerank(run: Any, method: str | Reranker, *, repeat: int | None = None, **known: Unpack[Known]) -> Any:
@@ -87,3 +61,15 @@ def _warn(method: Reranker, done: Reranking, queries: int) -> None:
             EvenrankWarning,
             stacklevel=3,
         )
+
+
+def __getattr__(name: str) -> Any:
+    """The class of a re-ranker by its name."""
+    found = all_rerankers().get(name)
+    if found is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *all_rerankers()})

@@ -14,13 +14,14 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from evenrank.data.gathered import Evidence
+from evenrank.arrays import Bools, Int64s, ragged
+from evenrank.data.evidence_source import Evidence
 from evenrank.data.run import Run
-from evenrank.data.strings import Int64s, ragged, take
 from evenrank.errors import InputTypeError, MissingEvidenceError, ParameterError
 from evenrank.evidence.align import Sources, align
-from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import REFUSED, Term, expression, integer, operands, parameter, parse
+from evenrank.ids import take
 from evenrank.inputs.coerce import way_out
 from evenrank.inputs.missing import check_missing, evidence_words
 

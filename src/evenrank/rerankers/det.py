@@ -12,10 +12,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from evenrank.data.strings import Int64s
-from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.arrays import Bools, Floats, Int64s
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare
-from evenrank.measures.base import Floats
 from evenrank.measures.prefixes import FLOOR_TOLERANCE
 from evenrank.measures.relevance import divide
 from evenrank.rerankers.grouped import Members, QuotaReranker, followed

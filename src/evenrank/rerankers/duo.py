@@ -6,12 +6,11 @@ import dataclasses
 
 import numpy as np
 
-from evenrank.data.strings import Int64s
+from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.errors import ParameterError
-from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, integer, parameter
 from evenrank.measures import orders
-from evenrank.measures.base import Floats
 from evenrank.rerankers.base import Reordered, Reranker
 
 NOT_PROVED = "no order with a larger DUO is known, but that there is none is not proved"

@@ -7,12 +7,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from evenrank.arrays import Bools, Floats, Int64s, ragged
 from evenrank.data.attribute import Attribute
-from evenrank.data.strings import Int64s, ragged
 from evenrank.errors import ParameterError
-from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, flag, number, parameter, text
-from evenrank.measures.base import Floats
 from evenrank.rerankers.grouped import Members, QuotaReranker
 
 TOO_FEW_PROTECTED = "there are fewer protected documents than the minimum"

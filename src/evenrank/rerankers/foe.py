@@ -15,11 +15,10 @@ import scipy.sparse
 from scipy.optimize import linear_sum_assignment, linprog
 
 from evenrank import attention
+from evenrank.arrays import Floats, Int64s
 from evenrank.attention import Attention
-from evenrank.data.strings import Int64s
-from evenrank.evidence.blocks import RankedEvidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, integer, parameter, term_of
-from evenrank.measures.base import Floats
 from evenrank.measures.groups import NO_TARGET
 from evenrank.rerankers.base import Reordered
 from evenrank.rerankers.relevant import GroupRelevance

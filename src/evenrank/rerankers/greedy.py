@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evenrank.data.strings import Int64s
-from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.arrays import Bools, Int64s
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, integer, number, parameter
 from evenrank.measures.divergences import kullback_leibler
 from evenrank.measures.diversity import alpha_nDCG

@@ -12,13 +12,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.data.attribute import Attribute
-from evenrank.data.gathered import Evidence, Labels, Sparse
+from evenrank.data.evidence_source import Evidence, Labels, Sparse
 from evenrank.data.membership import Membership, evidence_name
-from evenrank.data.strings import Int64s
-from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, integer, parameter
-from evenrank.measures.base import Floats
 from evenrank.measures.groups import ATTRIBUTE, ATTRIBUTE_MEANS, NO_TARGET, only_attribute
 from evenrank.rerankers.base import Reordered, Reranker
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evenrank import attention
-from evenrank.evidence.blocks import RankedEvidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, number, parameter
 from evenrank.measures.relevance import divide
 from evenrank.rerankers.base import Reordered

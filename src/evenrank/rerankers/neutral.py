@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenrank.evidence.blocks import RankedEvidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, integer, parameter
 from evenrank.measures.neutrality import neutrality
 from evenrank.rerankers.base import Reordered, Reranker

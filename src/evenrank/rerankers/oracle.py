@@ -7,7 +7,7 @@ import numpy as np
 from evenrank.data.qrels import Qrels
 from evenrank.data.run import Run
 from evenrank.evidence.align import Sources
-from evenrank.evidence.blocks import RankedEvidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, flag, parameter
 from evenrank.rerankers.base import Reordered, Reranker, Reranking
 

@@ -17,8 +17,6 @@ def all_rerankers() -> dict[str, type[Reranker]]:
     >>> "DetCons" in all_rerankers()
     True
     """
-    import evenrank.rerankers  # noqa: F401  which declares ours
-
     found = {name: cls for name, cls in REGISTRY["reranker"].items() if issubclass(cls, Reranker)}
     return dict(sorted(found.items(), key=lambda item: item[0].lower()))
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from evenrank.data.gathered import Evidence
-from evenrank.evidence.blocks import Bools, RankedEvidence
+from evenrank.arrays import Bools, Floats
+from evenrank.data.evidence_source import Evidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, flag, parameter
-from evenrank.measures.base import Floats
-from evenrank.measures.fair import FAIR, Lists
+from evenrank.measures.fair import FAIR, ListArrays
 from evenrank.measures.groups import ATTRIBUTE, ATTRIBUTE_MEANS
 from evenrank.measures.prefixes import TARGET, TARGET_MEANS
 from evenrank.measures.relevance import nDCG
@@ -53,7 +53,7 @@ class GroupRelevance(Reranker):
         attr, pseudo = getattr(measure, "attr", None), getattr(measure, "pseudo", None)
         return dataclasses.replace(self, attr=attr, pseudo=pseudo)
 
-    def lists(self, evidence: RankedEvidence) -> Lists:
+    def lists(self, evidence: RankedEvidence) -> ListArrays:
         """What is known of the documents; a query without judgements has the relevance of its ranking."""
         lists = self.measure.lists(evidence)
         if self.pseudo:
@@ -62,7 +62,7 @@ class GroupRelevance(Reranker):
         if not unjudged.any():
             return lists
         ranking = dataclasses.replace(self.measure, pseudo=True).lists(evidence)
-        return Lists(
+        return ListArrays(
             *(
                 np.where(unjudged.reshape(-1, *[1] * (own.ndim - 1)), other, own)
                 for own, other in zip(lists, ranking, strict=True)

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from evenrank.data.gathered import Evidence, Labels, Sparse
+from evenrank.data.evidence_source import Evidence, Labels, Sparse
 from evenrank.data.tables import DocumentTable
 from evenrank.errors import MissingEvidenceError, ParameterError
-from evenrank.evidence.blocks import RankedEvidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, flag, parameter, text
 from evenrank.rerankers.base import Reordered, Reranker
 

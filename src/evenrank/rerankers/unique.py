@@ -10,7 +10,7 @@ from evenrank.data.attribute import UNIFORM
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.evidence.align import Sources
-from evenrank.evidence.blocks import RankedEvidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, parameter
 from evenrank.rerankers.base import Reordered, Reranking
 from evenrank.rerankers.grouped import GroupReranker

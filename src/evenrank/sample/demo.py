@@ -18,7 +18,9 @@ from evenrank.evaluation import evaluate
 from evenrank.evidence.scan import scan
 from evenrank.io import write_run
 from evenrank.io.lexicons import read_lexicon
-from evenrank.measures import AWRF, Measure, TermExposure, all_measures, parse_measure
+from evenrank.measures import Measure, all_measures, parse_measure
+from evenrank.measures.attention_fairness import AWRF
+from evenrank.measures.exposure import TermExposure
 from evenrank.rerankers import rerank
 from evenrank.sample import Sample, load
 from evenrank.scores import Scores

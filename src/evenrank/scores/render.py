@@ -67,7 +67,7 @@ def escape_html(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Style:
+class _ScoreStyle:
     """What differs between the tables for people before they are laid out."""
 
     escape: Callable[[str], str] = printable
@@ -115,7 +115,7 @@ def arrow(direction: str) -> str:
     return next((arrow for word, arrow in _ARROWS.items() if direction.startswith(word)), "")
 
 
-def _summary_table(scores: Scores, style: _Style, width: int | None = None) -> _Table:
+def _summary_table(scores: Scores, style: _ScoreStyle, width: int | None = None) -> _Table:
     """Runs against measures where there are several runs, they count the same queries, and it fits,
     if need be without the intervals; else one row for each run and measure."""
     rows = shown_rows(scores)
@@ -139,7 +139,7 @@ def _summary_table(scores: Scores, style: _Style, width: int | None = None) -> _
     return _Table(head, cells, [False] * several + [False, True, True, True])
 
 
-def _wide(rows: Sequence[SummaryRow], style: _Style, *, intervals: bool) -> _Table | None:
+def _wide(rows: Sequence[SummaryRow], style: _ScoreStyle, *, intervals: bool) -> _Table | None:
     """One row a run and one column a measure; None where one ``n`` cannot stand for all measures."""
     by_run: dict[str, dict[str, SummaryRow]] = {}
     headings: dict[str, None] = {}
@@ -249,7 +249,7 @@ def as_text(scores: Scores, width: int | None = None, *, notes: bool = True) -> 
     if not scores.blocks:
         return "no scores"
     width = width or WIDTH
-    table = _summary_table(scores, _Style(), width)
+    table = _summary_table(scores, _ScoreStyle(), width)
     lines = ([] if table.intervals else [NO_INTERVALS]) + remarks(scores, notes=notes)
     said = (
         textwrap.fill(line, max(width, 40), subsequent_indent="  ", break_on_hyphens=False)
@@ -260,7 +260,7 @@ def as_text(scores: Scores, width: int | None = None, *, notes: bool = True) -> 
 
 def as_html(scores: Scores, *, notes: bool = True) -> str:
     """A table for a notebook. Names from outside are escaped."""
-    table = _summary_table(scores, _Style(escape_html))
+    table = _summary_table(scores, _ScoreStyle(escape_html))
     aligned = ["right" if right else "left" for right in table.right]
 
     def line(tag: str, cells: Sequence[str]) -> str:
@@ -278,7 +278,7 @@ def as_html(scores: Scores, *, notes: bool = True) -> str:
 
 
 def as_markdown(scores: Scores, *, notes: bool = True) -> str:
-    table = _summary_table(scores, _Style(escape_markdown))
+    table = _summary_table(scores, _ScoreStyle(escape_markdown))
     rule = ["---:" if right else ":---" for right in table.right]
     lines = [f"| {' | '.join(cells)} |\n" for cells in (table.head, rule, *table.rows)]
     said = [f"- {escape_markdown(remark)}\n" for remark in remarks(scores, notes=notes)]
@@ -287,7 +287,7 @@ def as_markdown(scores: Scores, *, notes: bool = True) -> str:
 
 def as_latex(scores: Scores, *, notes: bool = True) -> str:
     """A whole tabular in the style of booktabs; remarks are comments above it."""
-    table = _summary_table(scores, _Style(escape_latex, LATEX_ARROWS, "--", "$-$"))
+    table = _summary_table(scores, _ScoreStyle(escape_latex, LATEX_ARROWS, "--", "$-$"))
     said = [f"% {printable(remark)}\n" for remark in remarks(scores, notes=notes)]
     head, *body = (f"{' & '.join(cells)} \\\\\n" for cells in (table.head, *table.rows))
     columns = "".join("r" if right else "l" for right in table.right)
@@ -301,7 +301,7 @@ def as_latex(scores: Scores, *, notes: bool = True) -> str:
 
 def per_query_text(scores: Scores) -> str:
     """One row a query, one column a measure; a blank where a measure does not take the query."""
-    style = _Style()
+    style = _ScoreStyle()
     headings: dict[tuple[str, str], str] = {}
     largest = largest_columns(scores)
     for block in scores.blocks:

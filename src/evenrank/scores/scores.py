@@ -18,7 +18,7 @@ from evenrank.measures.base import EXTREMES
 from evenrank.measures.missing import without_missing
 from evenrank.stats.intervals import (
     INFINITE_VALUE,
-    Interval,
+    ConfidenceInterval,
     interval_note,
     mean_interval,
     resampled_interval,
@@ -77,10 +77,10 @@ class ScoresBlock:
 
     def interval(
         self, column: int = 0, *, level: float = 0.95, resamples: int = RESAMPLES, seed: int = SEED
-    ) -> Interval:
+    ) -> ConfidenceInterval:
         """The confidence interval of the aggregate, or why there is none."""
         if math.isinf(self.aggregate(column)):  # an interval of the finite ones would not hold it
-            return Interval(math.nan, math.nan, INFINITE_VALUE)
+            return ConfidenceInterval(math.nan, math.nan, INFINITE_VALUE)
         values = self.defined(column)
         if self.measure.aggregation == "mean":
             return mean_interval(values, self.measure.range(), level=level)

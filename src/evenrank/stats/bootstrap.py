@@ -6,11 +6,9 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from evenrank.arrays import Floats
 from evenrank.errors import ParameterError
-
-Floats = npt.NDArray[np.float64]
 
 FEWEST = 5  # values that an interval is given for
 _NUMBERS_AT_ONCE = 1 << 21

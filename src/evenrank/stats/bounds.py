@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.arrays import Floats
 from evenrank.errors import DataError, ParameterError
-from evenrank.stats.bootstrap import FEWEST, Floats, resampled
+from evenrank.stats.bootstrap import FEWEST, resampled
 from evenrank.stats.intervals import UNBOUNDED, Bounds, mean_interval
 from evenrank.stats.ties import slack
 

@@ -12,8 +12,8 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.arrays import Floats
 from evenrank.errors import DataError, UnknownNameError
-from evenrank.stats.bootstrap import Floats
 
 
 def uncorrected(p_values: npt.ArrayLike) -> Floats:

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.arrays import Floats
 from evenrank.errors import DataError, ParameterError, UnknownNameError
-from evenrank.stats.bootstrap import Floats
-from evenrank.stats.intervals import Interval, check_level
+from evenrank.stats.intervals import ConfidenceInterval, check_level
 from evenrank.stats.orders import MOST, concordances, exact_p, over_orders, product_moments
 from evenrank.stats.pairs import FinitePairs, finite_pairs
 from evenrank.stats.ties import slack, tied_ranks
@@ -31,7 +31,7 @@ class Correlation(NamedTuple):
     """``reason`` says why ``value`` is NaN, the interval's own why that one is."""
 
     value: float
-    interval: Interval
+    interval: ConfidenceInterval
     p_value: float
     n: int
     dropped: int  # points with an undefined or an infinite value
@@ -119,7 +119,7 @@ def kendall(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95)
     return Correlation(value, interval, float(p_value), n, _dropped(pairs), None, method, least)
 
 
-def kendall_interval(tau: float, n: int, *, level: float = 0.95) -> Interval:
+def kendall_interval(tau: float, n: int, *, level: float = 0.95) -> ConfidenceInterval:
     """``tanh(atanh(tau) +- z sqrt(.437 / (n-4)))``, z = 1.96 for 95%: the intervals of gfr-2022, Tables 1-2.
 
     Reference: Fieller, Hartley and Pearson, Tests for rank correlation coefficients, 1957. Undefined when
@@ -196,7 +196,9 @@ def _undefined(pairs: FinitePairs, level: float) -> Correlation | None:
         if not any(constant):
             return None
         reason = _CONSTANT[constant]
-    return Correlation(math.nan, Interval(math.nan, math.nan, reason), math.nan, n, _dropped(pairs), reason)
+    return Correlation(
+        math.nan, ConfidenceInterval(math.nan, math.nan, reason), math.nan, n, _dropped(pairs), reason
+    )
 
 
 def _is_constant(values: Floats) -> bool:
@@ -218,7 +220,9 @@ def _clipped(value: float) -> float:
     return math.copysign(1.0, value) if abs(value) >= 1 - 1e-14 else value
 
 
-def _with_p(r: float, interval: Interval, first: Floats, second: Floats, dropped: int) -> Correlation:
+def _with_p(
+    r: float, interval: ConfidenceInterval, first: Floats, second: Floats, dropped: int
+) -> Correlation:
     n = len(first)
     if n > MOST:
         return Correlation(r, interval, _p_by_t(r, n), n, dropped, None, "t")
@@ -234,15 +238,15 @@ def _p_by_t(r: float, n: int) -> float:
     return 2 * float(stdtr(n - 2, -abs(r) * math.sqrt((n - 2) / (1 - r * r))))
 
 
-def _fisher(value: float, n: int, level: float, lost: int, variance: float) -> Interval:
+def _fisher(value: float, n: int, level: float, lost: int, variance: float) -> ConfidenceInterval:
     """``tanh(atanh(value) +- z sqrt(variance / (n - lost)))``."""
     check_level(level)
     if abs(value) == 1:
-        return Interval(math.nan, math.nan, PERFECT)
+        return ConfidenceInterval(math.nan, math.nan, PERFECT)
     if n <= lost:
-        return Interval(math.nan, math.nan, f"an interval needs more than {lost} points")
+        return ConfidenceInterval(math.nan, math.nan, f"an interval needs more than {lost} points")
     from scipy.special import ndtri
 
     half = float(ndtri((1 + level) / 2)) * math.sqrt(variance / (n - lost))
     centre = math.atanh(value)
-    return Interval(math.tanh(centre - half), math.tanh(centre + half))
+    return ConfidenceInterval(math.tanh(centre - half), math.tanh(centre + half))

@@ -9,8 +9,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.arrays import Floats
 from evenrank.errors import ParameterError
-from evenrank.stats.bootstrap import FEWEST, Floats, bootstrap_interval
+from evenrank.stats.bootstrap import FEWEST, bootstrap_interval
 from evenrank.stats.intervals import TOO_FEW, UNBOUNDED, Bounds, expanded_level, mean_interval, unless_unmoved
 from evenrank.stats.pairs import finite_pairs, paired_differences
 

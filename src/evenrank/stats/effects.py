@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.arrays import Floats
 from evenrank.errors import DataError, ParameterError
-from evenrank.stats.bootstrap import Floats
 from evenrank.stats.paired import NO_PAIRS, ONE_PAIR
 from evenrank.stats.ties import TOLERANCE, tied_ranks
 

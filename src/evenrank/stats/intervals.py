@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.arrays import Floats
 from evenrank.errors import DataError, ParameterError
-from evenrank.stats.bootstrap import FEWEST, Floats, bootstrap_interval
+from evenrank.stats.bootstrap import FEWEST, bootstrap_interval
 from evenrank.stats.student import student_quantile
 from evenrank.stats.ties import slack
 
@@ -41,7 +42,7 @@ FEW_UNBOUNDED = (
 _LARGE = 1e100  # the square of a larger number may be too large
 
 
-class Interval(NamedTuple):
+class ConfidenceInterval(NamedTuple):
     """NaN with the reason where there is none."""
 
     low: float
@@ -49,7 +50,9 @@ class Interval(NamedTuple):
     reason: str | None = None
 
 
-def mean_interval(values: npt.ArrayLike, bounds: Bounds = UNBOUNDED, *, level: float = 0.95) -> Interval:
+def mean_interval(
+    values: npt.ArrayLike, bounds: Bounds = UNBOUNDED, *, level: float = 0.95
+) -> ConfidenceInterval:
     """The interval of a mean: Student's t after a quarter of an observation was added on each side.
 
     For n values x with mean m, of which at most k are equal, the added ones are at ``low'`` and ``high'``:
@@ -75,15 +78,15 @@ def mean_interval(values: npt.ArrayLike, bounds: Bounds = UNBOUNDED, *, level: f
         raise DataError("an interval is of one list of finite numbers")
     n = len(x)
     if n < FEWEST:
-        return Interval(math.nan, math.nan, TOO_FEW)
+        return ConfidenceInterval(math.nan, math.nan, TOO_FEW)
     size = float(np.abs(x).max())
     if size > _LARGE:
         low, high, reason = mean_interval(x / size, (bounds[0] / size, bounds[1] / size), level=level)
-        return Interval(low * size, high * size, reason)
+        return ConfidenceInterval(low * size, high * size, reason)
     x = np.sort(x)
     equal = _share_equal(x)
     if equal == 1 and not all(map(math.isfinite, bounds)):
-        return Interval(math.nan, math.nan, CONSTANT)
+        return ConfidenceInterval(math.nan, math.nan, CONSTANT)
     mean = float(x.mean())
     lowest, highest = min(bounds[0], float(x[0])), max(bounds[1], float(x[-1]))
     below = _added(mean - float(x[0]), mean - lowest, equal)  # how far from the mean: (0, inf)
@@ -93,7 +96,7 @@ def mean_interval(values: npt.ArrayLike, bounds: Bounds = UNBOUNDED, *, level: f
     squares = float(((x - mean - shift) ** 2).sum()) + ADDED * ((above - shift) ** 2 + (below + shift) ** 2)
     half = student_quantile((1 + level) / 2, total - 1) * math.sqrt(squares / (total - 1) / total)
     low, high = max(lowest, mean + shift - half), min(highest, mean + shift + half)
-    return Interval(min(low, mean), max(high, mean))
+    return ConfidenceInterval(min(low, mean), max(high, mean))
 
 
 def resampled_interval(
@@ -103,7 +106,7 @@ def resampled_interval(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> Interval:
+) -> ConfidenceInterval:
     """The interval of an aggregate that is not a mean: percentiles of resampled values, further out.
 
     The percentiles are those that would turn a normal interval into one of Student's t with n - 1 degrees
@@ -113,18 +116,18 @@ def resampled_interval(
     check_level(level)
     n = len(values)
     if n < FEWEST:
-        return Interval(math.nan, math.nan, TOO_FEW)
+        return ConfidenceInterval(math.nan, math.nan, TOO_FEW)
     low, high = bootstrap_interval(
         values, aggregate, level=expanded_level(level, n), resamples=resamples, seed=seed
     )
     return unless_unmoved(low, high)
 
 
-def unless_unmoved(low: float, high: float) -> Interval:
+def unless_unmoved(low: float, high: float) -> ConfidenceInterval:
     """No interval has width 0: what never changes when it is drawn again says nothing about other queries."""
     if high - low <= slack(np.array([low, high])):
-        return Interval(math.nan, math.nan, UNMOVED)
-    return Interval(low, high)
+        return ConfidenceInterval(math.nan, math.nan, UNMOVED)
+    return ConfidenceInterval(low, high)
 
 
 def expanded_level(level: float, n: int) -> float:
@@ -137,7 +140,7 @@ def expanded_level(level: float, n: int) -> float:
     return min(math.erf(math.sqrt(n / (n - 1)) * t / math.sqrt(2)), math.nextafter(1.0, 0.0))
 
 
-def interval_note(found: Interval, n: int, bounds: Bounds) -> str:
+def interval_note(found: ConfidenceInterval, n: int, bounds: Bounds) -> str:
     """Why there is no interval, or why it may be too narrow; nothing where neither is so."""
     if found.reason is not None:
         return found.reason

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from evenrank.stats.bootstrap import Floats
+from evenrank.arrays import Floats
 from evenrank.stats.ties import TOLERANCE
 
 MOST = 8  # points of which all orders are tried: 40,320

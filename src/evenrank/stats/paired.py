@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.arrays import Floats
 from evenrank.errors import DataError, ParameterError
-from evenrank.stats.bootstrap import Floats
 from evenrank.stats.ties import TOLERANCE, tie_sizes, tied_ranks
 
 Alternative = Literal["two-sided", "greater", "less"]

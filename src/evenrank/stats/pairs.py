@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.arrays import Floats
 from evenrank.errors import DataError
-from evenrank.stats.bootstrap import Floats
 from evenrank.stats.ties import TOLERANCE
 
 

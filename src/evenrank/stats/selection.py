@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.arrays import Floats
 from evenrank.errors import DataError, ParameterError
-from evenrank.stats.bootstrap import Floats
 from evenrank.stats.paired import PairedTest, paired_t
 from evenrank.stats.pairs import paired_differences
 from evenrank.stats.ties import TOLERANCE, slack
@@ -73,7 +73,7 @@ def choose(utility: npt.ArrayLike, fairness: npt.ArrayLike, beta: float) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Selection:
+class CrossValidated:
     """Which variant cross-validation chose for each query."""
 
     beta: float
@@ -95,7 +95,7 @@ class Selection:
 
 def cross_validate(
     utility: npt.ArrayLike, fairness: npt.ArrayLike, beta: float, *, folds: int = FOLDS, seed: int = 0
-) -> Selection:
+) -> CrossValidated:
     """Choose a variant for each fold of queries by its means on the other folds.
 
     ``utility`` and ``fairness`` are variants by queries. The queries are shuffled once by ``seed`` and cut
@@ -119,10 +119,10 @@ def cross_validate(
         choice = choose(u[:, training].mean(axis=1), f[:, training].mean(axis=1), beta)
         chosen[held_out], fold[held_out] = choice, number
         choices.append(choice)
-    return Selection(beta, chosen, fold, tuple(choices), u.shape[1] - len(complete))
+    return CrossValidated(beta, chosen, fold, tuple(choices), u.shape[1] - len(complete))
 
 
-class Change(NamedTuple):
+class ValueChange(NamedTuple):
     """A measure under the chosen variants, and under the unmitigated one, on the same queries."""
 
     value: float
@@ -136,10 +136,10 @@ class BetaRow(NamedTuple):
     """A line of Table 4: what a beta chooses, and what that changes."""
 
     beta: float
-    selection: Selection
-    fairness: Change
-    utility: Change
-    others: dict[str, Change]
+    selection: CrossValidated
+    fairness: ValueChange
+    utility: ValueChange
+    others: dict[str, ValueChange]
     acceptable: bool  # fairness gained, nothing lost
 
 
@@ -194,7 +194,7 @@ def beta_ranges(rows: Sequence[BetaRow]) -> tuple[tuple[float, float], ...]:
     return tuple(stretches)
 
 
-def _change(selection: Selection, values: Floats, baseline: int, alpha: float) -> Change:
+def _change(selection: CrossValidated, values: Floats, baseline: int, alpha: float) -> ValueChange:
     """Means over the queries that have both values, so that they differ by what the test tests."""
     pooled = selection.pool(values)
     unmitigated = np.where(selection.chosen < 0, np.nan, values[baseline])
@@ -203,7 +203,7 @@ def _change(selection: Selection, values: Floats, baseline: int, alpha: float) -
     test = paired_t(differences)
     significant = test.p_value < alpha  # False where it is NaN
     gain = float(differences.mean()) if len(differences) else math.nan
-    return Change(
+    return ValueChange(
         float(pooled[both].mean()) if both.any() else math.nan,
         float(unmitigated[both].mean()) if both.any() else math.nan,
         test,

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.arrays import Floats
 from evenrank.errors import DataError, InputTypeError
-
-Floats = npt.NDArray[np.float64]
 
 POOLED = "all corpora"
 LEVEL = 0.95

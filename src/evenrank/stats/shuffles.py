@@ -12,8 +12,8 @@ from importlib.util import find_spec
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.arrays import Floats
 from evenrank.errors import MissingExtraError
-from evenrank.stats.bootstrap import Floats
 
 Draws = npt.NDArray[np.uint32]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenrank.stats.bootstrap import Floats
+from evenrank.arrays import Floats
 
 TOLERANCE = 1e-12
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.arrays import Floats
 from evenrank.errors import DataError, ParameterError
-from evenrank.stats.bootstrap import Floats
 from evenrank.stats.shuffles import shuffled_ranges
 from evenrank.stats.ties import slack
 

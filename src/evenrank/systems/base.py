@@ -8,11 +8,10 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.arrays import Int64s
 from evenrank.data.run import Run
-from evenrank.data.strings import Int64s
 from evenrank.errors import DataError, InputTypeError, ParameterError
 
-Floats = npt.NDArray[np.float64]
 Texts = Mapping[str, str]
 Progress = Callable[[str, int, int], None]  # what is being done, how much of it, of how much
 
@@ -51,7 +50,7 @@ def check_depth(k: int) -> int:
     return k
 
 
-class Collection:
+class IndexedDocuments:
     """The ids of an index, in the order of its rows, and the way from scores to ranked rows."""
 
     def __init__(self, documents: Texts) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.arrays import Floats, Int64s
 from evenrank.data.run import Run
-from evenrank.data.strings import Int64s
 from evenrank.errors import DataError, MissingExtraError, ParameterError
-from evenrank.systems.base import Collection, Floats, Texts, check_depth, check_texts, not_indexed, run_of
+from evenrank.systems.base import IndexedDocuments, Texts, check_depth, check_texts, not_indexed, run_of
 
 
 class BM25:
@@ -32,7 +32,7 @@ class BM25:
             raise ParameterError(f"BM25: k1 must be >= 0 and b between 0 and 1, got k1={k1}, b={b}")
         self.name = name
         self._k1, self._b, self._stopwords = k1, b, stopwords
-        self._collection: Collection | None = None
+        self._collection: IndexedDocuments | None = None
         self._postings: dict[str, npt.NDArray[Any]] = {}
         self._vocabulary: dict[str, int] = {}
         self._tokens: list[list[int]] = []  # of each document, for feedback
@@ -45,7 +45,7 @@ class BM25:
             raise DataError(f"{self.name}: no document has a word to be found by (stop words are left out)")
         ranker = library.BM25(k1=self._k1, b=self._b)
         ranker.index(tokens, show_progress=False)
-        self._collection = Collection(texts)
+        self._collection = IndexedDocuments(texts)
         self._postings, self._vocabulary, self._tokens = ranker.scores, ranker.vocab_dict, tokens.ids
 
     def retrieve(self, queries: Texts, k: int = 100) -> Run:
@@ -83,7 +83,7 @@ class BM25:
         rows = np.flatnonzero(scores > 0)
         return self._indexed().best(scores[rows], k, rows)
 
-    def _indexed(self) -> Collection:
+    def _indexed(self) -> IndexedDocuments:
         if self._collection is None:
             raise not_indexed(self.name)
         return self._collection

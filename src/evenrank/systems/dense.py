@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.arrays import Floats
 from evenrank.data.run import Run
 from evenrank.errors import ParameterError
 from evenrank.evidence.polarise.cache import VectorCache
 from evenrank.evidence.polarise.encoders import MINILM, as_encoder, checked
 from evenrank.systems.base import (
-    Collection,
-    Floats,
+    IndexedDocuments,
     Progress,
     Texts,
     check_depth,
@@ -56,14 +56,14 @@ class Dense:
                     "leave cache out"
                 )
             self._cache = VectorCache(cache, self._encoder.identity)
-        self._collection: Collection | None = None
+        self._collection: IndexedDocuments | None = None
         self._vectors: Floats = np.empty((0, 0))
         self._known: dict[str, npt.NDArray[np.float32]] = {}
 
     def index(self, documents: Texts) -> None:
         texts = check_texts(documents, "documents")
         self._vectors = self._encoded(texts, "encoding documents")
-        self._collection = Collection(texts)
+        self._collection = IndexedDocuments(texts)
 
     def retrieve(self, queries: Texts, k: int = 100) -> Run:
         if self._collection is None:

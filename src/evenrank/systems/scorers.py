@@ -11,10 +11,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from evenrank.arrays import Floats
 from evenrank.data.numbers import real_numbers
 from evenrank.errors import DataError, InputTypeError, MissingExtraError
 from evenrank.evidence.polarise.encoders import without_bars
-from evenrank.systems.base import Floats
 
 NANORANKER = "nanoranker"
 RANKER = "ranker.json"  # evenrank train writes it beside the weights

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evenrank.data.diversity import DiversityQrels
-from evenrank.data.gathered import Evidence
+from evenrank.data.evidence_source import Evidence
 from evenrank.data.qrels import Qrels
 from evenrank.data.run import Run
 from evenrank.evaluation import evaluate

@@ -11,10 +11,10 @@ import numpy as np
 
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
-from evenrank.data.strings import as_strings
 from evenrank.data.words import WordCounts
 from evenrank.errors import EvenrankWarning
 from evenrank.evidence.align import Sources
+from evenrank.ids import as_strings
 from evenrank.inputs.coerce import with_combined
 from evenrank.rerankers import Reranker, Reranking, parse_reranker, rerank
 from evenrank.testing.cases import Case, EvidenceFactory, random_case

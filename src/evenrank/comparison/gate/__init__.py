@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenrank.comparison.gate.rules import FAIL, PASS, Gate, Rule
-from evenrank.comparison.table import Floats, MeasureTable, tables_of
+from evenrank.arrays import Floats
+from evenrank.comparison.gate.rules import FAIL, PASS, Gate, GateRule
+from evenrank.comparison.measure_table import MeasureTable, tables_of
 from evenrank.errors import ParameterError, counted
 from evenrank.measures import Direction
 from evenrank.scores import Scores
@@ -40,14 +41,14 @@ class Loss(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RuleResult:
     """What one rule found. Values are over the queries that both have, in the measure's own units.
 
     ``low`` and ``high`` bound ``difference``, which is now less baseline, each at ``alpha``. ``value`` is
     the run's own, over all its queries, which the limit is for.
     """
 
-    rule: Rule
+    rule: GateRule
     baseline: float
     now: float
     difference: float
@@ -72,7 +73,7 @@ class Verdict:
 @dataclass(frozen=True)
 class GateResult:
     gate: Gate
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[RuleResult, ...]
 
     @property
     def failed(self) -> bool:
@@ -105,7 +106,7 @@ def apply_gate(
     return GateResult(gate, tuple(verdicts))
 
 
-def _table(scores: Scores, tables: tuple[MeasureTable, ...], rule: Rule, run: str) -> MeasureTable:
+def _table(scores: Scores, tables: tuple[MeasureTable, ...], rule: GateRule, run: str) -> MeasureTable:
     measure = scores.block(rule.measure, run).measure  # as it was evaluated, with its rule for missing ones
     of_measure = {table.column: table for table in tables if table.measure == measure}
     if rule.column in of_measure:
@@ -119,7 +120,7 @@ def _table(scores: Scores, tables: tuple[MeasureTable, ...], rule: Rule, run: st
     )
 
 
-def _verdict(table: MeasureTable, rule: Rule, gate: Gate, now: str, baseline: str) -> Verdict:
+def _verdict(table: MeasureTable, rule: GateRule, gate: Gate, now: str, baseline: str) -> RuleResult:
     new, old = table.values[:, table.place(now)], table.values[:, table.place(baseline)]
     both = np.isfinite(new) & np.isfinite(old)
     lost, gained = int((np.isfinite(old) & ~both).sum()), int((np.isfinite(new) & ~both).sum())
@@ -147,7 +148,7 @@ def _verdict(table: MeasureTable, rule: Rule, gate: Gate, now: str, baseline: st
         *_lost(rule, lost, len(gains)),
         *_limit(rule, values[2]),
     ]
-    return Verdict(
+    return RuleResult(
         rule=rule,
         baseline=values[0],
         now=values[1],
@@ -176,7 +177,7 @@ def _finding(gains: Floats, at_least: int, lower: float, upper: float, allowed: 
     return WORSE if upper < edge else SAFE if lower >= edge else UNCLEAR
 
 
-def _compared(rule: Rule, finding: str, queries: int) -> list[str]:
+def _compared(rule: GateRule, finding: str, queries: int) -> list[str]:
     if finding == WORSE:
         return ["worse by more than allowed"]
     if finding == TOO_FEW and rule.too_few == FAIL:
@@ -186,13 +187,13 @@ def _compared(rule: Rule, finding: str, queries: int) -> list[str]:
     return []
 
 
-def _lost(rule: Rule, lost: int, kept: int) -> list[str]:
+def _lost(rule: GateRule, lost: int, kept: int) -> list[str]:
     if lost <= rule.allowed_lost * (lost + kept) + TOLERANCE:
         return []
     return [f"{lost:,} of {counted(lost + kept, 'query', 'queries')} lost their value"]
 
 
-def _limit(rule: Rule, value: float) -> list[str]:
+def _limit(rule: GateRule, value: float) -> list[str]:
     if rule.limit is None:
         return []
     if math.isnan(value):
@@ -207,7 +208,9 @@ def _limit(rule: Rule, value: float) -> list[str]:
     return [f"{value:.4f} is {side} the limit {rule.limit:g}"] if beyond else []
 
 
-def _losses(table: MeasureTable, old: Floats, new: Floats, both: np.ndarray, rule: Rule) -> tuple[Loss, ...]:
+def _losses(
+    table: MeasureTable, old: Floats, new: Floats, both: np.ndarray, rule: GateRule
+) -> tuple[Loss, ...]:
     """The queries that lost most, the worst first. Of a signed measure those that moved away from 0 most."""
     if rule.measure.direction is Direction.SIGNED:
         old_cost, new_cost = np.abs(old), np.abs(new)

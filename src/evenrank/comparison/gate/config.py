@@ -19,7 +19,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
-from evenrank.comparison.gate.rules import Gate, Rule
+from evenrank.comparison.gate.rules import Gate, GateRule
 from evenrank.errors import EvenrankError, ParameterError
 from evenrank.io.source import as_source
 from evenrank.io.toml import parse_toml
@@ -87,7 +87,7 @@ def _table(name: str, content: Mapping[str, Any], key: str) -> Mapping[str, Any]
     return found
 
 
-def _rule(name: str, written: str, given: Any, shared: Mapping[str, Any]) -> Rule:
+def _rule(name: str, written: str, given: Any, shared: Mapping[str, Any]) -> GateRule:
     where = f'{name}: measures."{written}"'
     if not isinstance(given, dict):
         raise ParameterError(f'{where}: must be a table, as [measures."{written}"], got {given!r}')
@@ -98,7 +98,7 @@ def _rule(name: str, written: str, given: Any, shared: Mapping[str, Any]) -> Rul
     # what a measure says of itself takes the place of what all are allowed
     own = not _ALLOWANCES.isdisjoint(given)
     common = {key: value for key, value in shared.items() if not (own and key in _ALLOWANCES)}
-    return _said_of(name, lambda: Rule(measure, column, **{**common, **given}))
+    return _said_of(name, lambda: GateRule(measure, column, **{**common, **given}))
 
 
 def _said_of(where: str, made: Callable[[], T]) -> T:

@@ -12,7 +12,7 @@ from evenrank.scores.render import arrow
 from evenrank.tables import Column, Interval, Table, Value, number
 
 if TYPE_CHECKING:
-    from evenrank.comparison.gate import GateResult, Verdict
+    from evenrank.comparison.gate import GateResult, RuleResult
 
 FORMATS = ("table", "jsonl", "markdown")
 HEAD = ("measure", "baseline", "now", "difference", "bounds", "allowed", "queries")
@@ -36,7 +36,7 @@ def gate_table(result: GateResult) -> Table:
     )
 
 
-def _row(verdict: Verdict) -> tuple[Any, ...]:
+def _row(verdict: RuleResult) -> tuple[Any, ...]:
     rule = verdict.rule
     outcome = f"{'FAIL' if verdict.failed else 'pass'}: {_WORDS[verdict.finding]}"
     return (
@@ -51,7 +51,7 @@ def _row(verdict: Verdict) -> tuple[Any, ...]:
     )
 
 
-def _allowed(verdict: Verdict) -> str:
+def _allowed(verdict: RuleResult) -> str:
     """The difference that is allowed, and the limit, where there are such."""
     rule, said = verdict.rule, []
     if rule.compares:
@@ -77,7 +77,7 @@ def _notes(result: GateResult) -> list[str]:
     return notes + _legend(result)
 
 
-def _left_out(verdict: Verdict) -> str:
+def _left_out(verdict: RuleResult) -> str:
     """Which queries did not count, where there are any: those without a value, or with an infinite one."""
     counts = {"now": verdict.lost, "in the baseline": verdict.gained, "in both": verdict.neither}
     said = [f"{count:,} {where}" for where, count in counts.items() if count]
@@ -103,7 +103,7 @@ def _legend(result: GateResult) -> list[str]:
     return said
 
 
-def _record(verdict: Verdict) -> dict[str, Any]:
+def _record(verdict: RuleResult) -> dict[str, Any]:
     rule = verdict.rule
     return {
         "measure": repr(rule.measure),

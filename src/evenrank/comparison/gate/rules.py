@@ -21,7 +21,7 @@ AT_LEAST = 30  # queries; see benchmarks/gate.md for what fewer can show
 
 
 @dataclass(frozen=True)
-class Rule:
+class GateRule:
     """What one measure must fulfil. ``allowed`` is how much worse it may be, in its own units.
 
     ``allowed_share`` is the same as a share of the baseline's value. Where neither is given, nothing is
@@ -129,7 +129,7 @@ class Gate:
     one of those is shown to be good enough, and more of them do not make that likelier.
     """
 
-    rules: tuple[Rule, ...]
+    rules: tuple[GateRule, ...]
     correction: str = BONFERRONI
     resamples: int = RESAMPLES
     seed: int = 0
@@ -152,6 +152,6 @@ class Gate:
         """How many rules can fail because their measure is shown to be worse."""
         return sum(rule.compares and rule.unclear == PASS for rule in self.rules)
 
-    def alpha_of(self, rule: Rule) -> float:
+    def alpha_of(self, rule: GateRule) -> float:
         shared = self.correction == BONFERRONI and rule.unclear == PASS
         return rule.alpha / max(1, self.family) if shared else rule.alpha

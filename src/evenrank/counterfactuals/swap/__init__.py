@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evenrank.counterfactuals.swap.changes import Change, Swapped
+from evenrank.counterfactuals.swap.changes import Swap, Swapped
 from evenrank.counterfactuals.swap.pairing import KINDS
 from evenrank.counterfactuals.swap.swapper import Swapper, make_swapper
 
-__all__ = ["KINDS", "Change", "Swapped", "Swapper", "make_swapper"]
+__all__ = ["KINDS", "Swap", "Swapped", "Swapper", "make_swapper"]

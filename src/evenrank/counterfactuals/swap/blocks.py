@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from evenrank.arrays import Int64s
 from evenrank.counterfactuals.swap.case import upper
-from evenrank.counterfactuals.swap.changes import Change
+from evenrank.counterfactuals.swap.changes import Swap
 from evenrank.counterfactuals.swap.pairing import Pairing
 from evenrank.counterfactuals.swap.resolve import Found, resolved
 from evenrank.counterfactuals.swap.swapper import Swapper, changes_of
 from evenrank.data.lexicon import Lexicon, lower
-from evenrank.data.strings import Int64s
 from evenrank.evidence.scan.counter import PADDING, Bytes, Texts, UnsoundText
 from evenrank.evidence.scan.phrases import Phrases
 
@@ -64,7 +64,7 @@ def swap_strings(blocks: BlockSwapper, texts: list[str]) -> tuple[list[str], Tal
     return [data[start:end].decode() for start, end in edges], block.tally
 
 
-def tally_of(changes: Iterable[Change]) -> Tally:
+def tally_of(changes: Iterable[Swap]) -> Tally:
     return Counter((lower(change.old), lower(change.new), change.kind) for change in changes)
 
 
@@ -266,7 +266,7 @@ class _Changes(NamedTuple):
 
 def _placed(
     text: str, term: Found, new: tuple[str, ...] | None, edges: list[list[int]]
-) -> Iterator[tuple[Change, tuple[int, int]]]:
+) -> Iterator[tuple[Swap, tuple[int, int]]]:
     """The changes of one term, each with its place in bytes."""
     if new is None:
         return

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 
-class Change(NamedTuple):
+class Swap(NamedTuple):
     """``text[start:end]`` of the original was ``old`` and became ``new``."""
 
     start: int
@@ -22,7 +22,7 @@ class Swapped:
     """A text after the swap; ``changes`` are in the order of the text and do not overlap."""
 
     text: str
-    changes: tuple[Change, ...]
+    changes: tuple[Swap, ...]
 
     def spans(self) -> Iterator[tuple[int, int]]:
         """Where the new words stand in the new text: (start, end) of each change.
@@ -38,7 +38,7 @@ class Swapped:
             shift += len(change.new) - (change.end - change.start)
 
 
-def applied(text: str, changes: tuple[Change, ...]) -> Swapped:
+def applied(text: str, changes: tuple[Swap, ...]) -> Swapped:
     pieces, end = [], 0
     for change in changes:
         pieces += [text[end : change.start], change.new]

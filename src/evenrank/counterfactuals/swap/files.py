@@ -18,15 +18,15 @@ import pyarrow.parquet
 from evenrank.counterfactuals.swap.blocks import Tally
 from evenrank.counterfactuals.swap.pairing import KINDS
 from evenrank.counterfactuals.swap.pieces import OUTPUTS, Piece
-from evenrank.counterfactuals.swap.summary import Summary
+from evenrank.counterfactuals.swap.summary import SwapSummary
 from evenrank.counterfactuals.swap.swapper import Swapper, make_swapper
 from evenrank.counterfactuals.swap.tagger import chosen_tagger, model_name
-from evenrank.counterfactuals.swap.workers import Job, Pool, open_lines
+from evenrank.counterfactuals.swap.workers import Job, WorkerPool, open_lines
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError, ParameterError
 from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.counter import UnsoundText
-from evenrank.evidence.scan.documents import Collection, Documents
+from evenrank.evidence.scan.documents import Collection, DocumentBatch
 from evenrank.evidence.scan.sources import open_collection
 from evenrank.io.compressed import MAGIC_LENGTH, is_compressed
 from evenrank.io.content_hash import digest_of_block, joined_digests
@@ -69,7 +69,7 @@ def swap_file(
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
     block_bytes: int | None = None,
-) -> Summary:
+) -> SwapSummary:
     """Swap a collection into a file: TSV, JSONL or Parquet, as the name of the output says.
 
     TSV to TSV and JSONL to JSONL keep everything but the words; other ways write id and text. ``threads``
@@ -91,7 +91,7 @@ def swap_file(
     }
     swapper = make_swapper(**options)  # type: ignore[arg-type]  # what is wrong with it is said here
     size = (_TAGGED_BLOCK if swapper.tagger == "spacy" else BLOCK) if block_bytes is None else block_bytes
-    work = _Work.of(source, kind, swapper, options, format, columns, size)
+    work = _SwapWork.of(source, kind, swapper, options, format, columns, size)
     with closing(work):
         parts = Resumable(
             target, "swap", work.settings(kind), resume=resume and work.fingerprint is not None,
@@ -111,7 +111,7 @@ def swap_file(
     return summary
 
 
-class _Work(NamedTuple):
+class _SwapWork(NamedTuple):
     """A collection and how its pieces are swapped."""
 
     job: Job
@@ -132,7 +132,7 @@ class _Work(NamedTuple):
         format: str | None,
         columns: Mapping[str, str] | None,
         block_bytes: int,
-    ) -> _Work:
+    ) -> _SwapWork:
         file = as_source(source)
         if file is not None and file.path is not None and file.path.is_file():
             file.check()
@@ -184,13 +184,13 @@ class _Work(NamedTuple):
 
     def swapped(self, parts: Resumable, threads: int) -> Iterator[tuple[int, Piece]]:
         """All pieces in their order; those that are finished are fetched from where they are kept."""
-        waiting: deque[tuple[int, Any, Documents | None]] = deque()
+        waiting: deque[tuple[int, Any, DocumentBatch | None]] = deque()
         worth = _WORTH[self.swapper.tagger]
         if self.pieces is None:  # it is not known how many will come
             processes, patience = threads, worth
         else:
             processes, patience = min(threads, 1 + (self.pieces - 1) // worth), 0
-        with Pool(self.job, processes, patience) as pool:
+        with WorkerPool(self.job, processes, patience) as pool:
             for index, fetch in self._fetches(parts):
                 if fetch is None and index in parts.finished:
                     waiting.append((index, None, None))
@@ -205,13 +205,15 @@ class _Work(NamedTuple):
             while waiting:
                 yield self._next(waiting, parts)
 
-    def _fetches(self, parts: Resumable) -> Iterator[tuple[int, Callable[[], Documents] | None]]:
+    def _fetches(self, parts: Resumable) -> Iterator[tuple[int, Callable[[], DocumentBatch] | None]]:
         if self.collection is None:
             yield from ((index, None) for index in range(self.pieces or 0))
         else:
             yield from enumerate(self.collection.pieces(parts.finished))
 
-    def _next(self, waiting: deque[tuple[int, Any, Documents | None]], parts: Resumable) -> tuple[int, Piece]:
+    def _next(
+        self, waiting: deque[tuple[int, Any, DocumentBatch | None]], parts: Resumable
+    ) -> tuple[int, Piece]:
         index, future, documents = waiting.popleft()
         if future is None:
             return index, _loaded(parts, index, self.job.output)
@@ -233,11 +235,11 @@ class _Work(NamedTuple):
 
 
 def _write(
-    work: _Work, parts: Resumable, target: Path, kind: str, threads: int, progress: Progress | None
-) -> Summary:
+    work: _SwapWork, parts: Resumable, target: Path, kind: str, threads: int, progress: Progress | None
+) -> SwapSummary:
     """Swap what is missing, join everything in a file beside the parts, and move it to its place."""
     growing = parts.growing
-    summary = Summary(model_name() if work.swapper.tagger == "spacy" else "rules")
+    summary = SwapSummary(model_name() if work.swapper.tagger == "spacy" else "rules")
     unit = "bytes" if work.collection is None else work.collection.unit
     done = 0
     digests = []

@@ -21,8 +21,8 @@ from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
 from evenrank.evidence.scan.blocks import Block
 from evenrank.evidence.scan.counter import Texts, UnsoundText
 from evenrank.evidence.scan.line_files import LineCollection, TsvCollection
+from evenrank.io.column_names import resolve_documents
 from evenrank.io.documents import SCHEMA
-from evenrank.io.names import resolve_documents
 
 OUTPUTS = ("tsv", "jsonl", "parquet")
 

@@ -20,18 +20,18 @@ _COMPOUND = re.compile(r"\s+\w+[-‐‑]\w")
 _NO_WORD = re.compile(r"\W+")
 
 
-class Verdict(NamedTuple):
+class PossessiveReading(NamedTuple):
     """``determiner``: her book, his book. Else the word stands for itself: I saw her, it is his."""
 
     determiner: bool
     sure: bool
 
 
-_DETERMINER, _ALONE = Verdict(True, True), Verdict(False, True)
-_LIKELY_DETERMINER, _LIKELY_ALONE = Verdict(True, False), Verdict(False, False)
+_DETERMINER, _ALONE = PossessiveReading(True, True), PossessiveReading(False, True)
+_LIKELY_DETERMINER, _LIKELY_ALONE = PossessiveReading(True, False), PossessiveReading(False, False)
 
 
-def is_determiner(text: str, start: int, end: int) -> Verdict:
+def is_determiner(text: str, start: int, end: int) -> PossessiveReading:
     """Whether the word at ``text[start:end]`` stands before the noun that it belongs to.
 
     >>> is_determiner("I met her brother.", 6, 9).determiner, is_determiner("I met her.", 6, 9).determiner
@@ -48,7 +48,7 @@ def is_determiner(text: str, start: int, end: int) -> Verdict:
     return _judged(text[start:end].lower(), before, after)
 
 
-def _judged(word: str, before: list[str], after: list[str]) -> Verdict:
+def _judged(word: str, before: list[str], after: list[str]) -> PossessiveReading:
     following = _stem(after[0]) if after else "."
     then = after[1] if len(after) > 1 else "."
     previous = before[-1] if before else "."
@@ -83,7 +83,7 @@ def _judged(word: str, before: list[str], after: list[str]) -> Verdict:
     return _verb_before(before, after) or _LIKELY_DETERMINER
 
 
-def _verb_before(before: list[str], after: list[str]) -> Verdict | None:
+def _verb_before(before: list[str], after: list[str]) -> PossessiveReading | None:
     """What the verb before makes of the word behind: made her cry, found her guilty, gave her time."""
     previous = before[-1] if before else "."
     following, then = after[0], _at(after, 1)
@@ -115,7 +115,7 @@ def _verb_before(before: list[str], after: list[str]) -> Verdict | None:
     return _LIKELY_ALONE if of_some and following.endswith("ed") and _ends(then) else None
 
 
-def _coordinated(word: str, before: list[str], after: list[str]) -> Verdict:
+def _coordinated(word: str, before: list[str], after: list[str]) -> PossessiveReading:
     """her or his version, his and his sister's shoes; but: saw her and her sister."""
     other = _at(after, 1)
     if other in ("her", "his") and len(after) > 2:
@@ -128,7 +128,7 @@ def _coordinated(word: str, before: list[str], after: list[str]) -> Verdict:
     return _ALONE
 
 
-def _back(previous: str, then: str) -> Verdict:
+def _back(previous: str, then: str) -> PossessiveReading:
     if previous in words.TURN and then in ("on", "to"):
         return _DETERMINER
     if previous in words.BRING_BACK and (_ends(then) or then in words.CLOSED):
@@ -136,7 +136,7 @@ def _back(previous: str, then: str) -> Verdict:
     return _LIKELY_DETERMINER
 
 
-def _number(previous: str, after: list[str]) -> Verdict:
+def _number(previous: str, after: list[str]) -> PossessiveReading:
     """took her three years, hit her 26 times, died two years later; but: her two daughters."""
     then, behind = _at(after, 1), _at(after, 2)
     if previous in words.TAKE_TIME or (previous in words.GIVE and _ends(behind)):
@@ -146,7 +146,7 @@ def _number(previous: str, after: list[str]) -> Verdict:
     return _LIKELY_DETERMINER
 
 
-def _degree(previous: str, following: str, after: list[str]) -> Verdict:
+def _degree(previous: str, following: str, after: list[str]) -> PossessiveReading:
     """paid her well; her very talented sister, but: thinks her very talented."""
     then = _at(after, 1)
     if following in ("best", "worst") and (previous in words.TRY or previous in words.CLOSED):

@@ -13,7 +13,7 @@ from evenrank.counterfactuals.swap.pieces import Piece
 
 
 @dataclass
-class Summary:
+class SwapSummary:
     """What a swap did. ``found`` pieces were there from an earlier run and were not swapped again."""
 
     tagger: str

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from evenrank.counterfactuals.swap.case import as_cased
-from evenrank.counterfactuals.swap.changes import Change, Swapped, applied
+from evenrank.counterfactuals.swap.changes import Swap, Swapped, applied
 from evenrank.counterfactuals.swap.pairing import KINDS, Pairing, make_pairing
 from evenrank.counterfactuals.swap.resolve import Found, Tokens, resolved
 from evenrank.counterfactuals.swap.tagger import chosen_tagger
@@ -83,7 +83,7 @@ class Swapper:
             place += used
 
 
-def changes_of(text: str, terms: list[Found], becomes: list[Tokens | None]) -> Iterator[Change]:
+def changes_of(text: str, terms: list[Found], becomes: list[Tokens | None]) -> Iterator[Swap]:
     """What is replaced where: the terms found in a text, and what each becomes."""
     for found, new in zip(terms, becomes, strict=True):
         if new is None:
@@ -92,11 +92,11 @@ def changes_of(text: str, terms: list[Found], becomes: list[Tokens | None]) -> I
             for (start, end), word in zip(found.spans, new, strict=True):
                 old = text[start:end]
                 if lower(old) != word:
-                    yield Change(start, end, old, as_cased(old, word), found.entry.kind)
+                    yield Swap(start, end, old, as_cased(old, word), found.entry.kind)
         else:
             start, end = found.spans[0][0], found.spans[-1][1]
             old = text[start:end]
-            yield Change(start, end, old, as_cased(old, " ".join(new)), found.entry.kind)
+            yield Swap(start, end, old, as_cased(old, " ".join(new)), found.entry.kind)
 
 
 def make_swapper(

@@ -21,7 +21,7 @@ from evenrank.counterfactuals.swap.pieces import JsonLines, Lines, Piece, TsvLin
 from evenrank.counterfactuals.swap.swapper import make_swapper
 from evenrank.errors import EvenrankError, ParameterError
 from evenrank.evidence.scan.counter import Texts
-from evenrank.evidence.scan.documents import Documents
+from evenrank.evidence.scan.documents import DocumentBatch
 
 
 class Job(NamedTuple):
@@ -122,7 +122,7 @@ class _Now:
         return self._work()
 
 
-class Pool:
+class WorkerPool:
     """The first ``patience`` pieces are done in this process, the others by a pool of fresh ones.
 
     Fresh and not forked, since Arrow has threads. They are started when they are needed: a small collection
@@ -137,7 +137,7 @@ class Pool:
         self._own: _Worker | None = None
         self._others: ProcessPoolExecutor | None = None
 
-    def __enter__(self) -> Pool:
+    def __enter__(self) -> WorkerPool:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -151,7 +151,7 @@ class Pool:
             return _Now(lambda: self._worker().lines(index))
         return _Result(self._executor().submit(_lines, index))
 
-    def submit_documents(self, documents: Documents) -> _Result | _Now:
+    def submit_documents(self, documents: DocumentBatch) -> _Result | _Now:
         given = documents.ids, _alone(documents.texts), documents.bytes_read
         if self._is_own_turn():
             return _Now(lambda: self._worker().documents(*given))

@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from evenrank.stats.intervals import Interval, mean_interval
-
-Floats = npt.NDArray[np.float64]
+from evenrank.arrays import Floats
+from evenrank.stats.intervals import ConfidenceInterval, mean_interval
 
 
 class Accuracy(NamedTuple):
@@ -27,7 +26,7 @@ class Accuracy(NamedTuple):
     def mean_chance(self) -> float:
         return float(self.chance.mean())
 
-    def interval(self, level: float = 0.95) -> Interval:
+    def interval(self, level: float = 0.95) -> ConfidenceInterval:
         """The interval of the mean over queries; NaN, with the reason, for fewer than five."""
         return mean_interval(self.values, (0.0, 1.0), level=level)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from evenrank.arrays import Floats
 
 ONE_DOCUMENT = "one document only"
 NO_SPREAD = "all documents are alike"

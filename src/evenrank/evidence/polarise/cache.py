@@ -10,12 +10,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from evenrank.arrays import Floats
 from evenrank.errors import DataError
 from evenrank.io.atomic import atomic_write
-
-Floats = npt.NDArray[np.float64]
 
 
 def text_key(model: str, text: str) -> str:

@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from evenrank.arrays import Floats
 from evenrank.data.numbers import real_numbers
 from evenrank.errors import DataError, InputTypeError, MissingExtraError, counted
 
-Floats = npt.NDArray[np.float64]
 Encode = Callable[[Sequence[str]], Any]
 
 MINILM = "minilm"

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.arrays import Floats
 from evenrank.data.polarity import Polarity
-from evenrank.data.strings import positions
 from evenrank.errors import DataError, ParameterError
 from evenrank.evidence.polarise.accuracy import Accuracy, chance_share, share_right
 from evenrank.evidence.polarise.axes import (
@@ -26,8 +26,8 @@ from evenrank.evidence.polarise.cache import VectorCache
 from evenrank.evidence.polarise.encoders import MINILM, Encoder, as_encoder, checked
 from evenrank.evidence.polarise.opinions import Opinions, read_opinions
 from evenrank.evidence.polarise.vectors import as_vectors
+from evenrank.ids import positions
 
-Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, int], None]
 """Called with how many texts are encoded, of how many."""
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from evenrank.arrays import Int64s
 from evenrank.data.qrels import repeated_pairs
-from evenrank.data.strings import Int64s, as_strings, encode_first_seen
 from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
+from evenrank.ids import as_strings, encode_first_seen
 from evenrank.io.cells import id_cells, is_missing, text_cells
 from evenrank.io.frames import Frame, as_frame
-from evenrank.io.report import Report
+from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import as_source, guess_format
 from evenrank.io.tables import open_table
 
@@ -100,14 +101,14 @@ def read_opinions(
         return _of_frame(table.frame, columns, file.name, table.report, texts)
     frame = as_frame(source)
     if frame is not None:
-        return _of_frame(frame, columns, "documents", Report("documents"), texts)
+        return _of_frame(frame, columns, "documents", RowProblems("documents"), texts)
     if not isinstance(source, Mapping):
         raise InputTypeError(f"documents are read from {_ACCEPTED}; got {type(source).__name__}")
     return _of_mapping(source, with_texts=texts)
 
 
 def _of_frame(
-    frame: Frame, columns: Mapping[str, str] | None, name: str, report: Report, with_texts: bool
+    frame: Frame, columns: Mapping[str, str] | None, name: str, report: RowProblems, with_texts: bool
 ) -> Opinions:
     chosen: dict[str, str] = {}
     for role, accepted in COLUMNS.items():

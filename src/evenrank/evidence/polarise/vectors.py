@@ -9,20 +9,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from evenrank.arrays import Floats
 from evenrank.data.numbers import real_numbers
-from evenrank.data.strings import positions
 from evenrank.errors import DataError, counted
 from evenrank.evidence.polarise.encoders import checked
+from evenrank.ids import positions
 from evenrank.io.cells import id_cells
+from evenrank.io.column_names import ACCEPTED
 from evenrank.io.frames import Frame, as_frame
-from evenrank.io.names import ACCEPTED
-from evenrank.io.report import Report
+from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import as_source
 from evenrank.io.tables import open_table
-
-Floats = npt.NDArray[np.float64]
 
 DOCUMENT = (*ACCEPTED["document"], "id", "_id")
 VECTOR = ("vector", "embedding", "embeddings")
@@ -70,7 +68,7 @@ def as_vectors(given: Any) -> GivenVectors | None:
             return _of_table(path)
         return None
     frame = as_frame(given)
-    return None if frame is None else _of_frame(frame, "vectors", Report("vectors"))
+    return None if frame is None else _of_frame(frame, "vectors", RowProblems("vectors"))
 
 
 def _of_array(path: Path) -> GivenVectors:
@@ -107,7 +105,7 @@ def _of_table(path: Path) -> GivenVectors:
     return _of_frame(table.frame, source.name, table.report)
 
 
-def _of_frame(frame: Frame, name: str, report: Report) -> GivenVectors:
+def _of_frame(frame: Frame, name: str, report: RowProblems) -> GivenVectors:
     chosen = {}
     for role, accepted in (("document", DOCUMENT), ("vector", VECTOR)):
         column = next((column for column in accepted if column in frame.names), None)

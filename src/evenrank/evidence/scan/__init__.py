@@ -7,6 +7,6 @@ cores, ``parts.py`` remembers what is finished.
 
 from __future__ import annotations
 
-from evenrank.evidence.scan.engine import Summary, scan, scan_file
+from evenrank.evidence.scan.engine import ScanSummary, scan, scan_file
 
-__all__ = ["Summary", "scan", "scan_file"]
+__all__ = ["ScanSummary", "scan", "scan_file"]

@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from evenrank.arrays import Int32s, Int64s
 from evenrank.data.lexicon import Lexicon
-from evenrank.data.strings import Int64s, offsets_of
 from evenrank.errors import EvenrankWarning
 from evenrank.evidence.scan.phrases import Phrases
 from evenrank.evidence.scan.simple import count
+from evenrank.ids import offsets_of
 
-Int32s = npt.NDArray[np.int32]
 Bytes = npt.NDArray[np.uint8]
 
 PADDING = 72  # bytes behind a text that the kernel may load, though it never heeds them

@@ -19,12 +19,12 @@ import pyarrow.parquet
 from evenrank.errors import DataError
 from evenrank.evidence.scan.counter import Texts
 from evenrank.io.cells import id_cells, text_cells
+from evenrank.io.column_names import resolve_documents
 from evenrank.io.content_hash import PIECE, StreamHash, column_ranges, digest_of_ranges, joined_digests
 from evenrank.io.documents import read_documents
 from evenrank.io.fingerprint import fingerprint
-from evenrank.io.names import resolve_documents
-from evenrank.io.report import Report
 from evenrank.io.resumable import Recheck, Stamp
+from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, as_source, parquet_file
 
 ROWS = 1 << 14
@@ -32,7 +32,7 @@ PIECE_BYTES = 1 << 23
 
 
 @dataclass(frozen=True)
-class Documents:
+class DocumentBatch:
     """Some documents; ``texts`` may be overwritten when the thread fetches its next piece."""
 
     ids: pa.LargeStringArray
@@ -42,7 +42,7 @@ class Documents:
     digest: bytes = b""  # of what was read for them, where a piece of a file is
 
 
-Fetch = Callable[[], Documents]
+Fetch = Callable[[], DocumentBatch]
 
 
 class Collection(Protocol):
@@ -214,8 +214,8 @@ class ParquetCollection:
         size = sum(length for _, length in self._ranges(group))
         share = size * len(batch) // max(1, self._file.metadata.row_group(group).num_rows)
 
-        def fetch() -> Documents:
-            report = Report(self.name, place=lambda row: f"row {first + row + 1}")
+        def fetch() -> DocumentBatch:
+            report = RowProblems(self.name, place=lambda row: f"row {first + row + 1}")
             ids, texts = document_cells(batch.column, self._chosen, report)
             return fetched(self.name, ids, texts, share, self._digest(group))
 
@@ -229,7 +229,7 @@ class ParquetCollection:
 
 
 def document_cells(
-    column: Callable[[str], Any], chosen: Mapping[str, str], report: Report
+    column: Callable[[str], Any], chosen: Mapping[str, str], report: RowProblems
 ) -> tuple[pa.LargeStringArray, pa.LargeStringArray]:
     """Ids and texts out of the columns of a table, every cell checked."""
     ids = id_cells(column(chosen["id"]), "id", report)
@@ -241,19 +241,19 @@ def document_cells(
 
 def fetched(
     name: str, ids: pa.LargeStringArray, texts: pa.LargeStringArray, bytes_read: int, digest: bytes = b""
-) -> Documents:
+) -> DocumentBatch:
     return named(name, ids, Texts.of(texts), bytes_read, digest)
 
 
 def named(
     name: str, ids: pa.LargeStringArray, texts: Texts, bytes_read: int, digest: bytes = b""
-) -> Documents:
+) -> DocumentBatch:
     """Documents that are called by their id where something is wrong with one."""
 
     def unsound(row: int) -> DataError:
         return DataError(f"{name}: the text of document {ids[row].as_py()!r} is not UTF-8")
 
-    return Documents(ids, texts, bytes_read, unsound, digest)
+    return DocumentBatch(ids, texts, bytes_read, unsound, digest)
 
 
 def _batch(name: str, batch: pa.RecordBatch, bytes_read: int) -> Fetch:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from evenrank.data.strings import UInt64s, hash_strings, offsets_of
+from evenrank.arrays import UInt64s
 from evenrank.errors import DataError
+from evenrank.ids import hash_strings, offsets_of
 
 AT_ONCE = 1 << 21  # hashes that are kept while a collection is scanned: 16 MB, and 48 to compare them
 IN_A_PASS = 6_000_000  # hashes that are compared at once when there are more: 96 MB

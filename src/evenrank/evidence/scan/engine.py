@@ -41,7 +41,7 @@ Progress = Callable[[int, int | None, str], None]
 
 
 @dataclass
-class Summary:
+class ScanSummary:
     """What a scan did. ``found`` pieces were there from an earlier run and were not counted again."""
 
     documents: int = 0
@@ -98,7 +98,7 @@ def scan(
     counter = make_counter(lexicon, tokenizer, terms=terms)
     schema = counts_schema(lexicon, tokenizer, terms=terms)
     with closing(open_collection(source, format=format, columns=columns, fast=counter.fast)) as collection:
-        work = _Work(collection, counter, schema, None)
+        work = _ScanWork(collection, counter, schema, None)
         batches = [piece.batch for piece in work.run(workers_of(threads), progress)]
         name = collection.name
     if not any(map(len, batches)):
@@ -120,7 +120,7 @@ def scan_file(
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
     block_bytes: int = BLOCK,
-) -> Summary:
+) -> ScanSummary:
     """``scan`` into a file, without reading it back: constant memory whatever the size."""
     begin = time.monotonic()
     target = target_of(output)
@@ -175,11 +175,11 @@ def _write(
     threads: int,
     progress: Progress | None,
     lexicon: Lexicon,
-) -> Summary:
+) -> ScanSummary:
     """Count what is missing, join everything in a file beside the parts, and move it to its place."""
     growing = parts.growing
-    summary = Summary(groups=dict.fromkeys(lexicon.groups, 0))
-    work = _Work(collection, counter, schema, parts)
+    summary = ScanSummary(groups=dict.fromkeys(lexicon.groups, 0))
+    work = _ScanWork(collection, counter, schema, parts)
     with growing_file(growing) as file:
         writer = CountsWriter(file, schema)
         try:
@@ -205,7 +205,7 @@ def _write(
     return summary
 
 
-def _add(summary: Summary, piece: _Piece, *, finished: bool) -> None:
+def _add(summary: ScanSummary, piece: _Piece, *, finished: bool) -> None:
     summary.pieces += 1
     summary.found += finished
     summary.bytes_read += piece.bytes_read
@@ -225,7 +225,7 @@ def _ids(path: Path) -> Iterator[pa.LargeStringArray]:
             yield batch.column(0).cast(pa.large_string())
 
 
-class _Work:
+class _ScanWork:
     """The pieces of a collection through a pool of threads, out again in their order."""
 
     def __init__(

@@ -14,11 +14,11 @@ import pyarrow.json
 from evenrank.errors import DataError, Problem
 from evenrank.evidence.scan.blocks import Block
 from evenrank.evidence.scan.counter import Texts
-from evenrank.evidence.scan.documents import Documents, document_cells, fetched, named
+from evenrank.evidence.scan.documents import DocumentBatch, document_cells, fetched, named
 from evenrank.evidence.scan.line_files import LineCollection, gather_fast, line_ends
+from evenrank.io.column_names import resolve_documents
 from evenrank.io.document_lines import json_tables
-from evenrank.io.names import resolve_documents
-from evenrank.io.report import Report
+from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source
 
 
@@ -61,13 +61,13 @@ class JsonCollection(LineCollection):
                 before += 1
         self._careful(self._first, before, skip=0)
 
-    def _documents(self, block: Block) -> Documents:
+    def _documents(self, block: Block) -> DocumentBatch:
         if self._fast and (plain := self._plain(block)) is not None:
             return plain
         ids, texts = self._tables(block)
         return fetched(self.name, ids, texts, block.bytes_read, block.digest)
 
-    def _plain(self, block: Block) -> Documents | None:
+    def _plain(self, block: Block) -> DocumentBatch | None:
         """The documents of a block where they are plain; None if anything about one is unusual."""
         from evenrank.evidence.scan.json_lines import read_objects, unescape
 
@@ -114,7 +114,7 @@ class JsonCollection(LineCollection):
                 if column.null_count and name == titles:
                     column = column.fill_null("")
                     table = table.set_column(table.column_names.index(name), name, column)
-            ids, texts = document_cells(table.column, self._chosen, Report(self.name))
+            ids, texts = document_cells(table.column, self._chosen, RowProblems(self.name))
             ids.validate(full=True)
             return ids, texts
         except (pa.ArrowException, DataError):

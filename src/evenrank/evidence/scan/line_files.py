@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evenrank.data.strings import Int64s
+from evenrank.arrays import Int64s
 from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
 from evenrank.evidence.scan.blocks import Block, LineFile
 from evenrank.evidence.scan.counter import Bytes, Texts
-from evenrank.evidence.scan.documents import Documents, Fetch
+from evenrank.evidence.scan.documents import DocumentBatch, Fetch
 from evenrank.io.content_hash import digest_of_block, joined_digests
 from evenrank.io.fingerprint import fingerprint
 from evenrank.io.resumable import Stamp
@@ -56,7 +56,7 @@ class LineCollection:
     def _fetch(self, index: int) -> Fetch:
         return lambda: self._documents(self._file.read(index))
 
-    def _documents(self, block: Block) -> Documents:
+    def _documents(self, block: Block) -> DocumentBatch:
         raise NotImplementedError
 
     def done(self, index: int, documents: int) -> int:
@@ -80,7 +80,7 @@ class TsvCollection(LineCollection):
         self._split: Split = _split_fast if fast else _split_simple
         self._gather = gather_fast if fast else _gather_simple
 
-    def _documents(self, block: Block) -> Documents:
+    def _documents(self, block: Block) -> DocumentBatch:
         starts, tabs, ends = self._split(block.data, block.begin, block.end)
         wrong = np.flatnonzero(tabs <= starts)  # -1 where there is no tab
         if len(wrong):
@@ -94,7 +94,7 @@ class TsvCollection(LineCollection):
             begin, end = int(tabs[row]) + 1, int(ends[row])
             return self._unsound(block, begin, bytes(block.data[begin:end]), "text")
 
-        return Documents(ids, Texts(block.data, tabs + 1, ends), block.bytes_read, unsound, block.digest)
+        return DocumentBatch(ids, Texts(block.data, tabs + 1, ends), block.bytes_read, unsound, block.digest)
 
     def _bad_lines(self, block: Block, starts: Int64s, tabs: Int64s, wrong: Int64s) -> DataError:
         problems = []

@@ -11,9 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from evenrank.data.strings import Int64s
-from evenrank.evidence.blocks import Bools
-from evenrank.measures.base import Floats
+from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.measures.orders.spread import inside
 
 Utility = Callable[[Floats, Floats, Floats, Floats], Floats]  # of c of k, where the list has P of n

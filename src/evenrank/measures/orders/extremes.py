@@ -6,9 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenrank.data.strings import Int64s
-from evenrank.evidence.blocks import Bools
-from evenrank.measures.base import Floats
+from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.measures.orders.intervals import least_by_intervals, order_by_intervals
 from evenrank.measures.orders.largest import ends_first
 from evenrank.measures.orders.spread import centred, inside, spread, spread_weights

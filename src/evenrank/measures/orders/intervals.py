@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenrank.data.strings import Int64s
-from evenrank.evidence.blocks import Bools
-from evenrank.measures.base import Floats
+from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.measures.orders.compiled import kernel
 from evenrank.measures.orders.spread import inside
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenrank.data.strings import Int64s
-from evenrank.measures.base import Floats
+from evenrank.arrays import Floats, Int64s
 from evenrank.measures.orders.compiled import kernel
 
 _NEAR = 1e-13  # of the span: distances that differ by less are equal

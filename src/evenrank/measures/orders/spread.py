@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenrank.data.strings import Int64s
-from evenrank.evidence.blocks import Bools
-from evenrank.measures.base import Floats
+from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.measures.sums import padded_sum
 
 _ROUNDING = 16 * np.finfo(np.float64).eps  # of deviations from the mean, for scores of at most 1

@@ -13,9 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenrank.data.strings import Int64s
-from evenrank.evidence.blocks import Bools
-from evenrank.measures.base import Floats
+from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.measures.sums import padded_sum
 
 LONGEST = 14  # documents

@@ -13,12 +13,12 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from evenrank.io.atomic import atomic_write
+from evenrank.report.figures.style import load_altair
 from evenrank.report.page import safe
+from evenrank.report.page import sections as _declared  # noqa: F401  every section declares itself
 from evenrank.report.page.charts import library
-from evenrank.report.page.material import READABLE, Material, check_options
-from evenrank.report.page.rendering import asset, render, trusted
-from evenrank.report.page.sections import SECTIONS, MakeSection
-from evenrank.report.style import load_altair
+from evenrank.report.page.rendering import MakeSection, all_sections, asset, render, trusted
+from evenrank.report.page.report_data import READABLE, ReportData, check_options
 
 if TYPE_CHECKING:
     from evenrank.comparison import Comparison
@@ -51,15 +51,16 @@ def write_report(
     cutoffs: Sequence[int] | None = None,
     readable: int = READABLE,
     progress: Callable[[int, int], None] | None = None,
-    sections: Sequence[MakeSection] = SECTIONS,
+    sections: Sequence[MakeSection] | None = None,
 ) -> None:
     """Write the report of these scores; ``Comparison.report`` says what the options are.
 
     ``inputs`` are what the scores were evaluated from; without them no documents are shown.
     ``columns`` says what the table of ``documents`` calls its columns, as ``{"document": "sku"}``.
-    ``progress`` is told how many sections of how many are done; ``sections`` are those of the page.
+    ``progress`` is told how many sections of how many are done; ``sections`` are those of the
+    page (default: every one that is declared).
     """
-    material = Material(
+    material = ReportData(
         scores=scores,
         comparison=comparison,
         inputs=inputs,
@@ -80,15 +81,16 @@ def write_report(
 
 
 def page_of(
-    material: Material,
+    material: ReportData,
     progress: Callable[[int, int], None] | None = None,
-    wanted: Sequence[MakeSection] = SECTIONS,
+    wanted: Sequence[MakeSection] | None = None,
 ) -> str:
     """The whole page as text."""
-    import evenrank
+    from evenrank._version import __version__
 
     load_altair()
     check_options(material)
+    wanted = wanted if wanted is not None else all_sections()
     sections = []
     for done, make in enumerate(wanted):
         if progress is not None:
@@ -104,7 +106,7 @@ def page_of(
     page: str = render(
         "page.html",
         title=material.title,
-        version=evenrank.__version__,
+        version=__version__,
         policy=policy,
         style=trusted(style),
         scripts=[trusted(script) for script in scripts],

@@ -12,20 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from evenrank.comparison.table import MeasureTable
+from evenrank.comparison.measure_table import MeasureTable
 from evenrank.data.diversity import DiversityQrels
-from evenrank.data.gathered import Gathered, Pairs
+from evenrank.data.evidence_source import Gathered, Pairs
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.membership import Membership, named_by
 from evenrank.data.qrels import Qrels
-from evenrank.data.strings import Selection, as_strings, hash_strings
 from evenrank.data.words import WordCounts
 from evenrank.errors import DataError
 from evenrank.evidence.scan.phrases import Phrases
-from evenrank.explanation.many import ADDS, Effects, Prepared, document_effects
+from evenrank.explanation.many import ADDS, Effects, PreparedEvidence, document_effects
+from evenrank.ids import StringRows, as_strings, hash_strings
 from evenrank.io.texts import read_texts
 from evenrank.report.page import safe
-from evenrank.report.page.material import Material, worst_first
+from evenrank.report.page.report_data import ReportData, worst_first
 from evenrank.report.page.texts import pieces_of
 from evenrank.scores import OK
 
@@ -80,7 +80,7 @@ class _Explained:
 
 
 @dataclass(frozen=True)
-class Lists:
+class PageLists:
     """The data of all queries, for the script, and where each table's queries stand.
 
     ``order[measure][system]`` are queries, worst first.
@@ -93,7 +93,7 @@ class Lists:
     shortened: bool
 
 
-def lists_of(material: Material) -> Lists:
+def lists_of(material: ReportData) -> PageLists:
     tables = material.tables[:MEASURES]
     queries = list(dict.fromkeys(query for table in tables for query in table.query_ids))
     systems = material.systems
@@ -124,12 +124,12 @@ def lists_of(material: Material) -> Lists:
         "order": order,
     }
     if not material.runs:
-        return Lists(data, tables, ("",) * len(tables), 0, False)
+        return PageLists(data, tables, ("",) * len(tables), 0, False)
     return _with_documents(material, data, tables, queries, order[0][main])
 
 
 def _values(
-    material: Material, tables: Sequence[MeasureTable], queries: Sequence[str]
+    material: ReportData, tables: Sequence[MeasureTable], queries: Sequence[str]
 ) -> tuple[list[Any], dict[str, dict[str, str]]]:
     """(Q, S) for each table, in the order of all queries, and by query why there is no value: by
     ``measure-system``."""
@@ -161,14 +161,15 @@ def _order(table: MeasureTable, values: Any) -> list[int]:
 
 
 def _with_documents(
-    material: Material,
+    material: ReportData,
     data: dict[str, Any],
     tables: Sequence[MeasureTable],
     queries: Sequence[str],
     order: Sequence[int],
-) -> Lists:
+) -> PageLists:
     depth, systems = material.depth, material.systems
-    known = Prepared.of(material.inputs.with_runs(dict(material.runs)), [table.measure for table in tables])  # type: ignore[union-attr]
+    runs = material.inputs.with_runs(dict(material.runs))  # type: ignore[union-attr]
+    known = PreparedEvidence.of(runs, [table.measure for table in tables])
     tops = {
         name: [run.documents(query)[:depth] if query in run else [] for query in queries]
         for name, run in material.runs.items()
@@ -202,11 +203,11 @@ def _with_documents(
     kinds = tuple(effects[m].kind if m < len(effects) else "" for m in range(len(tables)))
     for described, kind in zip(data["measures"], kinds, strict=True):
         described["effect"] = EFFECT_WORDS[kind]
-    return Lists(data, tuple(tables), kinds, without, shortened)
+    return PageLists(data, tuple(tables), kinds, without, shortened)
 
 
 def _effects(
-    material: Material, tables: Sequence[MeasureTable], queries: Sequence[str], known: Prepared
+    material: ReportData, tables: Sequence[MeasureTable], queries: Sequence[str], known: PreparedEvidence
 ) -> list[_Explained]:
     """For the first measures, what documents do in the lists of each system."""
     size = len(queries) * len(material.systems) * material.depth
@@ -225,7 +226,7 @@ def _effects(
 
 
 def _written(
-    material: Material,
+    material: ReportData,
     effects: Sequence[_Explained],
     q: int,
     lists: Mapping[str, Sequence[str]],
@@ -272,12 +273,12 @@ def _effect(value: float) -> str:
 
 
 def _facts(
-    known: Prepared, queries: Sequence[str], pools: Sequence[Sequence[str]]
+    known: PreparedEvidence, queries: Sequence[str], pools: Sequence[Sequence[str]]
 ) -> dict[tuple[int, str], list[str]]:
     """What the evidence says of a document for a query, in few words."""
     codes = np.repeat(np.arange(len(queries)), [len(pool) for pool in pools])
     ids = as_strings([document for pool in pools for document in pool])
-    pairs = Pairs(tuple(queries), codes, Selection(ids), hash_strings(ids))
+    pairs = Pairs(tuple(queries), codes, StringRows(ids), hash_strings(ids))
     words: list[list[str]] = [[] for _ in codes]
     for name, source in known.evidence.items():
         attribute, target = named_by(name)
@@ -317,8 +318,8 @@ def _shares(labels: Sequence[str], shares: Sequence[float]) -> str:
 
 
 def _texts(
-    material: Material,
-    known: Prepared,
+    material: ReportData,
+    known: PreparedEvidence,
     documents: Mapping[str, int],
     pools: Sequence[Sequence[str]],
     order: Sequence[int],
@@ -348,13 +349,15 @@ def _texts(
     return out, without, any(len(text) > limit for text in texts.values())
 
 
-def _counts(known: Prepared, documents: Mapping[str, int], lexicon: Lexicon | None) -> dict[str, list[int]]:
+def _counts(
+    known: PreparedEvidence, documents: Mapping[str, int], lexicon: Lexicon | None
+) -> dict[str, list[int]]:
     """How many words of each group a document has, where they were counted."""
     source = known.evidence.get("words")
     if not isinstance(source, WordCounts) or lexicon is None or source.lexicon.groups != lexicon.groups:
         return {}
     ids = as_strings(list(documents))
-    pairs = Pairs(("",), np.zeros(len(ids), np.int64), Selection(ids), hash_strings(ids))
+    pairs = Pairs(("",), np.zeros(len(ids), np.int64), StringRows(ids), hash_strings(ids))
     gathered = source.gather(pairs)
     rows = np.asarray(gathered.columns["counts"]).astype(int).tolist()
     return {d: row for d, row, there in zip(documents, rows, gathered.known, strict=True) if there}

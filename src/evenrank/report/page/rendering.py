@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evenrank.errors import MissingExtraError
 from evenrank.report.page import safe
 from evenrank.report.page.charts import Chart
+
+if TYPE_CHECKING:
+    from evenrank.report.page.report_data import ReportData
 
 FOLDER = Path(__file__).parent / "templates"
 
@@ -24,6 +27,27 @@ class Section:
     body: Any
     charts: Sequence[Chart] = ()
     data: Any = None  # for the script
+
+
+MakeSection = Callable[["ReportData"], Section | None]
+_SECTIONS: dict[str, tuple[int, MakeSection]] = {}  # by the name of the function
+
+
+def section(place: int) -> Callable[[MakeSection], MakeSection]:
+    """Declare a function that makes a section of the page, or None where it has nothing to show.
+
+    Sections stand in the order of ``place``; ours are ten apart, so that others fit between them.
+    """
+
+    def declare(make: MakeSection) -> MakeSection:
+        _SECTIONS[make.__name__] = (place, make)
+        return make
+
+    return declare
+
+
+def all_sections() -> list[MakeSection]:
+    return [make for _, make in sorted(_SECTIONS.values(), key=lambda entry: entry[0])]
 
 
 @cache

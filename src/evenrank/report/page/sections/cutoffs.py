@@ -9,12 +9,12 @@ from dataclasses import replace
 from evenrank.errors import EvenrankError, ParameterError
 from evenrank.evaluation import evaluate
 from evenrank.measures import Measure
-from evenrank.report.figures import cutoff_figure
-from evenrank.report.lines import points_of, without_cutoff
+from evenrank.report.figures.cutoff_series import points_of, without_cutoff
+from evenrank.report.figures.cutoffs import cutoff_figure
 from evenrank.report.page import safe
 from evenrank.report.page.charts import Chart, chart_of
-from evenrank.report.page.material import Material, best_first
-from evenrank.report.page.rendering import Section, render
+from evenrank.report.page.rendering import Section, render, section
+from evenrank.report.page.report_data import ReportData, best_first
 from evenrank.scores import Scores
 
 STEPS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -23,7 +23,8 @@ LINES = 7  # in one panel
 LEGEND = {"columns": 2, "labelLimit": 130, "labelFontSize": 11, "symbolSize": 60}
 
 
-def cutoffs_section(material: Material) -> Section | None:
+@section(40)
+def cutoffs_section(material: ReportData) -> Section | None:
     kept = drawn(material)
     charts = list(_charts(curves(material), kept))
     if not charts:
@@ -37,7 +38,7 @@ def cutoffs_section(material: Material) -> Section | None:
     return Section("cutoffs", "Cut-off curves", body, charts=charts)
 
 
-def drawn(material: Material) -> tuple[str, ...]:
+def drawn(material: ReportData) -> tuple[str, ...]:
     """So many systems that their lines can be told apart."""
     if len(material.systems) <= LINES:
         return material.systems
@@ -55,7 +56,7 @@ def drawn(material: Material) -> tuple[str, ...]:
     return tuple(system for system in material.systems if system in kept)
 
 
-def curves(material: Material) -> Scores:
+def curves(material: ReportData) -> Scores:
     """The scores at several cut-offs: those that were evaluated, or the measures evaluated again, at no
     greater depth than before unless somebody says so: nothing is known of the documents below."""
     panels: dict[str, set[int]] = {}
@@ -74,7 +75,7 @@ def curves(material: Material) -> Scores:
         return material.scores  # a measure that cannot be looked at from above has no curve
 
 
-def _at_steps(material: Material, measure: Measure) -> list[Measure]:
+def _at_steps(material: ReportData, measure: Measure) -> list[Measure]:
     found = without_cutoff(measure)
     if found is None:
         return []

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evenrank.report.page import safe
-from evenrank.report.page.material import Material
-from evenrank.report.page.rendering import Section, render
+from evenrank.report.page.rendering import Section, render, section
+from evenrank.report.page.report_data import ReportData
 
 LONGEST = 200  # characters of a value
 
 
-def provenance_section(material: Material) -> Section | None:
+@section(60)
+def provenance_section(material: ReportData) -> Section | None:
     rows = list(_rows(material.scores.provenance))
     if not rows:
         return None

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from evenrank.measures import Direction
-from evenrank.report.page.lists import Lists, lists_of, mark_of
-from evenrank.report.page.material import Material
-from evenrank.report.page.rendering import Section, render
+from evenrank.report.page.lists import PageLists, lists_of, mark_of
+from evenrank.report.page.rendering import Section, render, section
+from evenrank.report.page.report_data import ReportData
 
 COLOURS = 6  # classes of colour in the style
 
 
-def queries_section(material: Material) -> Section:
+@section(50)
+def queries_section(material: ReportData) -> Section:
     lists = lists_of(material)
     data = lists.data
     order = data["order"][0][data["system"]]
@@ -37,7 +38,7 @@ def queries_section(material: Material) -> Section:
     return Section("queries", "Queries", body, data=data)
 
 
-def _how(material: Material) -> str:
+def _how(material: ReportData) -> str:
     direction = material.main.measure.direction
     if direction is Direction.SIGNED:
         return "largest first, on either side"
@@ -46,7 +47,7 @@ def _how(material: Material) -> str:
     return "highest first"
 
 
-def _told(material: Material, lists: Lists) -> Sequence[str]:
+def _told(material: ReportData, lists: PageLists) -> Sequence[str]:
     told = []
     if not material.runs:
         return [

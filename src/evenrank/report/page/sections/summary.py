@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenrank.comparison.table import MeasureTable
+from evenrank.comparison.measure_table import MeasureTable
 from evenrank.errors import counted
 from evenrank.measures import Direction
 from evenrank.report.page import safe
 from evenrank.report.page.lists import number
-from evenrank.report.page.material import FAIRNESS, Material, best_first
-from evenrank.report.page.rendering import Section, render
+from evenrank.report.page.rendering import Section, render, section
+from evenrank.report.page.report_data import FAIRNESS, ReportData, best_first
 from evenrank.report.page.sections.systems import pairs_of
 from evenrank.scores.render import remarks
 from evenrank.scores.scores import SummaryRow
@@ -50,7 +50,8 @@ class Finding:
     sentences: Sequence[str]
 
 
-def summary_section(material: Material) -> Section:
+@section(10)
+def summary_section(material: ReportData) -> Section:
     body = render(
         "summary.html",
         about=list(_about(material)),
@@ -62,7 +63,7 @@ def summary_section(material: Material) -> Section:
     return Section("summary", "Summary", body)
 
 
-def _about(material: Material) -> Iterator[str]:
+def _about(material: ReportData) -> Iterator[str]:
     queries = len({query for block in material.scores.blocks for query in block.query_ids})
     systems = counted(len(material.systems), "system", "systems")
     yield f"{systems}, {counted(queries, 'query', 'queries')}."
@@ -71,7 +72,7 @@ def _about(material: Material) -> Iterator[str]:
         yield f"Others are compared with {baselines}."
 
 
-def _rows(material: Material, table: MeasureTable) -> list[SummaryRow]:
+def _rows(material: ReportData, table: MeasureTable) -> list[SummaryRow]:
     return [
         row
         for row in material.scores.summary()
@@ -79,7 +80,7 @@ def _rows(material: Material, table: MeasureTable) -> list[SummaryRow]:
     ]
 
 
-def _finding(material: Material, table: MeasureTable) -> Finding:
+def _finding(material: ReportData, table: MeasureTable) -> Finding:
     rows = sorted(_rows(material, table), key=lambda row: best_first(table, row.value))
     sentences = []
     if not rows:
@@ -108,7 +109,7 @@ def _valued(row: SummaryRow) -> str:
     return f"{safe.name(row.run)} with {number(row.value)}{interval}"
 
 
-def _tested(material: Material, table: MeasureTable) -> Iterator[str]:
+def _tested(material: ReportData, table: MeasureTable) -> Iterator[str]:
     if material.comparison is None:
         return
     by_baseline: dict[str, dict[str, list[str]]] = {}
@@ -132,7 +133,7 @@ def _named(systems: Sequence[str]) -> str:
     return some if len(systems) <= NAMED else f"{some} and {len(systems) - NAMED} more"
 
 
-def _limits(material: Material) -> Iterator[tuple[str, str]]:
+def _limits(material: ReportData) -> Iterator[tuple[str, str]]:
     """What a reader must know, each with a heading."""
     yield "How many queries", _sample(material)
     yield from _undefined(material)
@@ -147,7 +148,7 @@ def _limits(material: Material) -> Iterator[tuple[str, str]]:
     )
 
 
-def _sample(material: Material) -> str:
+def _sample(material: ReportData) -> str:
     rows = _rows(material, material.main)
     counts = [row.defined for row in rows]
     if not counts:
@@ -179,7 +180,7 @@ def _tied(table: MeasureTable) -> Iterator[str]:
         yield (f"For {tied} of {asked} all systems have the same value: what differs rests on the others.")
 
 
-def _undefined(material: Material) -> Iterator[tuple[str, str]]:
+def _undefined(material: ReportData) -> Iterator[tuple[str, str]]:
     reasons: dict[str, int] = {}
     measures = set()
     for row in material.scores.summary():
@@ -195,7 +196,7 @@ def _undefined(material: Material) -> Iterator[tuple[str, str]]:
         )
 
 
-def _significance(material: Material) -> str:
+def _significance(material: ReportData) -> str:
     comparison = material.comparison
     if comparison is None:
         return ""
@@ -207,7 +208,7 @@ def _significance(material: Material) -> str:
     )
 
 
-def _evidence(material: Material) -> Iterator[tuple[str, str]]:
+def _evidence(material: ReportData) -> Iterator[tuple[str, str]]:
     families = {part.family for table in material.tables for part in table.measure.parts()}
     lexicon = material.marking
     if lexicon is not None and ("words" in families or material.lexicon is not None):

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from evenrank.comparison.table import MeasureTable
+from evenrank.comparison.measure_table import MeasureTable
 from evenrank.measures import Direction
 from evenrank.report.page import safe
 from evenrank.report.page.lists import number, signed
-from evenrank.report.page.material import TABLES, Material, best_first
-from evenrank.report.page.rendering import Section, render
+from evenrank.report.page.rendering import Section, render, section
+from evenrank.report.page.report_data import TABLES, ReportData, best_first
 from evenrank.scores.render import arrow
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Against:
 
 
 @dataclass(frozen=True)
-class Row:
+class SystemRow:
     system: str
     baseline: bool
     value: str
@@ -53,11 +53,12 @@ class SystemTable:
     arrow: str
     direction: str
     meaning: str
-    rows: Sequence[Row]
+    rows: Sequence[SystemRow]
     compared: bool
 
 
-def systems_section(material: Material) -> Section:
+@section(20)
+def systems_section(material: ReportData) -> Section:
     tables = [table_of(material, table) for table in material.shown_tables]
     left = max(0, len(material.tables) - TABLES)
     several = len(material.systems) > 1
@@ -65,7 +66,7 @@ def systems_section(material: Material) -> Section:
     return Section("systems", "Systems" if several else "Measures", body)
 
 
-def table_of(material: Material, table: MeasureTable) -> SystemTable:
+def table_of(material: ReportData, table: MeasureTable) -> SystemTable:
     summary = {
         row.run: row
         for row in material.scores.summary()
@@ -90,7 +91,7 @@ def table_of(material: Material, table: MeasureTable) -> SystemTable:
     )
 
 
-def pairs_of(material: Material, table: MeasureTable) -> dict[str, list[Pair]]:
+def pairs_of(material: ReportData, table: MeasureTable) -> dict[str, list[Pair]]:
     found: dict[str, list[Pair]] = {}
     if material.comparison is not None:
         for pair in material.comparison.pairs:
@@ -100,14 +101,14 @@ def pairs_of(material: Material, table: MeasureTable) -> dict[str, list[Pair]]:
 
 
 def _row(
-    material: Material,
+    material: ReportData,
     table: MeasureTable,
     row: SummaryRow,
     reach: tuple[float, float],
     pairs: Sequence[Pair],
-) -> Row:
+) -> SystemRow:
     known = math.isfinite(row.low) and math.isfinite(row.high)
-    return Row(
+    return SystemRow(
         system=safe.name(row.run),
         baseline=material.comparison is not None and row.run in material.comparison.baselines,
         value=number(row.value),

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from evenrank.errors import ParameterError
-from evenrank.report.bars import bars_figure
+from evenrank.report.figures.bars import bars_figure
+from evenrank.report.figures.scatter import scatter_figure
 from evenrank.report.page import safe
 from evenrank.report.page.charts import Chart, chart_of
-from evenrank.report.page.material import FAIRNESS, Material
-from evenrank.report.page.rendering import Section, render
-from evenrank.report.scatter import scatter_figure
+from evenrank.report.page.rendering import Section, render, section
+from evenrank.report.page.report_data import FAIRNESS, ReportData
 from evenrank.scores.render import label
 
 OTHER = ("relevance", "diversity", "delegated", "combined")
 
 
-def tradeoff_section(material: Material) -> Section | None:
+@section(30)
+def tradeoff_section(material: ReportData) -> Section | None:
     chart = _plane(material) or _bars(material)
     if chart is None:
         return None
@@ -23,7 +24,7 @@ def tradeoff_section(material: Material) -> Section | None:
     return Section("tradeoff", title, render("figures.html", charts=[chart], told=""), charts=[chart])
 
 
-def _pair(material: Material) -> tuple[str, str] | None:
+def _pair(material: ReportData) -> tuple[str, str] | None:
     """Across what is not about fairness, if there is any, and up the main measure."""
     main, rest = material.tables[0], material.tables[1:]
     if not rest:
@@ -34,7 +35,7 @@ def _pair(material: Material) -> tuple[str, str] | None:
     return label(repr(across.measure), across.column), label(repr(main.measure), main.column)
 
 
-def _plane(material: Material) -> Chart | None:
+def _plane(material: ReportData) -> Chart | None:
     pair = _pair(material)
     if pair is None:
         return None
@@ -51,7 +52,7 @@ def _plane(material: Material) -> Chart | None:
     return chart_of(figure, label, narrow=narrow)
 
 
-def _bars(material: Material) -> Chart | None:
+def _bars(material: ReportData) -> Chart | None:
     name = label(repr(material.main.measure), material.main.column)
     by_query = len(material.systems) == 1
     try:

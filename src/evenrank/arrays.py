@@ -1,0 +1,50 @@
+"""Arrays: their types, and what every layer does with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from evenrank.errors import DataError
+
+Array = npt.NDArray[Any]
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+UInt64s = npt.NDArray[np.uint64]
+
+
+def check_lengths(**columns: Any) -> None:
+    """Raise unless all columns have as many rows as the first."""
+    if len({len(column) for column in columns.values()}) > 1:
+        sizes = ", ".join(f"{len(column)} {name}" for name, column in columns.items())
+        raise DataError(f"columns of different length: {sizes}")
+
+
+def owned(array: npt.NDArray[Any], values: Any) -> npt.NDArray[Any]:
+    """The array made of ``values``, to be locked: a copy where the caller could still write to it."""
+    fresh = isinstance(values, (list, tuple, pa.Array, pa.ChunkedArray))
+    return array.copy() if array.flags.writeable and not fresh else array
+
+
+def lock(*columns: npt.NDArray[Any]) -> None:
+    for column in columns:
+        column.flags.writeable = False
+
+
+def ragged(starts: Int64s, lengths: Int64s) -> Int64s:
+    """``starts[0] .. starts[0] + lengths[0] - 1, starts[1] ..`` as one array."""
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if len(ends) else 0
+    rows: Int64s = np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
+    return rows
+
+
+def integers(values: npt.NDArray[Any]) -> pa.Int64Array:
+    """An Arrow view of whole numbers. (``pa.array`` would import pandas wherever it is installed.)"""
+    numbers = np.ascontiguousarray(values, dtype=np.int64)
+    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])

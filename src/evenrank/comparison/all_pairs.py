@@ -1,0 +1,158 @@
+"""What a comparison says of all pairs of systems and of its measures.
+
+Randomised Tukey HSD over all pairs; how many pairs each measure tells apart; how measures agree.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenrank.stats.power import discriminative_power
+from evenrank.stats.tukey import conclusions
+from evenrank.tables import Interval, Record, Table, number, p_value
+
+if TYPE_CHECKING:
+    from evenrank.comparison import Comparison
+    from evenrank.comparison.measure_table import MeasureTable
+    from evenrank.stats.tukey import TukeyHSD
+
+NONE_DIFFER = "no two systems are shown to differ"
+
+
+def tukey_tables(comparison: Comparison, *, trials: int = 5000) -> tuple[Table, ...]:
+    """For each measure which systems beat which others; all pairs are in the records."""
+    tables = []
+    for table in comparison.tables:
+        found = comparison.tukey(table.name, trials=trials)
+        told = _beaten(comparison, table, found)
+        notes = [f"randomised Tukey HSD, {trials:,} trials, alpha {comparison.alpha:g} over all pairs"]
+        if found.reason is not None or not told:
+            notes.insert(0, found.reason or NONE_DIFFER)
+        if found.dropped:
+            notes.append(f"{found.dropped} queries that some system lacks a value for are left out")
+        rows = ((system, ", ".join(others)) for system, others in told)
+        head = ["system", "beats" if table.has_better else "differs from"]
+        pairs = _pairs(table, found)
+        tables.append(Table.of(head, rows, words=2, title=table.name, notes=notes, records=pairs))
+    return tuple(tables)
+
+
+def _beaten(
+    comparison: Comparison, table: MeasureTable, found: TukeyHSD
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Who beats whom; where neither high nor low is better, who differs from whom."""
+    names = table.systems
+    if table.has_better:
+        said = conclusions(found, alpha=comparison.alpha, lower_is_better=table.lower_is_better)
+        return tuple((names[one.system], tuple(names[other] for other in one.beaten)) for one in said)
+    rows = [
+        (name, tuple(names[other] for other in np.flatnonzero(found.p_values[place] < comparison.alpha)))
+        for place, name in enumerate(names)
+    ]
+    return tuple((name, others) for name, others in rows if others)
+
+
+def _pairs(table: MeasureTable, found: TukeyHSD) -> tuple[Record, ...]:
+    """Every pair of systems once, the better one first."""
+    records = []
+    for one in range(len(table.systems)):
+        for other in range(one + 1, len(table.systems)):
+            ahead = found.differences[one, other] * (-1 if table.lower_is_better else 1)
+            first, second = (other, one) if ahead < 0 else (one, other)
+            records.append(
+                {
+                    "measure": table.name,
+                    "system": table.systems[first],
+                    "other": table.systems[second],
+                    "difference": float(found.differences[first, second]),
+                    "p": float(found.p_values[first, second]),
+                    "effect_size": float(found.effect_sizes[first, second]),
+                    "queries": found.queries,
+                    "dropped": found.dropped,
+                    "reason": found.reason,
+                }
+            )
+    return tuple(records)
+
+
+def power_table(comparison: Comparison, *, trials: int = 5000) -> Table:
+    """How many pairs of systems each measure tells apart, the most telling measure first."""
+    powers = {
+        table.name: discriminative_power(
+            comparison.tukey(table.name, trials=trials).p_values, alpha=comparison.alpha
+        )
+        for table in comparison.tables
+    }
+    ordered = sorted(powers.items(), key=lambda item: -item[1].significant)
+    return Table.of(
+        ["measure", "differ", "pairs", "share"],
+        ((name, p.significant, p.pairs, p.share) for name, p in ordered),
+        notes=(f"pairs of systems with p < {comparison.alpha:g} by randomised Tukey HSD, {trials:,} trials",),
+        records=(
+            {"measure": name, "differ": p.significant, "pairs": p.pairs, "share": p.share}
+            for name, p in ordered
+        ),
+    )
+
+
+P_METHODS = {
+    "exact": "p: exact, from all orders of the points",
+    "t": "p: by Student's t, as an approximation",
+    "normal": "p: by the normal distribution, as an approximation",
+}
+
+
+def _about_p(records: Sequence[Mapping[str, Any]], alpha: float) -> list[str]:
+    """Where p comes from, and which correlations no values could make significant."""
+    known = [r for r in records if not math.isnan(r["value"])]
+    notes = [P_METHODS[method] for method in dict.fromkeys(r["p_method"] for r in known)]
+    barred: dict[str, list[str]] = {}
+    for r in known:
+        if r["least_p"] >= alpha:
+            least = f"with {r['n']} points p is at least {number(r['least_p'])}"
+            why = f"cannot be significant at alpha {alpha:g}: {least}"
+            barred.setdefault(why, []).append(f"{r['measure']} and {r['other']}")
+    for why, pairs in barred.items():
+        notes.append(why if len(pairs) == len(records) else f"{', '.join(pairs)}: {why}")
+    return notes
+
+
+def correlation_table(
+    comparison: Comparison, method: str = "kendall", *, over: str = "systems", system: str | None = None
+) -> Table:
+    """How measures agree over systems, over the queries of one system, or over its cut-offs."""
+    matrix, names, said = comparison.correlations(method, over=over, system=system)
+    records: list[dict[str, Any]] = []
+    for one in range(len(names)):
+        for other in range(one + 1, len(names)):
+            records.append(
+                {
+                    "measure": names[one],
+                    "other": names[other],
+                    "value": float(matrix.values[one, other]),
+                    "low": float(matrix.low[one, other]),
+                    "high": float(matrix.high[one, other]),
+                    "p": float(matrix.p_values[one, other]),
+                    "n": int(matrix.counts[one, other]),
+                    "p_method": matrix.p_methods[one][other],
+                    "least_p": float(matrix.least_p[one, other]),
+                    "reason": matrix.reasons[one][other],
+                }
+            )
+    rows = (
+        (r["measure"], r["other"], r["value"], Interval(r["low"], r["high"]), p_value(r["p"]), r["n"])
+        for r in records
+    )
+    reasons = tuple(dict.fromkeys(f"undefined: {r['reason']}" for r in records if math.isnan(r["value"])))
+    over_what = over if system is None else f"{over} of {system}"
+    return Table.of(
+        ["measure", "other", method, "95% interval", "p", "n"],
+        rows,
+        words=2,
+        notes=(f"over {over_what}", *_about_p(records, comparison.alpha), *reasons, *said),
+        records=records,
+    )

@@ -1,0 +1,192 @@
+"""A comparison as tables for people, as a table for a paper, and as rows for programs.
+
+For people there is a table a measure, its systems best first, each with what was found against the baselines.
+Tables for papers have a row a system and a column a measure: the best value of a column is marked, a raised
+letter names a baseline that a value beats, a lowered one a baseline that it loses to.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from evenrank.scores.render import arrow, label
+from evenrank.tables import Column, Interval, Record, Table, Value, count_of, number, p_value
+
+if TYPE_CHECKING:
+    from evenrank.comparison import Comparison
+    from evenrank.comparison.measure_table import MeasureTable
+    from evenrank.comparison.pairs import Pair
+
+NO_DIFFERENCE = "no difference shown"
+
+
+def measure_tables(comparison: Comparison) -> list[Table]:
+    """For each measure its systems, best first, and what is shown against the baselines."""
+    tables = []
+    for table in comparison.tables:
+        rows = [row for row in comparison.scores.summary() if _is(row, table)]
+        rows.sort(key=lambda row: _order(row.value, table))
+        pairs = [pair for pair in comparison.pairs if pair.measure == table.name]
+        best = _best([row.value for row in rows], table)
+        cells = [
+            (
+                row.run,
+                Value(row.value, best=_order(row.value, table) == best),
+                Interval(row.low, row.high),
+                count_of(row.defined, row.queries),
+                *_found(row.run, [pair for pair in pairs if pair.system == row.run], comparison),
+            )
+            for row in rows
+        ]
+        verdict = Column("verdict", right=False)
+        head: list[str | Column] = ["system", "value", "95% interval", "n", "difference", "p", verdict]
+        title = f"{table.name} {arrow(table.measure.direction.value)}".rstrip()
+        tables.append(Table.of(head, cells, title=title))
+    if tables:
+        tables[-1] = tables[-1].with_notes([*interval_notes(comparison), describe_test(comparison)])
+    return tables
+
+
+def _found(system: str, pairs: list[Pair], comparison: Comparison) -> tuple[Any, Any, str]:
+    """Difference, p and verdict. Where there are several baselines, the verdict has all of it, one by one."""
+    if system in comparison.baselines and not pairs:
+        return None, None, "(baseline)"
+    mark = " (baseline)" if system in comparison.baselines else ""
+    if len(comparison.baselines) > 1:
+        return None, None, "; ".join(map(describe_pair, pairs)) + mark
+    (pair,) = pairs
+    if pair.reason is not None:
+        return None, None, pair.reason
+    left = describe_left_out(pair)
+    return (
+        Value(pair.difference, signed=True),
+        p_value(pair.corrected),
+        (pair.verdict or NO_DIFFERENCE) + left,
+    )
+
+
+def describe_pair(pair: Pair) -> str:
+    if pair.reason is not None:
+        return f"against {pair.baseline}: {pair.reason}"
+    p = p_value(pair.corrected)
+    found = f"{number(pair.difference, signed=True)} against {pair.baseline}, p {p}"
+    return f"{found}: {pair.verdict or NO_DIFFERENCE}{describe_left_out(pair)}"
+
+
+def describe_left_out(pair: Pair) -> str:
+    return f", {pair.dropped + pair.infinite:,} left out: {left_out(pair)}" if pair.left_out else ""
+
+
+def interval_notes(comparison: Comparison) -> list[str]:
+    """Why values have no interval, or why theirs may be too narrow, with the measures concerned."""
+    names: dict[str, dict[str, None]] = {}
+    for row in comparison.scores.summary():
+        if row.interval_note and row.defined:
+            names.setdefault(row.interval_note, {}).setdefault(label(row.measure, row.column))
+    every = len(comparison.tables)
+    return [note if len(found) == every else f"{', '.join(found)}: {note}" for note, found in names.items()]
+
+
+def describe_test(comparison: Comparison) -> str:
+    return (
+        f"test: paired {comparison.test}, corrected by {comparison.correction} within a measure, "
+        f"alpha {comparison.alpha:g}"
+    )
+
+
+def _is(row: object, table: MeasureTable) -> bool:
+    return bool(
+        getattr(row, "measure", "") == repr(table.measure) and getattr(row, "column", "") == table.column
+    )
+
+
+def _order(value: float, table: MeasureTable) -> float:
+    """Small is good. Of values without a better one, the one nearest to 0 is."""
+    if math.isnan(value):
+        return math.inf
+    if not table.has_better:
+        return abs(value)
+    return value if table.lower_is_better else -value
+
+
+def _best(values: list[float], table: MeasureTable) -> float | None:
+    """The best place in ``_order``; None where no value is better than another."""
+    goods = [_order(value, table) for value in values]
+    return min(goods) if table.has_better and goods and min(goods) < math.inf else None
+
+
+def left_out(pair: Pair) -> str:
+    """Why queries do not count, as "no relevant document (3)"."""
+    return ", ".join(f"{reason} ({count:,})" for reason, count in pair.left_out.items())
+
+
+def letters(number: int) -> str:
+    """a, b, .. z, aa, ab: as many as there are systems.
+
+    >>> [letters(number) for number in (0, 25, 26, 27, 702)]
+    ['a', 'z', 'aa', 'ab', 'aaa']
+    """
+    named = ""
+    number += 1
+    while number:
+        number, rest = divmod(number - 1, 26)
+        named = chr(ord("a") + rest) + named
+    return named
+
+
+def paper_table(comparison: Comparison) -> Table:
+    """A row a system in the order given, a column a measure, with the marks of the comparison."""
+    letter = {name: letters(place) for place, name in enumerate(comparison.baselines)}
+    head: list[str | Column] = ["system"]
+    rows: dict[str, list[Any]] = {
+        system: [Value(system, raised=letter.get(system, ""))] for system in comparison.scores.runs
+    }
+    summary = comparison.scores.summary()
+    for table in comparison.tables:
+        head.append(f"{table.name} {arrow(table.measure.direction.value)}".rstrip())
+        values = {row.run: row.value for row in summary if _is(row, table)}
+        best = _best(list(values.values()), table)
+        for system, cells in rows.items():
+            value = values.get(system, math.nan)
+            beats, loses = _marks(comparison, table, system, letter)
+            is_best = best is not None and _order(value, table) == best
+            cells.append(Value(value, best=is_best, raised=beats, lowered=loses))
+    named = ", ".join(f"{letters(place)} is {name}" for place, name in enumerate(comparison.baselines))
+    notes = [f"raised letter: better than, lowered letter: worse than; {named}", describe_test(comparison)]
+    return Table.of(head, rows.values(), notes=notes, records=map(record_of, comparison.pairs))
+
+
+def _marks(
+    comparison: Comparison, table: MeasureTable, system: str, letter: dict[str, str]
+) -> tuple[str, str]:
+    own = [pair for pair in comparison.pairs if pair.measure == table.name and pair.system == system]
+    beats = ",".join(letter[pair.baseline] for pair in own if pair.verdict == "better")
+    loses = ",".join(letter[pair.baseline] for pair in own if pair.verdict == "worse")
+    return beats, loses
+
+
+def record_of(pair: Pair) -> Record:
+    """A row for programs. Where no value is better than another, no query is won or lost."""
+    wins, ties, losses = pair.outcomes if pair.has_better else (math.nan, math.nan, math.nan)
+    return {
+        "measure": pair.measure,
+        "system": pair.system,
+        "baseline": pair.baseline,
+        "difference": pair.difference,
+        "low": pair.low,
+        "high": pair.high,
+        "test": pair.test,
+        "p": pair.p_value,
+        "correction": pair.correction,
+        "corrected_p": pair.corrected,
+        "effect_size": pair.effects.cohen_dz,
+        "wins": wins,
+        "ties": ties,
+        "losses": losses,
+        "queries": pair.queries,
+        "dropped": pair.dropped + pair.infinite,
+        "why_dropped": left_out(pair),
+        "verdict": pair.verdict,
+        "reason": pair.reason or "",
+    }

@@ -1,0 +1,164 @@
+"""Values of several systems on the same queries, as one matrix for each measure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evenrank.arrays import Floats
+from evenrank.errors import ParameterError
+from evenrank.measures import Direction, Measure
+from evenrank.scores import INFINITE, OK, Scores, ScoresBlock
+from evenrank.stats.difference import DifferenceInterval, mean_difference, resampled_difference
+
+MISSING = "the query is missing"
+JUDGEMENTS = {"relevance": "judgements", "intents": "judgements by intent"}  # kinds of evidence
+
+
+@dataclass(frozen=True, eq=False)
+class MeasureTable:
+    """One measure, or one column of it: (Q, S) values, NaN where undefined, and why."""
+
+    measure: Measure
+    column: str
+    systems: tuple[str, ...]
+    query_ids: tuple[str, ...]
+    values: Floats  # (Q, S)
+    why: tuple[dict[int, str], ...]  # for each system, the rows that lack a finite value, and the reason
+
+    @property
+    def name(self) -> str:
+        return repr(self.measure) + (f"[{self.column}]" if self.column else "")
+
+    @property
+    def lower_is_better(self) -> bool:
+        return self.measure.direction in (Direction.LOWER, Direction.DISTANCE)
+
+    @property
+    def has_better(self) -> bool:
+        """True where one value is better than another."""
+        return self.measure.direction in (Direction.HIGHER, Direction.LOWER)
+
+    def reason(self, row: int, place: int) -> str:
+        """Why a system has no finite value for the query of a row."""
+        return self.why[place].get(row, MISSING)
+
+    def difference(self, system: str, other: str, *, seed: int = 0) -> DifferenceInterval:
+        """What a system has more than another over the queries of both, with its 95% interval."""
+        own, others = (self.values[:, self.place(each)] for each in (system, other))
+        if self.measure.aggregation == "mean":
+            return mean_difference(own, others, self.measure.range())
+        return resampled_difference(own, others, self.measure.aggregate, seed=seed)
+
+    def place(self, system: str) -> int:
+        if system not in self.systems:
+            raise ParameterError(f"no system is called {system!r}; there are {', '.join(self.systems)}")
+        return self.systems.index(system)
+
+
+def tables_of(scores: Scores) -> tuple[MeasureTable, ...]:
+    """A table for every measure and column, over all queries that any system has."""
+    systems = scores.runs
+    tables = []
+    for measure in scores.measures:
+        blocks = [block for block in scores.blocks if block.measure == measure]
+        columns = tuple(dict.fromkeys(column for block in blocks for column in block.columns))
+        queries = tuple(dict.fromkeys(query for block in blocks for query in block.query_ids))
+        place = {query: row for row, query in enumerate(queries)}
+        for column in columns:
+            values = np.full((len(queries), len(systems)), np.nan)
+            why: list[dict[int, str]] = [{} for _ in systems]
+            for block in blocks:
+                _fill(values, why, block, column, systems.index(block.run), place)
+            tables.append(MeasureTable(measure, column, systems, queries, values, tuple(why)))
+    return tuple(tables)
+
+
+def _fill(
+    values: Floats,
+    why: list[dict[int, str]],
+    block: ScoresBlock,
+    column: str,
+    system: int,
+    place: dict[str, int],
+) -> None:
+    if column not in block.columns:
+        return
+    index = block.columns.index(column)
+    rows = [place[query] for query in block.query_ids]
+    values[rows, system] = block.values[:, index]
+    for row in np.flatnonzero(block.status[:, index]).tolist():
+        if (reason := block.reasons[block.status[row, index]]) != OK:
+            why[system][rows[row]] = reason
+    values[[r for r, code in zip(rows, block.status[:, index], strict=True) if code == 1], system] = np.where(
+        np.isposinf(block.values[block.status[:, index] == 1, index]), np.inf, -np.inf
+    )
+
+
+def joined(parts: Sequence[tuple[str, Scores]]) -> Scores:
+    """Scores of several evaluations as one.
+
+    Values with other backgrounds or judgements do not compare, nor do those of a measure that became another
+    one with other evidence. Other words, groups or opinions may be those of other documents: that is said.
+    """
+    blocks: list[ScoresBlock] = []
+    notes: dict[str, tuple[str, ...]] = {}
+    backgrounds: dict[str, str] = {}
+    judgements: dict[str, dict[str, str]] = {kind: {} for kind in JUDGEMENTS}
+    others: dict[str, dict[str, str]] = {}
+    for name, scores in parts:
+        several = len(scores.runs) > 1
+        for block in scores.blocks:
+            called = f"{name}: {block.run}" if several else name
+            blocks.append(replace(block, run=called))
+            notes.setdefault(called, scores.notes.get(block.run, ()))
+        needs = [need for measure in scores.measures for need in measure.needs]
+        background = (scores.provenance.get("background") or {}).get("sha256")
+        if background is not None and any("background" in need for need in needs):
+            backgrounds[name] = background
+        for kind, digests in judgements.items():
+            digest = ((scores.provenance.get("evidence") or {}).get(kind) or {}).get("sha256")
+            if digest is not None and any(need.endswith(f".{kind}") for need in needs):
+                digests[name] = digest
+        for kind, facts in (scores.provenance.get("evidence") or {}).items():
+            if kind not in JUDGEMENTS and any(need.endswith(f".{kind}") for need in needs):
+                others.setdefault(kind, {})[name] = facts["sha256"]
+    _same("backgrounds", backgrounds, "evaluate all runs at once, with one background=")
+    for kind, digests in judgements.items():
+        _same(JUDGEMENTS[kind], digests, "evaluate all runs with the same ones")
+    _same_meaning(parts)
+    for kind, digests in others.items():
+        if len(set(digests.values())) > 1:
+            said = f"{kind}: not the same for all systems, which is right only if documents differ, not data"
+            notes = {called: (*notes_of, said) for called, notes_of in notes.items()}
+    return Scores(tuple(blocks), notes)
+
+
+def _same_meaning(parts: Sequence[tuple[str, Scores]]) -> None:
+    """A measure that leaves something open must have become the same one everywhere."""
+    became: dict[str, dict[str, str]] = {}
+    for name, scores in parts:
+        for measure in map(repr, scores.measures):
+            said = (note for notes in scores.notes.values() for note in notes)
+            meaning = next(
+                (note for note in said if note.startswith(f"{measure} is ")), f"{measure} as it is"
+            )
+            became.setdefault(measure, {})[name] = meaning
+    for measure, meanings in became.items():
+        if len(set(meanings.values())) > 1:
+            listed = "; ".join(f"{name}: {meaning}" for name, meaning in meanings.items())
+            raise ParameterError(
+                f"{measure} means different things in these scores and does not compare: {listed}; "
+                "name all its parameters, or evaluate all runs at once"
+            )
+
+
+def _same(what: str, digests: dict[str, str], way_out: str) -> None:
+    if len(set(digests.values())) > 1:
+        listed = ", ".join(f"{name} ({digest[:8]})" for name, digest in digests.items())
+        raise ParameterError(f"these scores have different {what} and do not compare: {listed}; {way_out}")
+
+
+__all__ = ["INFINITE", "MeasureTable", "joined", "tables_of"]

@@ -1,0 +1,211 @@
+"""Which of several rankers to take, by how much fairness weighs against relevance: ``F_beta``.
+
+Each beta chooses a ranker on four fifths of the queries and answers for the rest, fold by fold, so that what
+is reported is not what was chosen by. Reference: nfairc-advbert-2021, section 7.2 and MeasureTable 4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from evenrank.arrays import Floats
+from evenrank.comparison.measure_table import MeasureTable, tables_of
+from evenrank.errors import InputTypeError, ParameterError
+from evenrank.measures import Measure, parse_measures
+from evenrank.scores import Scores
+from evenrank.stats.selection import (
+    BETAS,
+    FOLDS,
+    BetaRow,
+    ValueChange,
+    beta_ranges,
+    beta_table,
+    choose,
+)
+
+if TYPE_CHECKING:
+    from evenrank.comparison import Comparison
+
+MEAN = "mean"
+
+
+class Outcome(NamedTuple):
+    """What a beta's choices have on one measure, in its own units, and the baseline on the same queries."""
+
+    value: float
+    baseline: float
+    p_value: float
+    verdict: str  # better or worse than the baseline where p < alpha, by the measure's direction
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What one beta chooses."""
+
+    beta: float
+    chosen: str  # by all queries: the one to take
+    by_fold: tuple[str, ...]  # by all queries but those of the fold
+    relevance: Outcome
+    fairness: Outcome
+    others: dict[str, Outcome]
+    acceptable: bool  # significantly fairer, and nothing significantly worse
+
+    def folds(self) -> str:
+        """
+        >>> Choice(1.0, "a", ("b", "a", "b"), *[Outcome(0, 0, 0, "")] * 2, {}, False).folds()
+        'b 2, a 1'
+        """
+        return ", ".join(f"{name} {count}" for name, count in Counter(self.by_fold).most_common())
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """The choice of each beta, and the stretches of betas that gain fairness at no significant loss."""
+
+    relevance: str
+    fairness: str
+    others: tuple[str, ...]
+    systems: tuple[str, ...]
+    baseline: str
+    rows: tuple[Choice, ...]
+    ranges: tuple[tuple[float, float], ...]
+    queries: int
+    dropped: int
+    folds: int
+    seed: int
+    alpha: float
+
+    def __repr__(self) -> str:
+        from evenrank.comparison.selection_table import choice_table
+
+        return choice_table(self).to_text()
+
+
+def select(
+    systems: Comparison | Scores,
+    *,
+    relevance: str | Measure,
+    fairness: str | Measure,
+    betas: Sequence[float] = BETAS,
+    baseline: str | None = None,
+    others: Any = (),
+    folds: int = FOLDS,
+    seed: int = 0,
+    alpha: float = 0.05,
+) -> Choices:
+    """Choose among the systems of a comparison, or of scores, for each of the betas.
+
+    ``beta`` 0 looks at relevance alone, infinity at fairness alone; both measures are scaled from the worst
+    system to the best. ``baseline`` is the system that the choices are tested against, the first if not
+    said. ``others`` are further measures that take no part in the choice and must not get worse. Which way
+    is better follows the measure.
+    """
+    scores = systems if isinstance(systems, Scores) else getattr(systems, "scores", None)
+    if not isinstance(scores, Scores):
+        raise InputTypeError(f"select takes a Comparison or Scores, got {type(systems).__name__}")
+    if len(scores.runs) < 2:
+        raise ParameterError(f"there is nothing to choose: the only system is {scores.runs[0]!r}")
+    own = scores.runs[0] if baseline is None else baseline
+    if own not in scores.runs:
+        raise ParameterError(f"no system is called {own!r}; there are {', '.join(scores.runs)}")
+    if not betas:
+        raise ParameterError("there is no beta: name at least one, as [0, 1, inf]")
+    tables = {(table.measure, table.column): table for table in tables_of(scores)}
+    useful, fair = (_table(scores, tables, wanted) for wanted in (relevance, fairness))
+    further = [_table(scores, tables, wanted) for wanted in (parse_measures(others) if others else ())]
+    if useful.name == fair.name:
+        raise ParameterError(f"relevance and fairness are both {fair.name}: a trade-off needs two measures")
+    queries = [query for query in fair.query_ids if query in set(useful.query_ids)]
+    u, f, *rest = (_leaning(table, queries) for table in (useful, fair, *further))
+    rows = beta_table(
+        u, f, baseline=scores.runs.index(own), betas=betas, folds=folds, seed=seed, alpha=alpha,
+        others={table.name: values for table, values in zip(further, rest, strict=True)},
+    )  # fmt: skip
+    asked = set(useful.query_ids) | set(fair.query_ids)
+    counted = int((rows[0].selection.chosen >= 0).sum())
+    return Choices(
+        relevance=useful.name,
+        fairness=fair.name,
+        others=tuple(table.name for table in further),
+        systems=scores.runs,
+        baseline=own,
+        rows=tuple(_choice(row, scores.runs, u, f, (useful, fair, *further)) for row in rows),
+        ranges=beta_ranges(rows),
+        queries=counted,
+        dropped=len(asked) - counted,
+        folds=folds,
+        seed=seed,
+        alpha=alpha,
+    )
+
+
+def _table(
+    scores: Scores, tables: dict[tuple[Measure, str], MeasureTable], wanted: str | Measure
+) -> MeasureTable:
+    block = scores.block(wanted, scores.runs[0])
+    if block.columns != ("",):
+        raise ParameterError(f"{block.measure!r} has several columns: a system is chosen by one number")
+    table = tables[block.measure, ""]
+    if not table.has_better:
+        raise ParameterError(f"{table.name}: {table.measure.direction.value}: nothing to choose by")
+    if table.measure.aggregation != MEAN:
+        raise ParameterError(f"{table.name} is the {table.measure.aggregation} over queries, not the mean")
+    return table
+
+
+def _leaning(table: MeasureTable, queries: Sequence[str]) -> Floats:
+    """(S, Q): the values of these queries, higher better."""
+    rows = {query: row for row, query in enumerate(table.query_ids)}
+    values = np.full((len(table.systems), len(queries)), np.nan)
+    for place, query in enumerate(queries):
+        if query in rows:
+            values[:, place] = table.values[rows[query]]
+    return -values if table.lower_is_better else values
+
+
+def _choice(
+    row: BetaRow, systems: Sequence[str], u: Floats, f: Floats, tables: Sequence[MeasureTable]
+) -> Choice:
+    there = row.selection.chosen >= 0
+    best = choose(u[:, there].mean(axis=1), f[:, there].mean(axis=1), row.beta)
+    useful, fair, *further = tables
+    return Choice(
+        beta=row.beta,
+        chosen=systems[best],
+        by_fold=tuple(systems[place] for place in row.selection.choices),
+        relevance=_own_units(row.utility, useful),
+        fairness=_own_units(row.fairness, fair),
+        others={table.name: _own_units(row.others[table.name], table) for table in further},
+        acceptable=row.acceptable,
+    )
+
+
+def _own_units(change: ValueChange, table: MeasureTable) -> Outcome:
+    sign = -1.0 if table.lower_is_better else 1.0
+    verdict = "better" if change.gained else "worse" if change.lost else ""
+    return Outcome(sign * change.value, sign * change.baseline, change.test.p_value, verdict)
+
+
+def beta_of(text: str) -> float:
+    """A beta as it is written.
+
+    >>> beta_of("0.5"), beta_of("inf"), beta_of("∞")
+    (0.5, inf, inf)
+    """
+    written = text.strip().lower()
+    try:
+        beta = math.inf if written in ("inf", "infinity", "∞") else float(written)
+    except ValueError:
+        raise ParameterError(f"beta must be a number >= 0, or inf; got {text!r}") from None
+    if not beta >= 0:
+        raise ParameterError(f"beta must be a number >= 0, or inf; got {text!r}")
+    return beta
+
+
+__all__ = ["Choice", "Choices", "beta_of", "select"]

@@ -1,0 +1,157 @@
+"""What a source of evidence answers when it is asked about (query, document) pairs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+
+from evenrank.arrays import Array, Int64s, UInt64s, ragged
+from evenrank.ids import StringRows, hash_strings
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """Rows of few non-zeros over ``width`` places: row ``r`` holds ``places[offsets[r]:offsets[r+1]]``.
+
+    It becomes dense only for the rows that a kernel asks for.
+    """
+
+    offsets: Int64s  # (R + 1,)
+    places: Int64s  # (M,)
+    values: npt.NDArray[np.float64]  # (M,)
+    width: int
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def rows(self, rows: Int64s) -> Sparse:
+        """The given rows as a new column; -1 is an empty row."""
+        there = rows >= 0
+        if not there.any():
+            return Sparse(np.zeros(len(rows) + 1, np.int64), self.places[:0], self.values[:0], self.width)
+        lengths = np.where(there, self.offsets[rows + 1] - self.offsets[rows], 0)
+        entries = ragged(self.offsets[rows], lengths)
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        return Sparse(offsets, self.places[entries], self.values[entries], self.width)
+
+    def dense(self, rows: Int64s) -> npt.NDArray[np.float64]:
+        """``rows.shape + (width,)``; a row of -1 is all zero."""
+        flat = rows.ravel()
+        out = np.zeros((len(flat), self.width))
+        there = np.flatnonzero(flat >= 0)
+        starts = self.offsets[flat[there]]
+        lengths = self.offsets[flat[there] + 1] - starts
+        entries = ragged(starts, lengths)
+        out[np.repeat(there, lengths), self.places[entries]] = self.values[entries]
+        return out.reshape(*rows.shape, self.width)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Rows with all of one place out of ``width``, kept as the place; -1 is a row that has none."""
+
+    places: npt.NDArray[np.int16]  # (R,)
+    width: int
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def at(self, rows: Int64s) -> npt.NDArray[np.int16]:
+        """The place of each row, -1 also where the row is -1."""
+        if in_order(rows, len(self)):
+            return self.places.reshape(rows.shape)
+        return np.where(rows >= 0, self.places[rows], np.int16(-1)) if len(self) else rows.astype(np.int16)
+
+    def dense(self, rows: Int64s) -> npt.NDArray[np.float64]:
+        """``rows.shape + (width,)``; a row of -1 is all zero."""
+        return np.eye(self.width + 1, self.width)[self.at(rows)]  # the last row, all zero, is that of -1
+
+
+Column = Array | Sparse | Labels
+
+
+def in_order(rows: Int64s, count: int) -> bool:
+    """Whether the rows are all ``count`` of them one after another, so that nothing needs to move."""
+    flat = rows.reshape(-1)
+    return len(flat) == count and (count == 0 or flat[0] == 0) and bool((flat[1:] - flat[:-1] == 1).all())
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """(query, document) pairs to ask about: ``doc_ids[p]`` for query ``query_ids[query_codes[p]]``."""
+
+    query_ids: Sequence[str]  # (Q,)
+    query_codes: Int64s  # (P,)
+    doc_ids: StringRows  # (P,)
+    doc_hashes: UInt64s  # (P,)
+
+    def __len__(self) -> int:
+        return len(self.query_codes)
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Evidence for pairs: columns of ``P`` rows (the name "" is the evidence itself), and what is known."""
+
+    columns: Mapping[str, Column]
+    known: npt.NDArray[np.bool_]  # (P,)
+
+    @classmethod
+    def complete(cls, column: Column) -> Gathered:
+        """One column, known everywhere."""
+        return cls({"": column}, np.ones(len(column), dtype=bool))
+
+
+@dataclass(frozen=True)
+class DocumentSets:
+    """A set of documents for every query, or one set for all of them (``shared``)."""
+
+    doc_ids: StringRows  # (M,)
+    offsets: Int64s  # (Q + 1,), or (2,) when shared
+    shared: bool = False
+    gathered: Mapping[str, Gathered] = field(default_factory=dict)  # evidence that is at hand already
+    doc_hashes: UInt64s | None = None  # (M,), where they are known
+
+    def pairs(self, query_ids: Sequence[str]) -> Pairs:
+        """The documents as pairs with their queries; of a shared set all are with the first."""
+        codes = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+        hashes = self.doc_hashes
+        if hashes is None:
+            hashes = hash_strings(self.doc_ids.array())
+        return Pairs(query_ids, codes, self.doc_ids, hashes)
+
+
+class Evidence(Protocol):
+    """Anything that knows something about documents. It never sees a rank.
+
+    Whether an object is one is for ``is_evidence`` to say, not for ``isinstance``.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def gather(self, pairs: Pairs) -> Gathered: ...
+
+    def gather_queries(self, query_ids: Sequence[str]) -> Mapping[str, Array]:
+        """What belongs to a query: arrays of Q rows, by column name."""
+        ...
+
+    @property
+    def fingerprint(self) -> str: ...
+
+
+_MEMBERS = ("name", "gather", "gather_queries", "fingerprint")
+
+
+def is_evidence(given: object) -> TypeGuard[Evidence]:
+    """Whether an object has what ``Evidence`` has, without reading any of it.
+
+    ``isinstance`` with a protocol reads every property before Python 3.12, and a fingerprint hashes all data.
+    """
+    absent = object()
+    return all(inspect.getattr_static(given, member, absent) is not absent for member in _MEMBERS)

@@ -1,0 +1,270 @@
+"""Identifiers in bulk: Arrow strings, hashed and compared as whole arrays.
+
+Ids are byte strings to us: ``007`` and ``7`` differ, and order is the order of the UTF-8 bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenrank.arrays import Int64s, UInt64s, integers, ragged
+from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, Problem
+
+_ROWS_AT_ONCE = 1 << 18  # keeps the temporaries of one step inside the cache
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio, odd
+_FINISHER = np.uint64(0xD6E8FEB86659FD93)
+_HALF = np.uint64(32)
+_LOW_BYTES = np.array([(1 << (8 * n)) - 1 for n in range(9)], dtype=np.uint64)
+
+WHOLE_IN_HASH = 8  # strings of one length up to so many bytes are equal where their hashes are
+
+
+def as_strings(values: Any) -> pa.LargeStringArray:
+    """One contiguous Arrow array of strings, without a copy where it is one already."""
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+        if isinstance(values, pa.ChunkedArray):  # older Arrow gives a chunked array back
+            values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], pa.large_string())
+    if not isinstance(values, pa.Array):
+        values = pa.array(
+            list(values) if not isinstance(values, (list, tuple)) else values, pa.large_string()
+        )
+    if not pa.types.is_large_string(values.type):
+        values = values.cast(pa.large_string())
+    return values
+
+
+def as_ids(values: Any, role: str, source: str) -> pa.LargeStringArray:
+    """``as_strings`` for ids that somebody else gives: text in every row, and none of it empty.
+
+    A row that is missing or empty is a ``DataError`` with its number, an object that is no text an
+    ``InputTypeError``. Arrow columns are checked as a whole, without a look at their rows.
+    """
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        raise InputTypeError(f"{source}: the {role} column is a sequence of ids, got {values!r:.80}")
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+        if not (_is_text(kind) or values.null_count == len(values)):
+            raise InputTypeError(f"{source}: {role}: ids are text, got an Arrow column of {kind}")
+    else:
+        values = values if isinstance(values, (list, tuple)) else list(values)
+    try:
+        ids = as_strings(values)
+    except (pa.ArrowException, TypeError, ValueError) as error:  # ValueError: half of a surrogate pair
+        raise _not_text(values, role, source) from error
+    if ids.null_count:
+        raise _flawed_rows(pc.is_null(ids), f"{role} is missing", source)
+    offsets = offsets_of(ids)
+    if (offsets[1:] == offsets[:-1]).any():
+        raise _flawed_rows(pc.equal(pc.binary_length(ids), 0), f"{role} is empty", source)
+    return ids
+
+
+def _not_text(values: Sequence[Any], role: str, source: str) -> Exception:
+    """What to raise for a column that Arrow does not take as text: where the first such row is."""
+    for row, value in enumerate(values, 1):
+        if isinstance(value, str):
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                what = f"{role} {value!r:.80} holds half of a surrogate pair, which no file can hold"
+                return DataError.listing(source, [Problem(row, what)])
+        elif value is None or value != value:  # NaN, as pandas writes a gap
+            return DataError.listing(source, [Problem(row, f"{role} is missing")])
+        else:
+            return InputTypeError(
+                f"{source}: row {row}: {role} {value!r:.80} is {type(value).__name__}, and ids are text: "
+                "use str() (the readers do so with whole numbers)"
+            )
+    return InputTypeError(f"{source}: {role}: ids are text")
+
+
+def _flawed_rows(flawed: Any, what: str, source: str) -> DataError:
+    rows = np.flatnonzero(flawed.to_numpy(zero_copy_only=False))[: PROBLEMS_SHOWN + 1]
+    return DataError.listing(source, [Problem(row + 1, what) for row in rows.tolist()])
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def offsets_of(strings: pa.LargeStringArray) -> Int64s:
+    """Where each string begins in the byte buffer, and where the last one ends: (n + 1,)."""
+    buffer = strings.buffers()[1]
+    if buffer is None or len(strings) == 0:
+        return np.zeros(1, dtype=np.int64)
+    return np.frombuffer(buffer, dtype=np.int64)[strings.offset : strings.offset + len(strings) + 1]
+
+
+def hash_strings(strings: pa.LargeStringArray) -> UInt64s:
+    """A 64-bit hash of every string, the same in every process.
+
+    Eight bytes at a time are read straight from the Arrow buffer, and each step can be undone: strings
+    of the same length, up to eight bytes, have different hashes. Of longer ones the hash only finds
+    candidates: whoever uses it compares the strings themselves, so that a collision costs time, not
+    correctness.
+    """
+    count = len(strings)
+    hashes = np.empty(count, dtype=np.uint64)
+    if count == 0:
+        return hashes
+    offsets = offsets_of(strings)
+    first, last = int(offsets[0]), int(offsets[-1])
+    buffer = strings.buffers()[2]
+    raw = np.frombuffer(buffer, dtype=np.uint8)[first:last] if buffer is not None else np.empty(0, np.uint8)
+    padding = np.zeros(8, dtype=np.uint8)
+    for begin in range(0, count, _ROWS_AT_ONCE):
+        edges = offsets[begin : begin + _ROWS_AT_ONCE + 1] - first
+        block = np.concatenate([raw[edges[0] : edges[-1]], padding])
+        words = np.ndarray((len(block) - 7,), dtype="<u8", buffer=block, strides=(1,))  # one at every byte
+        starts, lengths = edges[:-1] - edges[0], np.diff(edges)
+        state = lengths.astype(np.uint64)
+        state = _absorb(state, words[starts] & _LOW_BYTES[np.minimum(lengths, 8)])
+        for done in range(8, int(lengths.max()), 8):
+            longer = np.flatnonzero(lengths > done)
+            left = np.minimum(lengths[longer] - done, 8)
+            state[longer] = _absorb(state[longer], words[starts[longer] + done] & _LOW_BYTES[left])
+        hashes[begin : begin + len(starts)] = state
+    return hashes
+
+
+def _absorb(state: UInt64s, word: UInt64s) -> UInt64s:
+    mixed = (state ^ word) * _MULTIPLIER
+    mixed ^= mixed >> _HALF
+    mixed *= _FINISHER
+    return mixed
+
+
+def mix_codes(codes: npt.NDArray[Any]) -> UInt64s:
+    """Spread small integers over 64 bits, so that (query, document) keys of different queries differ."""
+    mixed = (codes.astype(np.uint64) + np.uint64(1)) * _FINISHER
+    mixed ^= mixed >> _HALF
+    mixed *= _MULTIPLIER
+    return mixed
+
+
+def take(strings: pa.LargeStringArray, rows: npt.NDArray[Any]) -> pa.LargeStringArray:
+    return strings.take(integers(rows))
+
+
+def move(strings: pa.LargeStringArray, places: Int64s, origins: Int64s) -> pa.LargeStringArray:
+    """The array with ``strings[origins]`` at ``places``, where both name the same rows, and whole blocks
+    of neighbours: then nothing outside of them moves, and only their bytes are written anew."""
+    buffer = strings.buffers()[2]
+    if buffer is None:  # empty strings only
+        return strings
+    offsets = offsets_of(strings)
+    first = int(offsets[0])
+    raw = np.frombuffer(buffer, dtype=np.uint8)[first : int(offsets[-1])].copy()
+    starts = offsets - first  # a copy
+    old, lengths = starts[origins], starts[origins + 1] - starts[origins]
+    breaks = np.flatnonzero(np.diff(places, prepend=places[0] - 2) != 1)  # where a block begins
+    before = np.cumsum(lengths) - lengths
+    sizes = np.diff(breaks, append=len(places))
+    new = before + (starts[places[breaks]] - before[breaks]).repeat(sizes)
+    picked = raw[ragged(old, lengths)]
+    raw[ragged(new, lengths)] = picked
+    starts[places] = new
+    return pa.LargeStringArray.from_buffers(len(strings), pa.py_buffer(starts), pa.py_buffer(raw))
+
+
+@dataclass(frozen=True)
+class StringRows:
+    """Some rows of a string array, copied only when they are looked at."""
+
+    strings: pa.LargeStringArray
+    rows: Int64s | None = None  # None is all, in order
+
+    def __len__(self) -> int:
+        return len(self.strings) if self.rows is None else len(self.rows)
+
+    def at(self, places: npt.NDArray[Any]) -> pa.LargeStringArray:
+        return take(self.strings, places if self.rows is None else self.rows[places])
+
+    def is_like(self, other: StringRows) -> bool:
+        """True where both are the same rows of the same array."""
+        if self.strings is not other.strings:
+            return False
+        if self.rows is None or other.rows is None:
+            return self.rows is other.rows
+        return self.rows is other.rows or np.array_equal(self.rows, other.rows)
+
+    def rows_at(self, places: Int64s) -> Int64s:
+        return places if self.rows is None else self.rows[places]
+
+    def array(self) -> pa.LargeStringArray:
+        return self.strings if self.rows is None else take(self.strings, self.rows)
+
+
+def equal(left: pa.LargeStringArray, right: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
+    result: npt.NDArray[np.bool_] = pc.equal(left, right).to_numpy(zero_copy_only=False)
+    return result
+
+
+def same(
+    left: pa.LargeStringArray, left_rows: Int64s, right: pa.LargeStringArray, right_rows: Int64s
+) -> npt.NDArray[np.bool_]:
+    """``left[left_rows] == right[right_rows]``, eight bytes at a time, without copying a string."""
+    left_starts, left_lengths, left_words = _reader(left, left_rows)
+    right_starts, right_lengths, right_words = _reader(right, right_rows)
+    result: npt.NDArray[np.bool_] = left_lengths == right_lengths
+    pending = np.flatnonzero(result)
+    done = 0
+    while len(pending):
+        mask = _LOW_BYTES[np.minimum(left_lengths[pending] - done, 8)]
+        one = _read(left_words, left_starts[pending] + done) & mask
+        two = _read(right_words, right_starts[pending] + done) & mask
+        alike = one == two
+        result[pending[~alike]] = False
+        done += 8
+        pending = pending[alike & (left_lengths[pending] > done)]
+    return result
+
+
+def lengths_of(strings: pa.LargeStringArray, rows: Int64s | None = None) -> Int64s:
+    """How many bytes each string has."""
+    offsets = offsets_of(strings)
+    lengths: Int64s = np.diff(offsets) if rows is None else offsets[rows + 1] - offsets[rows]
+    return lengths
+
+
+def _reader(strings: pa.LargeStringArray, rows: Int64s) -> tuple[Int64s, Int64s, UInt64s]:
+    """Where the strings of some rows begin, how long they are, and the number that begins at every byte."""
+    offsets = offsets_of(strings)
+    starts = offsets[rows]
+    lengths = offsets[rows + 1] - starts
+    buffer = strings.buffers()[2]
+    raw = np.frombuffer(buffer, dtype=np.uint8) if buffer is not None else np.empty(0, np.uint8)
+    if len(raw) < 8:
+        raw = np.concatenate([raw, np.zeros(8, np.uint8)])
+    return starts, lengths, np.ndarray((len(raw) - 7,), dtype="<u8", buffer=raw, strides=(1,))
+
+
+def _read(words: UInt64s, at: Int64s) -> UInt64s:
+    """Eight bytes from each place on; what lies behind the end of the buffer is 0."""
+    if len(at) and int(at.max()) < len(words):
+        return words[at]
+    there = np.minimum(at, len(words) - 1)
+    shift = np.minimum(at - there, 8).astype(np.uint64) * np.uint64(8)
+    found = words[there]
+    # a shift by 64 is no shift at all
+    return np.where(shift < np.uint64(64), found >> np.minimum(shift, np.uint64(63)), np.uint64(0))
+
+
+def encode_first_seen(values: Iterable[str]) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+    """Codes by first appearance, and the distinct values in that order."""
+    dictionary = as_strings(values).dictionary_encode()
+    codes = dictionary.indices.to_numpy(zero_copy_only=False).astype(np.int32)
+    return codes, tuple(dictionary.dictionary.to_pylist())
+
+
+def positions(ids: Sequence[str]) -> dict[str, int]:
+    return {identifier: position for position, identifier in enumerate(ids)}

@@ -1,0 +1,212 @@
+"""Groups in: which values of an attribute documents have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenrank.data.attribute import UNIFORM, attribute_of
+from evenrank.data.membership import SPLITS, Membership
+from evenrank.data.membership_builders import OWN, even_labels, spread_evenly
+from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
+from evenrank.ids import encode_first_seen, take
+from evenrank.io.column_names import listed
+from evenrank.io.frames import as_frame
+from evenrank.io.groups.entries import Entries
+from evenrank.io.groups.hints import uneven_rows
+from evenrank.io.groups.line_files import READERS, nothing
+from evenrank.io.groups.tables import Asked, frame_entries, mapping_entries
+from evenrank.io.row_problems import RowProblems
+from evenrank.io.source import FORMATS, Source, as_source, check_format, guess_format
+from evenrank.io.tables import open_table
+
+GROUP_FORMATS = (*FORMATS, "gmemb", "trec-fair")
+_NO_VALUE = "is not a value of"
+_OTHER_LABELS = "; add it to values=, even= (equally of all values) or ignore= (no label)"
+GROUP_SUFFIXES = {".gmemb": "gmemb"}
+
+_ACCEPTED = (
+    "a path (str or Path, '-' is standard input), an open file, a pandas, polars or Arrow table, "
+    "a dict {document: value} or {query: {document: value}}"
+)
+
+
+def read_groups(
+    source: object,
+    name: str,
+    *,
+    values: Sequence[str] | None = None,
+    ordinal: bool = False,
+    target: Any = UNIFORM,
+    multilabel: bool = False,
+    split: str = "share",
+    even: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    unlabelled: str | None = None,
+    column: str | None = None,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Membership:
+    """Which values of the attribute ``name`` documents have.
+
+    ``source`` is a path, an open file, a pandas, polars or Arrow table, or a dict ``{document: value}``
+    or ``{query: {document: value}}``. A table (CSV, TSV, JSONL, Parquet; ``.gz`` and ``.zst`` too) has a
+    column of documents; one of queries makes the groups depend on the query. The rest is one of
+
+    - a column of labels called like the attribute, or named by ``column=``. An empty cell is a document
+      without a label. A cell of JSONL or Parquet may be a list, or a mapping of values to shares;
+    - rows of ``document, value`` and, if there are shares, ``share`` or ``prob``: a row for each value;
+    - one column of shares for each value. ``values=`` names them where there are other columns too.
+
+    Without named columns (``format=`` says so where the file's name does not):
+
+    - ``gmemb`` (NTCIR FairWeb): ``query document share share ..``. The values are called 1, 2, ..
+      unless ``values=`` names them;
+    - ``trec``, as ``.qrels``: ``query iteration document label``;
+    - ``trec-fair`` (TREC Fair 2019 and 2020): ``document,label,label,..``, a label for each author. A
+      document has the values by the shares of its authors.
+
+    ``values`` are the values in their order, by default those found; an ``ordinal`` attribute needs it
+    unless they are numbers. ``target`` is that of ``Attribute``. With ``multilabel`` a document has each
+    of several values, and ``split="full"`` counts it for each. A label in ``even`` belongs equally to
+    all values; one in ``ignore`` counts as no label. ``unlabelled="own"`` makes each document that is listed
+    without a label a value of its own; a ranked document that is not listed is then an error.
+
+    Shares sum to 1 within 1e-6. They, unknown values and a document with two values are one error that
+    names the documents and their lines.
+
+    >>> read_groups({"d1": "f", "d2": "m", "d3": None}, "gender").attribute.values
+    ('f', 'm')
+    """
+    check_format(format, GROUP_FORMATS)
+    if split not in SPLITS:
+        raise ParameterError(f"split must be one of {', '.join(SPLITS)}, got {split!r}")
+    if unlabelled not in (None, OWN):
+        raise ParameterError(f"unlabelled must be None or {OWN!r}, got {unlabelled!r}")
+    if isinstance(values, str):
+        raise InputTypeError(f"attribute {name!r}: values are a list of names, got {values!r}")
+    file = as_source(source)
+    asked = Asked(name, values, multilabel, column, dict(columns or {}))
+    if file is not None:
+        entries = _of_file(file, format, asked)
+    elif format is not None:
+        raise ParameterError(f"format is for files, got {type(source).__name__}")
+    else:
+        entries = _of_object(source, asked)
+    named = values is not None or entries.order is not None
+    entries = _without_labels(entries, even_labels(ignore), name)
+    if unlabelled == OWN:
+        entries, values = _with_own(entries, values)
+    built = _built(
+        entries, name, values, even_labels(even), None if file is None else file.name,
+        ordinal=ordinal, target=target, multilabel=multilabel, split=split,
+    )  # fmt: skip
+    return replace(built, own=unlabelled == OWN, named=named)
+
+
+def _of_file(file: Source, format: str | None, asked: Asked) -> Entries:
+    file.check()
+    format = format or guess_format(file.path or file.name, GROUP_SUFFIXES) or "trec"
+    if format not in READERS:
+        try:
+            table = open_table(file, format, nothing)
+        except DataError as error:
+            raise uneven_rows(error) from None
+        return frame_entries(table.frame, asked, file.name, table.report)
+    if asked.column is not None or asked.columns:
+        raise ParameterError(f"{file.name}: columns are for tables: a {format} file has no named columns")
+    return READERS[format](file, asked.values, asked.multilabel)
+
+
+def _of_object(value: object, asked: Asked) -> Entries:
+    frame = as_frame(value)
+    if frame is not None:
+        return frame_entries(frame, asked, asked.name, RowProblems(asked.name))
+    if asked.column is not None or asked.columns:
+        raise ParameterError(f"columns are for tables, got {type(value).__name__}")
+    to_dict = getattr(value, "to_dict", None)
+    if not isinstance(value, Mapping) and callable(to_dict) and not isinstance(value, type):
+        value = to_dict()  # as a Series of pandas
+    if not isinstance(value, Mapping):
+        raise InputTypeError(f"groups are read from {_ACCEPTED}; got {type(value).__name__}")
+    return mapping_entries(value, asked.name)
+
+
+def _without_labels(entries: Entries, ignore: frozenset[str], name: str) -> Entries:
+    """The entries without those of the labels to ignore: their documents then have no label."""
+    if not ignore:
+        return entries
+    if entries.shares is not None:
+        raise ParameterError(f"attribute {name!r}: ignore= is for labels, and these are shares")
+    absent = sorted(ignore - set(encode_first_seen(entries.values)[1]))
+    if absent:
+        found = listed(encode_first_seen(entries.values)[1])
+        raise ParameterError(
+            f"attribute {name!r}: no document has the label {absent[0]!r} of ignore=; found are {found}"
+        )
+    kept = np.flatnonzero(
+        ~pc.is_in(entries.values, value_set=pa.array(sorted(ignore), pa.large_string())).to_numpy(
+            zero_copy_only=False
+        )
+    )
+    return replace(entries, rows=entries.rows[kept], values=take(entries.values, kept))
+
+
+def _with_own(entries: Entries, values: Sequence[str] | None) -> tuple[Entries, Sequence[str] | None]:
+    """Each document without a value as a value of its own."""
+    bare = np.setdiff1d(np.arange(len(entries.documents)), entries.rows)
+    own = take(entries.documents, bare)
+    shares = None if entries.shares is None else np.concatenate([entries.shares, np.ones(len(bare))])
+    if values is not None or entries.order is not None:
+        values = list(dict.fromkeys((*(values or entries.order or ()), *own.to_pylist())))
+    rows, labels = np.concatenate([entries.rows, bare]), pa.concat_arrays([entries.values, own])
+    return replace(entries, rows=rows, values=labels, shares=shares), values
+
+
+def _built(
+    entries: Entries,
+    name: str,
+    values: Sequence[str] | None,
+    even: frozenset[str],
+    source: str | None,
+    *,
+    ordinal: bool,
+    target: Any,
+    multilabel: bool,
+    split: str,
+) -> Membership:
+    if len(entries.rows) == 0:
+        raise nothing(source or name, f"no document has a value of {name!r}")
+    if even and entries.shares is not None:
+        raise ParameterError(f"attribute {name!r}: even= is for labels, and {source or 'this'} has shares")
+    _, found = encode_first_seen(entries.values)
+    absent = sorted(even - set(found))
+    if values is None and absent:
+        raise ParameterError(
+            f"attribute {name!r}: no document has the label {absent[0]!r} of even=; found are {listed(found)}"
+        )
+    labels = [label for label in found if label not in even]
+    attribute = attribute_of(name, labels, values=values or entries.order, ordinal=ordinal, target=target)
+    places, own, shares = spread_evenly(attribute, entries.values, even)
+    rows = entries.rows[places]
+    queries = None if entries.queries is None else take(entries.queries, rows)
+    try:
+        return Membership.build(
+            attribute, take(entries.documents, rows), own, entries.shares if shares is None else shares,
+            queries=queries, multilabel=multilabel, split=split, source=source,
+        )  # fmt: skip
+    except DataError as error:  # it counts entries; the user knows lines, rows or documents
+        advice = {
+            next((problem.line for problem in error.problems if _NO_VALUE in problem.what), 0): _OTHER_LABELS
+        }
+        moved = DataError.listing(
+            source or name,
+            [Problem(int(rows[line - 1]) + 1, what + advice.get(line, "")) for line, what in error.problems],
+            more=error.more,
+        )
+        raise entries.report.relocated(moved if error.problems else error) from None

@@ -1,0 +1,157 @@
+"""Tables and mappings in memory or from a file, as values of an attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from evenrank.errors import DataError, InputTypeError, ParameterError
+from evenrank.io.cells import id_cells, is_missing
+from evenrank.io.column_names import ACCEPTED, listed, resolve
+from evenrank.io.frames import Frame
+from evenrank.io.groups.entries import Entries, holds_numbers, label_entries, share_column, wide_entries
+from evenrank.io.groups.hints import long_not_wide, no_header, unused_shares, wide_not_labels
+from evenrank.io.groups.line_files import nothing
+from evenrank.io.row_problems import RowProblems
+
+_ROLES = ("query", "document", "value", "share")
+_SPARE_IDS = ("id", "_id")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What decides how a source is read."""
+
+    name: str
+    values: Sequence[str] | None
+    multilabel: bool
+    column: str | None
+    columns: dict[str, str]
+
+
+def mapping_entries(mapping: Mapping[Any, Any], name: str) -> Entries:
+    nested = [isinstance(inner, Mapping) for inner in mapping.values()]
+    if any(nested) and not all(nested):
+        raise InputTypeError(
+            f"{name}: groups are {{document: value}} or {{query: {{document: value}}}}, not a mix of both"
+        )
+    by_query = any(nested)
+    if by_query and any(_is_share(cell) for inner in mapping.values() for cell in inner.values()):
+        raise InputTypeError(
+            f"{name}: {{query: {{document: value}}}} has labels, and numbers with a point are none: shares "
+            "of values are a table with one column a value, or rows for Membership.build"
+        )
+    cells = (
+        [(query, document, cell) for query, inner in mapping.items() for document, cell in inner.items()]
+        if by_query
+        else [(None, document, cell) for document, cell in mapping.items()]
+    )
+    if not cells:
+        raise nothing(name, "the mapping is empty")
+    report = RowProblems(name, place=lambda row: f"query {cells[row][0]!r}" if by_query else "")
+    documents = id_cells([document for _, document, _ in cells], "document", report)
+    queries = id_cells([query for query, *_ in cells], "query", report) if by_query else None
+    report.subject = _naming(documents)
+    rows, values, shares = label_entries([cell for *_, cell in cells], report)
+    report.check()
+    return Entries(documents, queries, rows, values, shares, report)
+
+
+def frame_entries(frame: Frame, asked: Asked, source: str, report: RowProblems) -> Entries:
+    chosen = _chosen(frame, asked, source)
+    documents = id_cells(frame.column(chosen["document"]), "document", report)
+    queries = id_cells(frame.column(chosen["query"]), "query", report) if "query" in chosen else None
+    report.subject = _naming(documents)
+    order, shares = None, None
+    if "value" in chosen:
+        wide = wide_not_labels(frame, chosen) if "share" not in chosen else ()
+        if wide:
+            raise DataError(
+                f"{source}: {chosen['value']!r} holds shares, not labels: {listed(wide)} sum to 1 in every "
+                f"row, and stand for one value each; say values={list(wide)!r} and no column, for an "
+                f"attribute that is not called as one of them (in the shell FILE:values={','.join(wide)})"
+            )
+        rows, values, shares = label_entries(frame.column(chosen["value"]), report)
+        if "share" not in chosen and shares is None:
+            told = unused_shares(frame, chosen)
+            report.hint = lambda row: told
+        if "share" in chosen and shares is None:
+            shares = share_column(frame, chosen["share"], rows, values, report)
+    else:
+        order = _value_columns(frame, asked, chosen, source)
+        rows, values, shares = wide_entries(frame, order, report)
+        if asked.values is None:
+            report.hint = lambda row: f" (the columns taken for values: {listed(order)})"
+    report.check()
+    if len(documents) == 0:
+        raise nothing(source, "the table has no rows")
+    return Entries(documents, queries, rows, values, shares, report, order)
+
+
+def _is_share(cell: Any) -> bool:
+    return isinstance(cell, (float, np.floating)) and not is_missing(cell)
+
+
+def _naming(documents: pa.LargeStringArray) -> Callable[[int], str]:
+    return lambda row: f"document {documents[row].as_py()!r}: "
+
+
+def _chosen(frame: Frame, asked: Asked, source: str) -> dict[str, str]:
+    """The columns of documents, queries, values and shares, as far as there are any."""
+    given = dict(asked.columns)
+    for role in given:
+        if role not in _ROLES:
+            raise ParameterError(f"columns: {role!r} is not one of {', '.join(_ROLES)}")
+    if asked.column is not None and given.setdefault("value", asked.column) != asked.column:
+        raise ParameterError(f"the values are in {asked.column!r} or in {given['value']!r}: say one")
+    if "value" not in given and asked.name in frame.names:
+        given["value"] = asked.name
+    if "document" not in given and not _found(frame, "document"):
+        spare = next((name for name in _SPARE_IDS if name in frame.names), None)
+        given |= {} if spare is None else {"document": spare}
+    taken = {name for role, name in given.items() if role != "query"}
+    roles = ["document"]
+    if "query" in given or set(_found(frame, "query")) - taken:
+        roles.append("query")
+    if "value" in given or _found(frame, "value"):
+        roles.append("value")
+        if "share" in given or _found(frame, "share"):
+            roles.append("share")
+    several = _found(frame, "value")
+    if "value" not in given and len(several) > 1:
+        raise DataError(
+            f"{source}: the values of {asked.name!r} could be in any of the columns {listed(several)}: "
+            f"say which, column={several[0]!r} (in the shell FILE:column={several[0]})"
+        )
+    advice = " (in the shell FILE:document=NAME)" + no_header(frame.names, asked.name, *(asked.values or ()))
+    return resolve(frame.names, roles, given, source, advice=advice, shell="FILE:")
+
+
+def _found(frame: Frame, role: str) -> list[str]:
+    return [name for name in frame.names if name in ACCEPTED[role]]
+
+
+def _value_columns(frame: Frame, asked: Asked, chosen: Mapping[str, str], source: str) -> tuple[str, ...]:
+    """The columns that stand for a value each."""
+    rest = [name for name in frame.names if name not in chosen.values()]
+    if asked.values is not None:
+        lacking = [value for value in asked.values if value not in rest]
+        names = list(asked.values)
+        wrong = f"none is called {lacking[0]!r}" if lacking else ""
+    else:
+        names = rest
+        text = next((name for name in names if not holds_numbers(frame, name)), None)
+        wrong = f"{text!r} holds no shares" if text is not None else ""
+        wrong = "one column is no choice" if len(names) == 1 and not wrong else wrong
+    if wrong or not names:
+        raise DataError(
+            f"{source}: no column of labels for {asked.name!r} (accepted: {asked.name}, "
+            f"{', '.join(ACCEPTED['value'])}), and no columns of shares{': ' if wrong else ''}{wrong}; "
+            f"the columns found are {listed(frame.names)}: name it with column=... (in the shell "
+            f"FILE:column=NAME){long_not_wide(frame, chosen, rest, asked.values)}"
+        )
+    return tuple(names)

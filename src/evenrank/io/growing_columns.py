@@ -1,0 +1,103 @@
+"""Columns that grow as a file goes by, written once into the memory where they stay.
+
+Touching new memory costs more than parsing into it. So each piece of a file is copied to its final
+place while it is still in the cache, and the memory it was parsed into serves the next piece. Room for
+the whole column is asked for at the start, from the size of the file; what is never written costs nothing.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from evenrank.ids import offsets_of
+
+
+class GrowingNumbers:
+    """An array that is filled from the front."""
+
+    def __init__(self, dtype: Any, room: int) -> None:
+        self._values: npt.NDArray[Any] = np.empty(max(room, 16), dtype)
+        self.count = 0
+
+    def extend(self, values: npt.NDArray[Any]) -> None:
+        end = self.count + len(values)
+        if end > len(self._values):  # the guess was too small
+            larger = np.empty(end + end // 2, self._values.dtype)
+            larger[: self.count] = self._values[: self.count]
+            self._values = larger
+        self._values[self.count : end] = values
+        self.count = end
+
+    def array(self) -> npt.NDArray[Any]:
+        """What has been filled, for reading only: nobody else holds it, and it need not be copied."""
+        values = self._values[: self.count]
+        values.flags.writeable = False
+        return values
+
+
+class GrowingStrings:
+    """An Arrow array of strings that is filled from the front."""
+
+    def __init__(self, room: int, bytes_room: int) -> None:
+        self._ends = GrowingNumbers(np.int64, room + 1)
+        self._ends.extend(np.zeros(1, np.int64))
+        self._bytes = GrowingNumbers(np.uint8, bytes_room)
+
+    def extend(self, column: pa.ChunkedArray) -> None:
+        for chunk in column.chunks:
+            if len(chunk) == 0:
+                continue
+            offsets = offsets_of(chunk)
+            buffer = chunk.buffers()[2]
+            shift = self._bytes.count - int(offsets[0])
+            self._ends.extend(offsets[1:] + shift)
+            if buffer is not None:
+                self._bytes.extend(np.frombuffer(buffer, np.uint8)[int(offsets[0]) : int(offsets[-1])])
+
+    def array(self) -> pa.LargeStringArray:
+        count = self._ends.count - 1
+        ends, data = pa.py_buffer(self._ends.array()), pa.py_buffer(self._bytes.array())
+        return pa.LargeStringArray.from_buffers(count, ends, data)
+
+
+class GrowingBytes:
+    """An Arrow array of strings that is filled one by one, each of them valid UTF-8."""
+
+    def __init__(self) -> None:
+        self._ends = array("q", [0])
+        self._bytes = bytearray()
+
+    def append(self, value: bytes) -> None:
+        self._bytes += value
+        self._ends.append(len(self._bytes))
+
+    def array(self) -> pa.LargeStringArray:
+        """What has been filled; nothing can be added any more."""
+        return pa.LargeStringArray.from_buffers(
+            len(self._ends) - 1, pa.py_buffer(self._ends), pa.py_buffer(self._bytes)
+        )
+
+
+class GrowingCodes:
+    """Strings of which few differ, as codes by first appearance."""
+
+    def __init__(self, room: int) -> None:
+        self._codes = GrowingNumbers(np.int32, room)
+        self._known: dict[str, int] = {}
+
+    def extend(self, column: pa.ChunkedArray) -> None:
+        for chunk in column.chunks:
+            values = chunk.dictionary.to_pylist()
+            codes = [self._known.setdefault(value, len(self._known)) for value in values]
+            indices = chunk.indices.to_numpy()
+            self._codes.extend(np.array(codes, dtype=np.int32)[indices])
+
+    def array(self) -> pa.DictionaryArray:
+        codes = self._codes.array()
+        indices = pa.Array.from_buffers(pa.int32(), len(codes), [None, pa.py_buffer(codes)])
+        return pa.DictionaryArray.from_arrays(indices, pa.array(list(self._known), pa.string()))

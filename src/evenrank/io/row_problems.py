@@ -1,0 +1,72 @@
+"""Collecting what is wrong with the rows of a table, and saying where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
+
+
+class RowProblems:
+    """Problems of one source by row, until there are more than are shown.
+
+    Where the rows come from lines of a file, ``lines`` holds the number of each; ``place`` says it in
+    words (the query and document of a mapping), or nothing; without either, a row is called by its number.
+
+    >>> report = Report("frame")
+    >>> report.add(2, "score is missing")
+    >>> report.check()
+    Traceback (most recent call last):
+    evenrank.errors.DataError: frame: row 3: score is missing
+    """
+
+    def __init__(
+        self, source: str, *, lines: Sequence[int] | None = None, place: Callable[[int], str] | None = None
+    ) -> None:
+        self.source = source
+        self.lines = lines
+        self.place = place
+        self.hint: Callable[[int], str] | None = None  # what to add to a problem that ``relocated`` tells
+        self.subject: Callable[[int], str] | None = None  # what to put before a problem that is added
+        self._problems: list[tuple[int, str]] = []
+        self._more = False
+
+    def add(self, row: int, what: str) -> None:
+        """``row`` counts from 0."""
+        self._problems.append((row, what if self.subject is None else self.subject(row) + what))
+
+    def check(self) -> None:
+        """Raise if anything was added."""
+        if self._problems:
+            raise self.error()
+
+    def error(self) -> DataError:
+        problems = sorted(self._problems, key=lambda problem: problem[0])
+        numbered = [Problem(self._line(row), what) for row, what in problems]
+        if self.lines is not None:
+            return DataError.listing(self.source, numbered, more=self._more)
+        shown = problems[:PROBLEMS_SHOWN]
+        lines = [f"{self.source}: {self._place(row)}{what}" for row, what in shown]
+        if self._more or len(problems) > PROBLEMS_SHOWN:
+            lines.append(f"{self.source}: only the first {len(shown)} problems are listed")
+        error = DataError("\n".join(lines))
+        error.problems = tuple(numbered[:PROBLEMS_SHOWN])
+        return error
+
+    def relocated(self, error: DataError) -> DataError:
+        """The same problems, found in columns by row number, told by the places of this source."""
+        if not error.problems:
+            return error
+        hint = self.hint or (lambda row: "")
+        self._more = error.more
+        self._problems = [
+            (problem.line - 1, problem.what + hint(problem.line - 1)) for problem in error.problems
+        ]
+        return self.error()
+
+    def _line(self, row: int) -> int:
+        return row + 1 if self.lines is None else self.lines[row]
+
+    def _place(self, row: int) -> str:
+        place = f"row {row + 1}" if self.place is None else self.place(row)
+        return f"{place}: " if place else ""

@@ -1,0 +1,215 @@
+"""The line-by-line way through a TREC file: takes whatever the format allows, and lists what it does not."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from evenrank.data.lookup import repeated_pairs
+from evenrank.errors import PROBLEMS_SHOWN, DataError, EvenrankWarning, Problem, counted
+from evenrank.io.frames import BY_INTENT
+from evenrank.io.growing_columns import GrowingBytes
+from evenrank.io.layout import NO_BLANKS, Columns, Layout
+from evenrank.io.source import Content
+from evenrank.io.values import BadValue, quoted
+
+_BLOCK = 1 << 22
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\r(?!\n)")
+
+
+def parse(content: Content, layout: Layout, name: str) -> Columns:
+    """The columns of a file, or one error that lists its problems."""
+    problems: list[Problem] = []
+    rows = _Rows(layout)
+    perhaps_moved = list[tuple[int, bytes]]()
+    most = len(layout.fields) - 1 if layout.rest_of_line else -1
+    for number, line, flaw in numbered_lines(content):
+        if len(problems) > PROBLEMS_SHOWN:
+            break
+        if flaw is not None:
+            problems.append(Problem(number, flaw))
+            continue
+        fields = line.split(None, most)  # of bytes: only ASCII blanks separate, U+00A0 does not
+        if not fields or fields[0].startswith(b"#"):
+            continue
+        if len(fields) != len(layout.fields):
+            problems.append(Problem(number, layout.misfit(fields)))
+            continue
+        moved = layout.moved(fields) or layout.too_long(fields)
+        if moved:
+            problems.append(Problem(number, moved))
+            continue
+        if layout.perhaps_moved(fields) and len(perhaps_moved) <= PROBLEMS_SHOWN:
+            perhaps_moved.append((number, fields[layout.document] + b" " + fields[layout.document + 1]))
+        value = 0
+        try:
+            value = layout.parse(fields[layout.value])
+        except BadValue as error:
+            problems.append(Problem(number, str(error)))
+        rows.add(number, fields, value)
+    documents = rows.documents.array()
+    flawed = {problem.line for problem in problems}
+    problems += [problem for problem in rows.repeated(documents) if problem.line not in flawed]
+    if problems:
+        raise DataError.listing(name, sorted(problems))
+    if perhaps_moved:
+        _warn_of_moved(name, perhaps_moved)
+    if not len(documents):
+        raise layout.nothing(
+            name,
+            "the file is empty"
+            if content.buffer.size + content.lines == 0
+            else "only comments and blank lines",
+        )
+    return rows.columns(documents)
+
+
+class _Rows:
+    """The rows of a file so far, each in a few bytes: a file of ten million lines fits the memory that its
+    columns take."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._query_codes: dict[bytes, int] = {}
+        self._second_codes: dict[bytes, int] = {}
+        self._queries, self._seconds, self._lines = array("i"), array("i"), array("q")
+        self._values: array[Any] = array("d" if layout.value_name == "score" else "q")
+        self.documents = GrowingBytes()
+
+    def add(self, line: int, fields: Sequence[bytes], value: float) -> None:
+        self._lines.append(line)
+        self._queries.append(self._query_codes.setdefault(fields[0], len(self._query_codes)))
+        if self._layout.value_name == "grade":
+            self._seconds.append(self._second_codes.setdefault(fields[1], len(self._second_codes)))
+        self._values.append(value)
+        self.documents.append(fields[self._layout.document])
+
+    def columns(self, documents: pa.LargeStringArray) -> Columns:
+        queries = pa.DictionaryArray.from_arrays(
+            pa.array(np.frombuffer(self._queries, np.int32)),
+            _strings(list(self._query_codes)).cast(pa.string()),
+        )
+        intents = None
+        if self._layout.intent:
+            intents = _strings(list(self._second_codes)).take(
+                pa.array(np.frombuffer(self._seconds, np.int32))
+            )
+        return Columns(queries, documents, np.array(self._values), intents)
+
+    def repeated(self, documents: pa.LargeStringArray) -> list[Problem]:
+        """Lines whose document stands in the same list already, with the line of the first."""
+        codes = np.frombuffer(self._queries, np.int32).astype(np.int64)
+        if self._layout.intent:
+            codes = codes * len(self._second_codes) + np.frombuffer(self._seconds, np.int32)
+        problems = []
+        for first, row in repeated_pairs(codes, documents, PROBLEMS_SHOWN + 1):
+            intent = self._second(row)
+            what = self._layout.repeated(
+                quoted(documents[row].as_py()),
+                quoted(_key(self._query_codes, self._queries[row])),
+                quoted(intent),
+                self._lines[first],
+            )
+            if self._layout.value_name == "grade" and intent != self._second(first):
+                what += BY_INTENT
+            problems.append(Problem(self._lines[row], what))
+        return problems
+
+    def _second(self, row: int) -> bytes:
+        return _key(self._second_codes, self._seconds[row]) if len(self._seconds) else b""
+
+
+def _key(codes: Mapping[bytes, int], code: int) -> bytes:
+    return next(islice(codes, code, None))
+
+
+def _warn_of_moved(name: str, found: Sequence[tuple[int, bytes]]) -> None:
+    line, document = found[0]
+    others = f" and {counted(len(found) - 1, 'line', 'lines')} more" if len(found) > 1 else ""
+    if len(found) > PROBLEMS_SHOWN:
+        others = f" and {PROBLEMS_SHOWN} lines or more"
+    warnings.warn(
+        f"{name}:{line}{others}: more than six fields, and the sixth is a number. They were read as a tag "
+        f"with blanks; if {quoted(document)} is one document id, the scores are wrong: {NO_BLANKS}",
+        EvenrankWarning,
+        stacklevel=2,
+    )
+
+
+def _strings(values: list[bytes]) -> pa.LargeStringArray:
+    return pa.array(values, pa.large_binary()).cast(pa.large_string())
+
+
+def numbered_lines(content: Content) -> Iterator[tuple[int, bytes, str | None]]:
+    """Each physical line with its number in the file, and what is wrong with its bytes, if anything is.
+
+    Bytes and lines that stood before the content count in what is said.
+    """
+    number, skipped = content.lines, content.skipped
+    for begin, block in _line_blocks(content.buffer):
+        sound = _CONTROL.search(block) is None and _invalid_at(block) is None
+        ended = block.endswith(b"\n")
+        lines = block.split(b"\n")
+        if ended:
+            lines.pop()
+        content.forget(begin)
+        offset = begin + skipped
+        for line in lines:
+            number += 1
+            if sound:
+                yield number, line, None
+                continue
+            last = not ended and offset + len(line) == begin + skipped + len(block)
+            yield number, line, _flaw(line if last else line + b"\n", offset)
+            offset += len(line) + 1
+
+
+def _flaw(line: bytes, offset: int) -> str | None:
+    control = _CONTROL.search(line)
+    if control is not None:
+        byte = control.group()[0]
+        at = offset + control.start()
+        if byte == 0:
+            return f"NUL byte at byte {at} of the file"
+        if byte == 13:
+            return f"carriage return inside the line, at byte {at} of the file: lines end with LF or CR LF"
+        return f"control character 0x{byte:02X} at byte {at} of the file"
+    wrong = _invalid_at(line)
+    if wrong is not None:
+        return f"invalid UTF-8 at byte {offset + wrong} of the file"
+    return None
+
+
+def _invalid_at(data: bytes) -> int | None:
+    if data.isascii():
+        return None
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
+
+
+def _line_blocks(buffer: pa.Buffer) -> Iterator[tuple[int, bytes]]:
+    """The buffer in pieces that end where a line ends, each with its place."""
+    begin = 0
+    while begin < buffer.size:
+        size = _BLOCK
+        while True:
+            block = buffer.slice(begin, min(size, buffer.size - begin)).to_pybytes()
+            if begin + len(block) == buffer.size:
+                break
+            end = block.rfind(b"\n") + 1
+            if end:
+                block = block[:end]
+                break
+            size *= 2  # a line longer than a block
+        yield begin, block
+        begin += len(block)

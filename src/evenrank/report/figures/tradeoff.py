@@ -1,0 +1,244 @@
+"""What re-rankers gain and lose: every measure by rank position, or one measure against another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from evenrank.comparison.tradeoff import goodness
+from evenrank.errors import ParameterError
+from evenrank.measures import Direction
+from evenrank.report.figures.contours import Plane
+from evenrank.report.figures.cutoff_series import without_cutoff
+from evenrank.report.figures.cutoffs import cutoff_figure
+from evenrank.report.figures.labels import place_labels
+from evenrank.report.figures.measure_values import by_run, choose
+from evenrank.report.figures.scatter_layers import (
+    AXIS_WIDTH,
+    NAME_SIZE,
+    TICKS,
+    Canvas,
+    Spot,
+    cross_boxes,
+    line_boxes,
+)
+from evenrank.report.figures.style import COLOURS, GREY, load_altair, shown_names, styled, wrapped
+
+if TYPE_CHECKING:
+    import altair
+
+    from evenrank.comparison.tradeoff import Tradeoff
+    from evenrank.measures import Measure
+    from evenrank.report.figures.measure_values import Chosen
+    from evenrank.scores import Scores
+
+WIDTH, HEIGHT = 560, 420
+TITLE_WIDTH, SUBTITLE_WIDTH = 80, 96  # characters
+FEW = 6  # points whose intervals can be told apart
+ONE_WAY = (Direction.HIGHER, Direction.LOWER)
+ORIGINAL = COLOURS[-1]  # black
+
+
+def check_ranks(measures: Sequence[Measure]) -> None:
+    """Say before anything is computed that there is nothing to draw by rank."""
+    depths = [found[1] for found in map(without_cutoff, measures) if found is not None]
+    if not any(depth > 1 for depth in depths):
+        raise ParameterError("values by rank need a measure with a cut-off of 2 or more, as nDCG@10")
+
+
+def check_plane(measures: Sequence[Measure]) -> None:
+    if len(measures) < 2:
+        raise ParameterError("a plane shows one measure against another: -m must name two")
+
+
+def ranks_figure(found: Tradeoff) -> altair.ConcatChart:
+    """Every measure that has a cut-off against rank position: one panel a measure, one line a method.
+
+    Figure 1 of fair-2021. The band is the 95% interval over queries.
+    """
+    check_ranks(found.measures)
+    return cutoff_figure(curves(found), by_rank=True)
+
+
+def curves(found: Tradeoff) -> Scores:
+    """The scores at every rank from 1 to the cut-off of each measure, for those that have one."""
+    from evenrank.evaluation import evaluate
+
+    wanted = [
+        measure @ rank
+        for measure in found.measures
+        if (named := without_cutoff(measure)) is not None
+        for rank in range(1, named[1] + 1)
+    ]
+    return evaluate(found.inputs, wanted)
+
+
+def plane_figure(found: Tradeoff, x: str | Measure | None = None, y: str | Measure | None = None) -> Any:
+    """One measure against another, by default the first two: a point for the original and for each method.
+
+    Filled points are those that no other one beats in these two measures; the dashed line bounds what they
+    beat. Grey lines join the values of one parameter in their order.
+    """
+    check_plane(found.measures)
+    alt = load_altair()
+    pair = (
+        choose(found.scores, found.measures[0] if x is None else x),
+        choose(found.scores, found.measures[1] if y is None else y),
+    )
+    spots = _spots(found, pair)
+    if not spots:
+        raise ParameterError(f"no method has a value of both {pair[0].measure!r} and {pair[1].measure!r}")
+    front = found.front([chosen.measure for chosen in pair])
+    crosses = len(spots) <= FEW
+    ends = [spot.ends for spot in spots if crosses and spot.ends is not None]
+    plane = Plane.around(
+        [*(spot.x for spot in spots), *(end for each in ends for end in each[:2])],
+        [*(spot.y for spot in spots), *(end for each in ends for end in each[2:])],
+        WIDTH,
+        HEIGHT,
+    )
+    shown = shown_names(variant.name for variant in found.variants)
+    steps = _steps(spots, front, pair)
+    canvas = Canvas(alt, plane)
+    families = _families(found, spots)
+    taken = [box for spot in spots if crosses for box in cross_boxes(spot, plane)]
+    taken += [box for line in (steps, *families) for box in line_boxes(line, plane)]
+    labels = place_labels(
+        [plane.pixels(spot.x, spot.y) for spot in spots], [shown[spot.name] for spot in spots],
+        width=WIDTH, height=HEIGHT, size=NAME_SIZE, taken=taken,
+    )  # fmt: skip
+    layers = [
+        *canvas.even([chosen.measure.direction is Direction.SIGNED for chosen in pair]),
+        *_path(canvas, families, strokeWidth=1, color=GREY, opacity=0.55),
+        *_path(canvas, [steps], strokeWidth=1.2, color=COLOURS[1], strokeDash=[5, 3]),
+        *(canvas.crosses(spots) if crosses else ()),
+        _points(canvas, spots, shown, front, found.variants[0].name, pair),
+        *canvas.names(labels, spots),
+    ]
+    unnamed = sum(label is None for label in labels)
+    remarks = ["filled: no other point is at least as good in both and better in one; diamond: the original"]
+    for chosen in pair:
+        compared = found.compared(chosen.measure)
+        if compared.queries < compared.of and chosen.column == "":
+            remarks.append(
+                f"{chosen.measure!r} compared over the {compared.queries} of {compared.of} queries for which "
+                "all points have a value"
+            )
+    if steps:
+        remarks.append("dashed: the edge of what they beat")
+    if len(spots) < len(found.variants):
+        remarks.append(f"left out, without both values: {len(found.variants) - len(spots)}")
+    if unnamed:
+        remarks.append(f"without room for a name: {unnamed}")
+    title = alt.TitleParams(
+        wrapped(f"{pair[1].title} against {pair[0].title}", TITLE_WIDTH),
+        subtitle=[line for remark in remarks for line in wrapped(remark, SUBTITLE_WIDTH)],
+        frame="group",
+    )
+    return styled(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=title))
+
+
+def _spots(found: Tradeoff, pair: tuple[Chosen, Chosen]) -> list[Spot]:
+    """The variants that have both values, as the summary has them."""
+    xs, ys = (by_run(found.scores, chosen) for chosen in pair)
+    spots = []
+    for variant in found.variants:
+        if variant.name in xs and variant.name in ys:
+            x, y = xs[variant.name], ys[variant.name]
+            ends = (x.low, x.high, y.low, y.high)
+            known = ends if all(map(math.isfinite, ends)) else None
+            spots.append(Spot(variant.name, x.value, y.value, known, (x.defined, y.defined)))
+    return spots
+
+
+def _families(found: Tradeoff, spots: Sequence[Spot]) -> list[list[tuple[float, float]]]:
+    """The points of each sweep, in the order of its values."""
+    there = {spot.name: (spot.x, spot.y) for spot in spots}
+    lines: dict[int, list[tuple[float, float]]] = {}
+    for variant in found.variants:
+        if variant.sweep is not None and variant.name in there:
+            lines.setdefault(variant.sweep, []).append(there[variant.name])
+    return [points for points in lines.values() if len(points) > 1]
+
+
+def _steps(
+    spots: Sequence[Spot], front: frozenset[str], pair: tuple[Chosen, Chosen]
+) -> list[tuple[float, float]]:
+    """The edge of all that the front beats. What is signed is best in the middle, which has no such edge;
+    and there is none where the points, each over its own queries, do not stand as they compare.
+    """
+    if any(chosen.measure.direction not in ONE_WAY for chosen in pair):
+        return []
+    across = pair[0].measure
+    best = sorted(
+        {(spot.x, spot.y) for spot in spots if spot.name in front},
+        key=lambda point: goodness(across, point[0]),
+    )
+    heights = [goodness(pair[1].measure, y) for _, y in best]
+    if heights != sorted(heights, reverse=True):
+        return []
+    edge = best[:1]
+    for worse, better in pairwise(best):
+        edge += [(worse[0], better[1]), better]
+    return edge if len(best) > 1 else []
+
+
+def _path(canvas: Canvas, lines: Sequence[Sequence[tuple[float, float]]], **look: Any) -> list[Any]:
+    """One layer a line, its points in their order."""
+    layers = []
+    for points in lines:
+        if len(points) > 1:
+            rows = [{"x": x, "y": y, "place": place} for place, (x, y) in enumerate(points)]
+            line = canvas.rows(rows).mark_line(**look)
+            layers.append(line.encode(**canvas.at(), order=canvas.alt.Order("place:Q")))
+    return layers
+
+
+def _points(
+    canvas: Canvas,
+    spots: Sequence[Spot],
+    shown: dict[str, str],
+    front: frozenset[str],
+    original: str,
+    pair: tuple[Chosen, Chosen],
+) -> Any:
+    alt = canvas.alt
+    rows = [
+        {
+            "method": shown[spot.name],
+            "x": spot.x,
+            "y": spot.y,
+            "front": spot.name in front,
+            "fill": _colour(spot, original) if spot.name in front else "white",
+            "stroke": _colour(spot, original),
+            "shape": "diamond" if spot.name == original else "circle",
+        }
+        for spot in spots
+    ]
+    places = canvas.at()
+    for side, place in enumerate("xy"):
+        title = f"{pair[side].title}, {pair[side].measure.aggregation} over queries"
+        places[place] = places[place].title(wrapped(title, AXIS_WIDTH)).axis(tickCount=TICKS)
+    tip = [
+        alt.Tooltip("method:N"),
+        alt.Tooltip("x:Q", title=pair[0].title),
+        alt.Tooltip("y:Q", title=pair[1].title),
+        alt.Tooltip("front:N", title="beaten by none"),
+    ]
+    return (
+        canvas.rows(rows)
+        .mark_point(size=64, opacity=1, strokeWidth=1.6)
+        .encode(
+            **places,
+            fill=alt.Fill("fill:N", scale=None),
+            stroke=alt.Stroke("stroke:N", scale=None),
+            shape=alt.Shape("shape:N", scale=None),
+            tooltip=tip,
+        )
+    )
+
+
+def _colour(spot: Spot, original: str) -> str:
+    return ORIGINAL if spot.name == original else COLOURS[0]

@@ -1,0 +1,116 @@
+"""Whatever can be added to the package is added by one new file in its folder, which nothing else lists."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import evenrank as er
+from evenrank.grammar import unregister
+from evenrank.measures import all_measures
+from evenrank.modules import load_folder
+from evenrank.report.page.rendering import _SECTIONS, all_sections
+from evenrank.rerankers import all_rerankers
+
+MEASURE = '''
+from typing import Any
+
+import numpy as np
+
+from evenrank.grammar import declare
+from evenrank.measures.base import Direction, Measure, Result
+
+
+@declare
+class Length(Measure):
+    """How many documents the list has."""
+
+    direction = Direction.HIGHER
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset()
+
+    def compute(self, evidence: Any) -> Result:
+        return Result(evidence.ranked.mask.sum(axis=1).astype(np.float64))
+'''
+RERANKER = '''
+import numpy as np
+
+from evenrank.grammar import declare
+from evenrank.rerankers.base import Reordered, Reranker
+
+
+@declare
+class Backwards(Reranker):
+    """The last document first."""
+
+    def reorder(self, evidence, generator):
+        length = evidence.ranked.mask.sum(axis=1, keepdims=True)
+        ranks = np.arange(evidence.ranked.mask.shape[1])[None, :]
+        return Reordered(np.where(ranks < length, length - 1 - ranks, -1))
+'''
+SECTION = """
+from evenrank.report.page.rendering import Section, render, section
+
+
+@section(15)
+def greeting_section(data):
+    return Section("greeting", "Greeting", render("figures.html", charts=[], told="Welcome."))
+"""
+
+
+@pytest.fixture
+def new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+    """Puts a module into a folder of the package, as far as importing goes, and loads the folder."""
+    added: list[str] = []
+
+    def add(package: str, name: str, code: str) -> None:
+        (tmp_path / f"{name}.py").write_text(code, encoding="utf-8")
+        module = importlib.import_module(package)
+        monkeypatch.setattr(module, "__path__", [*module.__path__, str(tmp_path)])
+        importlib.invalidate_caches()
+        load_folder(package, module.__path__)
+        added.append(f"{package}.{name}")
+
+    yield add
+    for name in added:
+        sys.modules.pop(name, None)
+
+
+RUN = er.Run.build(["q", "q", "q"], ["a", "b", "c"], [3.0, 2.0, 1.0])
+
+
+def test_a_measure(new_file) -> None:  # type: ignore[no-untyped-def]
+    new_file("evenrank.measures", "length", MEASURE)
+    try:
+        assert "Length" in all_measures()
+        assert er.evaluate(RUN, "Length").mean("Length") == 3
+    finally:
+        unregister("measure", "Length")
+
+
+def test_a_reranker(new_file) -> None:  # type: ignore[no-untyped-def]
+    new_file("evenrank.rerankers", "backwards", RERANKER)
+    try:
+        assert "Backwards" in all_rerankers()
+        assert er.rerank(RUN, "Backwards()").documents("q") == ["c", "b", "a"]
+    finally:
+        unregister("reranker", "Backwards")
+
+
+def test_a_section_of_the_report(new_file, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    pytest.importorskip("altair", reason="the report needs altair")
+    new_file("evenrank.report.page.sections", "greeting", SECTION)
+    try:
+        names = [make.__name__ for make in all_sections()]
+        assert names[:3] == ["summary_section", "greeting_section", "systems_section"]
+        comparison = er.compare({"one": RUN, "two": RUN}, "P@1", qrels={"q": {"a": 1}})
+        comparison.report(tmp_path / "report.html")
+        assert "Welcome." in (tmp_path / "report.html").read_text(encoding="utf-8")
+    finally:
+        _SECTIONS.pop("greeting_section")
