@@ -16,7 +16,7 @@ import pytest
 import evenrank as er
 from evenrank import cli
 from evenrank.cli import build_parser, main
-from evenrank.cli.parser import Parser
+from evenrank.cli.parser import Parser, _is_option
 
 Evenrank = Callable[..., SimpleNamespace]
 
@@ -204,3 +204,13 @@ def test_no_command_makes_a_file_called_dash(command: list[str], evenrank: Any, 
     assert done.code == 2
     assert "cannot be written to standard output: give the name of a file" in done.err
     assert sorted(files.iterdir()) == before
+
+
+def test_an_option_and_its_value_may_be_one_word(evenrank: Any, files: Path) -> None:
+    words = ("evaluate", "bm25.trec", "--qrels", "qrels.txt")
+    assert evenrank(*words, "-mRR").out == evenrank(*words, "-m", "RR").out != ""
+
+
+def test_what_is_an_option() -> None:
+    for word, expected in (("-", False), ("-1", False), ("-.5", False), ("-x", True), ("--x y", False)):
+        assert _is_option(word) == expected, word
