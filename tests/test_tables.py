@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 from evenrank.errors import ParameterError
 from evenrank.tables import (
+    BEST,
     NO_INTERVALS,
+    TOO_WIDE,
     Column,
     Interval,
     Table,
@@ -93,6 +95,28 @@ def test_intervals_go_first_where_a_terminal_is_narrow() -> None:
     assert NO_INTERVALS.split(":")[0] not in wide.to_text(200)
 
 
+def test_what_does_not_fit_says_what_to_do() -> None:
+    wide = TABLE.with_notes(())
+    assert TOO_WIDE in " ".join(wide.to_text(20).split())
+    assert TOO_WIDE not in " ".join(wide.to_text(46).split())
+    assert TOO_WIDE not in wide.to_text()  # nobody said how wide the terminal is
+    least = wide.width(intervals=False)
+    assert "[0.1250" not in wide.to_text(least)  # it fits to the column
+    assert TOO_WIDE not in wide.to_text(least)
+
+
+def test_several_tables_say_once_what_bold_means(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    plain = Table.of(["run"], [["a"]])
+    for form in ("markdown", "latex", "html"):
+        assert printed([TABLE, TABLE, plain], form).count(BEST) == 1
+    assert printed([TABLE, plain], "table", 80).count(BEST) == 1
+    assert "\x1b[1m" in printed([TABLE], "table", 80)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in printed([TABLE], "table", 80)
+    assert "\x1b" not in printed([TABLE], "table")
+
+
 def test_an_elastic_column_is_cut() -> None:
     table = Table.of(["id", Column("words", right=False, elastic=True)], [["d1", "she 2, " * 40]])
     line = table.to_text(60).split("\n")[1]
@@ -104,7 +128,9 @@ def test_an_elastic_column_is_cut() -> None:
 def test_colour_marks_the_head_and_the_best_and_keeps_columns() -> None:
     plain, bold = TABLE.to_text(), TABLE.to_text(color=True)
     assert bold != plain
-    assert re.sub(r"\x1b\[[01]m", "", bold) == plain
+    assert re.sub(r"\x1b\[[01]m", "", bold).replace(f"{BEST}\n", "") == plain
+    assert bold.count(BEST) == 1
+    assert BEST not in plain  # nothing is bold there
     assert "\x1b[1m0.5000 a" in bold
 
 

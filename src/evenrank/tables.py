@@ -10,19 +10,28 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evenrank.errors import ParameterError
+from evenrank.grammar import Term
 from evenrank.text import display_width, escape_html, escape_latex, escape_markdown, fit, printable, wrapped
 
 WIDTH = 100  # columns of a terminal, where nobody says how many there are
 UNDEFINED = "undefined"
 NO_INTERVALS = "The intervals do not fit this width: ask for one measure or use --format tsv."
+TOO_WIDE = "The table is wider than this terminal: ask for fewer measures or use --format tsv."
+BEST = "bold: the best value of its column"
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "'")  # the last, so that what is put on can be taken off
 
 Record = Mapping[str, Any]
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+
+class ReasonCounts(dict[str, int]):
+    """How often, by reason: JSON has them all, a cell of TSV or CSV their sum."""
 
 
 def number(value: float | None, *, signed: bool = False, undefined: str = UNDEFINED, minus: str = "-") -> str:
@@ -182,6 +191,7 @@ class Table:
     title: str = ""
     notes: tuple[str, ...] = ()
     records: tuple[Record, ...] = field(default=(), repr=False)
+    legend: bool = True  # says what bold means; of several tables one is enough
 
     @classmethod
     def of(
@@ -223,16 +233,24 @@ class Table:
         """For a terminal of ``width`` columns: where they are too few, intervals behind values are left out
         and elastic columns are cut. ``color`` marks the head and the best values in bold."""
         limit = width or WIDTH
-        style, said = _Style(), list(self.notes)
-        if width is not None and self.width() > limit > self.width(intervals=False) - self._spare():
+        style, said = _Style(), [*(self._legend() if color else ()), *self.notes]
+        if width is not None and self.width() > limit >= self.width(intervals=False) - self._spare():
             style, said = replace(style, intervals=False), [NO_INTERVALS, *said]
         cells = self._cells(style)
         sizes = self._fitted(_widths(cells), limit)
+        if width is not None and _total(sizes) > limit:
+            said = [TOO_WIDE, *said]
         lines = [wrapped(self.title, limit)] if self.title else []
         strong = [[True] * len(self.columns), *([_is_best(cell) for cell in row] for row in self.rows)]
         for row, marks in zip(cells, strong, strict=True):
             lines.append(self._line(row, sizes, [color and mark for mark in marks]))
         return "\n".join([*lines, *(wrapped(note, limit) for note in said)])
+
+    def marks_best(self) -> bool:
+        return any(_is_best(cell) for row in self.rows for cell in row)
+
+    def _legend(self) -> tuple[str, ...]:
+        return (BEST,) if self.legend and self.marks_best() else ()
 
     def _line(self, cells: Sequence[str], sizes: Sequence[int], bold: Sequence[bool]) -> str:
         parts = []
@@ -264,12 +282,14 @@ class Table:
         rule = ["---:" if column.right else ":---" for column in self.columns]
         lines = [f"| {' | '.join(cells)} |\n" for cells in (head, rule, *rows)]
         title = f"**{escape_markdown(self.title)}**\n\n" if self.title else ""
-        notes = "".join(f"- {escape_markdown(note)}\n" for note in self.notes)
+        notes = "".join(f"- {escape_markdown(note)}\n" for note in (*self._legend(), *self.notes))
         return title + "".join(lines) + (f"\n{notes}" if notes else "")
 
     def to_latex(self) -> str:
         """A whole tabular in the style of booktabs; title and notes are comments above it."""
-        said = "".join(f"% {printable(line)}\n" for line in (self.title, *self.notes) if line)
+        said = "".join(
+            f"% {printable(line)}\n" for line in (self.title, *self._legend(), *self.notes) if line
+        )
         columns = "".join("r" if column.right else "l" for column in self.columns)
         head, *rows = (" & ".join(cells) + " \\\\\n" for cells in self._cells(_LATEX))
         return (
@@ -291,7 +311,7 @@ class Table:
         head, *rows = self._cells(_HTML)
         title = f"<p>{escape_html(self.title)}</p>\n" if self.title else ""
         body = "".join(line("td", row) for row in rows)
-        notes = "".join(f"<li>{escape_html(note)}</li>\n" for note in self.notes)
+        notes = "".join(f"<li>{escape_html(note)}</li>\n" for note in (*self._legend(), *self.notes))
         return f"{title}<table>\n<thead>\n{line('th', head)}</thead>\n<tbody>\n{body}</tbody>\n</table>\n" + (
             f"<ul>\n{notes}</ul>\n" if notes else ""
         )
@@ -303,10 +323,10 @@ class Table:
         )
 
     def to_tsv(self) -> str:
-        return delimited(self.to_records(), "\t")
+        return delimited(self.to_records(), DELIMITERS["tsv"])
 
     def to_csv(self) -> str:
-        return delimited(self.to_records(), ",")
+        return delimited(self.to_records(), DELIMITERS["csv"])
 
     def to_jsonl(self) -> str:
         return "".join(map(json_line, self.to_records()))
@@ -359,18 +379,22 @@ def exact(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         return repr(value)
+    if isinstance(value, ReasonCounts):
+        return str(sum(value.values()))
     return as_cell(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
-def delimited(records: Sequence[Record], delimiter: str, fields: Sequence[str] | None = None) -> str:
+def delimited(records: Iterable[Record], delimiter: str, fields: Sequence[str] | None = None) -> str:
     """CSV or TSV with a head. Cells with a delimiter, a quote or a line end are quoted."""
-    names = list(dict.fromkeys(name for record in records for name in record)) if fields is None else fields
+    if fields is None:
+        records = tuple(records)
+        fields = list(dict.fromkeys(name for record in records for name in record))
     special = {delimiter, '"', "\r", "\n"}
 
     def cell(text: str) -> str:
         return '"' + text.replace('"', '""') + '"' if special & set(text) else text
 
-    lines = [names, *([exact(record.get(name)) for name in names] for record in records)]
+    lines = [fields, *([exact(record.get(name)) for name in fields] for record in records)]
     return "".join(delimiter.join(map(cell, line)) + "\n" for line in lines)
 
 
@@ -386,12 +410,14 @@ def json_line(record: Record) -> str:
 
 
 def plain(value: Any) -> Any:
-    """The same value in what JSON has: no NaN, no infinity, no tuple."""
+    """The same value in what JSON has: no NaN, no infinity, no tuple; a measure is its name."""
     if isinstance(value, float):
         return json_number(value)
     if isinstance(value, Mapping):
         return {name: plain(inner) for name, inner in value.items()}
-    return [plain(inner) for inner in value] if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (list, tuple)):
+        return [plain(inner) for inner in value]
+    return repr(value) if isinstance(value, Term) else value
 
 
 _FORMS: Mapping[str, Callable[[Table], str]] = {
@@ -402,17 +428,26 @@ _FORMS: Mapping[str, Callable[[Table], str]] = {
 FORMATS = ("table", "tsv", "csv", "jsonl", "markdown", "latex")
 
 
-def printed(tables: Sequence[Table], form: str, width: int | None = None, *, color: bool = False) -> str:
-    """Tables one after the other. TSV and CSV have one set of fields, and so one kind of table."""
+def printed(
+    tables: Sequence[Table], form: str, width: int | None = None, *, color: bool | None = None
+) -> str:
+    """Tables one after the other. TSV and CSV have one set of fields, and so one kind of table.
+
+    ``width`` is that of a terminal: there heads and best values are bold, unless ``color`` or the variable
+    NO_COLOR says otherwise.
+    """
+    marked = [place for place, table in enumerate(tables) if table.marks_best()]
+    tables = [replace(table, legend=place in marked[-1:]) for place, table in enumerate(tables)]
     if form == "table":
-        return "\n\n".join(table.to_text(width, color=color) for table in tables) + "\n"
+        bold = width is not None and not os.environ.get("NO_COLOR") if color is None else color
+        return "\n\n".join(table.to_text(width, color=bold) for table in tables) + "\n"
     if form in _FORMS:
         return "\n".join(_FORMS[form](table) for table in tables)
     records = [record for table in tables for record in table.to_records()]
     if form == "jsonl":
         return "".join(map(json_line, records))
-    if form not in ("tsv", "csv"):
+    if form not in DELIMITERS:
         raise ParameterError(f"format must be one of {', '.join(FORMATS)}, got {form!r}")
     if len({tuple(record) for record in records}) > 1:
         raise ParameterError(f"as {form} one table is printed at a time: ask for one, or use --format jsonl")
-    return delimited(records, "\t" if form == "tsv" else ",")
+    return delimited(records, DELIMITERS[form])

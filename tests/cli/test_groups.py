@@ -251,9 +251,9 @@ def test_evaluate(folder: Path, evenrank: Callable[..., Any]) -> None:
     stars = read_groups("groups.csv", "stars", ordinal=True, target=[0.5, 0.25, 0.25])
     measures = "GF(attr='gender')@2 GF(attr='stars',div='NMD')@2"
     scores = evaluate(read_run("bm25.trec"), measures, groups=[gender, stars])
-    from evenrank.scores.render import per_query_tsv
+    from evenrank.scores.score_tables import print_scores
 
-    assert outcome.out == per_query_tsv(scores)
+    assert outcome.out == print_scores(scores, "tsv", per_query=True)
 
 
 def test_explain(folder: Path, evenrank: Callable[..., Any]) -> None:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from evenrank import all_measures
-from evenrank.scores import render
+from evenrank.scores.names import arrow
 
 Evenrank = Callable[..., SimpleNamespace]
 
@@ -22,7 +22,7 @@ def test_every_measure_is_listed_with_its_summary(evenrank: Evenrank) -> None:
     for name, measure in all_measures().items():
         line = next(line for line in lines if line.split()[:1] == [name])
         assert line.split()[1] == measure.family
-        sign = render.arrow(measure.direction.value)  # none where neither high nor low is better
+        sign = arrow(measure.direction.value)  # none where neither high nor low is better
         assert not sign or line.split()[2] == sign
         assert " ".join(measure.summary().split()) in text
     assert "Every other measure of ir_measures is accepted by name" in text

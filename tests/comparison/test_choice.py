@@ -188,7 +188,8 @@ def test_the_table_as_it_is_printed() -> None:
     middle = found.rows[1]
     assert shown[3].split() == [
         "1", "middle", "middle", "5", f"{middle.fairness.value:.4f}", "+", f"{middle.relevance.value:.4f}",
-        *(["-"] if middle.relevance.verdict else []), f"{middle.others['RR'].value:.4f}", "yes",
+        *(["-"] if middle.relevance.verdict else []), f"{middle.others['RR'].value:.4f}",
+        str(found.queries), "yes",
     ]  # fmt: skip
     assert shown[-1] == "betas that gain fairness without a significant loss: 1"
     rows = [json.loads(line) for line in printed([choice_table(found)], "jsonl").splitlines()]

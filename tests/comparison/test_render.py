@@ -47,9 +47,13 @@ def rows_of(table: str) -> dict[str, list[str]]:
 
 def test_the_best_is_bold_and_letters_name_who_is_beaten_by_direction() -> None:
     rows = rows_of(compared("low", "high").to_table().to_markdown())
-    assert rows["system"] == ["nDCG@10 ↑", "NDKL@10 ↓"]
-    assert rows["low<sup>a</sup>"] == [f"{LOW.mean():.4f}", f"**{LOW.mean():.4f}**"]
-    assert rows["high"] == [f"**{HIGH.mean():.4f}**<sup>a</sup>", f"{HIGH.mean():.4f}<sub>a</sub>"]
+    assert rows["system"] == ["nDCG@10 ↑", "NDKL@10 ↓", "n"]
+    assert rows["low<sup>a</sup>"] == [f"{LOW.mean():.4f}", f"**{LOW.mean():.4f}**", str(len(LOW))]
+    assert rows["high"] == [
+        f"**{HIGH.mean():.4f}**<sup>a</sup>",
+        f"{HIGH.mean():.4f}<sub>a</sub>",
+        str(len(LOW)),
+    ]
 
 
 def test_several_baselines_have_several_letters() -> None:
@@ -71,7 +75,7 @@ def test_more_systems_than_letters() -> None:
 
 def test_latex_is_a_whole_tabular_with_names_neutralised() -> None:
     table = compared(r"low_\input{x}", "high & mighty").to_table().to_latex()
-    assert r"\begin{tabular}{lrr}" in table
+    assert r"\begin{tabular}{lrrr}" in table
     assert r"high \& mighty" in table
     assert r"\input" not in "".join(line for line in table.splitlines() if not line.startswith("%"))
     assert rf"\textbf{{{HIGH.mean():.4f}}}\textsuperscript{{a}}" in table

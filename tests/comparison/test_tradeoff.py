@@ -216,7 +216,7 @@ def numbers(found: Tradeoff) -> dict[tuple[str, str], Any]:
 def test_the_table_has_the_scores() -> None:
     found = made(["MMR(lam={0,1})", "Random"], repeat=5)
     lines = found.to_table().to_text().splitlines()
-    assert lines[0].split() == ["method", "front", "nDCG@6", "↑", "NDKL@6", "↓"]
+    assert lines[0].split() == ["method", "front", "nDCG@6", "↑", "NDKL@6", "↓", "n"]
     rows = numbers(found)
     for variant, line in zip(found.variants, lines[1:5], strict=True):
         assert line.startswith(variant.name)

@@ -97,7 +97,7 @@ def test_the_probe_of_a_ranker(checkpoint: Path, examples: Any, kin: Lexicon) ->
     assert one.total.sum() == 2 * (len(examples) // 4 * 4)  # two pairs a triple, as many of each combination
     assert one.total.sum(axis=0)[0] == one.total.sum(axis=0)[1]
     assert said(one, one).startswith("kin: balanced accuracy 0.")
-    assert "change +0.000 [-0." in said(one, one)
+    assert "change 0.0000 [-0." in said(one, one)
 
 
 def test_an_interval_is_that_of_queries_drawn_again() -> None:

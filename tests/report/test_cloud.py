@@ -72,7 +72,7 @@ def test_the_lines_are_those_of_least_squares() -> None:
         assert [row["low"] for row in rows(band)][:: len(rows(band)) - 1] == pytest.approx(
             np.clip(wanted.low, low, high).tolist()
         )
-        slopes.append(f"{family} {wanted.slope:+.3f}")
+        slopes.append(f"{family} {wanted.slope:+.4f}")
     assert chart.to_dict()["title"]["subtitle"][1] == f"slope: {', '.join(slopes)}"
 
 

@@ -97,13 +97,13 @@ def test_tables_have_the_values_of_the_scores(sample_report: Any) -> None:
     summary = comparison.scores.summary()
     assert len(rows) == len(summary) == 10
     for line in summary:
-        cells = [pages.text_of(cell) for cell in rows[line.measure, line.run]]
+        cells = [pages.text_of(cell) for cell in rows[comparison.scores.names.of(line.measure), line.run]]
         assert cells[1] == f"{line.value:.4f}{line.low:.4f} to {line.high:.4f}"
         assert cells[3] == (
             str(line.queries) if line.defined == line.queries else f"{line.defined} of {line.queries}"
         )
     for pair in comparison.pairs:
-        cells = [pages.text_of(cell) for cell in rows[pair.measure, pair.system]]
+        cells = [pages.text_of(cell) for cell in rows[comparison.scores.names.of(pair.measure), pair.system]]
         assert cells[4].startswith(f"{pair.difference:+.4f}")
         assert (pair.verdict or "no difference shown") in cells[5]
         assert cells[6] == " / ".join(map(str, pair.outcomes))

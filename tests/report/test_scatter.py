@@ -141,8 +141,8 @@ def test_the_correlation_is_that_of_the_points() -> None:
     found = kendall([own.mean("nDCG@5", run) for run in own.runs], [own.mean("AP", run) for run in own.runs])
     said = scatter_figure(own, "nDCG@5", "AP").to_dict()["title"]["subtitle"]
     assert said[0] == (
-        f"9 runs, Kendall's tau {found.value:.3f}, "
-        f"95% interval [{found.interval.low:.3f}, {found.interval.high:.3f}], n = 9"
+        f"9 runs, Kendall's tau {found.value:.4f}, "
+        f"95% interval [{found.interval.low:.4f}, {found.interval.high:.4f}], n = 9"
     )
     one = scatter_figure(scores(runs=1), "nDCG@5", "AP").to_dict()["title"]["subtitle"]
     assert one[0] == "1 run"

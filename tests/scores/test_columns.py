@@ -7,7 +7,8 @@ import pytest
 
 from evenrank import Lexicon, Run, evaluate, scan
 from evenrank.measures import TermExposure
-from evenrank.scores import Scores, ScoresBlock, render
+from evenrank.scores import Scores, ScoresBlock
+from evenrank.scores.score_tables import print_scores, query_table
 from evenrank.stats.intervals import TOO_FEW
 
 WORDS = [f"w{place:02d}" for place in range(40)]
@@ -31,7 +32,7 @@ def scores_of(*runs: str) -> Scores:
 
 
 def test_the_largest_come_first_and_the_rest_is_counted() -> None:
-    lines = render.as_text(scores_of("bm25"), width=200).splitlines()
+    lines = scores_of("bm25").to_table().to_text(200).splitlines()
     assert [line.split()[0] for line in lines[1:21]] == [f"TermExposure@5[{word}]" for word in WORDS[:19:-1]]
     assert lines[21:] == [
         "TermExposure@5: undefined for 1 of 3 queries: empty list (1)",
@@ -40,16 +41,16 @@ def test_the_largest_come_first_and_the_rest_is_counted() -> None:
     ]
 
 
-@pytest.mark.parametrize("form", [render.as_html, render.as_markdown, render.as_latex])
-def test_every_table_for_people(form) -> None:
-    text = form(scores_of("bm25", "dense")).replace("\\", "").replace("{", "").replace("}", "")
+@pytest.mark.parametrize("form", ["html", "markdown", "latex"])
+def test_every_table_for_people(form: str) -> None:
+    text = print_scores(scores_of("bm25", "dense"), form).replace("\\", "").replace("{", "").replace("}", "")
     assert text.count("w39") == 1
     assert "w19" not in text
     assert "5 smaller ones and 15 that are 0" in text
 
 
 def test_per_query() -> None:
-    lines = render.per_query_text(scores_of("bm25")).splitlines()
+    lines = query_table(scores_of("bm25")).to_text(600).splitlines()
     assert lines[0].split() == ["query", *(f"TermExposure@5[{word}]" for word in WORDS[:19:-1])]
     assert lines[-1] == f"TermExposure@5: {LEFT_OUT}"
     assert len(lines) == 1 + 3 + 1
@@ -57,9 +58,9 @@ def test_per_query() -> None:
 
 def test_rows_for_programs_have_all() -> None:
     scores = scores_of("bm25")
-    assert len(render.as_tsv(scores).splitlines()) == 1 + 40
-    assert len(render.as_jsonl(scores).splitlines()) == 40
-    assert len(render.per_query_tsv(scores).splitlines()) == 1 + 3 * 40
+    assert len(print_scores(scores, "tsv").splitlines()) == 1 + 40
+    assert len(print_scores(scores, "jsonl").splitlines()) == 40
+    assert len(print_scores(scores, "tsv", per_query=True).splitlines()) == 1 + 3 * 40
 
 
 def test_a_lexicon_in_a_table() -> None:

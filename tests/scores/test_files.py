@@ -23,7 +23,7 @@ from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, unregister
 from evenrank.measures import Measure, Result
 from evenrank.scores import ScoresBlock
-from evenrank.scores.rows import as_tsv
+from evenrank.scores.score_tables import print_scores
 
 FORMATS = ("jsonl", "csv", "tsv", "parquet")
 WHOLE = ("jsonl", "parquet")
@@ -318,7 +318,7 @@ def test_tables_hold_no_formula_and_read_back(suffix: str, delimiter: str, tmp_p
     scores = evaluate(run, "P@1", qrels={name: {"a": 1} for name in names})
     path = tmp_path / f"x.{suffix}"
     scores.write(path)
-    for text in (path.read_text(), as_tsv(scores) if suffix == "tsv" else ""):
+    for text in (path.read_text(), print_scores(scores, "tsv") if suffix == "tsv" else ""):
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
         cells = [cell for row in rows for cell in row[:3]]  # names
         assert [cell for cell in cells if cell[:1] in tuple("=+-@\t\r")] == []

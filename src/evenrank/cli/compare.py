@@ -6,7 +6,6 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING
 
-from evenrank.cli.evaluate import notes_of
 from evenrank.cli.evidence import (
     add_evidence,
     add_reading,
@@ -20,7 +19,7 @@ from evenrank.cli.inputs import check_output, check_stdin, read_ids, run_names
 from evenrank.cli.parser import add_command
 from evenrank.cli.reading import attempt, reading_files
 from evenrank.cli.significance import add_significance, significance
-from evenrank.cli.streams import put, say, terminal_width
+from evenrank.cli.streams import put, say, say_notes, terminal_width
 from evenrank.cli.values import positive, positives
 from evenrank.errors import ParameterError
 
@@ -121,8 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"wrote {arguments.output}")
     if arguments.output is None or arguments.format is not None:
         put(_printed(comparison, tables, arguments.format or "table"))
-    for line in notes_of(comparison.scores):
-        say(line)
+    say_notes(comparison.scores, arguments)
     return 0
 
 

@@ -22,7 +22,7 @@ from evenrank.cli.inputs import check_output, check_stdin, read_ids, run_names
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import progress
 from evenrank.cli.reading import attempt, reading_files
-from evenrank.cli.streams import put, say, terminal_width
+from evenrank.cli.streams import put, say, say_notes, terminal_width
 from evenrank.cli.values import positives
 from evenrank.errors import ParameterError
 
@@ -125,22 +125,8 @@ def run(arguments: argparse.Namespace) -> int:
         put(_disagreements(scores, form))
     elif arguments.output is None or arguments.format is not None or arguments.per_query:
         put(_printed(scores, form, per_query=arguments.per_query))
-    for line in notes_of(scores):
-        say(line)
+    say_notes(scores, arguments)
     return 0
-
-
-def notes_of(scores: Scores) -> list[str]:
-    """Each note once, after the names of the runs that it is about."""
-    runs_of: dict[str, list[str]] = {}
-    for name, notes in scores.notes.items():
-        for note in notes:
-            runs_of.setdefault(note, []).append(name)
-    everyone = len(scores.runs)
-    return [
-        f"{'all runs' if 1 < everyone == len(names) else ', '.join(names)}: {note}"
-        for note, names in runs_of.items()
-    ]
 
 
 def _scores(arguments: argparse.Namespace, names: list[str]) -> Scores:
@@ -184,16 +170,6 @@ def _disagreements(scores: Scores, form: str) -> str:
 
 
 def _printed(scores: Scores, form: str, *, per_query: bool) -> str:
-    from evenrank.scores import render
+    from evenrank.scores.score_tables import print_scores
 
-    if per_query:
-        if form == "tsv":
-            return render.per_query_tsv(scores)
-        return render.per_query_jsonl(scores) if form == "jsonl" else render.per_query_text(scores) + "\n"
-    if form == "table":
-        return render.as_text(scores, terminal_width(), notes=False) + "\n"
-    if form == "latex":
-        return render.as_latex(scores, notes=False)
-    if form == "markdown":
-        return render.as_markdown(scores, notes=False)
-    return render.as_tsv(scores) if form == "tsv" else render.as_jsonl(scores)
+    return print_scores(scores, form, terminal_width(), per_query=per_query)

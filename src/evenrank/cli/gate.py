@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from evenrank.cli.background import COLLECTION
-from evenrank.cli.evaluate import notes_of
 from evenrank.cli.evidence import (
     add_evidence,
     add_reading,
@@ -23,7 +22,7 @@ from evenrank.cli.inputs import check_stdin, read_ids
 from evenrank.cli.parser import Parser, add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.reading import attempt, reading_files
-from evenrank.cli.streams import put, say, terminal_width
+from evenrank.cli.streams import put, say_notes, terminal_width
 from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -97,8 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
     with Bar("comparing", "measures") as bar:
         result = apply_gate(scores, config.gate, now=NOW, baseline=BASELINE, progress=bar)
     put(printed([gate_table(result)], arguments.format, terminal_width()))
-    for line in notes_of(scores):
-        say(line)
+    say_notes(scores, arguments)
     return GATE_FAILED if result.failed else 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import textwrap
 from typing import TYPE_CHECKING, Any
 
@@ -51,27 +50,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _json(record: dict[str, Any]) -> str:
-    # a range may be infinite and a default may be a term: JSON has neither
-    def plain(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: plain(inner) for key, inner in value.items()}
-        if isinstance(value, list):
-            return [plain(inner) for inner in value]
-        return value if value is None or isinstance(value, (bool, int, str)) else _plain_number(value)
+    from evenrank.tables import json_line
 
-    return json.dumps(plain(record), ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _plain_number(value: Any) -> Any:
-    from evenrank.scores.rows import json_number
-
-    return json_number(value) if isinstance(value, float) else repr(value)
+    return json_line(record)
 
 
 def _list() -> str:
     from evenrank.measures import all_measures
     from evenrank.measures.delegated import delegated_names
-    from evenrank.scores.render import arrow
+    from evenrank.scores.names import arrow
 
     known = all_measures()
     width = terminal_width() or 100

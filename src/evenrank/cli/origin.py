@@ -6,7 +6,6 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from evenrank.cli.evaluate import notes_of
 from evenrank.cli.evidence import (
     add_evidence,
     add_reading,
@@ -20,7 +19,7 @@ from evenrank.cli.inputs import check_output, check_stdin, read_ids, run_names
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.reading import attempt, reading_files
-from evenrank.cli.streams import put, say, terminal_width
+from evenrank.cli.streams import put, say, say_notes, terminal_width
 from evenrank.cli.values import pair, positive
 from evenrank.errors import ParameterError
 
@@ -134,8 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
         save_figure(chart, arguments.figure)
         say(f"wrote {arguments.figure}")
     put(_printed(parts, lexicon, arguments))
-    for line in notes_of(found.system_scores):
-        say(line)
+    say_notes(found.system_scores, arguments)
     return 0
 
 

@@ -6,7 +6,6 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from evenrank.cli.evaluate import notes_of
 from evenrank.cli.evidence import (
     add_evidence,
     add_reading,
@@ -29,7 +28,7 @@ from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.reading import attempt, reading_files
 from evenrank.cli.significance import add_significance, significance
-from evenrank.cli.streams import say
+from evenrank.cli.streams import say, say_notes
 from evenrank.cli.values import positives
 from evenrank.errors import ParameterError
 
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from evenrank.data.lexicon import Lexicon
     from evenrank.data.words import WordCounts
     from evenrank.measures import Measure
+    from evenrank.scores import Scores
 
 SUFFIXES = (".html", ".htm")
 
@@ -117,9 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise ParameterError(f"{arguments.output}: the name of a report must end in {' or '.join(SUFFIXES)}")
     names = run_names(arguments.runs, arguments.name)
     _check_names(arguments, names)
-    notes = _write(arguments, names)
-    for line in notes:
-        say(line)
+    say_notes(_write(arguments, names), arguments)
     say(f"wrote {arguments.output}")
     return 0
 
@@ -133,8 +131,8 @@ def _check_names(arguments: argparse.Namespace, names: list[str]) -> None:
         raise ParameterError("--baseline is what other runs are compared with, and there is one run only")
 
 
-def _write(arguments: argparse.Namespace, names: list[str]) -> list[str]:
-    """Write the report, and give what is to be said of the scores."""
+def _write(arguments: argparse.Namespace, names: list[str]) -> Scores:
+    """Write the report, and give the scores that it is about."""
     from evenrank.evaluation import evaluate
     from evenrank.inputs import Inputs
     from evenrank.measures import parse_measures
@@ -169,7 +167,7 @@ def _write(arguments: argparse.Namespace, names: list[str]) -> list[str]:
             progress=bar,
             **options,
         )
-    return notes_of(scores)
+    return scores
 
 
 def _wants_words(measures: list[Measure]) -> bool:

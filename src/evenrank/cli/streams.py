@@ -6,14 +6,18 @@ error; messages that cannot be written are dropped, for they must not cost the d
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from evenrank.errors import DataError, EvenrankWarning, ParameterError
+
+if TYPE_CHECKING:
+    from evenrank.scores import Scores
 
 DEFAULT_WIDTH = 80
 LONGEST_LINE = 2000  # characters of a message; errors and warnings are without endless pieces already
@@ -48,6 +52,14 @@ def say(message: str) -> None:
         for line in message.split("\n")
     )
     write_message("".join(f"evenrank: {line}\n" for line in lines))
+
+
+def say_notes(scores: Scores, arguments: argparse.Namespace) -> None:
+    """What must be known of these scores: the first lines, or with --notes all."""
+    from evenrank.scores.notes import SHOWN, grouped_notes
+
+    for line in grouped_notes(scores, None if getattr(arguments, "notes", True) else SHOWN):
+        say(line)
 
 
 def write_message(text: str) -> None:

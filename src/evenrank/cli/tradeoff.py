@@ -6,7 +6,6 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING
 
-from evenrank.cli.evaluate import notes_of
 from evenrank.cli.evidence import (
     add_evidence,
     add_reading,
@@ -21,7 +20,7 @@ from evenrank.cli.groups import MISSING, MISSING_HELP, check_groups
 from evenrank.cli.inputs import check_output, check_stdin, read_ids, run_names
 from evenrank.cli.parser import add_command
 from evenrank.cli.reading import attempt, reading_files
-from evenrank.cli.streams import put, say, terminal_width
+from evenrank.cli.streams import put, say, say_notes, terminal_width
 from evenrank.cli.values import positive
 from evenrank.errors import ParameterError
 
@@ -102,8 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
         save_figure(figure, arguments.figure)
         say(f"wrote {arguments.figure}")
     put(printed([tradeoff_table(found)], arguments.format, terminal_width()))
-    for line in notes_of(found.scores):
-        say(line)
+    say_notes(found.scores, arguments)
     return 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack
@@ -210,11 +210,15 @@ class Comparison:
     def _repr_html_(self) -> str:
         return self.to_table().to_html()
 
-    def to_table(self) -> Table:
+    def to_table(self, labels: Mapping[str, str] | None = None) -> Table:
         """A row a system, a column a measure, the best values and who beats whom marked."""
         from evenrank.comparison.comparison_tables import paper_table
 
-        return paper_table(self)
+        return paper_table(self if labels is None else self.with_labels(labels))
+
+    def with_labels(self, labels: Mapping[str, str]) -> Comparison:
+        """The same with other names of measures in tables and reports, as ``{"NFaiRR@10": "Neutrality"}``."""
+        return replace(self, scores=self.scores.with_labels(labels))
 
 
 def compare(
@@ -228,6 +232,7 @@ def compare(
     seed: int = 0,
     cutoffs: Sequence[int] | None = None,
     missing: str | None = None,
+    labels: Mapping[str, str] | None = None,
     **known: Unpack[Known],
 ) -> Comparison:
     """Compare systems: ``{name: run}`` with measures and the inputs of ``evaluate``, or ``{name: Scores}``.
@@ -235,7 +240,7 @@ def compare(
     Also ``Inputs`` of several runs, or one ``Scores`` of them. ``baseline`` names one system or several that
     the others are tested against; without it the first. ``test`` is ``t``, ``wilcoxon`` or ``permutation``,
     ``correction`` one of ``none``, ``bonferroni``, ``holm``, ``bh``, over all pairs of a measure. Which way
-    is better follows the measure.
+    is better follows the measure. ``labels`` are other names of measures for tables, figures and reports.
     """
     inputs = _inputs(systems, measures, known, cutoffs, missing)
     scores = (
@@ -256,6 +261,7 @@ def compare(
     known_names(chosen, names)
     if not 0 < alpha < 1:
         raise ParameterError(f"alpha must be a number > 0 and < 1, got {alpha!r}")
+    scores = scores.with_labels(labels or {})
     return Comparison(scores, chosen, test, correction, alpha, seed, inputs)
 
 

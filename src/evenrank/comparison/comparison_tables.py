@@ -8,9 +8,11 @@ letter names a baseline that a value beats, a lowered one a baseline that it los
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from evenrank.scores.render import arrow, label
+from evenrank.scores.score_tables import best_value, measure_grid
 from evenrank.tables import Column, Interval, Record, Table, Value, count_of, number, p_value
 
 if TYPE_CHECKING:
@@ -28,11 +30,11 @@ def measure_tables(comparison: Comparison) -> list[Table]:
         rows = [row for row in comparison.scores.summary() if _is(row, table)]
         rows.sort(key=lambda row: _order(row.value, table))
         pairs = [pair for pair in comparison.pairs if pair.measure == table.name]
-        best = _best([row.value for row in rows], table)
+        best = best_value((row.value for row in rows), table.measure.direction.value)
         cells = [
             (
                 row.run,
-                Value(row.value, best=_order(row.value, table) == best),
+                Value(row.value, best=row.value == best),
                 Interval(row.low, row.high),
                 count_of(row.defined, row.queries),
                 *_found(row.run, [pair for pair in pairs if pair.system == row.run], comparison),
@@ -41,10 +43,10 @@ def measure_tables(comparison: Comparison) -> list[Table]:
         ]
         verdict = Column("verdict", right=False)
         head: list[str | Column] = ["system", "value", "95% interval", "n", "difference", "p", verdict]
-        title = f"{table.name} {arrow(table.measure.direction.value)}".rstrip()
-        tables.append(Table.of(head, cells, title=title))
+        tables.append(Table.of(head, cells, title=table.heading))
     if tables:
-        tables[-1] = tables[-1].with_notes([*interval_notes(comparison), describe_test(comparison)])
+        named = comparison.scores.names.notes()
+        tables[-1] = tables[-1].with_notes([*interval_notes(comparison), describe_test(comparison), *named])
     return tables
 
 
@@ -83,7 +85,9 @@ def interval_notes(comparison: Comparison) -> list[str]:
     names: dict[str, dict[str, None]] = {}
     for row in comparison.scores.summary():
         if row.interval_note and row.defined:
-            names.setdefault(row.interval_note, {}).setdefault(label(row.measure, row.column))
+            names.setdefault(row.interval_note, {}).setdefault(
+                comparison.scores.names.of(row.measure, row.column)
+            )
     every = len(comparison.tables)
     return [note if len(found) == every else f"{', '.join(found)}: {note}" for note, found in names.items()]
 
@@ -110,12 +114,6 @@ def _order(value: float, table: MeasureTable) -> float:
     return value if table.lower_is_better else -value
 
 
-def _best(values: list[float], table: MeasureTable) -> float | None:
-    """The best place in ``_order``; None where no value is better than another."""
-    goods = [_order(value, table) for value in values]
-    return min(goods) if table.has_better and goods and min(goods) < math.inf else None
-
-
 def left_out(pair: Pair) -> str:
     """Why queries do not count, as "no relevant document (3)"."""
     return ", ".join(f"{reason} ({count:,})" for reason, count in pair.left_out.items())
@@ -138,23 +136,23 @@ def letters(number: int) -> str:
 def paper_table(comparison: Comparison) -> Table:
     """A row a system in the order given, a column a measure, with the marks of the comparison."""
     letter = {name: letters(place) for place, name in enumerate(comparison.baselines)}
-    head: list[str | Column] = ["system"]
-    rows: dict[str, list[Any]] = {
-        system: [Value(system, raised=letter.get(system, ""))] for system in comparison.scores.runs
-    }
-    summary = comparison.scores.summary()
-    for table in comparison.tables:
-        head.append(f"{table.name} {arrow(table.measure.direction.value)}".rstrip())
-        values = {row.run: row.value for row in summary if _is(row, table)}
-        best = _best(list(values.values()), table)
-        for system, cells in rows.items():
-            value = values.get(system, math.nan)
+    scores = comparison.scores
+    grid = measure_grid(scores)
+    rows = []
+    for system, cells in grid.cells.items():
+        values: list[Any] = list(cells)
+        for place, table in enumerate(comparison.tables):
             beats, loses = _marks(comparison, table, system, letter)
-            is_best = best is not None and _order(value, table) == best
-            cells.append(Value(value, best=is_best, raised=beats, lowered=loses))
+            values[place] = replace(values[place], low=math.nan, high=math.nan, raised=beats, lowered=loses)
+        rows.append([Value(system, raised=letter.get(system, "")), *values])
     named = ", ".join(f"{letters(place)} is {name}" for place, name in enumerate(comparison.baselines))
-    notes = [f"raised letter: better than, lowered letter: worse than; {named}", describe_test(comparison)]
-    return Table.of(head, rows.values(), notes=notes, records=map(record_of, comparison.pairs))
+    legend = f"raised letter: better than, lowered letter: worse than; {named}"
+    return Table.of(
+        ["system", *grid.heads],
+        rows,
+        notes=[legend, describe_test(comparison), *scores.names.notes()],
+        records=(record_of(pair, scores.labels) for pair in comparison.pairs),
+    )
 
 
 def _marks(
@@ -166,7 +164,7 @@ def _marks(
     return beats, loses
 
 
-def record_of(pair: Pair) -> Record:
+def record_of(pair: Pair, labels: Mapping[str, str]) -> Record:
     """A row for programs. Where no value is better than another, no query is won or lost."""
     wins, ties, losses = pair.outcomes if pair.has_better else (math.nan, math.nan, math.nan)
     return {
@@ -189,4 +187,5 @@ def record_of(pair: Pair) -> Record:
         "why_dropped": left_out(pair),
         "verdict": pair.verdict,
         "reason": pair.reason or "",
+        **({"label": labels.get(pair.measure, "")} if labels else {}),
     }

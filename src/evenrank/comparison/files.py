@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from evenrank.comparison.comparison_tables import paper_table
 from evenrank.io.atomic import atomic_write
 from evenrank.scores.files import FilePath, file_format
-from evenrank.tables import Table
+from evenrank.scores.notes import grouped_notes
+from evenrank.tables import Table, printed
 
 if TYPE_CHECKING:
     from evenrank.comparison import Comparison
@@ -19,19 +19,13 @@ WRITTEN = ("jsonl", "csv", "tsv", "parquet", "latex", "markdown")
 
 def write_comparison(comparison: Comparison, path: FilePath, format: str | None = None) -> None:
     """Write in the format that the name tells, unless ``format`` does; ``.gz`` and ``.zst`` compress."""
-    write_table(paper_table(comparison), path, format)
+    table = paper_table(comparison)
+    write_table(table.with_notes([*table.notes, *grouped_notes(comparison.scores, None)]), path, format)
 
 
 def write_table(table: Table, path: FilePath, format: str | None = None) -> None:
     form = file_format(path, format, WRITTEN)
-    texts: dict[str, Callable[[], str]] = {
-        "jsonl": table.to_jsonl,
-        "csv": table.to_csv,
-        "tsv": table.to_tsv,
-        "latex": table.to_latex,
-        "markdown": table.to_markdown,
-    }
-    content = _parquet(table) if form == "parquet" else texts[form]().encode()
+    content = _parquet(table) if form == "parquet" else printed([table], form).encode()
     with atomic_write(path) as file:
         file.write(content)
 

@@ -11,6 +11,7 @@ from evenrank.arrays import Floats
 from evenrank.errors import ParameterError
 from evenrank.measures import Direction, Measure
 from evenrank.scores import INFINITE, OK, Scores, ScoresBlock
+from evenrank.scores.names import arrow, full_name
 from evenrank.stats.difference import DifferenceInterval, mean_difference, resampled_difference
 
 MISSING = "the query is missing"
@@ -27,10 +28,15 @@ class MeasureTable:
     query_ids: tuple[str, ...]
     values: Floats  # (Q, S)
     why: tuple[dict[int, str], ...]  # for each system, the rows that lack a finite value, and the reason
+    shown: str = ""  # what people see instead of its name
 
     @property
     def name(self) -> str:
-        return repr(self.measure) + (f"[{self.column}]" if self.column else "")
+        return full_name(repr(self.measure), self.column)
+
+    @property
+    def heading(self) -> str:
+        return f"{self.shown or self.name} {arrow(self.measure.direction.value)}".rstrip()
 
     @property
     def lower_is_better(self) -> bool:
@@ -72,7 +78,8 @@ def tables_of(scores: Scores) -> tuple[MeasureTable, ...]:
             why: list[dict[int, str]] = [{} for _ in systems]
             for block in blocks:
                 _fill(values, why, block, column, systems.index(block.run), place)
-            tables.append(MeasureTable(measure, column, systems, queries, values, tuple(why)))
+            shown = scores.names.of(repr(measure), column)
+            tables.append(MeasureTable(measure, column, systems, queries, values, tuple(why), shown))
     return tuple(tables)
 
 
@@ -105,6 +112,7 @@ def joined(parts: Sequence[tuple[str, Scores]]) -> Scores:
     """
     blocks: list[ScoresBlock] = []
     notes: dict[str, tuple[str, ...]] = {}
+    labels = {name: label for _, scores in parts for name, label in scores.labels.items()}
     backgrounds: dict[str, str] = {}
     judgements: dict[str, dict[str, str]] = {kind: {} for kind in JUDGEMENTS}
     others: dict[str, dict[str, str]] = {}
@@ -133,7 +141,7 @@ def joined(parts: Sequence[tuple[str, Scores]]) -> Scores:
         if len(set(digests.values())) > 1:
             said = f"{kind}: not the same for all systems, which is right only if documents differ, not data"
             notes = {called: (*notes_of, said) for called, notes_of in notes.items()}
-    return Scores(tuple(blocks), notes)
+    return Scores(tuple(blocks), notes, labels=labels)
 
 
 def _same_meaning(parts: Sequence[tuple[str, Scores]]) -> None:

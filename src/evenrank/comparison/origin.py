@@ -29,6 +29,7 @@ from evenrank.measures.neutrality import FaiRR, NeutralityMeasure, NFaiRR, NSetF
 from evenrank.scores import Scores, ScoresBlock
 from evenrank.scores.breakdown import NO_CATEGORY
 from evenrank.stats.difference import DifferenceInterval
+from evenrank.tables import Table, number
 
 COLLECTION, BACKGROUND = "(collection)", "(background)"
 DRAWS = 200
@@ -173,6 +174,19 @@ class Origin:
 
         return printed(origin_tables(self), "table").rstrip("\n")
 
+    def _repr_html_(self) -> str:
+        return self.to_table().to_html()
+
+    def to_table(self, labels: Mapping[str, str] | None = None) -> Table:
+        """A row a measure and place: its value, and what it adds to the place before."""
+        from evenrank.comparison.origin_table import origin_table
+
+        return origin_table(self if labels is None else self.with_labels(labels))
+
+    def with_labels(self, labels: Mapping[str, str]) -> Origin:
+        """The same with other names of measures, as ``{"NFaiRR@10": "Neutrality"}``."""
+        return replace(self, scores=self.scores.with_labels(labels))
+
 
 def origin(
     run: Any,
@@ -218,7 +232,7 @@ def origin(
     blocks: list[ScoresBlock] = []
     notes: list[str] = []
     before = 0
-    for number, (place, each) in enumerate(pools.items()):
+    for turn, (place, each) in enumerate(pools.items()):
         if each is None:
             continue
         for measure in exact[place]:
@@ -229,7 +243,7 @@ def origin(
         if sampled[place]:
             done = before
             drawn = random_scores(
-                each, sampled[place], inputs, draws=draws, seed=seed * 2 + number,
+                each, sampled[place], inputs, draws=draws, seed=seed * 2 + turn,
                 told=None if told is None else lambda n, _, done=done: told(done + n, total),  # type: ignore[misc]
             )  # fmt: skip
             before += draws
@@ -321,7 +335,9 @@ def _error_note(block: ScoresBlock, place: str) -> str:
     draws = block.draws if block.draws is not None else np.zeros((1, 1))
     errors = np.std(draws, axis=0, ddof=1) / math.sqrt(len(draws))
     known = errors[np.isfinite(errors)]
-    error = f", standard error {'at most ' if len(known) > 1 else ''}{known.max():.4f}" if len(known) else ""
+    error = (
+        f", standard error {'at most ' if len(known) > 1 else ''}{number(known.max())}" if len(known) else ""
+    )
     return f"{place}: {block.measure!r} is the mean over {len(draws):,} random lists{error}"
 
 

@@ -9,11 +9,13 @@ from typing import Any
 from evenrank.comparison.origin import Extreme, Origin, Step
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import ParameterError
+from evenrank.measures import Measure
 from evenrank.measures.exposure import TermExposure
 from evenrank.scores.columns import LARGEST
-from evenrank.scores.render import arrow, label
-from evenrank.tables import Interval, Table, Value, count_of
+from evenrank.scores.names import full_name
+from evenrank.tables import Column, Interval, Table, Value, count_of
 
+HEAD = ("place", "value", "95% interval", "adds", "95% interval", "", "n")
 MEANS = (
     "(collection), (background): their documents in random order; a background adds what its queries bring "
     "up, a system adds what it makes of the background",
@@ -24,28 +26,41 @@ MEANS = (
 
 def origin_tables(origin: Origin, category: str | None = None, *, notes: bool = True) -> list[Table]:
     """A table for each measure that is no table of words; the last has the notes."""
-    by_measure: dict[tuple[str, str], list[Step]] = {}
+    by_measure: dict[tuple[Measure, str], list[Step]] = {}
     for step in origin.steps():
         if not isinstance(step.measure, TermExposure):
-            by_measure.setdefault((repr(step.measure), step.column), []).append(step)
+            by_measure.setdefault((step.measure, step.column), []).append(step)
     tables = []
-    for place, ((measure, column), steps) in enumerate(by_measure.items(), 1):
+    for place, ((_, column), steps) in enumerate(by_measure.items(), 1):
         few = tuple(dict.fromkeys(step.interval_note for step in steps if step.interval_note))
-        said = (*few, *((*MEANS, *origin.notes) if notes and place == len(by_measure) else ()))
+        last = (*MEANS, *origin.notes, *origin.scores.names.notes())
+        said = (*few, *(last if notes and place == len(by_measure) else ()))
         tables.append(
             Table.of(
-                ["place", "value", "95% interval", "adds", "95% interval", "", "n"],
+                HEAD,
                 map(_cells, steps),
-                title=_title(measure, column, steps[0].measure.direction.value, category),
+                title=_title(origin, steps[0].measure, column, category),
                 notes=said,
-                records=(_record(step, category) for step in steps),
+                records=(_record(origin, step, category) for step in steps),
             )
         )
     return tables
 
 
-def _title(measure: str, column: str, direction: str, category: str | None) -> str:
-    title = f"{label(measure, column)} {arrow(direction)}".rstrip()
+def origin_table(origin: Origin) -> Table:
+    """All measures in one table, the measure in a column of its own."""
+    tables = origin_tables(origin)
+    return Table.of(
+        [Column("measure", right=False), *HEAD],
+        ([table.title, *row] for table in tables for row in table.rows),
+        words=2,
+        notes=dict.fromkeys(note for table in tables for note in table.notes),
+        records=(record for table in tables for record in table.records),
+    )
+
+
+def _title(origin: Origin, measure: Measure, column: str, category: str | None = None) -> str:
+    title = origin.scores.names.heading(repr(measure), column, measure.direction.value)
     return title if category is None else f"{title}, {category}"
 
 
@@ -62,7 +77,8 @@ def _cells(step: Step) -> tuple[Any, ...]:
     )
 
 
-def _record(step: Step, category: str | None) -> Mapping[str, Any]:
+def _record(origin: Origin, step: Step, category: str | None) -> Mapping[str, Any]:
+    labels = origin.scores.labels
     return {
         **({} if category is None else {"category": category}),
         "measure": repr(step.measure),
@@ -78,6 +94,7 @@ def _record(step: Step, category: str | None) -> Mapping[str, Any]:
         "adds_low": step.adds.low,
         "adds_high": step.adds.high,
         "verdict": step.verdict,
+        **({"label": labels.get(full_name(repr(step.measure), step.column), "")} if labels else {}),
     }
 
 
@@ -88,7 +105,7 @@ def extreme_table(origin: Origin, count: int, category: str | None = None) -> Ta
         ["measure", "system", "end", "query", "value", "(background)", "(collection)"],
         (
             (
-                _title(repr(each.measure), each.column, each.measure.direction.value, category),
+                _title(origin, each.measure, each.column, category),
                 each.system,
                 each.end,
                 each.query,
@@ -136,7 +153,7 @@ def term_table(origin: Origin, lexicon: Lexicon, count: int = LARGEST, category:
             for term in shown
         ),
         words=2,
-        title=_title(repr(measures[0]), "", measures[0].direction.value, category),
+        title=_title(origin, measures[0], "", category),
         notes=(
             "mean exposure over queries of a term, and its share of the exposure of all terms"
             + (f"; {left} terms with less are left out" if left else ""),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from evenrank.comparison.measure_table import MeasureTable, tables_of
 from evenrank.errors import InputTypeError, ParameterError
 from evenrank.measures import Measure, parse_measures
 from evenrank.scores import Scores
+from evenrank.scores.names import MeasureNames
 from evenrank.stats.selection import (
     BETAS,
     FOLDS,
@@ -31,6 +32,7 @@ from evenrank.stats.selection import (
 
 if TYPE_CHECKING:
     from evenrank.comparison import Comparison
+    from evenrank.tables import Table
 
 MEAN = "mean"
 
@@ -80,11 +82,19 @@ class Choices:
     folds: int
     seed: int
     alpha: float
+    names: MeasureNames = field(default_factory=lambda: MeasureNames({}, {}))
 
     def __repr__(self) -> str:
+        return self.to_table().to_text()
+
+    def _repr_html_(self) -> str:
+        return self.to_table().to_html()
+
+    def to_table(self) -> Table:
+        """The baseline, then a row a beta: what it chooses, and what the choices of its folds are worth."""
         from evenrank.comparison.selection_table import choice_table
 
-        return choice_table(self).to_text()
+        return choice_table(self)
 
 
 def select(
@@ -142,6 +152,7 @@ def select(
         folds=folds,
         seed=seed,
         alpha=alpha,
+        names=scores.names,
     )
 
 

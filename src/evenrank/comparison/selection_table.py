@@ -19,6 +19,7 @@ def choice_table(found: Choices) -> Table:
         found.baseline,
         "(baseline)",
         *(Value(outcome.baseline) for outcome in _outcomes(first).values()),
+        found.queries,
         "",
     )
     return Table.of(
@@ -26,12 +27,11 @@ def choice_table(found: Choices) -> Table:
             "beta",
             "chosen",
             "chosen by fold",
-            found.fairness,
-            found.relevance,
-            *found.others,
+            *map(found.names.of, (found.fairness, found.relevance, *found.others)),
+            "n",
             Column("free gain", right=False),
         ],
-        (baseline, *(_cells(row) for row in found.rows)),
+        (baseline, *(_cells(found, row) for row in found.rows)),
         words=3,
         notes=_notes(found),
         records=tuple(_record(found, row) for row in found.rows),
@@ -42,9 +42,9 @@ def _outcomes(row: Choice) -> dict[str, Outcome]:
     return {"fairness": row.fairness, "relevance": row.relevance, **row.others}
 
 
-def _cells(row: Choice) -> tuple[Any, ...]:
+def _cells(found: Choices, row: Choice) -> tuple[Any, ...]:
     values = (Value(outcome.value, after=MARKS[outcome.verdict]) for outcome in _outcomes(row).values())
-    return (beta_text(row.beta), row.chosen, row.folds(), *values, row.acceptable)
+    return (beta_text(row.beta), row.chosen, row.folds(), *values, found.queries, row.acceptable)
 
 
 def beta_text(beta: float) -> str:
@@ -68,6 +68,7 @@ def _notes(found: Choices) -> tuple[str, ...]:
         f"+ better, - worse than {found.baseline}: paired t-test, p < {found.alpha:g}; "
         "free gain: significantly fairer, and nothing significantly worse",
         f"betas that gain fairness without a significant loss: {stretches or 'none of these'}",
+        *found.names.notes(),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
@@ -100,11 +100,15 @@ class Tradeoff:
     def measures(self) -> tuple[Measure, ...]:
         return self.scores.measures
 
-    def to_table(self) -> Table:
+    def to_table(self, labels: Mapping[str, str] | None = None) -> Table:
         """A row a method; those that no other method dominates are marked."""
         from evenrank.comparison.tradeoff_table import tradeoff_table
 
-        return tradeoff_table(self)
+        return tradeoff_table(self if labels is None else self.with_labels(labels))
+
+    def with_labels(self, labels: Mapping[str, str]) -> Tradeoff:
+        """The same with other names of measures, as ``{"NFaiRR@10": "Neutrality"}``."""
+        return replace(self, scores=self.scores.with_labels(labels))
 
     def __repr__(self) -> str:
         return self.to_table().to_text()

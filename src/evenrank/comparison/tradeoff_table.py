@@ -8,8 +8,11 @@ from typing import Any
 
 from evenrank.comparison.tradeoff import Tradeoff
 from evenrank.evaluation.notes import share_notes
-from evenrank.scores.render import arrow, label, remarks
-from evenrank.tables import Table, Value, interval
+from evenrank.measures import Measure
+from evenrank.scores.notes import remarks
+from evenrank.scores.rows import labelled
+from evenrank.scores.score_tables import measure_grid
+from evenrank.tables import Table, interval
 
 MARK = "*"
 COLUMNS = (
@@ -34,31 +37,26 @@ def rows(found: Tradeoff) -> Iterator[dict[str, Any]]:
                 ),
                 strict=True,
             )
-        )  # fmt: skip
+        ) | labelled(found.scores, row)  # fmt: skip
 
 
 def tradeoff_table(found: Tradeoff) -> Table:
     """A row a method with its values and intervals, and for programs a row a method, measure and column."""
-    headings: dict[str, None] = {}
-    cells: dict[str, dict[str, Value]] = {variant.name: {} for variant in found.variants}
-    for row in found.scores.summary():
-        heading = f"{label(row.measure, row.column)} {arrow(row.direction)}".rstrip()
-        headings.setdefault(heading)
-        cells[row.run][heading] = Value(row.value, row.low, row.high)
-    front = found.front()
-    body = (
-        [name, MARK if name in front else "", *(values[heading] for heading in headings)]
-        for name, values in cells.items()
-    )
-    return Table.of(["method", "front", *headings], body, words=2, notes=notes(found), records=rows(found))
+    grid, front = measure_grid(found.scores), found.front()
+    body = ([name, MARK if name in front else "", *values] for name, values in grid.cells.items())
+    return Table.of(["method", "front", *grid.heads], body, words=2, notes=notes(found), records=rows(found))
 
 
 def notes(found: Tradeoff) -> list[str]:
     """What must be known to read the table."""
     ordered = found.ordered()
     lines = []
+
+    def called(measure: Measure) -> str:
+        return found.scores.names.of(repr(measure))
+
     if ordered:
-        names = ", ".join(map(repr, ordered))
+        names = ", ".join(map(called, ordered))
         lines.append(
             f"{MARK} not dominated: no other method is better on one of {names} without being worse "
             "on another"
@@ -67,23 +65,22 @@ def notes(found: Tradeoff) -> list[str]:
         compared = found.compared(measure)
         if compared.queries < compared.of:
             lines.append(
-                f"{MARK} {measure!r} compared over the {compared.queries} of {compared.of} queries for which "
-                "all rows have a value"
+                f"{MARK} {called(measure)} compared over the {compared.queries} of {compared.of} queries "
+                "for which all rows have a value"
             )
-    left = [repr(measure) for measure in found.measures if measure not in ordered]
+    left = [called(measure) for measure in found.measures if measure not in ordered]
     if left:
         lines.append(
             "not looked at for the front, having several columns, no better side, or values of all rows for "
             f"fewer than half of the queries: {', '.join(left)}"
         )
-    queries = {row.queries for row in found.scores.summary()}
-    lines.append(f"brackets: 95% interval over the {'/'.join(map(str, sorted(queries)))} queries")
+    lines.append("brackets: 95% interval over the n queries that have a value")
     for variant in found.variants:
         spreads = {measure: found.draws(measure, variant.name) for measure in found.measures}
         known = {measure: spread for measure, spread in spreads.items() if spread is not None}
         if known:
             count = next(iter(known.values()))[0]
-            within = ", ".join(f"{m!r} {interval(low, high)}" for m, (_, low, high) in known.items())
+            within = ", ".join(f"{called(m)} {interval(low, high)}" for m, (_, low, high) in known.items())
             lines.append(f"{variant.name}: mean over {count:,} draws, 95% of which lie within {within}")
             for measure in known:
                 shared = share_notes(found.scores.block(measure, variant.name), count)

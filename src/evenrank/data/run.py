@@ -134,6 +134,16 @@ class Run:
         )
         return f"<Run {self.name!r}: {size}, depth {self.depth:,}>"
 
+    def _repr_html_(self) -> str:
+        """How much it holds, and the beginning of the first lists."""
+        from evenrank.tables import Column, Table
+
+        first = Column("first documents", right=False)
+        rows = ((q, len(ranked := self.documents(q)), ", ".join(ranked[:3])) for q in self.query_ids[:5])
+        left = len(self) - 5
+        notes = [f"and {counted(left, 'more query', 'more queries')}"] if left > 0 else []
+        return Table.of(["query", "documents", first], rows, title=repr(self)[1:-1], notes=notes).to_html()
+
     def __eq__(self, other: object) -> bool:
         """Same lists and scores for the same queries, whatever the name and the order of queries."""
         if not isinstance(other, Run):

@@ -16,7 +16,7 @@ from evenrank.arrays import Array
 from evenrank.data.evidence_source import Column, DocumentSets, Gathered, Pairs, Sparse
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.lookup import PairIndex
-from evenrank.errors import DataError, ParameterError
+from evenrank.errors import DataError, ParameterError, counted
 from evenrank.ids import StringRows, as_strings, offsets_of
 
 TOKENIZERS = ("word", "whitespace")
@@ -67,7 +67,36 @@ class WordCounts:
 
     def __repr__(self) -> str:
         with_terms = "" if self.terms is None else ", by term"
-        return f"<WordCounts: {len(self):,} documents, lexicon {self.lexicon.name!r}{with_terms}>"
+        *shares, some = self._shares()
+        groups = ", ".join(
+            f"{g} in {share:.1%}" for g, share in zip(self.lexicon.groups, shares, strict=True)
+        )
+        return (
+            f"<WordCounts: {counted(len(self), 'document', 'documents')}, lexicon {self.lexicon.name!r}"
+            f"{with_terms}: words of {groups}, of any group in {some:.1%} of the documents>"
+        )
+
+    def _shares(self) -> list[float]:
+        """The share of the documents that have words of each group, and of any."""
+        there = self.counts > 0  # (N, G)
+        return [
+            *(there.sum(axis=0) / max(1, len(self))).tolist(),
+            there.any(axis=1).sum() / max(1, len(self)),
+        ]
+
+    def _repr_html_(self) -> str:
+        """For each group how many of its words were found, and in what share of the documents."""
+        from evenrank.tables import Table
+
+        *shares, some = self._shares()
+        found = self.counts.sum(axis=0).tolist()
+        rows = [
+            (group, len(self.lexicon.words(group)), words, f"{share:.1%}")
+            for group, words, share in zip(self.lexicon.groups, found, shares, strict=True)
+        ]
+        rows.append(("any group", len(self.lexicon), sum(found), f"{some:.1%}"))
+        head = ["group", "terms of the lexicon", "words found", "documents with such words"]
+        return Table.of(head, rows, title=repr(self)[1:-1]).to_html()
 
     @cached_property
     def _index(self) -> PairIndex:

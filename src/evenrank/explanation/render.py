@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from evenrank.explanation.explanation import BestOrder, Explanation, RankedDocument
 from evenrank.scores import INFINITE, OK
-from evenrank.scores.render import label
+from evenrank.scores.names import full_name
 from evenrank.tables import WIDTH, Column, Table, number
 from evenrank.text import wrapped
 
@@ -60,7 +60,7 @@ def _columns(explanation: Explanation) -> list[_Column]:
             )
         )
     for name in next((list(d.change_without) for d in explanation.documents if d.change_without), []):
-        head = label("without it", name)
+        head = full_name("without it", name)
         columns.append(_Column(head, lambda d, n=name: _change(d, n)))  # type: ignore[misc]
     if any(d.best_rank is not None for d in explanation.documents):
         columns.append(_Column("best", lambda d: _whole(d.best_rank)))

@@ -22,6 +22,7 @@ from evenrank.neural.scoring import pair_vectors
 from evenrank.neural.splits import query_folds
 from evenrank.neural.tokens import PairTokens
 from evenrank.stats.intervals import ConfidenceInterval, mean_interval
+from evenrank.tables import estimate, number
 
 FOLDS = 5
 EPOCHS = 30
@@ -196,22 +197,18 @@ def _few_threads() -> Iterator[None]:
 def said(found: Probe, before: Probe | None = None) -> str:
     """One line: accuracy, interval, chance, and the change from before."""
     low, high, _ = found.interval()
-    line = f"{found.attribute}: balanced accuracy {found.accuracy:.3f}{_between(low, high)}"
-    line += f", chance {found.chance:.3f}"
+    line = f"{found.attribute}: balanced accuracy {estimate(found.accuracy, low, high)}"
+    line += f", chance {number(found.chance)}"
     if before is not None:
         change, low, high = found.change_from(before)
-        line += f"; change {change:+.3f}{_between(low, high)}"
+        line += f"; change {estimate(change, low, high, signed=True)}"
     return line
-
-
-def _between(low: float, high: float) -> str:
-    return "" if math.isnan(low) else f" [{low:.3f}, {high:.3f}]"
 
 
 def as_rows(probes: Sequence[Probe], before: Sequence[Probe] = ()) -> list[dict[str, object]]:
     """Plain values, for a file of results; with those of before, the change from them too."""
     rows: list[dict[str, object]] = []
-    for number, found in enumerate(probes):
+    for place, found in enumerate(probes):
         row: dict[str, object] = {
             "attribute": found.attribute,
             "accuracy": found.accuracy,
@@ -219,7 +216,7 @@ def as_rows(probes: Sequence[Probe], before: Sequence[Probe] = ()) -> list[dict[
             "chance": found.chance,
         }
         if before:
-            change, low, high = found.change_from(before[number])
+            change, low, high = found.change_from(before[place])
             row |= {"change": change, "change_interval": _plain(low, high)}
         rows.append(row)
     return rows

@@ -25,6 +25,7 @@ from evenrank.rerankers import rerank
 from evenrank.sample import Sample, load
 from evenrank.scores import Scores
 from evenrank.systems import BM25, RM3, Retriever
+from evenrank.tables import number
 
 DEPTH = 100
 CUTOFF = 10
@@ -90,7 +91,7 @@ def leading_words(scores: Scores, count: int = 10) -> str:
     (measure,) = scores.measures
     columns = scores.block(measure).columns
     means = sorted(((scores.mean(measure, column=column), column) for column in columns), reverse=True)
-    return ", ".join(f"{word} {value:.4f}" for value, word in means[:count])
+    return ", ".join(f"{word} {number(value)}" for value, word in means[:count])
 
 
 def write_report(path: Path, sample: Sample, run: Run, words: WordCounts) -> None:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from evenrank.errors import ParameterError, counted
 from evenrank.measures import Direction, Measure, parse_measures
-from evenrank.scores.render import arrow
+from evenrank.scores.names import arrow
 from evenrank.tables import Column, Table
 
 if TYPE_CHECKING:

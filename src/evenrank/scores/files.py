@@ -14,20 +14,22 @@ from typing import TYPE_CHECKING, Any
 from evenrank.errors import DataError, InputTypeError, ParameterError
 from evenrank.io.atomic import atomic_write
 from evenrank.io.source import as_source
-from evenrank.scores import parsing, render, rows
+from evenrank.scores import parsing, rows
+from evenrank.scores.score_tables import print_scores
+from evenrank.tables import DELIMITERS, json_line
 
 if TYPE_CHECKING:
     from evenrank.scores.scores import Scores
 
 READ = ("jsonl", "csv", "tsv", "parquet")
-WRITTEN = (*READ, "latex", "markdown")
+TABLES = ("latex", "markdown")
+WRITTEN = (*READ, *TABLES)
 
 _FORMAT_OF_SUFFIX = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet",
     ".pq": "parquet", ".tex": "latex", ".latex": "latex", ".md": "markdown", ".markdown": "markdown",
 }  # fmt: skip
 _PACKED = (".gz", ".zst")
-_DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 FilePath = str | PathLike[str]
 
@@ -55,7 +57,7 @@ def read_scores(path: FilePath, format: str | None = None) -> Scores:
     elif format == "jsonl":
         header, found = parsing.read_jsonl(source.name, content)
     else:
-        header, found = {}, parsing.read_delimited(source.name, content, _DELIMITERS[format])
+        header, found = {}, parsing.read_delimited(source.name, content, DELIMITERS[format])
     return parsing.assembled(source.name, header, found)
 
 
@@ -75,13 +77,8 @@ def file_format(path: FilePath, format: str | None, known: tuple[str, ...]) -> s
 
 
 def _text(scores: Scores, format: str) -> str:
-    if format == "jsonl":
-        return rows.json_line(_header(scores)) + rows.per_query_jsonl(scores)
-    if format == "latex":
-        return render.as_latex(scores)
-    if format == "markdown":
-        return render.as_markdown(scores)
-    return rows.per_query_tsv(scores, _DELIMITERS[format])
+    header = json_line(_header(scores)) if format == "jsonl" else ""
+    return header + print_scores(scores, format, per_query=format not in TABLES, notes=True)
 
 
 def _header(scores: Scores) -> dict[str, Any]:
@@ -91,6 +88,7 @@ def _header(scores: Scores) -> dict[str, Any]:
         "version": parsing.VERSION,
         "provenance": dict(scores.provenance),
         "notes": {run: list(said) for run, said in scores.notes.items()},
+        **({"labels": dict(scores.labels)} if scores.labels else {}),
         "blocks": [
             {
                 "run": block.run,
@@ -114,7 +112,7 @@ def _parquet(scores: Scores) -> bytes:
         else pa.array(column, pa.string())
         for name, column in zip(rows.VALUE_FIELDS, columns, strict=True)
     }
-    table = pa.table(arrays).replace_schema_metadata({parsing.METADATA_KEY: rows.json_line(_header(scores))})
+    table = pa.table(arrays).replace_schema_metadata({parsing.METADATA_KEY: json_line(_header(scores))})
     buffer = io.BytesIO()
     pa.parquet.write_table(table, buffer, compression="zstd")
     return buffer.getvalue()

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from evenrank.errors import DataError, ParameterError, Problem
+from evenrank.errors import DataError, EvenrankError, ParameterError, Problem
 from evenrank.measures import Measure, parse_measure
 from evenrank.scores.rows import VALUE_FIELDS
 from evenrank.scores.scores import INFINITE, OK, Scores, ScoresBlock
@@ -233,4 +233,8 @@ def assembled(name: str, header: dict[str, Any], found: Iterable[_Row]) -> Score
             )
     notes = {run: tuple(said) for run, said in header.get("notes", {}).items()}
     provenance = dict(header.get("provenance", {}))
-    return Scores(tuple(blocks[key].block(name, key[0]) for key in blocks), notes, lambda: provenance)
+    scores = Scores(tuple(blocks[key].block(name, key[0]) for key in blocks), notes, lambda: provenance)
+    try:
+        return scores.with_labels(header.get("labels", {}))
+    except EvenrankError as error:
+        raise DataError(f"{name}:1: {error}") from None

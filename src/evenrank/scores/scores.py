@@ -16,6 +16,7 @@ from evenrank.errors import DataError, ParameterError, UnknownNameError
 from evenrank.measures import Measure, parse_measure
 from evenrank.measures.base import EXTREMES
 from evenrank.measures.missing import without_missing
+from evenrank.scores.names import MeasureNames, checked_labels, measure_names
 from evenrank.stats.intervals import (
     INFINITE_VALUE,
     ConfidenceInterval,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from evenrank.measures.registry import MeasureLike
     from evenrank.scores.agreement import Disagreement
+    from evenrank.tables import Table
 
 OK = "ok"
 INFINITE = "infinite"
@@ -126,6 +128,7 @@ class Scores:
     blocks: tuple[ScoresBlock, ...]
     notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by run
     describe_inputs: Callable[[], Mapping[str, Any]] = field(default=dict, repr=False)
+    labels: Mapping[str, str] = field(default_factory=dict)  # of measures, by their real names
 
     @cached_property
     def provenance(self) -> Mapping[str, Any]:
@@ -139,6 +142,19 @@ class Scores:
     @property
     def measures(self) -> tuple[Measure, ...]:
         return tuple(dict.fromkeys(block.measure for block in self.blocks))
+
+    @cached_property
+    def names(self) -> MeasureNames:
+        """What measures are called in tables and figures."""
+        return measure_names(self.measures, self.labels)
+
+    def with_labels(self, labels: Mapping[str, str]) -> Scores:
+        """The same with other names of measures in tables, figures and reports.
+
+        ``{"NFaiRR@10": "Neutrality"}`` renames one measure; ``{"NFaiRR": "Neutrality"}`` renames it at all
+        its cut-offs. Files keep the real names.
+        """
+        return replace(self, labels={**self.labels, **checked_labels(self.blocks, labels)})
 
     def block(self, measure: str | Measure, run: str | None = None) -> ScoresBlock:
         """The values of one measure on one run; ``run`` may be left out where there is one."""
@@ -279,14 +295,20 @@ class Scores:
         return disagreements(self, measures, runs)
 
     def __repr__(self) -> str:
-        from evenrank.scores.render import as_text
+        from evenrank.scores.notes import SHOWN
+        from evenrank.scores.score_tables import summary_table
+        from evenrank.tables import WIDTH
 
-        return as_text(self)
+        return summary_table(self, WIDTH, limit=SHOWN).to_text(WIDTH) if self.blocks else "no scores"
 
     def _repr_html_(self) -> str:
-        from evenrank.scores.render import as_html
+        return self.to_table().to_html()
 
-        return as_html(self)
+    def to_table(self, labels: Mapping[str, str] | None = None) -> Table:
+        """A row a run and a column a measure, or for one run a row a measure; ``labels`` rename measures."""
+        from evenrank.scores.score_tables import summary_table
+
+        return summary_table(self if labels is None else self.with_labels(labels))
 
     def write(self, path: str | PathLike[str], format: str | None = None) -> None:
         """Write as JSONL, CSV, TSV, Parquet, LaTeX or Markdown, by the extension unless ``format`` says."""

@@ -24,8 +24,9 @@ from evenrank.stats.bounds import mean_bounds
 from evenrank.stats.difference import difference_bounds
 from evenrank.stats.pairs import paired_differences
 from evenrank.stats.ties import TOLERANCE
+from evenrank.tables import Table, number
 
-__all__ = ["FAIL", "PASS", "Gate", "GateResult", "Loss", "Rule", "Verdict", "apply_gate"]
+__all__ = ["FAIL", "PASS", "Gate", "GateResult", "GateRule", "Loss", "RuleResult", "apply_gate"]
 
 WORSE, SAFE, UNCLEAR, TOO_FEW, NOT_COMPARED = "worse", "safe", "unclear", "too few", ""
 LOSSES = 3  # queries that are named
@@ -80,9 +81,16 @@ class GateResult:
         return any(verdict.failed for verdict in self.verdicts)
 
     def __repr__(self) -> str:
+        return self.to_table().to_text()
+
+    def _repr_html_(self) -> str:
+        return self.to_table().to_html()
+
+    def to_table(self) -> Table:
+        """A row a rule: what was found, and what is allowed."""
         from evenrank.comparison.gate.render import gate_table
 
-        return gate_table(self).to_text()
+        return gate_table(self)
 
 
 def apply_gate(
@@ -205,7 +213,7 @@ def _limit(rule: GateRule, value: float) -> list[str]:
         beyond, side = value > rule.limit + room, "above"
     else:
         beyond, side = value < rule.limit - room, "below"
-    return [f"{value:.4f} is {side} the limit {rule.limit:g}"] if beyond else []
+    return [f"{number(value)} is {side} the limit {rule.limit:g}"] if beyond else []
 
 
 def _losses(

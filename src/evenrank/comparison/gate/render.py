@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evenrank.comparison.gate.rules import BONFERRONI, PASS
 from evenrank.errors import counted
 from evenrank.measures import Direction
-from evenrank.scores.render import arrow
+from evenrank.scores.names import arrow
 from evenrank.tables import Column, Interval, Table, Value, number
 
 if TYPE_CHECKING:

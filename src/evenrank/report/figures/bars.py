@@ -11,7 +11,7 @@ from evenrank.measures import Direction
 from evenrank.report.figures.labels import shortened
 from evenrank.report.figures.measure_values import Chosen, by_run, choose, sides_of, values_by_query
 from evenrank.report.figures.style import COLOURS, NO_NAME, counted, load_altair, shown_names, styled, wrapped
-from evenrank.scores.render import printable
+from evenrank.text import printable
 
 if TYPE_CHECKING:
     import altair

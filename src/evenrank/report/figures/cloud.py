@@ -26,6 +26,7 @@ from evenrank.report.figures.style import (
     wrapped,
 )
 from evenrank.stats.regression import Line, least_squares
+from evenrank.tables import number
 
 if TYPE_CHECKING:
     import altair
@@ -217,7 +218,7 @@ def _said(
     shade: str,
 ) -> list[str]:
     remarks = [counted(len(spots), "run")]
-    slopes = [f"{name} {line.slope:+.3f}" for name, line in lines.items() if line is not None]
+    slopes = [f"{name} {number(line.slope, signed=True)}" for name, line in lines.items() if line is not None]
     if slopes:
         remarks[0] += "; dashed: least squares, with the 95% interval of the mean"
         remarks.append(f"slope: {', '.join(slopes)}")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from evenrank.measures import Delegated, Measure, WeightedSum
 from evenrank.scores import Scores
-from evenrank.scores.render import label
+from evenrank.scores.names import full_name
 
 
 class Point(NamedTuple):
@@ -62,13 +62,19 @@ def _without_missing(measure: Measure) -> tuple[str, str]:
 def points_of(scores: Scores) -> Iterator[Point]:
     """The values at all cut-offs, panel by panel, as the summary of the scores has them."""
     rows = iter(scores.summary())  # block by block, column by column
+    labels: dict[str, str] = {}  # a label of one cut-off is that of the line
+    for measure in scores.measures:
+        found = without_cutoff(measure)
+        if found is not None and (label := scores.labels.get(repr(measure))):
+            labels.setdefault(found[0], label.removesuffix(f"@{found[1]}"))
     for block in scores.blocks:
         found = without_cutoff(block.measure)
         for column in block.columns:
             row = next(rows)
             if found is not None:
                 title, missing = _without_missing(block.measure)
+                title = labels.get(found[0]) or title or found[0]
                 yield Point(
-                    label(found[0], column), label(title or found[0], column), missing, row.run, found[1],
+                    full_name(found[0], column), full_name(title, column), missing, row.run, found[1],
                     row.value, row.low, row.high, row.defined, row.aggregation, row.direction,
                 )  # fmt: skip

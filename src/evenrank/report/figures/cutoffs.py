@@ -9,7 +9,8 @@ from evenrank.errors import ParameterError
 from evenrank.measures import Direction
 from evenrank.report.figures.cutoff_series import Point, points_of
 from evenrank.report.figures.style import COLOURS, EVEN, SHAPES, load_altair, styled, wrapped
-from evenrank.scores.render import arrow, printable
+from evenrank.scores.names import arrow
+from evenrank.text import printable
 
 if TYPE_CHECKING:
     import altair

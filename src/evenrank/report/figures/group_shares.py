@@ -12,7 +12,7 @@ from evenrank.measures.group_share import TARGET, GroupShare
 from evenrank.report.figures.measure_values import Chosen, by_run, values_by_query
 from evenrank.report.figures.style import COLOURS, load_altair, shown_names, styled, wrapped
 from evenrank.scores.columns import MANY
-from evenrank.scores.render import printable
+from evenrank.text import printable
 
 if TYPE_CHECKING:
     import altair
@@ -60,7 +60,7 @@ def shares_figure(scores: Scores, measure: Measure, *, by_query: bool = False) -
     remarks = ["lines: the target"] if wanted else []
     remarks += [f"left out, without a value: {left} of {len(own)} queries"] if left else []
     title = alt.TitleParams(
-        wrapped(printable(repr(measure)), 2 * TITLE_WIDTH), subtitle=remarks, frame="group"
+        wrapped(printable(scores.names.of(repr(measure))), 2 * TITLE_WIDTH), subtitle=remarks, frame="group"
     )
     chart = alt.concat(*panels, columns=PANELS_IN_A_ROW, spacing=26).resolve_scale(color="shared")
     chart = chart.properties(title=title)
@@ -91,7 +91,7 @@ def _values(
     """By panel the value of each run and column; what is undefined is left out."""
     panels: dict[str, list[dict[str, Any]]] = {}
     for column in columns:
-        chosen = Chosen(measure, column)
+        chosen = Chosen.of(scores, measure, column)
         for run in scores.runs:
             if by_query:
                 found: dict[str, float | None] = values_by_query(scores, chosen, run)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenrank.arrays import Floats
-from evenrank.scores.render import display_width
+from evenrank.text import display_width
 
 LETTER = 0.56  # width of most letters for a font of size 1
 WIDTHS = (

@@ -10,8 +10,9 @@ from evenrank.errors import ParameterError, UnknownNameError
 from evenrank.measures import Direction, Measure, parse_measure
 from evenrank.measures.rank_bias import RankBiasMeasure
 from evenrank.scores import Scores
-from evenrank.scores.render import arrow, label, printable
+from evenrank.scores.names import arrow, full_name
 from evenrank.scores.scores import SummaryRow
+from evenrank.text import printable
 
 
 class Chosen(NamedTuple):
@@ -19,11 +20,15 @@ class Chosen(NamedTuple):
 
     measure: Measure
     column: str
+    shown: str  # what people see instead of its name
+
+    @classmethod
+    def of(cls, scores: Scores, measure: Measure, column: str) -> Chosen:
+        return cls(measure, column, scores.names.of(repr(measure), column))
 
     @property
     def title(self) -> str:
-        name = label(repr(self.measure), self.column)
-        return f"{printable(name)} {arrow(self.measure.direction.value)}".rstrip()
+        return f"{printable(self.shown)} {arrow(self.measure.direction.value)}".rstrip()
 
 
 def choose(scores: Scores, wanted: str | Measure) -> Chosen:
@@ -33,15 +38,15 @@ def choose(scores: Scores, wanted: str | Measure) -> Chosen:
         columns.setdefault(block.measure, block.columns)
     for measure, names in columns.items():
         for column in names:
-            if wanted == label(repr(measure), column):
-                return Chosen(measure, column)
+            if wanted in (full_name(repr(measure), column), scores.names.of(repr(measure), column)):
+                return Chosen.of(scores, measure, column)
     measure = parse_measure(wanted)
     if measure not in columns:
         raise UnknownNameError(f"{measure!r} was not evaluated; there are {', '.join(map(str, columns))}")
     if len(columns[measure]) > 1:
-        listed = ", ".join(label(repr(measure), column) for column in columns[measure])
+        listed = ", ".join(full_name(repr(measure), column) for column in columns[measure])
         raise ParameterError(f"{measure!r} has several columns, say which: {listed}")
-    return Chosen(measure, columns[measure][0])
+    return Chosen.of(scores, measure, columns[measure][0])
 
 
 def by_run(scores: Scores, chosen: Chosen) -> dict[str, SummaryRow]:

@@ -11,7 +11,7 @@ from evenrank.measures import Direction
 from evenrank.report.figures.measure_values import Chosen, by_run
 from evenrank.report.figures.style import COLOURS, GREY, load_altair, shown_names, styled, wrapped
 from evenrank.scores.columns import MANY
-from evenrank.scores.render import printable
+from evenrank.text import printable
 
 if TYPE_CHECKING:
     import altair
@@ -57,7 +57,7 @@ def _measures(scores: Scores) -> list[Chosen]:
     """Every measure and column but those of measures with one for every word."""
     columns = {block.measure: block.columns for block in scores.blocks}
     return [
-        Chosen(measure, column)
+        Chosen.of(scores, measure, column)
         for measure, names in columns.items()
         if len(names) <= MANY
         for column in names

@@ -22,7 +22,8 @@ from evenrank.report.figures.scatter_layers import (
     line_boxes,
 )
 from evenrank.report.figures.style import counted, load_altair, shown_names, styled, wrapped
-from evenrank.scores.render import printable
+from evenrank.tables import interval, number
+from evenrank.text import printable
 
 if TYPE_CHECKING:
     import altair
@@ -163,8 +164,8 @@ def _correlation(spots: Sequence[Spot]) -> str:
     if math.isnan(found.value) or found.n < FEWEST_CORRELATED:
         return ""
     low, high, _ = found.interval
-    interval = f", 95% interval [{low:.3f}, {high:.3f}]" if math.isfinite(low + high) else ""
-    return f", Kendall's tau {found.value:.3f}{interval}, n = {found.n}"
+    known = f", 95% interval {interval(low, high)}" if math.isfinite(low + high) else ""
+    return f", Kendall's tau {number(found.value)}{known}, n = {found.n}"
 
 
 def _remarkable(spots: Sequence[Spot], names: Sequence[str], plane: Plane) -> list[str | None]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from evenrank.report.figures.contours import Contour, Plane
 from evenrank.report.figures.labels import Label, text_width
 from evenrank.report.figures.style import COLOURS, EVEN, GREY, wrapped
+from evenrank.tables import interval
 
 NAME_SIZE, CONTOUR_SIZE = 10.5, 10
 AXIS_WIDTH = 64  # characters of an axis title
@@ -200,4 +201,4 @@ def _over(spot: Spot, side: int) -> str:
     if spot.ends is None:
         return queries
     low, high = spot.ends[2 * side : 2 * side + 2]
-    return f"{queries}, 95% interval [{low:.4f}, {high:.4f}]"
+    return f"{queries}, 95% interval {interval(low, high)}"

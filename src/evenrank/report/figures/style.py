@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from evenrank.errors import MissingExtraError
-from evenrank.scores.render import printable
+from evenrank.text import printable
 
 # Okabe and Ito's colours, told apart by readers of any colour vision, without the yellow, which is too
 # light for a line; shapes differ as well, for print without colour

@@ -28,6 +28,7 @@ from evenrank.report.page import safe
 from evenrank.report.page.report_data import ReportData, worst_first
 from evenrank.report.page.texts import pieces_of
 from evenrank.scores import OK
+from evenrank.tables import number
 
 MEASURES = 8  # that a reader can sort queries by
 EXPLAINED = 4  # of them, that say what each document does
@@ -43,32 +44,6 @@ EFFECT_WORDS = {ADDS: "adds", "without": "without it", "": ""}
 
 def mark_of(group: int) -> str:
     return MARKS[group % len(MARKS)] + (str(group // len(MARKS) + 1) if group >= len(MARKS) else "")
-
-
-def number(value: float) -> str:
-    """Four decimals, as in all tables; a number too small for them has an exponent.
-
-    >>> number(0.5), number(-0.00001), number(math.nan), number(math.inf)
-    ('0.5000', '-1.0e-05', 'undefined', 'infinite')
-    """
-    if math.isnan(value):
-        return "undefined"
-    if math.isinf(value):
-        return "infinite" if value > 0 else "-infinite"
-    if 0 < abs(value) < 5e-5:
-        return f"{value:.1e}"
-    return f"{value + 0.0:.4f}" if abs(value) < 1e7 else f"{value:.4e}"
-
-
-def signed(value: float) -> str:
-    """A difference: with its sign, unless it is none.
-
-    >>> signed(0.5), signed(-1e-16)
-    ('+0.5000', '0.0000')
-    """
-    if abs(value) < NOTHING:
-        return number(0.0)
-    return number(value) if math.isnan(value) or value < 0 else f"+{number(value)}"
 
 
 @dataclass(frozen=True)
@@ -103,7 +78,7 @@ def lists_of(material: ReportData) -> PageLists:
     data: dict[str, Any] = {
         "systems": [safe.name(system) for system in systems],
         "measures": [
-            {"name": safe.name(table.name), "direction": table.measure.direction.value} for table in tables
+            {"name": safe.name(table.shown), "direction": table.measure.direction.value} for table in tables
         ],
         "baseline": -1 if material.baseline is None else systems.index(material.baseline),
         "system": main,
@@ -269,7 +244,7 @@ def _written(
 
 
 def _effect(value: float) -> str:
-    return "-" if math.isnan(value) else signed(value)
+    return "-" if math.isnan(value) else number(0.0 if abs(value) < NOTHING else value, signed=True)
 
 
 def _facts(

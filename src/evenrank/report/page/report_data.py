@@ -73,7 +73,7 @@ class ReportData:
         if self.chosen_measure is not None:
             wanted = choose(self.scores, self.chosen_measure)
             for table in tables:
-                if (table.measure, table.column) == wanted:
+                if (table.measure, table.column) == (wanted.measure, wanted.column):
                     return table
         for table in tables:
             if any(part.family in FAIRNESS for part in table.measure.parts()):

@@ -68,7 +68,8 @@ def curves(material: ReportData) -> Scores:
     if not wanted or material.inputs is None:
         return material.scores
     try:
-        return evaluate(material.inputs.with_runs(dict(material.runs)), list(dict.fromkeys(wanted)))
+        found = evaluate(material.inputs.with_runs(dict(material.runs)), list(dict.fromkeys(wanted)))
+        return replace(found, labels=material.scores.labels)
     except EvenrankError:
         if material.cutoffs is not None:
             raise

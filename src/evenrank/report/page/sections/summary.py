@@ -13,12 +13,12 @@ from evenrank.comparison.measure_table import MeasureTable
 from evenrank.errors import counted
 from evenrank.measures import Direction
 from evenrank.report.page import safe
-from evenrank.report.page.lists import number
 from evenrank.report.page.rendering import Section, render, section
 from evenrank.report.page.report_data import FAIRNESS, ReportData, best_first
 from evenrank.report.page.sections.systems import pairs_of
-from evenrank.scores.render import remarks
+from evenrank.scores.notes import remarks
 from evenrank.scores.scores import SummaryRow
+from evenrank.tables import number
 
 FINDINGS = 6  # measures in the summary; the tables have all
 NAMED = 5  # systems named in a sentence
@@ -94,7 +94,7 @@ def _finding(material: ReportData, table: MeasureTable) -> Finding:
         else:
             sentences.append(f"{first} is {_valued(rows[0])}; {last} is {_valued(rows[-1])}.")
         sentences += _tested(material, table)
-    return Finding(safe.name(table.name), table.measure.direction.value, sentences)
+    return Finding(safe.name(table.shown), table.measure.direction.value, sentences)
 
 
 def _ends(table: MeasureTable) -> tuple[str, str]:
@@ -154,7 +154,7 @@ def _sample(material: ReportData) -> str:
     if not counts:
         return "The main measure has no value for any query."
     some = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"
-    words = [f"{safe.name(material.main.name)} is over {some} {'query' if some == '1' else 'queries'}."]
+    words = [f"{safe.name(material.main.shown)} is over {some} {'query' if some == '1' else 'queries'}."]
     widths = [row.high - row.low for row in rows if math.isfinite(row.high - row.low)]
     if widths:
         half = statistics.median(widths) / 2

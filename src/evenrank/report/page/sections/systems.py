@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from evenrank.comparison.measure_table import MeasureTable
 from evenrank.measures import Direction
 from evenrank.report.page import safe
-from evenrank.report.page.lists import number, signed
 from evenrank.report.page.rendering import Section, render, section
 from evenrank.report.page.report_data import TABLES, ReportData, best_first
-from evenrank.scores.render import arrow
+from evenrank.scores.names import arrow
+from evenrank.tables import number, p_value
 
 if TYPE_CHECKING:
     from evenrank.comparison import Pair
@@ -82,7 +82,7 @@ def table_of(material: ReportData, table: MeasureTable) -> SystemTable:
     reach = _reach(order)
     pairs = pairs_of(material, table)
     return SystemTable(
-        name=safe.name(table.name),
+        name=safe.name(table.shown),
         arrow=arrow(table.measure.direction.value),
         direction=table.measure.direction.value,
         meaning=type(table.measure).summary(),
@@ -123,8 +123,8 @@ def _against(table: MeasureTable, pair: Pair) -> Against:
     known = math.isfinite(pair.low) and math.isfinite(pair.high)
     return Against(
         baseline=safe.name(pair.baseline),
-        difference=signed(pair.difference),
-        interval=f"{signed(pair.low)} to {signed(pair.high)}" if known else "",
+        difference=number(pair.difference, signed=True),
+        interval=f"{number(pair.low, signed=True)} to {number(pair.high, signed=True)}" if known else "",
         p="" if math.isnan(pair.corrected) else shown_p(pair.corrected),
         verdict=verdict(pair),
         kind=pair.verdict,
@@ -133,7 +133,8 @@ def _against(table: MeasureTable, pair: Pair) -> Against:
 
 
 def shown_p(p: float) -> str:
-    return "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
+    text = p_value(p)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def verdict(pair: Pair) -> str:

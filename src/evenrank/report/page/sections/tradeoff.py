@@ -9,7 +9,6 @@ from evenrank.report.page import safe
 from evenrank.report.page.charts import Chart, chart_of
 from evenrank.report.page.rendering import Section, render, section
 from evenrank.report.page.report_data import FAIRNESS, ReportData
-from evenrank.scores.render import label
 
 OTHER = ("relevance", "diversity", "delegated", "combined")
 
@@ -32,7 +31,7 @@ def _pair(material: ReportData) -> tuple[str, str] | None:
     families = [{part.family for part in table.measure.parts()} for table in rest]
     others = [table for table, found in zip(rest, families, strict=True) if not found & set(FAIRNESS)]
     across = (others or list(rest))[0]
-    return label(repr(across.measure), across.column), label(repr(main.measure), main.column)
+    return across.shown, main.shown
 
 
 def _plane(material: ReportData) -> Chart | None:
@@ -53,7 +52,7 @@ def _plane(material: ReportData) -> Chart | None:
 
 
 def _bars(material: ReportData) -> Chart | None:
-    name = label(repr(material.main.measure), material.main.column)
+    name = material.main.shown
     by_query = len(material.systems) == 1
     try:
         figure = bars_figure(material.scores, name, by_query=by_query)

@@ -16,8 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenrank import Qrels, Run, evaluate, parse_measure
-from evenrank.scores import Scores, ScoresBlock, render
-from evenrank.scores.render import display_width, escape_latex, escape_markdown, printable
+from evenrank.scores import Scores, ScoresBlock
+from evenrank.scores.notes import remarks
+from evenrank.scores.score_tables import best_value, print_scores, query_table, summary_table
+from evenrank.tables import NO_INTERVALS
+from evenrank.text import display_width, escape_latex, escape_markdown, printable
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12) | st.sampled_from(
     [
@@ -41,6 +44,10 @@ def block(run: str, measure: str, values: list[float], queries: list[str] | None
     return ScoresBlock(
         run, parse_measure(measure), ids, ("",), array, status, ("ok", "infinite", "nothing to count")
     )
+
+
+def text(scores: Scores, width: int) -> str:
+    return summary_table(scores, width, notes=False).to_text(width)
 
 
 @pytest.fixture
@@ -87,23 +94,23 @@ def test_text_of_several_runs_is_runs_against_measures(two_runs: Scores) -> None
 
 @pytest.mark.parametrize("width", [58, 25])
 def test_intervals_are_left_out_where_they_would_not_fit(two_runs: Scores, width: int) -> None:
-    assert render.as_text(two_runs, width, notes=False).splitlines()[:3] == [
+    assert text(two_runs, width).splitlines()[:3] == [
         "run      RR ↑    AP ↑   n",
         "bm25   0.5000  0.2500  10",
         "dense  1.0000  0.7500  10",
     ]
-    said = "intervals: print one measure, or --format tsv"
-    assert said in " ".join(render.as_text(two_runs, width, notes=False).split())
-    assert said not in render.as_text(two_runs, 59, notes=False)
-    assert "[0.4206, 0.5794]" in render.as_text(two_runs, 59, notes=False)
+    said = NO_INTERVALS
+    assert said in " ".join(text(two_runs, width).split())
+    assert said not in text(two_runs, 59)
+    assert "[0.4206, 0.5794]" in text(two_runs, 59)
 
 
 def test_text_is_long_where_it_would_not_fit(two_runs: Scores) -> None:
-    lines = render.as_text(two_runs, 20, notes=False).splitlines()
+    lines = text(two_runs, 20).splitlines()
     assert lines[0] == "run    measure   value      95% interval   n"
     assert lines[1] == "bm25   RR ↑     0.5000  [0.4206, 0.5794]  10"
     assert lines[4] == "dense  AP ↑     0.7500  [0.6497, 0.8265]  10"
-    assert "intervals:" not in "".join(lines)
+    assert NO_INTERVALS[:13] not in "".join(lines)
     assert "note" not in "".join(lines)
 
 
@@ -113,14 +120,19 @@ def test_text_is_long_where_a_run_lacks_a_measure() -> None:
     assert [line.split()[:2] for line in lines[1:4]] == [["a", "RR"], ["a", "AP"], ["b", "RR"]]
 
 
-def test_text_is_long_where_measures_count_different_queries() -> None:
+def test_a_table_says_over_how_many_queries_each_value_is() -> None:
+    """In a column where all measures of a run share it, in the head where all runs do, else beside values."""
     of_a = (block("a", "RR", [1.0, math.nan]), block("a", "AP", [1.0, 1.0]))
     of_b = (block("b", "RR", [1.0, 1.0]), block("b", "AP", [1.0, 1.0]))
-    scores = Scores(of_a + of_b)
-    assert repr(scores).splitlines()[:2] == [
-        "run  measure   value  95% interval    n",
-        "a    RR ↑     1.0000     undefined  1/2",
+    assert repr(Scores(of_a + of_b)).splitlines()[:3] == [
+        "run              RR ↑  AP ↑ (n = 2)",
+        "a    1.0000 (n = 1/2)        1.0000",
+        "b      1.0000 (n = 2)        1.0000",
     ]
+    by_run = (block("a", "RR", [1.0]), block("a", "AP", [1.0]), *of_b)
+    assert [line.split()[-1] for line in repr(Scores(by_run)).splitlines()[:3]] == ["n", "1", "2"]
+    by_measure = (block("a", "RR", [1.0]), block("a", "AP", [1.0, 1.0]), block("b", "RR", [0.0]), of_b[1])
+    assert repr(Scores(by_measure)).splitlines()[0] == "run  RR ↑ (n = 1)  AP ↑ (n = 2)"
 
 
 def test_undefined_is_a_word_and_infinite_values_are_counted() -> None:
@@ -136,7 +148,7 @@ def test_undefined_is_a_word_and_infinite_values_are_counted() -> None:
 
 def test_remarks_say_which_run_where_it_is_not_all() -> None:
     scores = Scores((block("a", "RR", [1.0, math.nan]), block("b", "RR", [1.0, 1.0])))
-    assert render.remarks(scores)[0] == "a: RR: undefined for 1 of 2 queries: nothing to count (1)"
+    assert remarks(scores)[0] == "a: RR: undefined for 1 of 2 queries: nothing to count (1)"
 
 
 @pytest.mark.parametrize(
@@ -156,18 +168,18 @@ def test_wide_characters_are_aligned() -> None:
 
 
 def test_markdown(two_runs: Scores) -> None:
-    assert render.as_markdown(two_runs, notes=False) == (
+    assert print_scores(two_runs, "markdown") == (
         "| run | RR ↑ | AP ↑ | n |\n"
         "| :--- | ---: | ---: | ---: |\n"
         "| bm25 | 0.5000 [0.4206, 0.5794] | 0.2500 [0.1735, 0.3503] | 10 |\n"
-        "| dense | 1.0000 [0.8652, 1.0000] | 0.7500 [0.6497, 0.8265] | 10 |\n"
-        "\n- ↑ higher is better\n"
+        "| dense | **1.0000** [0.8652, 1.0000] | **0.7500** [0.6497, 0.8265] | 10 |\n"
+        "\n- bold: the best value of its column\n- ↑ higher is better\n"
     )
 
 
 def test_latex() -> None:
     scores = Scores((block("my_run 50%", "nDCG(dcg='exp-log2')@10", [math.nan] + [-0.5] * 10),))
-    assert render.as_latex(scores) == (
+    assert print_scores(scores, "latex", notes=True) == (
         "% needs \\usepackage{booktabs}\n"
         "% nDCG(dcg='exp-log2')@10: undefined for 1 of 11 queries: nothing to count (1)\n"
         "% ↑ higher is better\n"
@@ -179,7 +191,7 @@ def test_latex() -> None:
         "\\bottomrule\n"
         "\\end{tabular}\n"
     )
-    undefined = render.as_latex(Scores((block("a", "RR", [math.nan]),)))
+    undefined = print_scores(Scores((block("a", "RR", [math.nan]),)), "latex", notes=True)
     assert "RR $\\uparrow$ & -- & -- & 0/1 \\\\" in undefined
 
 
@@ -211,15 +223,15 @@ def test_no_name_breaks_a_table(one: str, other: str) -> None:
     assert all(line.isprintable() for line in text)
 
     page = Cells()
-    page.feed(render.as_html(scores))
-    assert page.tags == {"table", "thead", "tbody", "tr", "th", "td", "ul", "li"}
+    page.feed(scores._repr_html_())
+    assert page.tags - {"b"} == {"table", "thead", "tbody", "tr", "th", "td", "ul", "li"}
     assert printable(one) in page.text
 
-    markdown = render.as_markdown(scores).split("\n\n")[0].splitlines()
+    markdown = print_scores(scores, "markdown", notes=True).split("\n\n")[0].splitlines()
     assert [len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in markdown] == [4] * 4
     assert "<" not in "".join(markdown)
 
-    rows = render.as_latex(scores).partition("\\midrule\n")[2].splitlines()[:2]
+    rows = print_scores(scores, "latex", notes=True).partition("\\midrule\n")[2].splitlines()[:2]
     for row in rows:
         assert row.endswith(" \\\\")
         assert len(re.findall(r"(?<!\\)&", row)) == 2
@@ -245,8 +257,8 @@ def test_markdown_specials() -> None:
 
 
 def test_summary_rows_for_programs(one_run: Scores) -> None:
-    table = list(csv.DictReader(io.StringIO(render.as_tsv(one_run)), delimiter="\t"))
-    objects = [json.loads(line) for line in render.as_jsonl(one_run).splitlines()]
+    table = list(csv.DictReader(io.StringIO(print_scores(one_run, "tsv")), delimiter="\t"))
+    objects = [json.loads(line) for line in print_scores(one_run, "jsonl").splitlines()]
     assert [row["measure"] for row in table] == ["nDCG@10", "RR@10", "NumRet"]
     assert float(table[0]["value"]) == one_run.mean("nDCG@10") == objects[0]["value"]
     assert (table[0]["queries"], table[0]["defined"], table[0]["undefined"]) == ("4", "3", "1")
@@ -256,21 +268,21 @@ def test_summary_rows_for_programs(one_run: Scores) -> None:
 
 def test_summary_rows_of_nothing_defined() -> None:
     scores = Scores((block("a", "RR", [math.nan]),))
-    assert render.as_tsv(scores).splitlines()[1].split("\t")[3:6] == ["", "", ""]
-    assert json.loads(render.as_jsonl(scores))["value"] is None
+    assert print_scores(scores, "tsv").splitlines()[1].split("\t")[3:6] == ["", "", ""]
+    assert json.loads(print_scores(scores, "jsonl"))["value"] is None
 
 
 def test_names_for_programs_come_back() -> None:
     """In TSV, which people open in spreadsheets, a formula has an apostrophe before it."""
     name = '=HYPERLINK("x")\t\n<b>'
     scores = Scores((block(name, "RR", [1.0]),))
-    rows = list(csv.reader(io.StringIO(render.as_tsv(scores), newline=""), delimiter="\t"))
+    rows = list(csv.reader(io.StringIO(print_scores(scores, "tsv"), newline=""), delimiter="\t"))
     assert rows[1][0] == "'" + name
-    assert json.loads(render.as_jsonl(scores))["run"] == name
+    assert json.loads(print_scores(scores, "jsonl"))["run"] == name
 
 
 def test_per_query_text(one_run: Scores) -> None:
-    assert render.per_query_text(one_run).splitlines() == [
+    assert query_table(one_run).to_text().splitlines() == [
         "query  nDCG@10 ↑    RR@10 ↑  NumRet",
         "q1        0.6309     0.5000  2.0000",
         "q2        1.0000     1.0000  1.0000",
@@ -281,7 +293,7 @@ def test_per_query_text(one_run: Scores) -> None:
 
 def test_per_query_text_leaves_a_blank_where_a_measure_does_not_take_the_query() -> None:
     scores = Scores((block("a", "RR", [1.0], ["q1"]), block("a", "AP", [0.5, -math.inf], ["q1", "q2"])))
-    assert render.per_query_text(scores).splitlines() == [
+    assert query_table(scores).to_text().splitlines() == [
         "query    RR ↑       AP ↑",
         "q1     1.0000     0.5000",
         "q2             -infinite",
@@ -290,13 +302,15 @@ def test_per_query_text_leaves_a_blank_where_a_measure_does_not_take_the_query()
 
 def test_per_query_rows_for_programs() -> None:
     scores = Scores((block("a", "RR", [1 / 3, math.nan, math.inf]),))
-    assert render.per_query_tsv(scores).splitlines() == [
+    assert print_scores(scores, "tsv", per_query=True).splitlines() == [
         "run\tquery\tmeasure\tcolumn\tvalue\tstatus",
         f"a\tq0\tRR\t\t{1 / 3!r}\tok",
         "a\tq1\tRR\t\t\tnothing to count",
         "a\tq2\tRR\t\tinf\tinfinite",
     ]
-    values = [json.loads(line)["value"] for line in render.per_query_jsonl(scores).splitlines()]
+    values = [
+        json.loads(line)["value"] for line in print_scores(scores, "jsonl", per_query=True).splitlines()
+    ]
     assert values == [1 / 3, None, "Infinity"]
 
 
@@ -308,3 +322,26 @@ def test_columns_are_part_of_the_label() -> None:
 
 def test_no_scores() -> None:
     assert repr(Scores(())) == "no scores"
+
+
+def test_the_best_of_a_column_is_marked_where_one_value_is_better() -> None:
+    of_a = (
+        block("a", "RR", [0.5] * 6),
+        block("a", "NumRet", [1.0] * 6),
+        block("a", "AP", [math.nan] * 6),
+    )
+    of_b = (block("b", "RR", [0.2] * 6), block("b", "NumRet", [2.0] * 6), block("b", "AP", [0.5] * 6))
+    latex = print_scores(Scores(of_a + of_b), "latex")
+    assert re.findall(r"\\textbf\{([^}]*)\}", latex) == ["0.5000", "0.5000"]
+    assert "% bold: the best value of its column" in latex
+    bold = summary_table(Scores(of_a + of_b)).to_text(200, color=True)
+    assert "\x1b[1m0.5000" in bold
+    assert "\x1b[1m0.2000" not in bold
+    assert "textbf" not in print_scores(Scores(of_a), "latex")  # one run is not better than another
+
+
+@pytest.mark.parametrize(("worse", "better"), [("higher is better", 3.0), ("lower is better", -1.0)])
+def test_the_best_value_follows_the_direction(worse: str, better: float) -> None:
+    assert best_value([1.0, math.nan, 3.0, -1.0], worse) == better
+    assert best_value([1.0, 3.0], "signed: 0 is even, the sign says which side") is None
+    assert best_value([math.nan], worse) is None

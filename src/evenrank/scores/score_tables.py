@@ -1,0 +1,164 @@
+"""Scores as tables: runs against measures, a row for each run and measure, a row for each query."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from evenrank.errors import ParameterError
+from evenrank.measures import Direction
+from evenrank.scores.columns import largest_columns, shown_rows
+from evenrank.scores.notes import remarks
+from evenrank.scores.rows import VALUE_FIELDS, summary_records, value_records, values_of
+from evenrank.tables import (
+    DELIMITERS,
+    Interval,
+    Table,
+    Value,
+    count_of,
+    delimited,
+    json_line,
+    printed,
+)
+
+if TYPE_CHECKING:
+    from evenrank.scores.scores import Scores, SummaryRow
+
+INTERVAL = "95% interval"
+PER_QUERY = ("table", "tsv", "csv", "jsonl")
+
+
+@dataclass(frozen=True)
+class MeasureGrid:
+    """A row a run, a column a measure. How many queries a value is over is said once where it is the same.
+
+    It stands in a last column where all measures of a run are over equally many, else in the head of a
+    measure, else beside every value.
+    """
+
+    heads: tuple[str, ...]
+    cells: dict[str, tuple[Any, ...]]  # by run: values, and perhaps n
+    whole: bool  # every run has every measure
+
+
+def measure_grid(scores: Scores, rows: Iterable[SummaryRow] | None = None) -> MeasureGrid:
+    """The values of all runs with their intervals, the best of each measure marked."""
+    found: dict[tuple[str, str], dict[str, SummaryRow]] = {}
+    for row in scores.summary() if rows is None else rows:
+        found.setdefault((row.measure, row.column), {})[row.run] = row
+    runs, heads = scores.runs, []
+    columns: list[list[Any]] = []
+    counts: list[list[str]] = []
+    for (measure, column), by_run in found.items():
+        direction = next(iter(by_run.values())).direction
+        best = best_value((row.value for row in by_run.values()), direction) if len(runs) > 1 else None
+        present = [by_run.get(run) for run in runs]
+        heads.append(scores.names.heading(measure, column, direction))
+        counts.append([_queries(row) if row else "" for row in present])
+        columns.append(
+            [
+                Value(row.value, row.low, row.high, best=row.value == best) if row else Value(None)
+                for row in present
+            ]
+        )
+    by_row = [dict.fromkeys(filter(None, own)) for own in zip(*counts, strict=True)]
+    if all(len(own) == 1 for own in by_row):
+        heads.append("n")
+        columns.append([next(iter(own)) for own in by_row])
+    else:
+        for place, own in enumerate(counts):
+            if len(set(own)) == 1:
+                heads[place] += f" (n = {own[0]})"
+            else:
+                columns[place] = [
+                    replace(value, after=f"(n = {count})") if count else value
+                    for value, count in zip(columns[place], own, strict=True)
+                ]
+    cells = dict(zip(runs, zip(*columns, strict=True), strict=True))
+    return MeasureGrid(tuple(heads), cells, all(len(by_run) == len(runs) for by_run in found.values()))
+
+
+def best_value(values: Iterable[float], direction: str) -> float | None:
+    """The best of the values; None where neither high nor low is better, or nothing has a value."""
+    known = [value for value in values if not math.isnan(value)]
+    if not known or direction not in (Direction.HIGHER.value, Direction.LOWER.value):
+        return None
+    return max(known) if direction == Direction.HIGHER.value else min(known)
+
+
+def _queries(row: SummaryRow) -> str:
+    """How many queries the value is over, of how many where some do not count, and how many are infinite."""
+    count = count_of(row.defined, row.queries)
+    return f"{count}, {row.infinite} infinite" if row.infinite else count
+
+
+def summary_table(
+    scores: Scores, width: int | None = None, *, notes: bool = True, limit: int | None = None
+) -> Table:
+    """Runs against measures where there are several runs and it fits ``width``, if need be without the
+    intervals; else one row for each run and measure. ``limit`` is for the ``notes``."""
+    rows = shown_rows(scores)
+    said, records = remarks(scores, notes=notes, limit=limit), tuple(summary_records(scores))
+    several = len(scores.runs) > 1
+    if several:
+        grid = measure_grid(scores, rows)
+        body = ([run, *values] for run, values in grid.cells.items())
+        table = Table.of(["run", *grid.heads], body, notes=said, records=records)
+        if grid.whole and (width is None or table.width(intervals=False) <= width):
+            return table
+    lines = (
+        (
+            *[row.run] * several,
+            scores.names.heading(row.measure, row.column, row.direction),
+            row.value,
+            Interval(row.low, row.high),
+            _queries(row),
+        )
+        for row in rows
+    )
+    head = ["run"] * several + ["measure", "value", INTERVAL, "n"]
+    return Table.of(head, lines, words=1 + several, notes=said, records=records)
+
+
+def query_table(scores: Scores) -> Table:
+    """One row a query, one column a measure; a blank where a measure does not take the query."""
+    heads: dict[tuple[str, str], str] = {}
+    largest = largest_columns(scores)
+    for block in scores.blocks:
+        measure, direction = repr(block.measure), block.measure.direction.value
+        for column in largest[measure].places if measure in largest else block.columns:
+            heads[measure, column] = scores.names.heading(measure, column, direction)
+    found: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
+    for run, query, measure, column, value, _ in values_of(scores):
+        found.setdefault((run, query), {})[measure, column] = value
+    several = len(scores.runs) > 1
+    body = (
+        (*[run] * several, query, *(values.get(head) for head in heads))
+        for (run, query), values in found.items()
+    )
+    said = [f"{scores.names.of(measure)}: {columns.said()}" for measure, columns in largest.items()]
+    head = ["run"] * several + ["query", *heads.values()]
+    return Table.of(head, body, words=1 + several, notes=said + scores.names.notes())
+
+
+def print_scores(
+    scores: Scores,
+    form: str = "table",
+    width: int | None = None,
+    *,
+    per_query: bool = False,
+    notes: bool = False,
+) -> str:
+    """The table in one of the formats of ``tables``, or with ``per_query`` the value of every query."""
+    if not per_query:
+        return printed([summary_table(scores, width, notes=notes)], form, width)
+    if form not in PER_QUERY:
+        raise ParameterError(f"values of queries are printed as {', '.join(PER_QUERY)}, not as {form}")
+    if form == "table":
+        return printed([query_table(scores)], form, width)
+    records = value_records(scores)
+    if form == "jsonl":
+        return "".join(map(json_line, records))
+    return delimited(records, DELIMITERS[form], VALUE_FIELDS)
