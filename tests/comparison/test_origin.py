@@ -297,6 +297,7 @@ def by_term() -> tuple[Origin, Lexicon]:
 def test_the_words_with_most_exposure() -> None:
     ours, lexicon = by_term()
     sheet = term_table(ours, lexicon, 3)
+    assert sheet.head == ("term", "group", "(collection) (n = 2)", "(background) (n = 2)", "run (n = 2)")
     second = 1 / math.log2(3)
     # he twice of six, his and mother once; she, her, sister of four at rank 2; king of two; two queries
     wanted = {"he": 2 / 6 / 2, "king": second / 2 / 2, "his": 1 / 6 / 2}

@@ -42,6 +42,7 @@ def compared(seed: int = 0, systems: int = 4, queries: int = 20) -> tuple[Compar
 def test_tukey_lists_all_pairs_the_better_one_first() -> None:
     comparison, drawn = compared()
     higher, lower = tukey_tables(comparison, trials=300)
+    assert higher.title == f"nDCG@10 ↑, n = {len(drawn['nDCG@10'])}"
     hsd = randomised_tukey_hsd(drawn["nDCG@10"], trials=300, seed=0)
     means = drawn["nDCG@10"].mean(axis=0)
     assert len(higher.records) == 6
@@ -68,6 +69,7 @@ def test_tukey_lists_all_pairs_the_better_one_first() -> None:
 def test_power_counts_pairs_and_puts_the_more_telling_measure_first() -> None:
     comparison, drawn = compared()
     sheet = power_table(comparison, trials=300)
+    assert [row[-1] for row in sheet.rows] == [len(drawn["nDCG@10"])] * 2
     assert [record["measure"] for record in sheet.records] == ["nDCG@10", "NDKL@10"]
     for record in sheet.records:
         p = randomised_tukey_hsd(drawn[record["measure"]], trials=300, seed=0).p_values

@@ -44,6 +44,8 @@ def test_a_system_that_likes_men_is_found_out() -> None:
     assert set(result.changed) == {"d1", "d2", "d4"}
     assert "3 of 4 documents changed" in repr(result)
     assert [query for query, _ in result.moved()] == ["q1", "q2"]
+    assert result.to_table().rows[0][2] == result.crbo
+    assert result._repr_html_() == result.to_table().to_html()
 
 
 def test_a_function_of_the_documents_alone_in_five_lines() -> None:

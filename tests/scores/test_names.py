@@ -106,3 +106,22 @@ def test_labels_of_a_comparison_reach_its_tables() -> None:
     assert comparison.to_table().records[0]["label"] == "Neutrality <b>"
     again = compare({"x": scores_of(DROP).with_labels({REAL: "N"}), "y": scores_of(DROP)})
     assert again.to_table().head[1] == "N ↑"
+
+
+def test_labels_reach_figures_and_the_report(tmp_path: Path) -> None:
+    pytest.importorskip("altair", reason="the extra [report] is not installed")
+    from evenrank.report.figures.bars import bars_figure
+    from evenrank.report.figures.cutoff_series import points_of
+    from evenrank.report.page import write_report
+
+    scores = scores_of("NFaiRR(missing='drop')@5", DROP).with_labels({"NFaiRR": "Neutrality"})
+    for name in (DROP, "Neutrality@10"):
+        assert "Neutrality@10 ↑" in json.dumps(bars_figure(scores, name).to_dict(), ensure_ascii=False)
+    assert {point.title for point in points_of(scores)} == {"Neutrality"}
+    one = scores_of("NFaiRR@5", REAL).with_labels({REAL: "Neutral"})
+    assert {point.title for point in points_of(one)} == {"Neutral"}
+    page = tmp_path / "report.html"
+    write_report(page, scores)
+    text = page.read_text(encoding="utf-8")
+    assert '<span class="measure">Neutrality@10</span>' in text
+    assert f"Neutrality@10 stands for {DROP}".replace("'", "&#39;") in text

@@ -204,14 +204,10 @@ def _told(result: PolariseResult) -> list[str]:
 
 
 def _table(results: dict[str, PolariseResult]) -> str:
-    from evenrank.tables import Interval, Table, printed
+    from evenrank.evidence.polarise.accuracy import accuracy_table
+    from evenrank.tables import printed
 
-    rows = []
-    for name, result in results.items():
-        accuracy = result.accuracy
-        if accuracy is None:
-            raise DataError("no query has an axis and documents of both perspectives: nothing to compare")
-        low, high, _ = accuracy.interval()
-        rows.append((name, accuracy.mean, Interval(low, high), accuracy.mean_chance, len(accuracy.values)))
-    head = ["encoder", "accuracy", "95% interval", "by chance", "queries"]
-    return printed([Table.of(head, rows)], "table", terminal_width())
+    found = {name: result.accuracy for name, result in results.items() if result.accuracy is not None}
+    if len(found) < len(results):
+        raise DataError("no query has an axis and documents of both perspectives: nothing to compare")
+    return printed([accuracy_table(found)], "table", terminal_width())

@@ -37,7 +37,8 @@ def tukey_tables(comparison: Comparison, *, trials: int = 5000) -> tuple[Table, 
         rows = ((system, ", ".join(others)) for system, others in told)
         head = ["system", "beats" if table.has_better else "differs from"]
         pairs = _pairs(table, found)
-        tables.append(Table.of(head, rows, words=2, title=table.name, notes=notes, records=pairs))
+        title = f"{table.heading}, n = {found.queries}"
+        tables.append(Table.of(head, rows, words=2, title=title, notes=notes, records=pairs))
     return tuple(tables)
 
 
@@ -81,20 +82,18 @@ def _pairs(table: MeasureTable, found: TukeyHSD) -> tuple[Record, ...]:
 
 def power_table(comparison: Comparison, *, trials: int = 5000) -> Table:
     """How many pairs of systems each measure tells apart, the most telling measure first."""
-    powers = {
-        table.name: discriminative_power(
-            comparison.tukey(table.name, trials=trials).p_values, alpha=comparison.alpha
-        )
-        for table in comparison.tables
-    }
-    ordered = sorted(powers.items(), key=lambda item: -item[1].significant)
+    powers = []
+    for table in comparison.tables:
+        found = comparison.tukey(table.name, trials=trials)
+        powers.append((table, found.queries, discriminative_power(found.p_values, alpha=comparison.alpha)))
+    powers.sort(key=lambda item: -item[2].significant)
     return Table.of(
-        ["measure", "differ", "pairs", "share"],
-        ((name, p.significant, p.pairs, p.share) for name, p in ordered),
+        ["measure", "differ", "pairs", "share", "n"],
+        ((table.shown, p.significant, p.pairs, p.share, n) for table, n, p in powers),
         notes=(f"pairs of systems with p < {comparison.alpha:g} by randomised Tukey HSD, {trials:,} trials",),
         records=(
-            {"measure": name, "differ": p.significant, "pairs": p.pairs, "share": p.share}
-            for name, p in ordered
+            {"measure": table.name, "differ": p.significant, "pairs": p.pairs, "share": p.share}
+            for table, _, p in powers
         ),
     )
 
@@ -143,8 +142,15 @@ def correlation_table(
                     "reason": matrix.reasons[one][other],
                 }
             )
+    shown = {table.name: table.shown for table in comparison.tables}
     rows = (
-        (r["measure"], r["other"], r["value"], Interval(r["low"], r["high"]), p_value(r["p"]), r["n"])
+        (
+            *(shown.get(r[key], r[key]) for key in ("measure", "other")),
+            r["value"],
+            Interval(r["low"], r["high"]),
+            p_value(r["p"]),
+            r["n"],
+        )
         for r in records
     )
     reasons = tuple(dict.fromkeys(f"undefined: {r['reason']}" for r in records if math.isnan(r["value"])))

@@ -139,15 +139,21 @@ def term_table(origin: Origin, lexicon: Lexicon, count: int = LARGEST, category:
     }
     places = (*origin.places, *origin.systems)
     exposure: dict[str, dict[str, float]] = {place: {} for place in places}
+    counts: dict[str, str] = {}
     for row in origin.scores.summary():
         if row.measure == repr(measures[0]):
+            counts[row.run] = count_of(row.defined, row.queries)
             exposure[row.run][row.column] = 0.0 if math.isnan(row.value) else row.value
     totals = {place: sum(found.values()) for place, found in exposure.items()}
     most = {term: max(exposure[s].get(term, 0.0) for s in origin.systems) for term in group_of}
     shown = sorted((term for term in most if most[term] > 0), key=lambda term: (-most[term], term))[:count]
     left = sum(value > 0 for value in most.values()) - len(shown)
     return Table.of(
-        ["term", "group", *places],
+        [
+            "term",
+            "group",
+            *(f"{place} (n = {counts[place]})" if place in counts else place for place in places),
+        ],
         (
             (term, group_of[term], *(_exposed(exposure[p].get(term, 0.0), totals[p]) for p in places))
             for term in shown

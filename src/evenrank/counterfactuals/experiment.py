@@ -16,7 +16,7 @@ from evenrank.scores import Scores
 from evenrank.systems import Retriever, make_system, read_texts
 from evenrank.systems.adapters import as_run
 from evenrank.systems.base import Progress, check_depth
-from evenrank.tables import estimate
+from evenrank.tables import Table, estimate
 
 TEXTS_AT_ONCE = 512
 DEPTH = 10
@@ -61,6 +61,15 @@ class Counterfactual:
             f"{counted(len(self.scores.blocks[0].query_ids), 'query', 'queries')}, {len(self.changed):,} of "
             f"{counted(self.documents, 'document', 'documents')} changed>"
         )
+
+    def _repr_html_(self) -> str:
+        return self.to_table().to_html()
+
+    def to_table(self) -> Table:
+        """One row: CRBO with its interval, and over how many queries."""
+        from evenrank.counterfactuals.table import ALL, SwapRow, system_table
+
+        return system_table([SwapRow(self.original.name, ALL, self, {})])
 
 
 def counterfactual(

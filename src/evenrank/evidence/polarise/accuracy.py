@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,9 @@ import numpy.typing as npt
 
 from evenrank.arrays import Floats
 from evenrank.stats.intervals import ConfidenceInterval, mean_interval
+from evenrank.tables import Interval, Table
+
+HEAD = ("encoder", "accuracy", "95% interval", "by chance", "queries")
 
 
 class Accuracy(NamedTuple):
@@ -29,6 +33,17 @@ class Accuracy(NamedTuple):
     def interval(self, level: float = 0.95) -> ConfidenceInterval:
         """The interval of the mean over queries; NaN, with the reason, for fewer than five."""
         return mean_interval(self.values, (0.0, 1.0), level=level)
+
+
+def accuracy_table(found: Mapping[str, Accuracy]) -> Table:
+    """A row an encoder."""
+    return Table.of(
+        HEAD,
+        (
+            (name, each.mean, Interval(*each.interval()[:2]), each.mean_chance, len(each.values))
+            for name, each in found.items()
+        ),
+    )
 
 
 def share_right(scores: Floats, first: npt.NDArray[np.bool_]) -> float:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from evenrank.arrays import Floats
 from evenrank.data.polarity import Polarity
 from evenrank.errors import DataError, ParameterError
-from evenrank.evidence.polarise.accuracy import Accuracy, chance_share, share_right
+from evenrank.evidence.polarise.accuracy import Accuracy, accuracy_table, chance_share, share_right
 from evenrank.evidence.polarise.axes import (
     Axes,
     fit_axes,
@@ -27,6 +27,7 @@ from evenrank.evidence.polarise.encoders import MINILM, Encoder, as_encoder, che
 from evenrank.evidence.polarise.opinions import Opinions, read_opinions
 from evenrank.evidence.polarise.vectors import as_vectors
 from evenrank.ids import positions
+from evenrank.tables import Table
 
 Progress = Callable[[int, int], None]
 """Called with how many texts are encoded, of how many."""
@@ -47,6 +48,10 @@ class PolariseResult:
     accuracy: Accuracy | None
     unturned: tuple[str, ...] = ()
     fit: Polarity | None = None
+
+    def to_table(self) -> Table:
+        """How well the scores tell the perspectives apart; without a row where no documents are labelled."""
+        return accuracy_table({} if self.accuracy is None else {"scores": self.accuracy})
 
 
 def polarise(
