@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -27,6 +28,7 @@ BEST = "bold: the best value of its column"
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "'")  # the last, so that what is put on can be taken off
 
 Record = Mapping[str, Any]
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
@@ -373,6 +375,8 @@ def exact(value: Any) -> str:
     >>> exact(0.1), exact(math.nan), exact(None), exact(True), exact("=1"), exact(-math.inf)
     ('0.1', '', '', 'true', "'=1", '-inf')
     """
+    if isinstance(value, str):
+        return as_cell(value)
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, bool):
@@ -381,7 +385,7 @@ def exact(value: Any) -> str:
         return repr(value)
     if isinstance(value, ReasonCounts):
         return str(sum(value.values()))
-    return as_cell(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return as_cell(json.dumps(value, ensure_ascii=False))
 
 
 def delimited(records: Iterable[Record], delimiter: str, fields: Sequence[str] | None = None) -> str:
@@ -389,10 +393,10 @@ def delimited(records: Iterable[Record], delimiter: str, fields: Sequence[str] |
     if fields is None:
         records = tuple(records)
         fields = list(dict.fromkeys(name for record in records for name in record))
-    special = {delimiter, '"', "\r", "\n"}
+    special = re.compile(f'[{delimiter}"\r\n]').search
 
     def cell(text: str) -> str:
-        return '"' + text.replace('"', '""') + '"' if special & set(text) else text
+        return '"' + text.replace('"', '""') + '"' if special(text) else text
 
     lines = [fields, *([exact(record.get(name)) for name in fields] for record in records)]
     return "".join(delimiter.join(map(cell, line)) + "\n" for line in lines)
@@ -406,7 +410,10 @@ def json_number(value: float) -> float | str | None:
 
 
 def json_line(record: Record) -> str:
-    return json.dumps(plain(record), ensure_ascii=False, allow_nan=False) + "\n"
+    try:
+        return _JSON(record) + "\n"
+    except (TypeError, ValueError):  # there is something in it that JSON has not
+        return _JSON(plain(record)) + "\n"
 
 
 def plain(value: Any) -> Any:

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from evenrank.errors import ParameterError
 from evenrank.measures import Direction
 from evenrank.scores.columns import largest_columns, shown_rows
 from evenrank.scores.notes import remarks
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from evenrank.scores.scores import Scores, SummaryRow
 
 INTERVAL = "95% interval"
-PER_QUERY = ("table", "tsv", "csv", "jsonl")
 
 
 @dataclass(frozen=True)
@@ -154,11 +152,8 @@ def print_scores(
     """The table in one of the formats of ``tables``, or with ``per_query`` the value of every query."""
     if not per_query:
         return printed([summary_table(scores, width, notes=notes)], form, width)
-    if form not in PER_QUERY:
-        raise ParameterError(f"values of queries are printed as {', '.join(PER_QUERY)}, not as {form}")
-    if form == "table":
-        return printed([query_table(scores)], form, width)
-    records = value_records(scores)
     if form == "jsonl":
-        return "".join(map(json_line, records))
-    return delimited(records, DELIMITERS[form], VALUE_FIELDS)
+        return "".join(map(json_line, value_records(scores)))
+    if form in DELIMITERS:
+        return delimited(value_records(scores), DELIMITERS[form], VALUE_FIELDS)
+    return printed([query_table(scores)], form, width)
