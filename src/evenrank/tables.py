@@ -24,7 +24,7 @@ WIDTH = 100  # columns of a terminal, where nobody says how many there are
 UNDEFINED = "undefined"
 NO_INTERVALS = "The intervals do not fit this width: ask for one measure or use --format tsv."
 TOO_WIDE = "The table is wider than this terminal: ask for fewer measures or use --format tsv."
-BEST = "bold: the best value of its column"
+BEST = "bold: the best value of a measure"
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "'")  # the last, so that what is put on can be taken off
 
 Record = Mapping[str, Any]
@@ -106,7 +106,7 @@ class Value:
     low: float = math.nan
     high: float = math.nan
     signed: bool = False  # a difference: positive ones have a plus
-    best: bool = False  # of its column
+    best: bool = False  # of its measure
     raised: str = ""  # letters of the baselines that it beats
     lowered: str = ""  # letters of those that it loses to
     after: str = ""  # what follows it, as a share

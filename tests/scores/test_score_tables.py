@@ -173,7 +173,7 @@ def test_markdown(two_runs: Scores) -> None:
         "| :--- | ---: | ---: | ---: |\n"
         "| bm25 | 0.5000 [0.4206, 0.5794] | 0.2500 [0.1735, 0.3503] | 10 |\n"
         "| dense | **1.0000** [0.8652, 1.0000] | **0.7500** [0.6497, 0.8265] | 10 |\n"
-        "\n- bold: the best value of its column\n- ↑ higher is better\n"
+        "\n- bold: the best value of a measure\n- ↑ higher is better\n"
     )
 
 
@@ -333,10 +333,12 @@ def test_the_best_of_a_column_is_marked_where_one_value_is_better() -> None:
     of_b = (block("b", "RR", [0.2] * 6), block("b", "NumRet", [2.0] * 6), block("b", "AP", [0.5] * 6))
     latex = print_scores(Scores(of_a + of_b), "latex")
     assert re.findall(r"\\textbf\{([^}]*)\}", latex) == ["0.5000", "0.5000"]
-    assert "% bold: the best value of its column" in latex
+    assert "% bold: the best value of a measure" in latex
     bold = summary_table(Scores(of_a + of_b)).to_text(200, color=True)
     assert "\x1b[1m0.5000" in bold
     assert "\x1b[1m0.2000" not in bold
+    long = summary_table(Scores(of_a + of_b), 20).to_text(20, color=True)
+    assert [line.split()[0] for line in long.splitlines()[1:] if "\x1b[1m0.5000" in line] == ["a", "b"]
     assert "textbf" not in print_scores(Scores(of_a), "latex")  # one run is not better than another
 
 

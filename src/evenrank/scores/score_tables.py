@@ -106,11 +106,17 @@ def summary_table(
         table = Table.of(["run", *grid.heads], body, notes=said, records=records)
         if grid.whole and (width is None or table.width(intervals=False) <= width):
             return table
+    values: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        values.setdefault((row.measure, row.column), []).append(row.value)
+    best = {
+        (row.measure, row.column): best_value(values[row.measure, row.column], row.direction) for row in rows
+    }
     lines = (
         (
             *[row.run] * several,
             scores.names.heading(row.measure, row.column, row.direction),
-            row.value,
+            Value(row.value, best=several and row.value == best[row.measure, row.column]),
             Interval(row.low, row.high),
             _queries(row),
         )
