@@ -65,7 +65,7 @@ def document_effects(
     >>> from evenrank.measures import parse_measure
     >>> run = Run.build(["q", "q"], ["a", "b"], [2.0, 1.0])
     >>> precision = parse_measure("P@2")
-    >>> known = Prepared.of(Inputs.of(run, qrels={"q": {"b": 1}}), [precision])
+    >>> known = PreparedEvidence.of(Inputs.of(run, qrels={"q": {"b": 1}}), [precision])
     >>> document_effects(run, precision, ["q"], known, 2).values.tolist()
     [[0.0, 0.5]]
     """

@@ -13,7 +13,7 @@ class RowProblems:
     Where the rows come from lines of a file, ``lines`` holds the number of each; ``place`` says it in
     words (the query and document of a mapping), or nothing; without either, a row is called by its number.
 
-    >>> report = Report("frame")
+    >>> report = RowProblems("frame")
     >>> report.add(2, "score is missing")
     >>> report.check()
     Traceback (most recent call last):

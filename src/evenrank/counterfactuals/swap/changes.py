@@ -27,7 +27,7 @@ class Swapped:
     def spans(self) -> Iterator[tuple[int, int]]:
         """Where the new words stand in the new text: (start, end) of each change.
 
-        >>> swapped = Swapped("She saw", (Change(0, 2, "He", "She", "pronouns"),))
+        >>> swapped = Swapped("She saw", (Swap(0, 2, "He", "She", "pronouns"),))
         >>> list(swapped.spans())
         [(0, 3)]
         """
