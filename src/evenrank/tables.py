@@ -217,6 +217,10 @@ class Table:
     def head(self) -> tuple[str, ...]:
         return tuple(column.head for column in self.columns)
 
+    def titled(self, before: str) -> Table:
+        """The same with these words before its title."""
+        return replace(self, title=f"{before}: {self.title}" if self.title else before)
+
     def with_notes(self, notes: Iterable[str]) -> Table:
         return replace(self, notes=tuple(notes))
 

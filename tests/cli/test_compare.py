@@ -76,26 +76,26 @@ def test_scores_compare_as_the_runs_do(evenrank: Evenrank, runs: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (("--tukey",), "randomised Tukey HSD"),
-        (("--power",), "differ"),
-        (("--correlations", "kendall"), "over systems"),
-        (("--correlations", "pearson", "--over", "queries", "--system", "mixed"), "over queries of mixed"),
+        (("--view", "tukey:trials=100"), "randomised Tukey HSD"),
+        (("--view", "power:trials=100"), "differ"),
+        (("--view", "correlations:kendall"), "over systems"),
+        (("--view", "correlations:pearson:over=queries:system=mixed"), "over queries of mixed"),
     ],
 )
 def test_other_views(evenrank: Evenrank, runs: Path, options: tuple[str, ...], expected: str) -> None:
-    done = evenrank(*ALL, *options, "--trials", 100)
+    done = evenrank(*ALL, *options)
     assert done.code == 0
     assert expected in done.out
-    rows = evenrank(*ALL, *options, "--trials", 100, "--format", "jsonl")
+    rows = evenrank(*ALL, *options, "--format", "jsonl")
     assert all(json.loads(line) for line in rows.out.splitlines())
-    assert evenrank(*ALL, *options, "--trials", 100, "-o", "view.tsv").code == 0
+    assert evenrank(*ALL, *options, "-o", "view.tsv").code == 0
     assert Path("view.tsv").read_text().count("\n") == len(rows.out.splitlines()) + 1
 
 
 def test_correlations_over_cutoffs(evenrank: Evenrank, runs: Path) -> None:
     done = evenrank(
         "compare", "low.trec", "mixed.trec", "--qrels", "qrels.txt", "-m", "nDCG P", "--cutoffs", "2,4,6,8",
-        "--correlations", "kendall", "--over", "cutoffs", "--system", "mixed", "--format", "jsonl",
+        "--view", "correlations:kendall:over=cutoffs:system=mixed", "--format", "jsonl",
     )  # fmt: skip
     assert done.code == 0
     (row,) = map(json.loads, done.out.splitlines())
@@ -105,15 +105,18 @@ def test_correlations_over_cutoffs(evenrank: Evenrank, runs: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("low.trec", "high.trec", "--qrels", "qrels.txt"), "runs are compared by measures"),
+        (("low.trec", "high.trec"), "nothing is known of the documents, so no measure can be chosen"),
         ((), "give two runs or more, or --scores"),
         (("low.trec", "--scores", "x.jsonl"), "give two runs or more, or --scores"),
-        (("low.trec", "--qrels", "qrels.txt", "-m", "RR"), "two systems or more"),
+        (("low.trec", "--qrels", "qrels.txt", "-m", "RR"), "give two runs or more"),
         (("--scores", "x.jsonl", "-m", "RR"), "scores are compared as they are"),
-        (("low.trec", "high.trec", "-m", "RR", "--over", "queries"), "belong to --correlations"),
-        (("low.trec", "high.trec", "-m", "RR", "--power", "--format", "csv"), "is printed as"),
+        (("low.trec", "high.trec", "-m", "RR", "--view", "tukey:over=queries"), "tukey takes trials=.."),
+        (("low.trec", "high.trec", "-m", "RR", "--view", "power", "--format", "csv"), "is printed as"),
         (("low.trec", "high.trec", "-m", "RR", "-o", "x.xlsx"), "the name must end in"),
-        (("low.trec", "high.trec", "--qrels", "qrels.txt", "-m", "RR", "--alpha", "2"), "alpha must be"),
+        (
+            ("low.trec", "high.trec", "--qrels", "qrels.txt", "-m", "RR", "--test", "t,2"),
+            "must be above 0 and below 1",
+        ),
     ],
 )
 def test_what_is_wrong_is_said(

@@ -15,7 +15,7 @@ from evenrank.sample import load
 pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
 
 Evenrank = Callable[..., SimpleNamespace]
-COMMAND = ("counterfactual", "crbo", "--tagger", "rules")
+COMMAND = ("counterfactual", "--tagger", "rules")
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_the_value_is_that_of_the_function(evenrank: Evenrank, tmp_path: Path) -
     written = tmp_path / "rbo.jsonl"
     outcome = evenrank(
         *COMMAND, "--system", "bm25+rm3", "--format", "jsonl", "-o", str(written),
-        "--query-columns", "id=query", str(folder / "documents.jsonl"), str(folder / "queries.csv"),
+        str(folder / "documents.jsonl"), str(folder / "queries.csv"),
     )  # fmt: skip
     assert outcome.code == 0, outcome.err
     record = json.loads(outcome.out)
@@ -67,7 +67,16 @@ def test_strata_and_one_document_at_a_time(
 ) -> None:
     moves = tmp_path / "moves.tsv"
     outcome = evenrank(
-        *COMMAND, "--stratified", "--one-at-a-time", "--moves", str(moves), "--format", "tsv", *collection
+        *COMMAND,
+        "--kinds",
+        "each",
+        "--one-at-a-time",
+        "9",
+        "--details",
+        str(moves),
+        "--format",
+        "tsv",
+        *collection,
     )
     assert outcome.code == 0, outcome.err
     rows = [line.split("\t") for line in outcome.out.splitlines()]
@@ -107,8 +116,7 @@ def test_a_lexicon_of_three_groups(evenrank: Evenrank, tmp_path: Path) -> None:
     [
         (["--system", "bm52"], "no system is called 'bm52'"),
         (["--page", "lists.txt"], "the name of a page ends in .html"),
-        (["--moves", "m.tsv"], "--moves and --at-most are about --one-at-a-time"),
-        (["--stratified", "--kinds", "names"], "leave --kinds out"),
+        (["--details", "m.tsv"], "--details is about --one-at-a-time or --swap-only"),
         (["--kinds", "verbs"], "verbs"),
         (["--kinds", ","], "names no kind: ','"),
         (["--p", "2"], "p must be a number"),
@@ -129,7 +137,7 @@ def test_strata_are_the_kinds_that_a_lexicon_has(
     (tmp_path / "l.csv").write_text(
         "word,group,partner\nshe,f,he\nhe,m,she\nnurse,f,engineer\nengineer,m,nurse\n"
     )
-    given = ("--lexicon", str(tmp_path / "l.csv"), "--stratified", "--format", "tsv")
+    given = ("--lexicon", str(tmp_path / "l.csv"), "--kinds", "each", "--format", "tsv")
     outcome = evenrank(*COMMAND, *given, *collection)
     assert outcome.code == 0, outcome.err
     assert [line.split("\t")[1] for line in outcome.out.splitlines()[1:]] == [
@@ -147,7 +155,7 @@ def test_what_is_wrong_with_the_swap_is_said_before_anything_is_ranked(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("ranked")
 
-    monkeypatch.setattr(experiment, "Trial", never)
+    monkeypatch.setattr(experiment, "Experiment", never)
     for options in (["--kinds", "verbs"], ["--seed", "-1"], ["--mapping", "nowhere.csv"], ["--p", "1"]):
         outcome = evenrank(*COMMAND, *options, *collection)
         assert (outcome.code, outcome.out) == (2, ""), outcome.err
@@ -173,16 +181,19 @@ def test_a_mapping_with_a_gap(
     assert len(outcome.err.splitlines()) == 1
 
 
-def test_a_column_of_the_queries_is_named_by_its_own_option(
-    evenrank: Evenrank, collection: tuple[str, str], tmp_path: Path
-) -> None:
-    (tmp_path / "queries.csv").write_text("query,text\nq1,did he come\n", encoding="utf-8")
+def test_columns_of_the_queries(evenrank: Evenrank, collection: tuple[str, str], tmp_path: Path) -> None:
+    (tmp_path / "queries.csv").write_text("name,asked\nq1,did he come\n", encoding="utf-8")
     outcome = evenrank(*COMMAND, collection[0], str(tmp_path / "queries.csv"))
     assert outcome.code == 1
-    assert "(--query-columns id=NAME)" in outcome.err
+    assert "say which, --columns query=NAME" in outcome.err
+    named = ("--columns", "query=name,text=asked")
+    assert evenrank(*COMMAND, *named, collection[0], str(tmp_path / "queries.csv")).code == 0
+    (tmp_path / "queries.csv").write_text("query,kind\nq1,x\n", encoding="utf-8")
+    outcome = evenrank(*COMMAND, collection[0], str(tmp_path / "queries.csv"))
+    assert (outcome.code, "query 'q1' has no text, and a search needs one" in outcome.err) == (1, True)
 
 
 def test_help_has_examples(evenrank: Evenrank) -> None:
-    outcome = evenrank("counterfactual", "crbo", "--help")
+    outcome = evenrank("counterfactual", "--help")
     assert outcome.code == 0
-    assert "evenrank counterfactual crbo --system bm25 --system minilm" in outcome.out
+    assert "evenrank counterfactual collection.tsv queries.tsv --system bm25 --system minilm" in outcome.out

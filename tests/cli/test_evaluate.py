@@ -11,7 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 import evenrank as er
-from evenrank.cli.inputs import run_names
+from evenrank.inputs.file_options import FileOption
+from evenrank.inputs.run_names import run_names
 
 Evenrank = Callable[..., SimpleNamespace]
 
@@ -58,7 +59,7 @@ def test_formats(evenrank: Evenrank, files: Path, form: str, first: str) -> None
 
 
 def test_per_query(evenrank: Evenrank, files: Path) -> None:
-    command = ["evaluate", "bm25.trec", "--qrels", "qrels.txt", "-m", "RR@10", "--per-query"]
+    command = ["evaluate", "bm25.trec", "--qrels", "qrels.txt", "-m", "RR@10", "--view", "queries"]
     assert evenrank(*command).out.splitlines() == [
         "query  RR@10 ↑", "q1      0.5000", "q2      1.0000", "q4      0.0000",
     ]  # fmt: skip
@@ -72,8 +73,8 @@ def test_per_query(evenrank: Evenrank, files: Path) -> None:
 def test_queries_cutoffs_and_names(evenrank: Evenrank, files: Path) -> None:
     (files / "queries.tsv").write_bytes(b"\xef\xbb\xbf# mine\r\n\r\nq2\twhat is c\r\n\nq1\n")
     outcome = evenrank(
-        "evaluate", "bm25.trec", "dense.trec", "--qrels", "qrels.txt", "-m", "P", "--cutoffs", "1,2",
-        "--queries", "queries.tsv", "--name", "one", "--name", "two", "--format", "tsv",
+        "evaluate", "one=bm25.trec", "two=dense.trec", "--qrels", "qrels.txt", "-m", "P", "--cutoffs", "1,2",
+        "--queries", "queries.tsv", "--format", "tsv",
     )  # fmt: skip
     rows = [line.split("\t") for line in outcome.out.splitlines()[1:]]
     assert [(row[0], row[1], row[3], row[6]) for row in rows] == [
@@ -97,41 +98,52 @@ def test_cutoffs_of_measures_that_ir_measures_computes(evenrank: Evenrank, files
 
 def test_ties(evenrank: Evenrank, files: Path) -> None:
     (files / "tied.trec").write_text("q1 Q0 a 1 1.0 x\nq1 Q0 b 2 1.0 x\n")
-    command = ["evaluate", "tied.trec", "--qrels", "qrels.txt", "-m", "RR", "--per-query", "--format", "tsv"]
+    command = [
+        "evaluate",
+        "tied.trec",
+        "--qrels",
+        "qrels.txt",
+        "-m",
+        "RR",
+        "--view",
+        "queries",
+        "--format",
+        "tsv",
+    ]
     assert "q1\tRR\t\t1.0\tok" in evenrank(*command).out
-    assert "q1\tRR\t\t0.5\tok" in evenrank(*command, "--ties", "file").out
+    assert "q1\tRR\t\t0.5\tok" in evenrank("evaluate", "tied.trec:ties=file", *command[2:]).out
 
 
 def test_ties_of_a_table_with_ranks(evenrank: Evenrank, files: Path) -> None:
     (files / "tied.csv").write_text("query,document,score,rank\nq1,a,1,1\nq1,b,1,2\n")
-    command = ["evaluate", "tied.csv", "--qrels", "qrels.txt", "-m", "RR", "--per-query", "--format", "tsv"]
+    command = [
+        "evaluate",
+        "tied.csv",
+        "--qrels",
+        "qrels.txt",
+        "-m",
+        "RR",
+        "--view",
+        "queries",
+        "--format",
+        "tsv",
+    ]
     assert "q1\tRR\t\t0.5\tok" in evenrank(*command).out
-    assert "q1\tRR\t\t1.0\tok" in evenrank(*command, "--ties", "trec").out
+    assert "q1\tRR\t\t1.0\tok" in evenrank("evaluate", "tied.csv:ties=trec", *command[2:]).out
 
 
 def test_columns_and_formats(evenrank: Evenrank, files: Path) -> None:
     (files / "run.dat").write_text("topic_id,page,sim,bm25\nq1,a,1,2\nq1,b,2,1\nq2,c,1,1\n")
     (files / "judged.dat").write_text("topic_id\tpage\tgain\tside\nq1\tb\t1\tx\nq2\tc\t2\ty\n")
     columns = "query=topic_id,document=page,score=bm25,grade=gain,intent=side"
-    command = ["evaluate", "run.dat", "--input-format", "csv", "--columns", columns, "--per-query"]
-    graded = evenrank(
-        *command, "--qrels", "judged.dat", "--qrels-format", "tsv", "-m", "RR", "--format", "tsv"
-    )
+    command = ["evaluate", "run.dat:format=csv", "--columns", columns, "--view", "queries"]
+    graded = evenrank(*command, "--qrels", "judged.dat:format=tsv", "-m", "RR", "--format", "tsv")
     assert "q1\tRR\t\t0.5\tok" in graded.out
-    by_intent = [
-        "--diversity-qrels",
-        "judged.dat",
-        "--qrels-format",
-        "tsv",
-        "-m",
-        "I_rec@2",
-        "--format",
-        "tsv",
-    ]
+    by_intent = ["--qrels", "judged.dat:format=tsv:intents", "-m", "I_rec@2", "--format", "tsv"]
     assert "q1\tI_rec@2\t\t1.0\tok" in evenrank(*command, *by_intent).out
     mixed = evenrank(*command, "--qrels", "qrels.txt", "-m", "RR", "--format", "tsv")
     assert "q1\tRR\t\t0.5\tok" in mixed.out
-    unnamed = evenrank("evaluate", "run.dat", "--input-format", "csv", "--qrels", "qrels.txt", "-m", "RR")
+    unnamed = evenrank("evaluate", "run.dat:format=csv", "--qrels", "qrels.txt", "-m", "RR")
     assert (unnamed.code, unnamed.out) == (1, "")
     assert "(in the shell: --columns ROLE=NAME)" in unnamed.err
 
@@ -149,7 +161,16 @@ def test_a_note_of_several_runs_is_printed_once(evenrank: Evenrank, files: Path)
 
 
 def test_judgements_by_intent_alone_and_beside_others(evenrank: Evenrank, files: Path) -> None:
-    command = ["evaluate", "bm25.trec", "--diversity-qrels", "intents.txt", "--per-query", "--format", "tsv"]
+    command = [
+        "evaluate",
+        "bm25.trec",
+        "--qrels",
+        "intents.txt:intents",
+        "--view",
+        "queries",
+        "--format",
+        "tsv",
+    ]
     assert "q1\tI_rec@1\t\t0.5\tok" in evenrank(*command, "-m", "I_rec@1").out
     both = evenrank(*command, "--qrels", "qrels.txt", "-m", "I_rec@1 RR").out
     assert "q1\tI_rec@1\t\t0.5\tok" in both
@@ -173,7 +194,7 @@ def test_output_file(evenrank: Evenrank, files: Path, name: str) -> None:
     assert f"evenrank: wrote {name}" in outcome.err
     assert er.Scores.read(files / name) == er.evaluate("bm25.trec", "nDCG@10 RR@10", qrels="qrels.txt")
     assert evenrank(*command, "-o", name, "--format", "table").out.startswith("measure")
-    assert evenrank(*command, "-o", name, "--per-query").out.startswith("query")
+    assert evenrank(*command, "-o", name, "--view", "queries").out.startswith("query")
 
 
 @pytest.mark.parametrize(("name", "start"), [("s.tex", "% needs"), ("s.md", "| measure")])
@@ -194,11 +215,12 @@ def test_output_table(evenrank: Evenrank, files: Path, name: str, start: str) ->
     ],
 )
 def test_run_names(paths: list[str], names: list[str]) -> None:
-    assert run_names(paths, []) == names
+    assert run_names([FileOption(path) for path in paths]) == names
 
 
 USAGE = [
-    (["bm25.trec", "--qrels", "qrels.txt"], "the following arguments are required: -m/--measures"),
+    (["bm25.trec"], "nothing is known of the documents, so no measure can be chosen"),
+    (["--qrels", "qrels.txt", "-m", "RR"], "name a run: a file such as bm25.trec"),
     (["bm25.trec", "-m", "RR"], "RR needs judgements"),
     (
         ["bm25.trec", "--qrels", "qrels.txt", "-m", "nDGC@10"],
@@ -216,10 +238,13 @@ USAGE = [
         ["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--cutoffs", "5,x"],
         "integers > 0 separated by commas",
     ),
-    (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--ties", "coin"], "invalid choice: 'coin'"),
     (
-        ["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--per"],
-        "unknown option --per; did you mean --per-query?",
+        ["bm25.trec:ties=coin", "--qrels", "qrels.txt", "-m", "RR"],
+        "ties must be one of trec, file, got 'coin'",
+    ),
+    (
+        ["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--que"],
+        "unknown option --que; did you mean --queries?",
     ),
     (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "-o", "x.xlsx"], "the name must end in .jsonl, "),
     (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "-o", "x.xlsx"], ", .md, .markdown\n"),
@@ -228,13 +253,11 @@ USAGE = [
     (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--columns", "side=x"], "'side' is not a role"),
     (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--columns", "query"], "must be ROLE=NAME,"),
     (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--columns", "rank=a,rank=b"], "named twice"),
-    (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--columns", "query=x"], "--columns is for tables"),
-    (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--input-format", "xml"], "invalid choice: 'xml'"),
-    (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--name", "a", "--name", "b"], "2 names, 1 runs"),
-    (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--name", ""], "--name must not be empty"),
+    (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--columns", "query=x"], "--columns needs a table"),
+    (["bm25.trec:format=xml", "--qrels", "qrels.txt", "-m", "RR"], "format must be one of trec, csv,"),
     (["bm25.trec", "./bm25.trec", "--qrels", "qrels.txt", "-m", "RR"], "is given twice"),
     (
-        ["bm25.trec", "dense.trec", "--qrels", "qrels.txt", "-m", "RR", "--name", "a", "--name", "a"],
+        ["a=bm25.trec", "a=dense.trec", "--qrels", "qrels.txt", "-m", "RR"],
         "both be named",
     ),
 ]
@@ -254,7 +277,7 @@ DATA = [
         ["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--queries", "latin.txt"],
         "latin.txt:1: is not UTF-8",
     ),
-    (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--queries", "other.txt"], "has none of the queries"),
+    (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--queries", "other.txt"], "is in a run or judged"),
     (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "-o", "none/x.csv"], "none/x.csv: no such folder"),
 ]
 

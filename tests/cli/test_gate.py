@@ -15,12 +15,13 @@ from types import SimpleNamespace
 import pytest
 
 from evenrank.cli import build_parser
+from evenrank.cli.everywhere import split_everywhere
 
 Evenrank = Callable[..., SimpleNamespace]
 
 QUERIES = 40
 RULES = """
-[measures."nDCG@10"]
+[gate.measures."nDCG@10"]
 allowed = 0.05
 """
 
@@ -49,14 +50,17 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+SAID = "evenrank: project file: gate.toml (--no-project ignores it)\n"
+
+
 def gate(evenrank: Evenrank, run: str, *more: object) -> SimpleNamespace:
-    fixed = ["--baseline", "data/production.trec", "--config", "gate.toml", "--qrels", "data/qrels.txt"]
+    fixed = ["--baseline", "data/production.trec", "--project", "gate.toml", "--qrels", "data/qrels.txt"]
     return evenrank("gate", f"data/{run}.trec", *fixed, *more)
 
 
 def test_it_passes_with_0_and_fails_with_3(evenrank: Evenrank, runs: Path) -> None:
     passed = gate(evenrank, "same")
-    assert (passed.code, passed.err) == (0, "")
+    assert (passed.code, passed.err) == (0, SAID)
     assert passed.out.startswith("gate passed: 1 measure\n")
     failed = gate(evenrank, "worse")
     assert failed.code == 3
@@ -86,20 +90,20 @@ def test_the_file_may_name_everything(
     """Paths start from the file's folder, wherever the command is run."""
     (runs / "data/gate.toml").write_text(
         RULES
-        + '[measures."GF@5"]\n'
-        + '[evidence]\nqrels = "qrels.txt"\ngroups = ["letter=groups.csv:values=r,a,b,c,d"]\n'
-        + 'target = "letter=targets.csv"\nbackground_depth = 100\n'
+        + '[gate.measures."GF@5"]\n'
+        + '[data]\nqrels = "qrels.txt"\n[groups]\nletter = "groups.csv:values=r,a,b,c,d"\n'
+        + '[targets]\nletter = "targets.csv"\n'
     )
     (runs / "data/targets.csv").write_text("value,share\nr,0.2\na,0.2\nb,0.2\nc,0.2\nd,0.2\n")
     text = (runs / "data/gate.toml").read_text()
     (runs / "data/gate.toml").write_text('baseline = "production.trec"\n' + text)
     (runs / "elsewhere").mkdir()
     monkeypatch.chdir(runs / "elsewhere")
-    outcome = evenrank("gate", "../data/worse.trec", "--config", "../data/gate.toml")
+    outcome = evenrank("gate", "../data/worse.trec", "--project", "../data/gate.toml")
     assert outcome.code == 3
     assert "GF@5" in outcome.out
     (runs / "elsewhere/none.txt").write_text("q0 0 zzz 1\n")
-    other = evenrank("gate", "../data/worse.trec", "--config", "../data/gate.toml", "--qrels", "none.txt")
+    other = evenrank("gate", "../data/worse.trec", "--project", "../data/gate.toml", "--qrels", "none.txt")
     assert "too few queries" in other.out  # the command line goes first
 
 
@@ -107,15 +111,14 @@ def test_the_file_may_name_everything(
     ("rules", "code", "said"),
     [
         ("alpha == 1", 1, "gate.toml: is not TOML: "),
-        ('[measures."nDGC@10"]', 2, """gate.toml: measures."nDGC@10": no measure is called 'nDGC'"""),
-        ('[measures."nDCG@10"]\nalowed = 1', 2, "no key is called 'alowed'; did you mean allowed"),
-        (RULES + "[evidence]\nqrel = 'x'", 2, "[evidence]: no key is called 'qrel'; did you mean qrels"),
-        (RULES + "[evidence]\nqrels = 3.5", 2, "[evidence] qrels must be a string or an integer, got 3.5"),
-        (RULES + "[evidence]\ngroups = [true]", 2, "groups must be a string or a list of them, got [True]"),
-        (RULES + "[evidence]\nqrels = ['a', 'b']", 2, "qrels must be a string or an integer, got ['a', 'b']"),
-        (RULES + "[evidence]\nmissing = 'x'", 2, "gate.toml: [evidence] missing: invalid choice: 'x'"),
-        (RULES + "[evidence]\ngroups = 'letter'", 2, "gate.toml: [evidence] groups: must be NAME=FILE"),
-        (RULES + "[evidence]\nwords = 'none.parquet'", 1, "none.parquet"),
+        ('[gate.measures."nDGC@10"]', 2, """[gate]: measures."nDGC@10": no measure is called 'nDGC'"""),
+        ('[gate.measures."nDCG@10"]\nalowed = 1', 2, "no key is called 'alowed'; did you mean allowed"),
+        (RULES + "[data]\nqrel = 'x'", 1, "[data] has no key 'qrel'; did you mean qrels?"),
+        (RULES + "[data]\nqrels = 3.5", 1, "data.qrels must be text in quotes, got 3.5"),
+        (RULES + "[groups]\nletter = true", 1, "groups.letter must be text in quotes, got True"),
+        (RULES + "[data]\nmissing = 'x'", 1, "data.missing must be one of error, neutral,"),
+        (RULES + "[data]\nwords = 'none.parquet'", 1, "none.parquet"),
+        ("[data]\nqrels = 'data/qrels.txt'", 2, "gate.toml: has no [gate] table"),
     ],
 )  # fmt: skip
 def test_a_wrong_file_is_said_on_one_line(
@@ -125,29 +128,57 @@ def test_a_wrong_file_is_said_on_one_line(
     outcome = gate(evenrank, "same")
     assert (outcome.code, outcome.out) == (code, "")
     assert said in outcome.err
-    assert outcome.err.count("\n") == 1
+    assert outcome.err.removeprefix(SAID).count("\n") == 1
+
+
+def test_an_old_gate_file_is_shown_in_its_new_form(evenrank: Evenrank, runs: Path) -> None:
+    (runs / "old.toml").write_text(
+        'baseline = "b.trec"\nalpha = 0.1\n[measures."nDCG@10"]\nallowed = 0.05\n'
+        '[evidence]\nqrels = "qrels.txt"\ngroups = "letter=groups.csv"\n'
+    )
+    outcome = evenrank("gate", "data/same.trec", "--project", "old.toml")
+    assert outcome.code == 1
+    shown = outcome.err.partition("is written\n")[2].replace("evenrank: ", "")
+    (runs / "new.toml").write_text(shown)
+    assert evenrank("gate", "data/same.trec", "--project", "new.toml", "--baseline", "data/production.trec",
+                    "--qrels", "data/qrels.txt", "--groups", "letter=data/groups.csv").code == 0  # fmt: skip
+
+
+def test_without_runs_every_run_but_the_baseline_is_tested(
+    evenrank: Evenrank, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (runs / "data/evenrank.toml").write_text(
+        'baseline = "production"\n' + RULES + '[data]\nruns = ["*.trec"]\nqrels = "qrels.txt"\n'
+    )
+    monkeypatch.chdir(runs / "data")
+    outcome = evenrank("gate")
+    assert outcome.code == 3
+    assert (outcome.out.count("gate passed"), outcome.out.count("gate failed")) == (1, 1)
+    assert evenrank("gate", "same").code == 0
+    assert evenrank("gate", "production").code == 2
 
 
 def test_what_is_missing_is_said(evenrank: Evenrank, runs: Path) -> None:
-    bare = evenrank("gate", "data/same.trec")
-    assert (bare.code, bare.err) == (
-        2, "evenrank: --baseline names the run to hold it against; gate.toml has no baseline\n",
-    )  # fmt: skip
+    bare = evenrank("gate", "data/same.trec", "--project", "gate.toml", "--qrels", "data/qrels.txt")
+    assert bare.code == 2
+    assert "name the run to compare with: --baseline BASE" in bare.err
     (runs / "gate.toml").unlink()
     assert gate(evenrank, "same").code == 1
-    assert evenrank("gate", "data/same.trec", "--config", "-").code == 2
+    none = evenrank("gate", "data/same.trec", "--baseline", "data/production.trec")
+    assert (none.code, "[gate] table of a project file" in none.err) == (2, True)
 
 
 def test_who_stops_reading_does_not_open_the_gate(runs: Path) -> None:
     """``evenrank gate .. | head -0`` under pipefail still fails."""
     reader, writer = os.pipe()
     os.close(reader)
-    command = [sys.executable, "-m", "evenrank", "gate", "data/worse.trec", "--qrels", "data/qrels.txt"]
+    command = [sys.executable, "-m", "evenrank", "gate", "data/worse.trec", "--qrels", "data/qrels.txt",
+               "--project", "gate.toml"]  # fmt: skip
     done = subprocess.run(
         [*command, "--baseline", "data/production.trec"], stdout=writer, stderr=subprocess.PIPE, check=False
     )
     os.close(writer)
-    assert (done.returncode, done.stderr) == (3, b"")
+    assert (done.returncode, done.stderr) == (3, SAID.encode())
 
 
 def test_help_says_what_the_exit_code_means(evenrank: Evenrank) -> None:
@@ -158,8 +189,9 @@ def test_the_workflow_calls_the_command_as_it_is() -> None:
     root = Path(__file__).resolve().parents[2]
     workflow = (root / "docs/examples/gate-workflow.yml").read_text(encoding="utf-8")
     (command,) = re.findall(r"^ +evenrank (gate .*?) >>", workflow, re.MULTILINE | re.DOTALL)
-    arguments = build_parser().parse_args(shlex.split(command.replace("\\\n", " ")))
-    assert (arguments.format, arguments.config) == ("markdown", "ranking/gate.toml")
+    words, everywhere = split_everywhere(shlex.split(command.replace("\\\n", " ")))
+    arguments = build_parser().parse_args(words)
+    assert (arguments.format, everywhere.path) == ("markdown", "ranking/evenrank.toml")
 
 
 def test_the_guide_shows_the_rules_of_the_sample() -> None:

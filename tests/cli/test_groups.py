@@ -9,9 +9,13 @@ from typing import Any
 
 import pytest
 
-from evenrank import EvenrankError, RunSet, evaluate, read_groups
+from evenrank import EvenrankError, ParameterError, RunSet, evaluate, read_groups
 from evenrank.cli import build_parser
-from evenrank.cli.groups import check_groups, groups_of, memberships, target_of
+from evenrank.cli.shared import description
+from evenrank.data.membership import Membership
+from evenrank.inputs.group_options import GroupSources, groups_of, target_of
+from evenrank.inputs.group_options import check_groups as check_options
+from evenrank.inputs.group_options import memberships as read_options
 from evenrank.io import read_run
 
 GROUPS = "doc,gender,stars\na,f,1\nb,m,3\nc,f,2\nd,,1\ne,both,3\n"
@@ -29,6 +33,16 @@ def folder(files: Path) -> Path:
 
 def arguments(*given: str) -> argparse.Namespace:
     return build_parser().parse_args(["evaluate", "bm25.trec", "-m", "RR", *given])
+
+
+def check_groups(given: argparse.Namespace) -> None:
+    known = description(given)
+    check_options(known.groups, known.targets)
+
+
+def memberships(given: argparse.Namespace) -> list[Membership]:
+    known = description(given)
+    return read_options(known.groups, known.targets, GroupSources())
 
 
 PARSED: dict[str, tuple[str, dict[str, Any]]] = {
@@ -54,14 +68,14 @@ PARSED: dict[str, tuple[str, dict[str, Any]]] = {
 @pytest.mark.parametrize("text", PARSED)
 def test_files_and_options_are_told_apart(text: str) -> None:
     path, options = PARSED[text]
-    found = groups_of(text)
+    (found,) = groups_of(text)
     assert (found.name, found.path, found.options) == ("g", path, options)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("gender", "must be NAME=FILE or NAME=FILE:OPTION"),
+        ("gender:", "must be NAME=FILE"),
         ("=groups.csv", "must be NAME=FILE"),
         ("g=", "must be NAME=FILE"),
         ("g=:ordinal", "must be NAME=FILE"),
@@ -73,7 +87,7 @@ def test_files_and_options_are_told_apart(text: str) -> None:
     ],
 )
 def test_what_is_no_groups_option(text: str, message: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match=message):
+    with pytest.raises(ParameterError, match=message):
         groups_of(text)
 
 
@@ -98,7 +112,7 @@ def test_targets_are_told_apart(text: str, target: Any, path: str | None) -> Non
 
 
 def test_a_value_has_one_share() -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="the value 'f' is listed twice"):
+    with pytest.raises(ParameterError, match="the value 'f' is listed twice"):
         target_of("g=f:0.5,f:0.5")
 
 
@@ -141,7 +155,15 @@ def test_a_target_by_relevance(folder: Path, evenrank: Callable[..., Any]) -> No
     """b of q1 and c of q2 are relevant, so m is wanted for q1 and f for q2; the lists begin with f."""
     common = ("evaluate", "bm25.trec", "--groups", "gender=groups.csv:even=both", "-m", "KL@1")
     done = evenrank(
-        *common, "--target", "gender=relevance", "--qrels", "qrels.txt", "--per-query", "--format", "tsv"
+        *common,
+        "--target",
+        "gender=relevance",
+        "--qrels",
+        "qrels.txt",
+        "--view",
+        "queries",
+        "--format",
+        "tsv",
     )
     assert done.code == 0
     q1, q2 = (next(line for line in done.out.splitlines() if f"\t{q}\t" in line) for q in ("q1", "q2"))
@@ -244,7 +266,7 @@ def test_evaluate(folder: Path, evenrank: Callable[..., Any]) -> None:
     outcome = evenrank(
         "evaluate", "bm25.trec", "--groups", "gender=groups.csv:even=both",
         "--groups", "stars=groups.csv:ordinal", "--target", "stars=0.5,0.25,0.25",
-        "-m", "GF(attr='gender')@2 GF(attr='stars',div='NMD')@2", "--per-query", "--format", "tsv",
+        "-m", "GF(attr='gender')@2 GF(attr='stars',div='NMD')@2", "--view", "queries", "--format", "tsv",
     )  # fmt: skip
     assert outcome.code == 0
     gender = read_groups("groups.csv", "gender", even=["both"])
@@ -287,9 +309,9 @@ def test_standard_input_is_read_once_and_inputs_are_not_written_over(
 def test_ntcir(shared: Path, evenrank: Callable[..., Any]) -> None:
     toy = shared / "data/fairweb1_gfr/toy"
     outcome = evenrank(
-        "evaluate", toy / "toyrun1", "--qrels", toy / "toy.4topics.qrels", "--qrels-format", "ntcir",
+        "evaluate", toy / "toyrun1", "--qrels", f"{toy / 'toy.4topics.qrels'}:format=ntcir",
         "--groups", f"gender={toy}/toy.R-GENDER.gmemb", "--target", f"gender={toy}/R-GENDER.golddistr",
-        "-m", "ERR@5 GF(attr='gender')@5", "--per-query", "--format", "tsv",
+        "-m", "ERR@5 GF(attr='gender')@5", "--view", "queries", "--format", "tsv",
     )  # fmt: skip
     assert outcome.code == 0
     table = (shared / "data/fairweb1_gfr/expected/toy_ntcireval_GFR.tsv").read_text().splitlines()
@@ -300,7 +322,7 @@ def test_ntcir(shared: Path, evenrank: Callable[..., Any]) -> None:
         expected = published["toyrun1", "R-GENDER", "P001", other]
         assert found["P001", own] == pytest.approx(expected, abs=1e-4)
     outcome = evenrank(
-        "explain", toy / "toyrun1", "--query", "P001", "--qrels", toy / "toy.4topics.qrels",
-        "--qrels-format", "ntcir", "-m", "ERR@5",
+        "explain", toy / "toyrun1", "--query", "P001", "--qrels",
+        f"{toy / 'toy.4topics.qrels'}:format=ntcir", "-m", "ERR@5",
     )  # fmt: skip
     assert outcome.code == 0

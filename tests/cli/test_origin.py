@@ -40,7 +40,7 @@ def ours(**more: Any) -> Any:
     return origin(runs, MEASURES, **given)
 
 
-ORIGIN = ("origin", "first.trec", "second.trec", "--words", "counts.parquet", "--background", "third.trec")
+ORIGIN = ("explain", "first.trec", "second.trec", "--words", "counts.parquet", "--background", "third.trec")
 DRAWS = ("--draws", "5", "-m", MEASURES)
 
 
@@ -69,15 +69,17 @@ def test_the_seed_is_that_of_the_option(folder: Path, evenrank: Evenrank) -> Non
 
 
 def test_categories_extremes_and_words(folder: Path, evenrank: Evenrank) -> None:
-    outcome = evenrank(*ORIGIN, *DRAWS, "--by", "by.csv", "--extremes", "1", "--terms", "2")
+    outcome = evenrank(*ORIGIN, *DRAWS, "--by", "by.csv", "--view", "extremes:1", "--view", "terms:2")
     assert outcome.code == 0
     for wanted in ("NFaiRR@3 ↑, east", "TermExposure@3, (no category)", "lowest  q2", "mean exposure"):
         assert wanted in outcome.out, wanted
     assert outcome.out.count("adds: the difference") == 1  # said once for all categories
-    rows = evenrank(*ORIGIN, *DRAWS, "--by", "by.csv", "--extremes", "1", "--format", "tsv").out.splitlines()
+    rows = evenrank(
+        *ORIGIN, *DRAWS, "--by", "by.csv", "--view", "extremes:1", "--format", "tsv"
+    ).out.splitlines()
     assert rows[0].split("\t")[:5] == ["category", "measure", "column", "system", "end"]
     assert len(rows) == 1 + 3 * 2 * 2 * 2 - 2 * 2  # west has one query, which is not at both ends
-    terms = evenrank(*ORIGIN, *DRAWS, "--terms", "2", "--format", "jsonl").out.splitlines()
+    terms = evenrank(*ORIGIN, *DRAWS, "--view", "terms:2", "--format", "jsonl").out.splitlines()
     exposed = [row for row in map(json.loads, terms) if "term" in row]
     whole = er.evaluate(er.read_run("first.trec"), "TermExposure@3", words="counts.parquet")
     for row in exposed:
@@ -100,10 +102,16 @@ def test_collection_and_queries(folder: Path, evenrank: Evenrank) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["-m", "NFaiRR@3", "--extremes", "1", "--terms", "1", "--format", "tsv"], "ask for one of them"),
-        (["-m", "NFaiRR@3", "--improved", "first=second"], "give --figure FILE too"),
-        (["-m", "NFaiRR@3", "--improved", "first=fifth", "--figure", "x.svg"], "no run is called 'fifth'"),
-        (["-m", "NFaiRR@3", "--improved", "first", "--figure", "x.svg"], "must be RUN=RUN"),
+        (
+            ["-m", "NFaiRR@3", "--view", "extremes:1", "--view", "terms:1", "--format", "tsv"],
+            "ask for one of them",
+        ),
+        (["-m", "NFaiRR@3", "--kind", "places:arrow=first>second"], "give --figure FILE too"),
+        (
+            ["-m", "NFaiRR@3", "--kind", "places:arrow=first>fifth", "--figure", "x.svg"],
+            "no run is called 'fifth'",
+        ),
+        (["-m", "NFaiRR@3", "--kind", "places:arrow=first", "--figure", "x.svg"], "must be RUN>RUN"),
         (["-m", "NFaiRR@3", "--figure", "x.gif"], "must end in"),
         (["-m", "NoSuch@3"], "NoSuch"),
         (["-m", "NFaiRR@3", "--draws", "0"], "must be an integer > 0"),
@@ -119,15 +127,15 @@ def test_what_is_wrong_is_said_before_files_are_read(
 
 
 def test_words_are_needed_for_terms(folder: Path, evenrank: Evenrank) -> None:
-    outcome = evenrank("origin", "first.trec", "--qrels", "qrels.txt", "-m", "RR@3", "--terms", "1")
+    outcome = evenrank("explain", "first.trec", "--qrels", "qrels.txt", "-m", "RR@3", "--view", "terms:1")
     assert outcome.code == 2
-    assert "--terms is about the words of --words" in outcome.err
+    assert "--view terms is about the words of --words" in outcome.err
 
 
 def test_the_figure(folder: Path, evenrank: Evenrank) -> None:
     pytest.importorskip("altair")
     pytest.importorskip("vl_convert")
-    assert evenrank(*ORIGIN, *DRAWS, "--figure", "x.svg", "--improved", "first=second").code == 0
+    assert evenrank(*ORIGIN, *DRAWS, "--figure", "x.svg", "--kind", "places:arrow=first>second").code == 0
     drawn = (folder / "x.svg").read_text(encoding="utf-8")
     assert all(text in drawn for text in ("(collection)", "(background)", "first → second", "TExFAIR@3 ↑"))
 
@@ -200,7 +208,7 @@ def test_the_guide_shows_what_comes_out(
     counts = er.scan("documents.tsv", er.read_lexicon("gender-en"), output="counts.parquet")
     er.write_run(bm25, "bm25.trec")
     er.write_run(er.rerank(bm25, "Neutral(band=10)", words=counts), "neutral.trec")
-    out = evenrank("origin", "bm25.trec", "neutral.trec", "--words", "counts.parquet", "--background",
+    out = evenrank("explain", "bm25.trec", "neutral.trec", "--words", "counts.parquet", "--background",
                    "bm25.trec", "-m", "NFaiRR@10").out  # fmt: skip
     guide = Path(__file__).resolve().parents[2] / "docs/guides/origin.md"
     shown = [line[4:] for line in guide.read_text(encoding="utf-8").splitlines() if line.startswith("    ")]

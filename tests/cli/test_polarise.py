@@ -111,7 +111,7 @@ def test_encoders_are_compared_and_drawn(evenrank: Evenrank, debates: Path) -> N
     pytest.importorskip("altair")
     pytest.importorskip("vl_convert")
     outcome = evenrank(
-        "polarise", "debates.csv", "--compare-encoders", "good.parquet", "noise.npy", "--figure", "h.svg"
+        "polarise", "debates.csv", "--encoder", "good.parquet", "--encoder", "noise.npy", "--figure", "h.svg"
     )
     assert outcome.code == 0, outcome.err
     header, good, noise = (re.split(" {2,}", line) for line in outcome.out.splitlines())
@@ -130,7 +130,7 @@ def test_encoders_are_compared_and_drawn(evenrank: Evenrank, debates: Path) -> N
 
 def test_few_queries_have_no_interval(evenrank: Evenrank, debates: Path) -> None:
     polars.read_csv("debates.csv").head(8).write_csv("two.csv")
-    outcome = evenrank("polarise", "two.csv", "--compare-encoders", "good.parquet")
+    outcome = evenrank("polarise", "two.csv", "--encoder", "good.parquet", "--encoder", "noise.npy")
     assert re.split(" {2,}", outcome.out.splitlines()[1])[2] == "undefined"
     outcome = evenrank("polarise", "two.csv", "--encoder", "good.parquet", "-o", "p.parquet")
     assert "accuracy 1.0000 over 2 queries" in outcome.err
@@ -143,7 +143,7 @@ def test_what_has_no_meaning_or_no_axis_is_said(evenrank: Evenrank, debates: Pat
     table = polars.read_csv("debates.csv")
     table[[*range(9), *range(12, 14), *range(16, 24)]].write_csv("some.csv")
     outcome = evenrank("polarise", "some.csv", "--encoder", "good.parquet", "-o", "p.parquet")
-    assert "1 query has no axis, and scores of 0: one document only" in outcome.err
+    assert "1 query has no axis: one document only, so all scores are 0" in outcome.err
     assert "1 query without both perspectives: which side is positive has no meaning there" in outcome.err
 
 
@@ -172,14 +172,14 @@ def test_columns_of_another_name_and_other_documents(evenrank: Evenrank, debates
         (["debates.csv", "--encoder", "./none", "-o", "p.parquet"], 1, "./none: no such folder of a model"),
         (["none.csv", "--encoder", "good.parquet", "-o", "p.parquet"], 1, "none.csv: no such file"),
         (
-            ["plain.csv", "--compare-encoders", "good.parquet"],
+            ["plain.csv", "--encoder", "good.parquet", "--encoder", "noise.npy"],
             2,
             "FIT names two perspectives: add that column",
         ),
         (
-            ["debates.csv", "--compare-encoders", "good.parquet", "-o", "p.parquet"],
+            ["debates.csv", "--encoder", "good.parquet", "--encoder", "noise.npy", "-o", "p.parquet"],
             2,
-            "--compare-encoders prints a table and writes no scores: leave -o out",
+            "several encoders are compared, and no scores are written: leave -o out",
         ),
         (["debates.csv", "--encoder", "p.parquet", "-o", "p.parquet"], 2, "p.parquet: is read here"),
         (["debates.csv", "--axes", "0", "-o", "p.parquet"], 2, "must be an integer > 0, got '0'"),

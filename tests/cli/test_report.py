@@ -29,7 +29,7 @@ def test_two_runs_with_texts(evenrank: Evenrank, texts: Path) -> None:
     assert evenrank("scan", "documents.tsv", "--lexicon", "gender-en", "-o", "counts.parquet").code == 0
     done = evenrank(
         "report", "bm25.trec", "dense.trec", "--qrels", "qrels.txt", "--words", "counts.parquet",
-        "--background", "bm25.trec", "--documents", "documents.tsv", "--query-texts", "queries.csv",
+        "--background", "bm25.trec", "--documents", "documents.tsv", "--queries", "queries.csv",
         "-m", "nDCG@2 NFaiRR@2", "--title", "My <title>", "-o", "out.html",
     )  # fmt: skip
     assert (done.code, done.out) == (0, "")
@@ -67,9 +67,9 @@ def test_one_run_and_texts_behind_the_ids(evenrank: Evenrank, texts: Path) -> No
 
 def test_lexicon_cutoffs_baseline_and_system(evenrank: Evenrank, texts: Path) -> None:
     done = evenrank(
-        "report", "bm25.trec", "dense.trec", "--name", "one", "--name", "two", "--baseline", "two",
-        "--system", "one", "--sort-by", "P@1", "--cutoffs", "1,2", "--test", "permutation",
-        "--correction", "bh", "--qrels", "qrels.txt", "--documents", "documents.tsv",
+        "report", "one=bm25.trec", "two=dense.trec", "--baseline", "two",
+        "--system", "one", "--sort-by", "P@1", "--cutoffs", "1,2", "--test", "permutation,bh",
+        "--qrels", "qrels.txt", "--documents", "documents.tsv",
         "--lexicon", "gender-en", "-m", "nDCG@2 P@1",
         "-o", "o.html",
     )  # fmt: skip
@@ -108,14 +108,14 @@ def test_words_are_counted_where_they_were_not(evenrank: Evenrank, texts: Path) 
         (["bm25.trec", "-o", "o.html", "--baseline", "bm25"], 2, "there is one run only"),
         (["bm25.trec", "-o", "o.html", "--sort-by", "AP"], 2, "AP was not evaluated"),
         (["bm25.trec", "-o", "o.html", "--documents", "none.tsv"], 1, "none.tsv: no such file"),
-        (["bm25.trec", "-o", "o.html", "--query-texts", "bad.csv"], 1, "bad.csv: no column for the text"),
-        (["bm25.trec", "-o", "o.html", "--query-texts", "other.tsv"], 1, "has the text of none"),
+        (["bm25.trec", "-o", "o.html", "--queries", "bad.csv"], 1, "bad.csv: no column for the query"),
+        (["bm25.trec", "-o", "o.html", "--queries", "other.tsv"], 1, "is in a run or judged"),
         (["bm25.trec", "-o", "o.html", "--readable", "-1"], 2, "readable must be an integer >= 0, got -1"),
         (["bm25.trec", "-o", "no/such/o.html"], 1, "no/such/o.html: no such folder"),
     ],
 )
 def test_refused(evenrank: Evenrank, texts: Path, arguments: list[str], code: int, said: str) -> None:
-    (texts / "bad.csv").write_text("query,other\nq1,x\n")
+    (texts / "bad.csv").write_text("name,other\nq1,x\n")
     (texts / "other.tsv").write_text("unknown\twhat?\n")
     done = evenrank("report", *arguments, "--qrels", "qrels.txt", "-m", "nDCG@2")
     assert (done.code, done.out) == (code, "")

@@ -207,7 +207,7 @@ def results(evenrank: Evenrank, folder: Path) -> list[str]:
             done = evenrank(
                 "evaluate", folder / run, "--qrels", folder / "qrels.txt", "--groups",
                 f"gender={folder / groups}", "-m", "nDCG@2 GF(attr='gender')@2", "--queries",
-                folder / "ids.txt", "--format", "tsv", "--per-query",
+                folder / "ids.txt", "--format", "tsv", "--view", "queries",
             )  # fmt: skip
             assert done.code == 0, done.err
             out.append(done.out)
@@ -248,7 +248,7 @@ def test_the_locale_changes_nothing(
     for name in ("\u00e4", "\u00f6"):
         (folder / f"runs/r{name}n.trec").write_text("q\u00e9 Q0 d\u00f6c 1 2 t\n", encoding="utf-8")
     (folder / "q.txt").write_text("q\u00e9 0 d\u00f6c 1\n", encoding="utf-8")
-    command = ("evaluate", "runs", "--qrels", "q.txt", "-m", "P@1", "--per-query")
+    command = ("evaluate", "runs", "--qrels", "q.txt", "-m", "P@1", "--view", "queries")
     found = in_locale_c(folder, *command)
     monkeypatch.chdir(folder)
     usual = evenrank(*command)

@@ -51,15 +51,15 @@ def test_the_depth_of_the_background(evenrank: Evenrank) -> None:
     (first, second) = "q Q0 b 1 3 x\n", "q Q0 b 1 3 x\nq Q0 n 2 2 x\n"
     Path("one.trec").write_text(first)
     Path("two.trec").write_text(second)
-    shallow = nfairr(evenrank, "--background", "two.trec", "--background-depth", "1")
+    shallow = nfairr(evenrank, "--background", "two.trec:depth=1")
     assert "background: the first 1 documents of run 'two', which is 2 deep" in shallow.err
     assert value(shallow) == value(nfairr(evenrank, "--background", "one.trec"))
-    own = nfairr(evenrank, "--background-depth", "2")
-    assert "background: the run's own first 2 documents of 3" in own.err
-    assert nfairr(evenrank, "--background-depth", "0").code == 2
-    refused = nfairr(evenrank, "--background", "collection", "--background-depth", "5")
+    own = nfairr(evenrank, "--background", "r:depth=2")  # the run itself, by its name
+    assert "background: the first 2 documents of run 'r', which is 3 deep" in own.err
+    assert nfairr(evenrank, "--background", "two.trec:depth=0").code == 2
+    refused = nfairr(evenrank, "--background", "collection:depth=5")
     assert refused.code == 2
-    assert "--background-depth" in refused.err
+    assert "FILE:depth=N" in refused.err
 
 
 def test_a_set_of_documents_as_background(evenrank: Evenrank, counted: Path) -> None:

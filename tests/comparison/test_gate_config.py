@@ -6,16 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from evenrank.comparison.gate.config import read_gate
+from evenrank.comparison.gate.config import GateConfig, gate_of
 from evenrank.errors import DataError, ParameterError
+from evenrank.io.toml import parse_toml
 from evenrank.measures import parse_measure
+
+
+def read_gate(path: Path) -> GateConfig:
+    return gate_of(parse_toml(path.read_bytes(), str(path)), str(path))
+
 
 GOOD = """
 alpha = 0.1
 at_least = 10
 correction = "none"
 allowed = 0.5
-baseline = "old.trec"
 
 [measures."nDCG@10"]
 allowed_share = 0.02
@@ -34,18 +39,18 @@ def test_a_file_of_rules(tmp_path: Path) -> None:
     assert (ndcg.allowed, ndcg.allowed_share, ndcg.alpha, ndcg.at_least) == (None, 0.02, 0.1, 10)
     assert (ndkl.allowed, ndkl.measure) == (0.5, parse_measure("NDKL@10"))
     assert (arab.name, arab.column, arab.limit, arab.allowed) == ("ARaB@10[f]", "f", 2, None)
-    assert (config.baseline, config.folder, config.gate.correction) == ("old.trec", tmp_path, "none")
+    assert config.gate.correction == "none"
     assert config.measures == [ndcg.measure, ndkl.measure, arab.measure]
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", 'names no measure; one is written [measures."nDCG@10"]'),
+        ("", 'names no measure; one is written [gate.measures."nDCG@10"]'),
         ("alhpa = 0.1", "no key is called 'alhpa'; did you mean alpha"),
         ("at-least = 9", "no key is called 'at-least'; did you mean at_least"),
         ("measures = 3", "measures must be a table, as [measures], got 3"),
-        ('[measures]\n"nDCG@10" = 0.1', 'must be a table, as [measures."nDCG@10"], got 0.1'),
+        ('[measures]\n"nDCG@10" = 0.1', 'must be a table, as [gate.measures."nDCG@10"], got 0.1'),
         ('[measures."nDGC@10"]', """measures."nDGC@10": no measure is called 'nDGC'; did you mean nDCG"""),
         ('[measures."nDCG@10"]\nalowed = 1', "no key is called 'alowed'; did you mean allowed"),
         ('[measures."nDCG@10"]\nallowed = "1"', "nDCG@10: allowed must be a number >= 0, got '1'"),
@@ -53,8 +58,6 @@ def test_a_file_of_rules(tmp_path: Path) -> None:
         ('[measures."nDCG@10"]\n[measures."NDCG@10"]', "nDCG@10: has 2 rules"),
         ('correction = 3\n[measures."nDCG@10"]', "correction must be bonferroni or none, got 3"),
         ('correction = ["x"]\n[measures."nDCG@10"]', "correction must be bonferroni or none, got ['x']"),
-        ('baseline = 3\n[measures."nDCG@10"]', "baseline must be the path of a run, got 3"),
-        ('evidence = "x"\n[measures."nDCG@10"]', "evidence must be a table, as [evidence], got 'x'"),
     ],
 )  # fmt: skip
 def test_a_file_that_is_wrong_is_refused_with_its_name_and_key(tmp_path: Path, text: str, said: str) -> None:

@@ -77,7 +77,7 @@ def test_labels_are_sides() -> None:
             {"a": "p1", "b": "p2", "c": "p3"},
             {"negative": "p2"},
             DataError,
-            "document 'c': label 'p3' is none of 'p1', 'p2'",
+            "label 'p3' is none of 'p1', 'p2'",
         ),
         ({"q": {"a": "p1"}, "b": "p2"}, {}, InputTypeError, "some of the labels"),
     ],

@@ -69,7 +69,7 @@ def test_counts_without_terms(files: Path, capsys: pytest.CaptureFixture[str]) -
         (["--query", "q2", "-m", "FaiRR@3", "--words", "counts.parquet"], 1, "'q2' is not in run 'bm25'"),
         (["--query", "q1", "-m", "FaiRR@3"], 2, "FaiRR@3 needs word counts"),
         (["--query", "q1", "-m", "FaiRRR@3"], 2, "did you mean FaiRR"),
-        (["-m", "FaiRR@3"], 2, "--query"),
+        (["--query", "q1", "--worst", "2", "-m", "FaiRR@3"], 2, "--query and --worst both say"),
         (["--query", "q1", "-m", "nDCG@3", "--background", "collection"], 2, "the collection of --words"),
         (["--query", "q1", "-m", "nDCG@3", "--depth", "0"], 2, "must be an integer > 0, got '0'"),
         (["--query", "q1", "-m", "nDCG@3", "--qrels", "no.txt"], 1, "no.txt: no such file"),

@@ -110,7 +110,7 @@ BAD_QRELS = {
     "by intent": (
         b"1 0 a 1\n1 1 a 0\n",
         "{}:2: document 'a' is judged twice for query '1' (first on line 1)"
-        " (judgements by intent? read them with diversity=True, --diversity-qrels)",
+        " (judgements by intent? read them with diversity=True, --qrels FILE:intents)",
     ),
 }
 

@@ -46,7 +46,7 @@ def test_judgements_of_ntcir_are_recognised_in_the_error() -> None:
         read_qrels(io.BytesIO(b"1 a L2\n"))
     assert str(caught.value) == (
         "<file>:1: 3 fields, needed are 4: query iteration document grade "
-        "(judgements of NTCIR? read them with format='ntcir', --qrels-format ntcir)"
+        "(judgements of NTCIR? read them with format='ntcir', --qrels FILE:format=ntcir)"
     )
 
 

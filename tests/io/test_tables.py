@@ -152,14 +152,14 @@ def test_control_characters_in_the_ids_of_parquet(tmp_path: Path) -> None:
 
 
 def test_advice_names_the_options_of_the_shell() -> None:
-    with pytest.raises(DataError, match=r"--columns ROLE=NAME.*pass format='trec' \(--input-format trec\)"):
+    with pytest.raises(DataError, match=r"--columns ROLE=NAME.*pass format='trec' \(FILE:format=trec\)"):
         read_run(io.BytesIO(b"a,b\n1,2\n"), format="csv")
-    with pytest.raises(DataError, match=r"pass format='trec' \(--qrels-format trec\)"):
+    with pytest.raises(DataError, match=r"pass format='trec' \(FILE:format=trec\)"):
         read_qrels(io.BytesIO(b"a,b\n1,2\n"), format="csv")
 
 
 def test_judgements_by_intent_that_are_read_without() -> None:
-    hint = r" \(judgements by intent\? read them with diversity=True, --diversity-qrels\)$"
+    hint = r" \(judgements by intent\? read them with diversity=True, --qrels FILE:intents\)$"
     by_intent = b"query,intent,document,grade\n1,x,a,1\n1,y,a,1\n"
     with pytest.raises(DataError, match=r"<file>:3: document 'a' is judged twice for query '1'" + hint):
         read_qrels(io.BytesIO(by_intent), format="csv")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evenrank.errors import DataError, InputTypeError
-from evenrank.io.query_texts import read_query_texts
+from evenrank.io.queries import read_queries
 from evenrank.io.texts import read_texts
 from evenrank.systems import read_texts as texts_of_systems
 
@@ -38,7 +38,7 @@ def test_an_id_that_is_there_twice_is_an_error(tmp_path: Path, text: str) -> Non
             read_texts(path, wanted=wanted)
     assert read_texts(path, wanted={"b"}) == {"b": "two"}
     with pytest.raises(DataError, match=message):
-        read_query_texts(path)
+        read_queries(str(path))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_an_id_that_is_there_twice_is_an_error(tmp_path: Path, text: str) -> Non
 def test_a_query_that_is_there_twice_is_an_error(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(DataError, match=f"{name}: 1 id is there twice: '1'"):
-        read_query_texts(tmp_path / name)
+        read_queries(str(tmp_path / name))
 
 
 def test_a_source_without_a_name_is_called_by_what_it_holds() -> None:

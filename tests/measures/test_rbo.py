@@ -159,7 +159,9 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     one, two = tmp_path / "one.trec", tmp_path / "two.trec"
     write_run(run_of("abcdefg", "ab"), one)
     write_run(run_of("zcavwxy", "ab"), two)
-    code = main(["evaluate", str(one), "--against", str(two), "-m", "RBO", "--per-query", "--format", "tsv"])
+    code = main(
+        ["evaluate", str(one), "--against", str(two), "-m", "RBO", "--view", "queries", "--format", "tsv"]
+    )
     assert code == 0
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     value = dict(zip(lines[0], lines[1], strict=True))["value"]

@@ -31,17 +31,17 @@ def test_a_missing_extra_names_the_pip_line(tmp_path: Path, capfd: Any) -> None:
     ):
         _ = evenrank.neural.train
     (tmp_path / "adv.toml").write_text('[data]\ntriples = "t.tsv"\n')
-    assert main(["train", "--config", str(tmp_path / "adv.toml"), "-o", str(tmp_path / "x")]) == 1
-    assert capfd.readouterr().err == "evenrank: evenrank train needs torch: pip install 'evenrank[train]'\n"
+    assert main(["debias", "--config", str(tmp_path / "adv.toml"), "-o", str(tmp_path / "x")]) == 1
+    assert capfd.readouterr().err == "evenrank: evenrank debias needs torch: pip install 'evenrank[train]'\n"
     texts = ["--queries", "q.tsv", "--documents", "d.tsv"]
-    assert main(["rank", "r.trec", "--model", "m", *texts]) == 1
-    assert "evenrank rank needs torch: pip install" in capfd.readouterr().err
+    assert main(["rerank", "r.trec", "--with", str(tmp_path), *texts]) == 1
+    assert "a trained ranker needs torch: pip install" in capfd.readouterr().err
 
 
 @pytest.mark.usefixtures("bare")
 def test_what_needs_no_extra() -> None:
     assert evenrank.neural.make_config({"data": {"triples": "t.tsv"}}).data.triples == "t.tsv"
-    assert main(["train", "--keys"]) == 0
+    assert main(["debias", "--keys"]) == 0
 
 
 def test_unknown_names() -> None:

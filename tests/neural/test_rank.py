@@ -186,31 +186,34 @@ queries = "queries.tsv"
 
 def test_train_rank_and_select_from_a_shell(command: Any, files: Path, checkpoint: Path) -> None:
     Path("adv.toml").write_text(CONFIG.format(checkpoint=checkpoint))
-    done = command("train", "--config", "adv.toml", "-o", "models")
+    done = command("debias", "--config", "adv.toml", "-o", "models")
     assert (done.code, done.out) == (0, ""), done.err
     assert done.err.endswith("evenrank: wrote 5 rankers into models\n")
     assert "Loading weights" not in done.err
-    again = command("train", "--config", "adv.toml", "-o", "models")
+    again = command("debias", "--config", "adv.toml", "-o", "models")
     assert (again.code, "--resume goes on with it" in again.err) == (2, True)
-    assert command("train", "--config", "adv.toml", "-o", "models", "--resume").code == 0
+    assert command("debias", "--config", "adv.toml", "-o", "models", "--resume").code == 0
     name = "lambda-1/checkpoint-02"
-    arguments = ["--model", f"models/{name}", "--queries", "queries.tsv", "--documents", "docs.tsv"]
-    done = command("rank", "bm25.trec", *arguments, "--device", "cpu", "-o", "neural.trec")
+    arguments = ["--queries", "queries.tsv", "--documents", "docs.tsv"]
+    model = f"models/{name}"
+    done = command("rerank", "bm25.trec", "--with", f"{model}:device=cpu", *arguments, "-o", "neural.trec")
     assert done.code == 0, done.err
     assert er.read_run("neural.trec") == er.read_run(f"models/{name}/run.trec")
     assert Path("neural.trec").read_text().splitlines()[0].endswith(f" bm25+{name}")
-    out = command("rank", "bm25.trec", *arguments, "--depth", 2, "--tag", "mine")
+    out = command("rerank", "bm25.trec", "--with", f"{model}:depth=2", *arguments, "--tag", "mine")
     assert out.code == 0
     assert out.out.splitlines()[0].endswith(" mine")
     rows = [line.split("\t") for line in Path("queries.tsv").read_text().splitlines()]
     Path("q.csv").write_text("query,asked\n" + "".join(f"{query},{text}\n" for query, text in rows))
-    arguments[3] = "q.csv"
-    named = command("rank", "bm25.trec", *arguments, "--query-columns", "id=query,text=asked", "-o", "c.trec")
+    arguments[1] = "q.csv"
+    named = command(
+        "rerank", "bm25.trec", "--with", model, *arguments, "--columns", "text=asked", "-o", "c.trec"
+    )
     assert named.code == 0, named.err
     assert er.read_run("c.trec") == er.read_run("neural.trec")
     er.scan("docs.tsv", er.read_lexicon("kin.csv"), "counts.parquet")
     done = command(
-        "select", "--models", "models", "--qrels", "qrels.txt", "--words", "counts.parquet", "--background",
+        "select", "models", "--qrels", "qrels.txt", "--words", "counts.parquet", "--background",
         "bm25.trec", "--relevance", "nDCG@5", "--fairness", "NFaiRR@5", "--beta", "0,1,inf",
         "--format", "tsv",
     )  # fmt: skip
@@ -219,41 +222,39 @@ def test_train_rank_and_select_from_a_shell(command: Any, files: Path, checkpoin
     assert [row[0] for row in rows[-3:]] == ["0", "1", "inf"]
     assert "base" in done.out
     Path("models/lambda-1/checkpoint-01/run.trec").unlink()
-    done = command(
-        "select", "--models", "models", "--qrels", "qrels.txt", "--relevance", "RR", "--fairness", "P@5"
-    )
+    done = command("select", "models", "--qrels", "qrels.txt", "--relevance", "RR", "--fairness", "P@5")
     assert (done.code, "lambda-1/checkpoint-01 has no run.trec" in done.err) == (1, True)
 
 
 def test_bad_command_lines(command: Any, files: Path, checkpoint: Path) -> None:
-    done = command("train")
-    assert (done.code, "train takes a file: evenrank train --config" in done.err) == (2, True)
+    done = command("debias")
+    assert (done.code, "debias takes a file: evenrank debias --config" in done.err) == (2, True)
     Path("bad.toml").write_text("[dat]\n")
-    done = command("train", "--config", "bad.toml", "-o", "x")
+    done = command("debias", "--config", "bad.toml", "-o", "x")
     assert (done.code, done.err) == (2, "evenrank: bad.toml: 'dat' is not a section; did you mean data?\n")
     rest = ["--queries", "queries.tsv", "--documents", "docs.tsv"]
-    done = command("rank", "bm25.trec", "--model", "nowhere", *rest)
-    assert (done.code, done.err) == (
-        2,
-        "evenrank: --model nowhere: no such folder; evenrank train writes rankers\n",
-    )
-    done = command("rank", "bm25.trec", "--model", str(files), *rest)
+    done = command("rerank", "bm25.trec", "--with", "no/where", *rest)
+    assert (done.code, "'no/where' is no re-ranker and no folder of a trained one" in done.err) == (2, True)
+    done = command("rerank", "bm25.trec", "--with", str(files), *rest)
     assert (done.code, "no ranker: there is no ranker.json" in done.err) == (1, True)
     Path("adv.toml").write_text(CONFIG.format(checkpoint=checkpoint))
-    done = command("train", "--config", "adv.toml", "-o", "y", "--device", "tpu")
+    done = command("debias", "--config", "adv.toml", "-o", "y", "--device", "tpu")
     assert (done.code, "device 'tpu' cannot be used here" in done.err) == (2, True)
     short = (
         CONFIG.partition("[tune]")[0] + "[tune]\nepochs = 0\n[adversary]\nepochs = 0\n[joint]\nepochs = 0\n"
     )
     Path("adv.toml").write_text(short.format(checkpoint=checkpoint))
-    done = command("train", "--config", "adv.toml")
+    done = command("debias", "--config", "adv.toml")
     assert (done.code, done.err.splitlines()[-1]) == (0, "evenrank: wrote 1 ranker into adv")
     assert Path("adv/base/ranker.json").is_file()
     done = command("select", "--relevance", "RR", "--fairness", "P@5")
-    assert (done.code, done.err) == (2, "evenrank: select takes runs, or --models FOLDER\n")
+    assert (done.code, done.err) == (
+        2,
+        "evenrank: name a run: a file such as bm25.trec, or `runs` in the project file\n",
+    )
 
 
 def test_the_keys_are_listed(command: Any) -> None:
-    done = command("train", "--keys")
+    done = command("debias", "--keys")
     assert done.code == 0
     assert "joint.strengths = (0.1, 0.2" in done.out

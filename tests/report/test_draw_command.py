@@ -1,4 +1,4 @@
-"""``evenrank evaluate --figure FILE --draw WHAT``."""
+"""``evenrank evaluate --figure FILE --kind WHAT``."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def evaluate(*options: str, runs: int = 3) -> int:
         ("queries", 1, ["AP ↑ against nDCG@5 ↑", "one: 8 queries"]),
         ("bars", 3, ["nDCG@5 ↑, mean over queries", "3 runs"]),
         ("query-bars", 2, ["nDCG@5 ↑, query by query", "two"]),
-        ("scatter --arrow one=two", 2, ["arrows: green better"]),
+        ("scatter:arrow=one>two", 2, ["arrows: green better"]),
     ],
 )
 def test_what_is_drawn(
     folder: Path, capsys: pytest.CaptureFixture[str], what: str, runs: int, shown: list[str]
 ) -> None:
-    assert evaluate("-m", "nDCG@5 AP RR", "--figure", "figure.svg", "--draw", *what.split(), runs=runs) == 0
+    assert evaluate("-m", "nDCG@5 AP RR", "--figure", "figure.svg", "--kind", *what.split(), runs=runs) == 0
     said = capsys.readouterr()
     assert "wrote figure.svg" in said.err
     assert "nDCG@5" in said.out
@@ -66,7 +66,7 @@ def test_what_is_drawn(
 def test_shares(folder: Path, what: str, shown: str) -> None:
     groups = "stance=stance.qrels:values=PRO,CON:even=BOTH"
     measures = "GroupShare@5 GroupShare(of='target')@5"
-    assert evaluate("-m", measures, "--groups", groups, "--figure", "figure.svg", "--draw", what) == 0
+    assert evaluate("-m", measures, "--groups", groups, "--figure", "figure.svg", "--kind", what) == 0
     figure = (folder / "figure.svg").read_text(encoding="utf-8")
     assert all(text in figure for text in (shown, "lines: the target", "PRO", "three"))
 
@@ -77,13 +77,13 @@ def test_without_draw_cutoffs_are_drawn(folder: Path) -> None:
 
 
 def test_one_measure_at_two_cutoffs_is_two(folder: Path) -> None:
-    assert evaluate("-m", "nDCG", "--cutoffs", "5,10", "--figure", "figure.svg", "--draw", "scatter") == 0
+    assert evaluate("-m", "nDCG", "--cutoffs", "5,10", "--figure", "figure.svg", "--kind", "scatter") == 0
     assert "nDCG@10 ↑ against nDCG@5 ↑" in (folder / "figure.svg").read_text(encoding="utf-8")
 
 
 def test_the_sides_of_groups(folder: Path) -> None:
     groups = "stance=stance.qrels:values=PRO,CON:even=BOTH"
-    assert evaluate("-m", "dGF@5", "--groups", groups, "--figure", "figure.svg", "--draw", "bars") == 0
+    assert evaluate("-m", "dGF@5", "--groups", groups, "--figure", "figure.svg", "--kind", "bars") == 0
     assert "← towards CON | towards PRO →" in " ".join(
         (folder / "figure.svg").read_text(encoding="utf-8").split()
     )
@@ -92,17 +92,17 @@ def test_the_sides_of_groups(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "runs", "says"),
     [
-        (["-m", "nDCG@5", "--draw", "scatter"], 3, "-m must name two"),
-        (["-m", "nDCG@5", "--draw", "queries"], 1, "-m must name two"),
-        (["-m", "nDCG@5 nDCG@5", "--draw", "scatter"], 3, "-m must name two"),
-        (["-m", "nDCG", "--cutoffs", "5,5", "--draw", "scatter"], 3, "-m must name two"),
-        (["-m", "nDCG@5 AP", "--draw", "queries"], 3, "the queries of one run, and 3 are given"),
-        (["-m", "nDCG@5", "--draw", "query-bars"], 3, "the queries of one run or two, and 3 are given"),
-        (["-m", "nDCG@5", "--draw", "cutoffs"], 1, "two cut-offs or more"),
-        (["-m", "nDCG@5", "--draw", "bars", "--arrow", "one=two"], 2, "--arrow joins runs of --draw scatter"),
-        (["-m", "nDCG@5 AP", "--draw", "scatter", "--arrow", "one=six"], 2, "'six' has none"),
-        (["-m", "nDCG@5 AP", "--draw", "scatter", "--arrow", "one"], 2, "must be RUN=RUN"),
-        (["-m", "nDCG@5", "--draw", "shares"], 1, "nDCG@5 has 1 columns"),
+        (["-m", "nDCG@5", "--kind", "scatter"], 3, "-m must name two"),
+        (["-m", "nDCG@5", "--kind", "queries"], 1, "-m must name two"),
+        (["-m", "nDCG@5 nDCG@5", "--kind", "scatter"], 3, "-m must name two"),
+        (["-m", "nDCG", "--cutoffs", "5,5", "--kind", "scatter"], 3, "-m must name two"),
+        (["-m", "nDCG@5 AP", "--kind", "queries"], 3, "the queries of one run, but 3 are given"),
+        (["-m", "nDCG@5", "--kind", "query-bars"], 3, "the queries of one run or two, but 3 are given"),
+        (["-m", "nDCG@5", "--kind", "cutoffs"], 1, "two cut-offs or more"),
+        (["-m", "nDCG@5", "--kind", "bars:arrow=one>two"], 2, "bars takes nothing behind a colon"),
+        (["-m", "nDCG@5 AP", "--kind", "scatter:arrow=one>six"], 2, "'six' has none"),
+        (["-m", "nDCG@5 AP", "--kind", "scatter:arrow=one"], 2, "must be RUN>RUN"),
+        (["-m", "nDCG@5", "--kind", "shares"], 1, "nDCG@5 has 1 columns"),
     ],
 )
 def test_what_does_not_fit_is_refused(
@@ -116,7 +116,7 @@ def test_what_does_not_fit_is_refused(
 
 
 def test_draw_needs_a_figure(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert evaluate("-m", "nDCG@5 AP", "--draw", "scatter") == 2
+    assert evaluate("-m", "nDCG@5 AP", "--kind", "scatter") == 2
     assert "give --figure FILE too" in capsys.readouterr().err
 
 
@@ -124,7 +124,7 @@ def test_what_is_wrong_is_said_before_files_are_read(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "one.trec").write_text("broken\n")
-    assert evaluate("-m", "nDCG@5", "--figure", "figure.svg", "--draw", "scatter") == 2
+    assert evaluate("-m", "nDCG@5", "--figure", "figure.svg", "--kind", "scatter") == 2
     assert "-m must name two" in capsys.readouterr().err
 
 
@@ -165,7 +165,7 @@ def test_figures_3_to_6_of_gfr_2022(
     command += ["--groups", f"stance={stance}:values=FIRST,SECOND,NEUTRAL:even=NO"]
     command += ["--groups", f"side={stance}:values=FIRST,SECOND:even=NEUTRAL,NO"]
     written = tmp_path / "scores.jsonl"
-    assert main([*command, "-o", str(written), "--figure", str(tmp_path / "x.svg"), "--draw", what]) == 0
+    assert main([*command, "-o", str(written), "--figure", str(tmp_path / "x.svg"), "--kind", what]) == 0
     own, (chart,) = er.Scores.read(written), kept
     values, names = own.to_dict(), [repr(measure) for measure in own.measures]
     if what == "query-bars":

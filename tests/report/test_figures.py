@@ -237,6 +237,6 @@ def test_the_command_refuses(
 
 def test_the_command_does_not_draw_over_its_input(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "one.svg").write_bytes((files / "one.trec").read_bytes())
-    command = ["evaluate", "one.svg", "--input-format", "trec", "--qrels", "qrels.txt", "-m", "nDCG"]
+    command = ["evaluate", "one.svg:format=trec", "--qrels", "qrels.txt", "-m", "nDCG"]
     assert main([*command, "--cutoffs", "5,10", "--figure", "one.svg"]) == 2
     assert "would be written over" in capsys.readouterr().err

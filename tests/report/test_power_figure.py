@@ -170,11 +170,11 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("options", "shown"),
     [
-        (["--power", "--trials", "50"], ["Discriminative power", "of 21"]),
-        (["--power", "--trials", "50", "--alpha", "0.3"], ["pairs with p &lt; 0.3"]),
-        (["--correlations", "kendall"], ["How measures agree: Kendall's tau", "over systems, n = 7"]),
+        (["--view", "power:trials=50"], ["Discriminative power", "of 21"]),
+        (["--view", "power:trials=50", "--test", "0.3"], ["pairs with p &lt; 0.3"]),
+        (["--view", "correlations:kendall"], ["How measures agree: Kendall's tau", "over systems, n = 7"]),
         (
-            ["--correlations", "pearson", "--over", "queries", "--system", "run 3"],
+            ["--view", "correlations:pearson:over=queries:system=run 3"],
             ["Pearson's r", "over queries of run 3, n = 20"],
         ),
     ],
@@ -187,6 +187,6 @@ def test_compare_draws_them(written: Path, options: list[str], shown: list[str])
 
 def test_compare_has_nothing_else_to_draw(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "--scores", "scores.jsonl", "--figure", "x.svg"]) == 2
-    assert "--figure draws --power or --correlations" in capsys.readouterr().err
-    assert main(["compare", "--scores", "scores.jsonl", "--power", "--figure", "x.gif"]) == 2
+    assert "--figure draws --view power or --view correlations" in capsys.readouterr().err
+    assert main(["compare", "--scores", "scores.jsonl", "--view", "power", "--figure", "x.gif"]) == 2
     assert not (written / "x.svg").exists()

@@ -215,9 +215,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def command(*options: str, methods: tuple[str, ...] = ("MMR(lam={0,0.4,0.8})", "Random")) -> int:
-    asked = [word for method in methods for word in ("--rerank", method)]
+    asked = [word for method in methods for word in ("--with", method)]
     return main(
-        ["tradeoff", "bm25.trec", "--qrels", "qrels.txt", "--groups", "side=groups.csv", *asked, *options]
+        ["rerank", "bm25.trec", "--qrels", "qrels.txt", "--groups", "side=groups.csv", *asked, *options]
     )
 
 
@@ -228,7 +228,7 @@ def test_the_command(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, what: str, says: str
 ) -> None:
     options = ["-m", "nDCG@6", "-m", "NDKL@6", "--repeat", "5"]
-    assert command(*options, "--figure", "figure.svg", "--draw", what, "-o", "scores.jsonl") == 0
+    assert command(*options, "--figure", "figure.svg", "--kind", what, "-o", "scores.jsonl") == 0
     said = capsys.readouterr()
     assert "wrote figure.svg" in said.err
     assert [line.split()[0] for line in said.out.splitlines()[:6]] == [
@@ -237,7 +237,7 @@ def test_the_command(
     assert says in (folder / "figure.svg").read_text(encoding="utf-8")
     kept: list[Any] = []
     monkeypatch.setattr(report, "save_figure", lambda chart, path: kept.append(chart))
-    assert command(*options, "--figure", "again.svg", "--draw", what, "--format", "tsv") == 0
+    assert command(*options, "--figure", "again.svg", "--kind", what, "--format", "tsv") == 0
     table = [line.split("\t") for line in capsys.readouterr().out.splitlines()][1:]
     printed = {(cells[0], cells[3]): float(cells[5]) for cells in table}
     own = er.Scores.read("scores.jsonl")
@@ -273,13 +273,13 @@ def test_formats(folder: Path, capsys: pytest.CaptureFixture[str], form: str) ->
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["-m", "nDCG@6", "--figure", "x.svg", "--draw", "plane"], "-m must name two"),
+        (["-m", "nDCG@6", "--figure", "x.svg", "--kind", "plane"], "-m must name two"),
         (["-m", "AP", "--figure", "x.svg"], "values by rank need a measure"),
-        (["-m", "AP", "--draw", "plane"], "give --figure FILE too"),
+        (["-m", "AP", "--kind", "plane"], "give --figure FILE too"),
         (["-m", "AP", "--figure", "x.doc"], "the name of a figure must end in"),
         (["-m", "AP", "--figure", "qrels.txt"], "is read here"),
         (["-m", "AP", "-o", "bm25.trec"], "is read here"),
-        (["-m", "AP", "--rerank", "MMR(lam={2})"], "MMR: lam must be a number"),
+        (["-m", "AP", "--with", "MMR(lam={2})"], "MMR: lam must be a number"),
         (["-m", "AP", "--repeat", "x"], "must be an integer > 0"),
         (["-m", "Nothing@3"], "Nothing"),
     ],

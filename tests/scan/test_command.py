@@ -52,15 +52,13 @@ def test_tokenizer_and_format(capfd: pytest.CaptureFixture[str], folder: Path) -
     assert code == 2
     assert "the name does not tell the format" in err
     arguments = (
-        "collection",
+        "collection:format=tsv",
         "--lexicon",
         "sides",
         "-o",
         "o.parquet",
         "--tokenizer",
         "whitespace",
-        "--format",
-        "tsv",
     )
     assert run(capfd, *arguments)[0] == 0
     assert read_counts("o.parquet", LEXICON, "whitespace").counts.tolist() == [[0, 1], [0, 2]]

@@ -74,7 +74,7 @@ def test_the_command_writes_over_neither(capfd: pytest.CaptureFixture[str], fold
 
 
 def test_standard_input_is_not_written_over(folder: Path) -> None:
-    arguments = ["scan", "-", "--format", "tsv", "--lexicon", "words.csv", "-o", "c.tsv"]
+    arguments = ["scan", "-:format=tsv", "--lexicon", "words.csv", "-o", "c.tsv"]
     with (folder / "c.tsv").open("rb") as file:
         done = subprocess.run(
             [sys.executable, "-m", "evenrank", *arguments],

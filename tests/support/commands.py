@@ -1,8 +1,7 @@
 """One small, valid call of every command, and the files that it reads.
 
-``write_files(folder)`` makes the files, ``CALLS`` are the command lines, seen from that folder. Commands of
-commands stand under both words. ``rank`` and ``train`` need torch to compute anything: their calls are those
-that end before it, with an error of their own, unless the folder has a ranker.
+``write_files(folder)`` makes the files, ``CALLS`` are the command lines, seen from that folder. A
+command that does two things stands there twice, once with the option that tells them apart.
 """
 
 from __future__ import annotations
@@ -38,23 +37,23 @@ MEASURES = ["-m", "nDCG@3 NFaiRR@3"]
 CALLS: dict[str, list[str]] = {
     "evaluate": ["a.trec", "b.trec", *EVIDENCE, *MEASURES],
     "compare": ["a.trec", "b.trec", *EVIDENCE, *MEASURES],
-    "origin": ["a.trec", *EVIDENCE, "-m", "NFaiRR@3", "--draws", "20"],
     "select": ["a.trec", "b.trec", *EVIDENCE, "--relevance", "nDCG@3", "--fairness", "NFaiRR@3",
                "--folds", "2"],
-    "gate": ["b.trec", "--baseline", "a.trec", "--config", "gate.toml"],
+    "gate": ["b.trec", "--baseline", "a.trec", "--project", "gate.toml"],
     "report": ["a.trec", "b.trec", *EVIDENCE, *MEASURES, "--documents", "documents.tsv",
-               "--query-texts", "queries.tsv", "-o", "report.html"],
-    "explain": ["a.trec", "--query", "q1", *EVIDENCE, "-m", "NFaiRR@3"],
+               "--queries", "queries.tsv", "-o", "report.html"],
+    "explain": ["a.trec", *EVIDENCE, "-m", "NFaiRR@3", "--draws", "20"],
+    "explain --query": ["q1", "a.trec", *EVIDENCE, "-m", "NFaiRR@3"],
     "rerank": ["a.trec", "--with", "Neutral", "--words", "counts.parquet"],
-    "tradeoff": ["a.trec", "--rerank", "Neutral(band={2,3})", *EVIDENCE, *MEASURES],
-    "train": ["--keys"],
-    "rank": ["a.trec", "--model", "ranker", "--queries", "queries.tsv", "--documents", "documents.tsv"],
-    "counterfactual swap": ["documents.tsv", "-o", "swapped.tsv", "--tagger", "rules"],
-    "counterfactual crbo": ["documents.tsv", "queries.tsv", "--depth", "3", "--tagger", "rules"],
+    "rerank --with": ["Neutral(band={2,3})", "a.trec", *EVIDENCE, *MEASURES],
+    "debias": ["--keys"],
+    "counterfactual": ["documents.tsv", "queries.tsv", "--depth", "3", "--tagger", "rules"],
+    "counterfactual --swap-only": ["documents.tsv", "-o", "swapped.tsv", "--tagger", "rules"],
     "scan": ["documents.tsv", "--lexicon", "gender-en", "-o", "scanned.parquet"],
     "polarise": ["debates.csv", "--encoder", "vectors.parquet", "-o", "polarity.parquet"],
     "measures": ["nDCG"],
     "doctor": [],
+    "init": ["--help"],
 }  # fmt: skip
 
 
@@ -89,11 +88,12 @@ def write_files(folder: Path) -> None:
     _lines(
         folder / "gate.toml",
         [
-            "at_least = 5",
-            '[measures."nDCG@3"]',
-            "allowed = 0.5",
-            "[evidence]",
+            "[data]",
             'qrels = "qrels.txt"',
+            "[gate]",
+            "at_least = 5",
+            '[gate.measures."nDCG@3"]',
+            "allowed = 0.5",
         ],
     )
     _lines(

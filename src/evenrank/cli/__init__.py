@@ -13,22 +13,21 @@ from collections.abc import Sequence
 
 from evenrank.cli.compare import add as add_compare
 from evenrank.cli.counterfactual import add as add_counterfactual
+from evenrank.cli.debias import add as add_debias
 from evenrank.cli.doctor import add as add_doctor
 from evenrank.cli.evaluate import add as add_evaluate
+from evenrank.cli.everywhere import apply_everywhere, split_everywhere
 from evenrank.cli.explain import add as add_explain
 from evenrank.cli.gate import add as add_gate
+from evenrank.cli.init import add as add_init
 from evenrank.cli.measures import add as add_measures
-from evenrank.cli.origin import add as add_origin
-from evenrank.cli.parser import Parser, make_parser
+from evenrank.cli.parser import Parser, list_commands, make_parser
 from evenrank.cli.polarise import add as add_polarise
-from evenrank.cli.rank import add as add_rank
 from evenrank.cli.report import add as add_report
 from evenrank.cli.rerank import add as add_rerank
 from evenrank.cli.scan import add as add_scan
 from evenrank.cli.select import add as add_select
 from evenrank.cli.streams import check_locale, discard_output, say, say_warnings
-from evenrank.cli.tradeoff import add as add_tradeoff
-from evenrank.cli.train import add as add_train
 from evenrank.errors import EvenrankError, EvenrankWarning, InputTypeError, ParameterError, readable
 
 __all__ = ["build_parser", "main"]
@@ -37,31 +36,25 @@ BAD_DATA = 1
 USAGE = 2
 INTERRUPTED = 130
 
-COMMANDS = (  # in the order of the help
-    add_evaluate,
-    add_compare,
-    add_origin,
-    add_select,
-    add_gate,
-    add_report,
-    add_explain,
-    add_rerank,
-    add_tradeoff,
-    add_train,
-    add_rank,
-    add_counterfactual,
-    add_scan,
-    add_polarise,
-    add_measures,
-    add_doctor,
-)
+COMMANDS = {  # in the order of the help
+    "start": {"init": add_init, "doctor": add_doctor},
+    "data": {"scan": add_scan, "polarise": add_polarise},
+    "measure": {
+        "measures": add_measures, "evaluate": add_evaluate, "explain": add_explain, "compare": add_compare,
+    },
+    "improve": {"rerank": add_rerank, "debias": add_debias, "select": add_select},
+    "experiments": {"counterfactual": add_counterfactual},
+    "show": {"report": add_report, "gate": add_gate},
+}  # fmt: skip
 DEBUG = "EVENRANK_DEBUG"
 
 
 def build_parser() -> Parser:
     parser, commands = make_parser()
-    for add in COMMANDS:
-        add(commands)
+    for group in COMMANDS.values():
+        for add in group.values():
+            add(commands)
+    list_commands(parser, {heading: list(group) for heading, group in COMMANDS.items()})
     return parser
 
 
@@ -83,8 +76,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     try:
-        check_locale(sys.argv[1:] if argv is None else argv)
-        arguments = build_parser().parse_args(argv)
+        given = sys.argv[1:] if argv is None else argv
+        check_locale(given)
+        words, everywhere = split_everywhere(given)
+        arguments = build_parser().parse_args(words)
+        apply_everywhere(arguments, everywhere)
         code: int = arguments.run(arguments)
         return code
     except SystemExit as leaving:  # argparse: 0 after --help and --version, 2 for wrong usage

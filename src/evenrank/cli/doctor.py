@@ -42,11 +42,15 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "doctor",
-        "check this installation",
+        "is the installation sound, and is this project?",
         """Show the versions of Python, evenrank and its dependencies and which extras are installed, then
-        evaluate a tiny run and compare with known values. The exit code is 1 if anything needed is missing,
-        too old, or computes something else.""",
-        "evenrank doctor",
+        evaluate a tiny run and compare with known values. Where there is a project file, read everything that
+        it names and show what each entry became, with every problem at once. The exit code is 1 if anything
+        needed is missing, too old, computes something else, or cannot be read.""",
+        """
+        evenrank doctor
+        evenrank doctor --project evenrank.toml
+        """,
     )
     parser.set_defaults(run=run)
 
@@ -69,9 +73,35 @@ def run(arguments: argparse.Namespace) -> int:
     problems += wrong
     skipped = "not run, since a dependency is missing or too old"
     lines.append(f"  {skipped if problems and not wrong else _verdict(wrong)}")
+    shown, wrong = _project(arguments)
+    lines += shown
+    problems += wrong
     lines += ["", *(f"problem: {problem}" for problem in problems)] if problems else ["", "all is well"]
     put("\n".join(lines) + "\n")
     return 1 if problems else 0
+
+
+def _project(arguments: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """What the entries of the project file became, and what is wrong with them."""
+    from evenrank.cli.everywhere import project_of
+    from evenrank.errors import EvenrankError
+    from evenrank.inputs.described import describe_inputs
+
+    try:
+        project = project_of(arguments.everywhere)
+        if project is None:
+            return [], []
+        known = project.description()
+        inputs = known.read()
+        gate = project.table("gate")
+        if gate:
+            from evenrank.comparison.gate.config import gate_of
+
+            gate_of(gate, project.name)
+    except EvenrankError as error:
+        return [], str(error).split("\n")
+    lines = describe_inputs(inputs, known)
+    return ["", f"project {project.name}:", *(f"  {line}" for line in lines)], []
 
 
 def _verdict(wrong: list[str]) -> str:

@@ -1,91 +1,253 @@
-"""``evenrank explain``: why one list has its score."""
+"""``evenrank explain``: why a list has its score, and where bias comes from."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from evenrank.cli.evidence import (
-    WORDS_HELP,
-    add_evidence,
-    add_reading,
-    check_columns,
-    evidence_files,
-    read_evidence,
-    read_named_run,
-)
-from evenrank.cli.groups import MISSING, MISSING_HELP, check_groups
-from evenrank.cli.inputs import check_stdin, run_names
+from evenrank.cli import shared
+from evenrank.cli.figures import arrows_of
 from evenrank.cli.parser import add_command
-from evenrank.cli.reading import reading_files
-from evenrank.cli.streams import put, terminal_width
-from evenrank.cli.values import positive
+from evenrank.cli.progress import Bar
+from evenrank.cli.streams import put, say, say_notes, terminal_width
+from evenrank.cli.values import View, positive, view_of
+from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from evenrank.cli.parser import Commands
+    from evenrank.comparison.origin import Origin
+    from evenrank.data.lexicon import Lexicon
     from evenrank.explanation import Explanation
+    from evenrank.inputs import Inputs
+    from evenrank.measures import Measure
+    from evenrank.tables import Table
+
+FORMATS = ("table", "tsv", "jsonl", "markdown", "latex")
+LIST_FORMATS = ("table", "jsonl")
+EXTREMES, TERMS = "extremes", "terms"
+VIEWS = {EXTREMES: ("",), TERMS: ("",)}
+SHOWN = 5  # extremes or terms, where no number is given
+TERMS_CUTOFF = 10  # of TermExposure, where no measure has one
+KINDS = {"places": ("arrow",)}
 
 
 def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "explain",
-        "say why a list has its score",
-        """Say why the list of one query has its score: what is known of the document at each rank, the words
-        found in it, what it adds to the value, and what the best order of these documents would be. For a
-        measure that is no sum over ranks, the change of the value without each document.""",
+        "why does a list have its score, and where does bias come from?",
+        """With --query or --worst: what is known of the document at each rank of a list, its group words,
+        what it adds to the value, and what the best order of these documents would be. Without them: how much
+        of a run's bias comes from the collection, from the queries, and from the ranker. For that, documents
+        of the whole collection and of the background of each query are scored in random order.""",
         """
         evenrank explain bm25.trec --query 1037798 --words counts.parquet -m NFaiRR@10
-        evenrank explain bm25.trec --query q7 --words counts.parquet --background collection -m 'NFaiRR TED'
+        evenrank explain bm25.trec --worst 3 --words counts.parquet -m NFaiRR@10
         evenrank explain bm25.trec --query q7 --qrels qrels.txt -m nDCG@10 --format jsonl
+        evenrank explain runs/*.trec --words counts.parquet --background bm25.trec -m 'NFaiRR@10 TExFAIR@10'
+        evenrank explain bm25.trec --words counts.parquet -m NFaiRR@10 --view extremes:5 --view terms:20
+        evenrank explain bert.trec fair.trec --words counts.parquet --background bm25.trec -m NFaiRR@10 \
+--figure origin.svg --kind 'places:arrow=bert>fair'
         """,
     )
-    parser.add_argument("ranking", metavar="RUN", help="run file, TREC or a table; - reads stdin")
-    parser.add_argument("--query", required=True, metavar="Q", help="id of the query")
+    shared.add_runs(parser)
+    parser.add_argument("--query", metavar="Q", help="explain the list of this query")
     parser.add_argument(
-        "-m", "--measures", action="append", required=True, metavar="MEASURES",
-        help="measures, such as NFaiRR@10; one explanation each (see: evenrank measures)",
-    )  # fmt: skip
-    add_evidence(parser, f"{WORDS_HELP}; with scan --terms, the words are shown")
-    parser.add_argument("--missing", choices=MISSING, help=MISSING_HELP)
-    add_reading(parser)
-    parser.add_argument(
-        "--depth", type=positive, metavar="N", help="show so many ranks (default: those that count)"
+        "--worst",
+        type=positive,
+        metavar="N",
+        help="explain the N lists with the worst values of the first measure",
     )
-    parser.add_argument("--format", choices=("table", "jsonl"), default="table", help="default: table")
-    parser.set_defaults(run=run)
+    parser.add_argument(
+        "--depth", type=positive, metavar="N", help="show this many ranks (default: those that count)"
+    )
+    shared.add_measures(parser)
+    parser.add_argument(
+        "--collection", metavar="FILE",
+        help="the documents of the collection, one id a line (default: all documents of --words)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--draws", type=positive, default=200, metavar="N",
+        help="random lists for measures whose expected value has no formula (default: 200)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--view", type=shared.option(_view), action="append", metavar="VIEW",
+        help="also print extremes:N (the N queries with the lowest and the highest values of each run) "
+        "or terms:N "
+        "(the N words with most exposure; needs scan --terms); may be repeated",
+    )  # fmt: skip
+    shared.add_inputs(parser)
+    shared.add_format(parser, FORMATS)
+    shared.add_output(parser, shared.WRITTEN_SCORES)
+    shared.add_figure(
+        parser,
+        "collection, background and runs side by side",
+        "places:arrow=RUN>RUN shows the second run as what became of the first",
+    )
+    parser.set_defaults(run=run, reads_project=True)
+
+
+def _view(text: str) -> View:
+    found = view_of(text, VIEWS)
+    value = found.value or str(SHOWN)
+    if not (value.isascii() and value.isdigit() and int(value) > 0):
+        raise ParameterError(f"{found.name} takes an integer > 0, got {value!r}")
+    return found._replace(value=value)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    check_stdin([arguments.ranking, *evidence_files(arguments)])
-    check_groups(arguments)
-    put(_printed(_explanations(arguments), arguments.format))
+    shared.check_measures(arguments)
+    if arguments.query is not None or arguments.worst is not None:
+        return _explain_lists(arguments)
+    return _explain_origin(arguments)
+
+
+def _explain_lists(arguments: argparse.Namespace) -> int:
+    from evenrank.explanation import explain
+
+    if arguments.query is not None and arguments.worst is not None:
+        raise ParameterError("--query and --worst both say which lists are explained: give one of them")
+    form = arguments.format or "table"
+    if form not in LIST_FORMATS:
+        raise ParameterError(f"a list is explained as {' or '.join(LIST_FORMATS)}, not as {form}")
+    for option in ("output", "figure", "view", "collection"):
+        if getattr(arguments, option) is not None:
+            raise ParameterError(f"--{option} belongs to explain without --query and --worst: leave it out")
+    known = shared.description(arguments)
+    shared.need_runs(known, 1, 1)
+    inputs = shared.read_inputs(known)
+    inputs.one_run("explain")
+    measures = shared.chosen_measures(arguments, inputs)
+    queries = [arguments.query] if arguments.query is not None else _worst(inputs, measures[0], arguments)
+    found = [
+        explain(inputs, measure, query, missing=arguments.missing, depth=arguments.depth)
+        for query in queries
+        for measure in measures
+    ]
+    put(_printed_lists(found, form))
     return 0
 
 
-def _explanations(arguments: argparse.Namespace) -> list[Explanation]:
-    from evenrank.explanation import explain
-    from evenrank.measures import parse_measures
+def _worst(inputs: Inputs, measure: Measure, arguments: argparse.Namespace) -> list[str]:
+    """The queries with the worst defined values, the worst first."""
+    from evenrank.evaluation import evaluate
 
-    # what is wrong with the command line is said before large files are read
-    measures = parse_measures(arguments.measures)
-    (name,) = run_names([arguments.ranking], [])
-    check_columns(arguments, [arguments.ranking])
-    with reading_files():
-        evidence = read_evidence(arguments)
-        ranking = read_named_run(arguments, arguments.ranking, name)
-    return [
-        explain(
-            ranking, measure, arguments.query, missing=arguments.missing, depth=arguments.depth, **evidence
-        )
-        for measure in measures
-    ]
+    scores = evaluate(inputs, measure, missing=arguments.missing)
+    block = scores.blocks[0]
+    values = block.values[:, 0].tolist()
+    ranked = sorted(
+        (block.measure.goodness(value), query)
+        for query, value in zip(block.query_ids, values, strict=True)
+        if value == value
+    )
+    if not ranked:
+        raise ParameterError(f"{measure!r} is undefined for every query, so none is worst")
+    worst = [query for _, query in ranked[: arguments.worst]]
+    say(f"the worst of {len(ranked):,} queries by {block.measure!r}: {', '.join(worst)}")
+    return worst
 
 
-def _printed(explanations: list[Explanation], form: str) -> str:
+def _printed_lists(explanations: list[Explanation], form: str) -> str:
     from evenrank.explanation.render import as_text
     from evenrank.tables import json_line
 
     if form == "jsonl":
         return "".join(json_line(explanation.to_dict()) for explanation in explanations)
     return "\n\n".join(as_text(explanation, terminal_width()) for explanation in explanations) + "\n"
+
+
+def _explain_origin(arguments: argparse.Namespace) -> int:
+    views = {view.name: int(view.value) for view in arguments.view or ()}
+    if arguments.format == "tsv" and len(views) > 1:
+        raise ParameterError("extremes and terms are two tables: as tsv ask for one of them")
+    if arguments.depth is not None:
+        raise ParameterError("--depth belongs to --query and --worst: add one of them")
+    found, inputs = _origin(arguments, views)
+    parts: dict[str | None, Origin] = {None: found}
+    if inputs.categories is not None:
+        parts = dict(found.by(inputs.categories).items())
+    if arguments.output is not None:
+        found.scores.write(arguments.output)
+        say(f"wrote {arguments.output}")
+    if arguments.figure is not None:
+        from evenrank.report.figures.origin import origin_figure
+
+        shown = {category or "": part.scores for category, part in parts.items()}
+        shared.write_figure(
+            origin_figure(shown, found.places, improved=_improved(arguments)), arguments.figure
+        )
+    lexicon = None if inputs.words is None else inputs.words.lexicon
+    put(_printed_origin(parts, lexicon, views, arguments.format or "table"))
+    say_notes(found.system_scores, arguments)
+    return 0
+
+
+def _improved(arguments: argparse.Namespace) -> list[tuple[str, str]]:
+    return arrows_of(view_of(arguments.kind or "places", KINDS))
+
+
+def _origin(arguments: argparse.Namespace, views: dict[str, int]) -> tuple[Origin, Inputs]:
+    from evenrank.comparison.origin import origin
+    from evenrank.inputs.id_lists import read_ids
+    from evenrank.inputs.several_files import attempt, reading_files
+    from evenrank.scores.files import WRITTEN, file_format
+
+    # what is wrong with the command line is reported before large files are read
+    known = shared.description(arguments)
+    shared.need_runs(known)
+    if TERMS in views and known.words is None:
+        raise ParameterError("--view terms is about the words of --words: give that too")
+    further = [path for path in (arguments.collection,) if path is not None]
+    shared.check_written(known, arguments.output, arguments.figure, further=further)
+    if arguments.output is not None:
+        file_format(arguments.output, None, WRITTEN)
+    shared.check_figure_asked(arguments)
+    for name in (name for both in _improved(arguments) for name in both):
+        if name not in known.names:
+            raise ParameterError(f"--kind: no run is called {name!r}; there are {', '.join(known.names)}")
+    collection = None
+    with reading_files():
+        if arguments.collection is not None:
+            collection = attempt(partial(read_ids, arguments.collection, "document"))
+    inputs = shared.read_inputs(known)
+    measures = shared.chosen_measures(arguments, inputs)
+    if TERMS in views:
+        measures = _with_terms(measures)
+    with Bar("drawing", "random lists") as bar:
+        options: dict[str, Any] = {"draws": arguments.draws, "seed": shared.seed_of(arguments), "told": bar}
+        found = origin(inputs, measures, collection=collection, missing=arguments.missing, **options)
+    return found.with_labels(dict(arguments.rename)) if arguments.rename else found, inputs
+
+
+def _with_terms(measures: Sequence[Measure]) -> list[Measure]:
+    """With the exposure of every word, to the depth of the first measure that has one."""
+    from evenrank.measures.exposure import TermExposure
+
+    if any(isinstance(measure, TermExposure) for measure in measures):
+        return list(measures)
+    depths = [measure.cutoff for measure in measures if measure.cutoff is not None]
+    return [*measures, TermExposure(cutoff=depths[0] if depths else TERMS_CUTOFF)]
+
+
+def _printed_origin(
+    parts: dict[str | None, Origin], lexicon: Lexicon | None, views: dict[str, int], form: str
+) -> str:
+    from evenrank.comparison.origin_table import tables_of_origin
+    from evenrank.tables import printed
+
+    tables: list[Table] = []
+    *_, last = parts.values()
+    for category, part in parts.items():
+        tables += tables_of_origin(
+            part,
+            extremes=views.get(EXTREMES),
+            terms=views.get(TERMS),
+            lexicon=lexicon,
+            category=category,
+            only=form == "tsv",
+            notes=part is last,  # they are the same for all
+        )
+    return printed(tables, form, terminal_width())

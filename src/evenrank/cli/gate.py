@@ -1,157 +1,117 @@
-"""``evenrank gate``: a run and its baseline in, a verdict and an exit code out."""
+"""``evenrank gate``: runs and their baseline in, a verdict and an exit code out."""
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING
 
-from evenrank.cli.background import COLLECTION
-from evenrank.cli.evidence import (
-    add_evidence,
-    add_reading,
-    check_columns,
-    evidence_files,
-    read_evidence,
-    read_named_run,
-)
-from evenrank.cli.groups import MISSING, MISSING_HELP, check_groups
-from evenrank.cli.inputs import check_stdin, read_ids
-from evenrank.cli.parser import Parser, add_command
+from evenrank.cli import shared
+from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
-from evenrank.cli.reading import attempt, reading_files
 from evenrank.cli.streams import put, say_notes, terminal_width
 from evenrank.errors import ParameterError
+from evenrank.inputs.file_options import RUN
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
     from evenrank.comparison.gate.config import GateConfig
+    from evenrank.inputs.description import Description
 
 GATE_FAILED = 3
 FORMATS = ("table", "jsonl", "markdown")
-NOW, BASELINE = "now", "baseline"
-
-_FILES = ("qrels", "diversity_qrels", "words", "polarity", "background", "queries")
-_LISTS = ("groups", "target")
 
 
 def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "gate",
-        "fail when a run got worse than its baseline",
-        """Hold a run against a baseline by the rules of a TOML file. The exit code is 3 when a measure got
-        worse by more than its rule allows, beyond what chance explains. For every measure the differences
-        of the queries give two one-sided bounds of the mean difference: a measure is worse if both lie
-        beyond what is allowed, and safe if both lie within. The file may also name the baseline and, under
-        [evidence], the options of this command that say what is known of documents; what stands on the
-        command line goes first.""",
+        "did a run get worse than its baseline by more than is allowed?",
+        """Compare runs with a baseline by the rules in the [gate] table of the project file. The exit code
+        is 3 when a measure got worse by more than its rule allows, beyond what chance explains. For every
+        measure the differences of the queries give two one-sided bounds of the mean difference: a measure is
+        worse if both lie beyond what is allowed, and safe if both lie within.""",
         """
-        evenrank gate new.trec --baseline production.trec --config gate.toml
-        evenrank gate new.trec --baseline production.trec --config gate.toml --format markdown > comment.md
-        evenrank gate new.trec --baseline production.trec --config gate.toml --qrels qrels.txt
+        evenrank gate new.trec --baseline production.trec --project evenrank.toml
+        evenrank gate new.trec --baseline production.trec --format markdown > comment.md
+        evenrank gate
         """,
     )
-    parser.add_argument("ranking", metavar="RUN", help="run file, TREC or a table; - reads stdin")
-    parser.add_argument("--baseline", metavar="BASE", help="the run that it is held against")
+    shared.add_runs(parser, extra="Default: every run of the project file but the baseline")
     parser.add_argument(
-        "--config", metavar="FILE", default="gate.toml", help="the rules, as TOML (default: gate.toml)"
-    )
-    _add_inputs(parser)
-    parser.add_argument("--format", choices=FORMATS, default="table", help="default: table")
-    parser.set_defaults(run=run)
-
-
-def _add_inputs(parser: argparse.ArgumentParser) -> None:
-    """What a file of rules may say too."""
-    add_evidence(parser)
-    parser.add_argument("--missing", choices=MISSING, help=MISSING_HELP)
-    parser.add_argument("--queries", metavar="FILE", help="score these queries only: one id a line")
-    add_reading(parser)
+        "--baseline", metavar="BASE",
+        help="the run to compare with: a file, or the name of a run (default: baseline in the project file)",
+    )  # fmt: skip
+    shared.add_inputs(parser)
+    shared.add_format(parser, FORMATS)
+    parser.set_defaults(run=run, reads_project=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from evenrank.comparison.gate import apply_gate
-    from evenrank.comparison.gate.config import read_gate
     from evenrank.comparison.gate.render import gate_table
     from evenrank.evaluation import evaluate
     from evenrank.tables import printed
 
-    config = read_gate(arguments.config)
-    _complete(arguments, config)
-    runs = [arguments.ranking, arguments.baseline]
-    check_stdin([*runs, *evidence_files(arguments), arguments.queries])
-    check_groups(arguments)
-    check_columns(arguments, runs)
-    with reading_files():
-        queries = None if arguments.queries is None else attempt(partial(read_ids, arguments.queries))
-        evidence = read_evidence(arguments)
-        rankings = {
-            name: read_named_run(arguments, path, name)
-            for name, path in zip((NOW, BASELINE), runs, strict=True)
-        }
-    scores = evaluate(rankings, config.measures, queries=queries, missing=arguments.missing, **evidence)
-    with Bar("comparing", "measures") as bar:
-        result = apply_gate(scores, config.gate, now=NOW, baseline=BASELINE, progress=bar)
-    put(printed([gate_table(result)], arguments.format, terminal_width()))
+    config = _config(arguments)
+    known, baseline = _with_baseline(arguments, shared.description(arguments))
+    known.check()
+    inputs = shared.read_inputs(known)
+    scores = shared.labelled(evaluate(inputs, config.measures, missing=arguments.missing), arguments)
+    parts = {None: scores} if inputs.categories is None else scores.split(inputs.categories)
+    tables, failed = [], False
+    for category, part in parts.items():
+        for now in (name for name in known.names if name != baseline):
+            with Bar("comparing", "measures") as bar:
+                result = apply_gate(part, config.gate, now=now, baseline=baseline, progress=bar)
+            table = gate_table(result)
+            tables.append(table if category is None else table.titled(category))
+            failed = failed or result.failed
+    put(printed(tables, arguments.format or "table", terminal_width()))
     say_notes(scores, arguments)
-    return GATE_FAILED if result.failed else 0
+    return GATE_FAILED if failed else 0
 
 
-def _complete(arguments: argparse.Namespace, config: GateConfig) -> None:
-    """Put what the file says where the command line says nothing."""
-    said = _evidence(config)
-    for name, value in vars(said).items():
-        if getattr(arguments, name) in (None, []):
-            setattr(arguments, name, value)
-    if arguments.baseline is None and config.baseline is not None:
-        arguments.baseline = str(config.folder / config.baseline)
-    if arguments.baseline is None:
-        raise ParameterError(f"--baseline names the run to hold it against; {config.name} has no baseline")
+def _config(arguments: argparse.Namespace) -> GateConfig:
+    from evenrank.comparison.gate.config import gate_of
+
+    project = arguments.project
+    if project is None:
+        raise ParameterError(
+            "the rules of a gate stand in the [gate] table of a project file: give --project FILE, or "
+            "write one "
+            "with evenrank init"
+        )
+    if not project.table("gate"):
+        raise ParameterError(
+            f'{project.name}: has no [gate] table; a rule is written [gate.measures."nDCG@10"]'
+        )
+    return gate_of(project.table("gate"), project.name)
 
 
-class _OfFile(Parser):
-    """Options that stand in a file: what is wrong with them is said of the file."""
-
-    source = ""
-
-    def error(self, message: str) -> NoReturn:
-        raise ParameterError(f"{self.source}: [evidence] {message.removeprefix('argument --')}")
-
-
-def _evidence(config: GateConfig) -> argparse.Namespace:
-    """The table [evidence], read as options are, with paths that start from the file's folder."""
-    from evenrank.comparison.gate.config import check_keys
-
-    parser = _OfFile(add_help=False, allow_abbrev=False)
-    parser.source = config.name
-    _add_inputs(parser)
-    given = config.evidence or {}
-    known = tuple(action.dest for action in parser._actions)
-    check_keys(f"{config.name}: [evidence]", given, known)
-    words = []
-    for key, value in given.items():
-        several = key in _LISTS and isinstance(value, list)
-        for one in value if several else [value]:
-            if isinstance(one, bool) or not isinstance(one, (str, int)):
-                what = "a string or a list of them" if key in _LISTS else "a string or an integer"
-                raise ParameterError(f"{config.name}: [evidence] {key} must be {what}, got {value!r}")
-            words.append(f"--{key.replace('_', '-')}={one}")
-    said = parser.parse_args(words)
-    for name in _FILES:
-        path = getattr(said, name)
-        if path is not None and not (name == "background" and path == COLLECTION):
-            setattr(said, name, _from(config.folder, path))
-    said.groups = [replace(option, path=_from(config.folder, option.path)) for option in said.groups]
-    said.target = [_located(config.folder, option) for option in said.target]
-    return said
-
-
-def _located(folder: Path, option: Any) -> Any:
-    return option if option.path is None else replace(option, path=_from(folder, option.path))
-
-
-def _from(folder: Path, path: str) -> str:
-    return str(folder / path)
+def _with_baseline(arguments: argparse.Namespace, known: Description) -> tuple[Description, str]:
+    """The runs with the baseline among them, and its name."""
+    given = arguments.baseline
+    if given is None:
+        raise ParameterError(
+            "name the run to compare with: --baseline BASE, or baseline = in the project file"
+        )
+    shared.need_runs(known)
+    if given in known.names:
+        found = known, given
+    else:
+        project = arguments.project
+        file = RUN.parse(given)
+        described = (
+            {}
+            if project is None
+            else dict(zip(project.description().names, project.description().runs, strict=True))
+        )
+        file = replace(described[given], name=given) if given in described else file
+        (name,) = replace(known, runs=(file,)).names
+        if file.name is None and name in known.names:
+            name = f"baseline {name}"
+        found = replace(known, runs=(*known.runs, replace(file, name=name))), name
+    if len(found[0].runs) < 2:
+        raise ParameterError(f"{given}: the baseline is the only run, so there is nothing to compare with it")
+    return found

@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from evenrank.cli.everywhere import EVERYWHERE, NAMES, add_everywhere
 from evenrank.cli.streams import put, say
 from evenrank.errors import readable
 
@@ -46,7 +47,7 @@ class Parser(argparse.ArgumentParser):
             known = self._option_string_actions
             option = word.partition("=")[0] if word.startswith("--") else word[:2]
             if option not in known:
-                self.error(f"unknown option {option}{_nearest_option(option, list(known))}")
+                self.error(f"unknown option {option}{_nearest_option(option, [*known, *NAMES])}")
 
     def _commands(self) -> dict[str, Parser]:
         for action in self._actions:
@@ -76,8 +77,7 @@ def _nearest_option(option: str, known: Sequence[str]) -> str:
 
 
 def _nearest_command(word: str, commands: Mapping[str, Parser]) -> str:
-    inner = [f"{name} {word}" for name, parser in commands.items() if word in parser._commands()]
-    close = inner or difflib.get_close_matches(word[:80], list(commands), 3, 0.5)
+    close = difflib.get_close_matches(word[:80], list(commands), 3, 0.5)
     return f"; did you mean {' or '.join(close)}?" if close else f"; they are {', '.join(commands)}"
 
 
@@ -86,21 +86,40 @@ def make_parser() -> tuple[Parser, Commands]:
 
     parser = Parser(
         prog="evenrank",
-        description="Measure how even-handed ranked lists are, with relevance beside it.",
-        epilog=_epilog(
-            """
-            evenrank evaluate runs/*.trec --qrels qrels.txt -m 'nDCG@10 RR@10'
-            evenrank measures nDCG
-            evenrank doctor
-            """,
-            EXIT_CODES,
-        ),
+        usage="evenrank COMMAND ...",
+        description="Measures bias in ranked lists, explains it, reduces it, and tests whether the "
+        "change is real.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
+        add_help=False,
     )
-    parser.add_argument("--version", action="version", version=f"evenrank {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
+    parser.add_argument(
+        "-h", "--help", action="help", help="show this help; evenrank COMMAND --help explains one"
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"evenrank {__version__}", help="show the version"
+    )
+    add_everywhere(parser)
+    commands = parser.add_subparsers(
+        metavar="COMMAND", dest="command", required=True, prog="evenrank", help=argparse.SUPPRESS
+    )
     return parser, commands
+
+
+def list_commands(parser: Parser, headings: Mapping[str, Sequence[str]]) -> None:
+    """Put the commands under their headings, each with the question that it answers, into the help."""
+    (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    summaries = {action.dest: action.help for action in commands._choices_actions}
+    lines = []
+    for heading, names in headings.items():
+        lines.append(f"{heading}:")
+        lines += [f"  {name:<15}{summaries[name]}" for name in names]
+    examples = """
+        evenrank init
+        evenrank evaluate runs/*.trec --qrels qrels.txt -m 'nDCG@10 RR@10'
+        evenrank measures "share of the first page"
+        """
+    parser.epilog = "\n".join(lines) + "\n\n" + _epilog(examples, EXIT_CODES)
 
 
 def add_command(commands: Commands, name: str, summary: str, description: str, examples: str) -> Parser:
@@ -108,7 +127,7 @@ def add_command(commands: Commands, name: str, summary: str, description: str, e
         name,
         help=summary,
         description=textwrap.fill(" ".join(description.split()), 100),
-        epilog=_epilog(examples, EXIT_CODES),
+        epilog=_epilog(examples, f"in every command: {EVERYWHERE}\n{EXIT_CODES}"),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

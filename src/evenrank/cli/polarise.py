@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evenrank.cli.inputs import check_output, check_stdin, columns_of
+from evenrank.cli import shared
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say, terminal_width
 from evenrank.cli.values import positive
 from evenrank.errors import DataError, ParameterError, counted
+from evenrank.inputs.file_options import FileForm
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
     from evenrank.data.polarity import Polarity
     from evenrank.evidence.polarise import PolariseResult
 
+DEFAULT_ENCODER, BATCH = "minilm", 64
+ENCODER = FileForm("an encoder", numbers=("batch",))
 ROLES = ("query", "document", "text", "perspective")
 
 
@@ -27,16 +29,17 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "polarise",
-        "place documents on the axis of opinion of their query",
+        "where do documents stand between two viewpoints?",
         """Encode texts, fit for every query the axis along which its documents differ most, and write where
-        each document stands on it, for DUO and its kin. Where documents name two perspectives, --positive or
-        the first in alphabetical order is positive, and how well the scores tell them apart is printed.""",
+        each document stands on it, for DUO, rND, rKL and rRD. Where documents name two perspectives,
+        --positive (default: the first in alphabetical order) is positive, and how well the scores tell them
+        apart is printed.""",
         """
         evenrank polarise debates.csv -o polarity.parquet
         evenrank polarise debates.csv --documents retrieved.jsonl --cache vectors -o polarity.parquet
         evenrank polarise debates.csv --encoder ./my-model --axes 2 -o polarity.parquet
         evenrank polarise debates.csv --encoder vectors.parquet -o polarity.parquet
-        evenrank polarise debates.csv --compare-encoders minilm ./my-model --figure scores.svg
+        evenrank polarise debates.csv --encoder minilm --encoder ./my-model --figure scores.svg
         """,
     )
     parser.add_argument(
@@ -51,29 +54,22 @@ def add(commands: Commands) -> None:
     )  # fmt: skip
     parser.add_argument("-o", "--output", metavar="FILE", help="the Parquet file to write")
     parser.add_argument(
-        "--encoder", default="minilm", metavar="MODEL",
-        help="a sentence-transformers model or its folder (default: minilm, which needs no network), or a "
-        "file of vectors: a Parquet table with the columns document and vector, or vectors.npy with the ids "
-        "in vectors.txt",
+        "--encoder", action="append", metavar="MODEL",
+        help="a sentence-transformers model or its folder (default: minilm, which needs no network), or "
+        "a file of "
+        "vectors: a Parquet table with the columns document and vector, or vectors.npy with the ids in "
+        "vectors.txt; "
+        ":batch=N behind it encodes so many texts at once. Several are compared by accuracy, and no "
+        "scores are "
+        "written; FIT must then name perspectives",
     )  # fmt: skip
     parser.add_argument(
         "--positive", metavar="NAME",
         help="the perspective whose side is positive (default: the first in alphabetical order)",
     )  # fmt: skip
     parser.add_argument("--axes", type=positive, default=1, metavar="M", help="how many axes (default: 1)")
-    parser.add_argument("--batch", type=positive, default=64, metavar="N", help="texts encoded at once")
-    parser.add_argument(
-        "--cache", metavar="FOLDER", help="where vectors are kept, so that none is made twice"
-    )
-    parser.add_argument(
-        "--columns", type=partial(columns_of, roles=ROLES), metavar="ROLE=NAME,...",
-        help="what the tables call their columns: query=topic,document=id,text=doc,perspective=side",
-    )  # fmt: skip
-    parser.add_argument(
-        "--compare-encoders", nargs="+", metavar="MODEL",
-        help="print a table of the accuracy of each of these encoders, and write no scores; FIT must name "
-        "perspectives",
-    )  # fmt: skip
+    shared.add_cache(parser)
+    shared.add_columns(parser, ROLES)
     parser.add_argument(
         "--figure", metavar="FILE",
         help="draw a histogram of the scores, with --documents of those of FIT above it: .html, .svg, .png, "
@@ -83,22 +79,23 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    names = arguments.compare_encoders or [arguments.encoder]
+    encoders = [ENCODER.parse(text) for text in arguments.encoder or [DEFAULT_ENCODER]]
+    names = list(dict.fromkeys(file.path for file in encoders))
     inputs = [arguments.fit, arguments.documents, arguments.distractors]
-    check_stdin(inputs)
+    shared.check_stdin(inputs)
     for written in (arguments.output, arguments.figure):
-        check_output(written, [*inputs, *names])
+        shared.check_output(written, [*inputs, *names])
     if arguments.figure is not None:
         from evenrank.report.figures.files import check_figure
 
         check_figure(arguments.figure)
-    _check_asked(arguments)
+    _check_asked(arguments, several=len(names) > 1)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # the library warns of forks that do not happen
-    results = _results(arguments, names)
-    if arguments.compare_encoders is not None:
+    results = _results(arguments, {file.path: file.get("batch") or BATCH for file in encoders})
+    if len(names) > 1:
         put(_table(results))
     for name, result in results.items():
-        for line in _told(result):
+        for line in _describe(result):
             say(line if len(results) == 1 else f"{name}: {line}")
     if arguments.output is not None:
         from evenrank.io.polarity import write_polarity
@@ -115,20 +112,22 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _check_asked(arguments: argparse.Namespace) -> None:
+def _check_asked(arguments: argparse.Namespace, *, several: bool) -> None:
     """What is wrong with the command line is said before anything is encoded."""
-    if arguments.compare_encoders is None:
+    if not several:
         if arguments.output is None and arguments.figure is None:
             raise ParameterError("say where the scores go: -o polarity.parquet")
     elif arguments.output is not None:
-        raise ParameterError("--compare-encoders prints a table and writes no scores: leave -o out")
+        raise ParameterError(
+            "several encoders are compared, and no scores are written: leave -o out, or name one encoder"
+        )
     if arguments.output is not None:
         from evenrank.io.polarity import check_name
 
         check_name(arguments.output)
 
 
-def _results(arguments: argparse.Namespace, encoders: Sequence[str]) -> dict[str, PolariseResult]:
+def _results(arguments: argparse.Namespace, encoders: Mapping[str, int]) -> dict[str, PolariseResult]:
     from evenrank.evidence.polarise import as_vectors, polarise_with_accuracy, read_opinions
 
     vectors = {name: as_vectors(name) for name in encoders}
@@ -141,10 +140,10 @@ def _results(arguments: argparse.Namespace, encoders: Sequence[str]) -> dict[str
     fit, documents = read(arguments.fit), read(arguments.documents, ROLES[:3])
     fit.sides_from(arguments.positive)  # a name that is not there is said before anything is encoded
     distractors = read(arguments.distractors)
-    if arguments.compare_encoders is not None and fit.sides is None:
+    if len(encoders) > 1 and fit.sides is None:
         raise ParameterError("accuracies are compared where FIT names two perspectives: add that column")
     results = {}
-    for name in encoders:
+    for name, batch in encoders.items():
         with Bar("encoding", "texts") as bar:
             results[name] = polarise_with_accuracy(
                 fit,
@@ -152,7 +151,7 @@ def _results(arguments: argparse.Namespace, encoders: Sequence[str]) -> dict[str
                 encoder=vectors[name] or name,
                 axes=arguments.axes,
                 distractors=distractors,
-                batch=arguments.batch,
+                batch=batch,
                 cache=arguments.cache,
                 progress=bar,
                 positive=arguments.positive,
@@ -175,7 +174,7 @@ def _corpora(results: dict[str, PolariseResult], arguments: argparse.Namespace) 
     return shown
 
 
-def _told(result: PolariseResult) -> list[str]:
+def _describe(result: PolariseResult) -> list[str]:
     from evenrank.stats.intervals import interval_note
     from evenrank.tables import estimate, number
 
@@ -199,7 +198,7 @@ def _told(result: PolariseResult) -> list[str]:
     for why in (polarity.without_axis or {}).values():
         reasons[why] = reasons.get(why, 0) + 1
     for why, count in reasons.items():
-        lines.append(f"{counted(count, 'query has', 'queries have')} no axis, and scores of 0: {why}")
+        lines.append(f"{counted(count, 'query has', 'queries have')} no axis: {why}, so all scores are 0")
     return lines
 
 

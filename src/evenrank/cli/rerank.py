@@ -1,112 +1,212 @@
-"""``evenrank rerank``: a run in, the same documents in another order out."""
+"""``evenrank rerank``: one method writes a run; several print what fairness costs."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from evenrank.cli.evidence import (
-    add_evidence,
-    add_reading,
-    add_tables,
-    check_columns,
-    evidence_files,
-    read_evidence,
-    read_named_run,
-    read_tables,
-)
-from evenrank.cli.groups import check_groups
-from evenrank.cli.inputs import STDOUT, check_output, check_stdin, run_names
+from evenrank.cli import shared
 from evenrank.cli.parser import add_command
-from evenrank.cli.reading import reading_files
-from evenrank.cli.streams import put, say, terminal_width
-from evenrank.cli.values import positive
+from evenrank.cli.progress import Bar
+from evenrank.cli.streams import put, say, say_notes, terminal_width
+from evenrank.cli.values import positive, view_of
 from evenrank.errors import ParameterError
+from evenrank.inputs.file_options import STDIN, TABLE, FileForm, FileOption
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
+    from evenrank.comparison.tradeoff import Tradeoff
     from evenrank.data.run import Run
     from evenrank.data.runset import RunSet
+    from evenrank.inputs import Inputs
+    from evenrank.inputs.description import Description
+    from evenrank.rerankers import Reranker
+
+FORMATS = ("table", "tsv", "jsonl", "markdown")
+KINDS = {"ranks": (), "plane": ()}
+MODEL = FileForm(
+    "a trained ranker",
+    keys=("device",),
+    numbers=("depth", "batch"),
+    choices={"precision": ("float32", "bfloat16", "float16")},
+)
 
 
 def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "rerank",
-        "put the lists of a run into another order",
-        """Re-rank a run and write a run, which is measured like any other. Documents and queries stay the
-        same unless the method says otherwise; scores are written anew, falling by one. A method that cannot
-        keep its promise for some queries does what it can, and says for how many.""",
+        "how do I make a run fairer, and what does it cost?",
+        """Re-rank a run. One method writes a run, which is measured like any other: documents and queries
+        stay the same unless the method says otherwise, and scores are written anew, falling by one. Several
+        methods, or several values of a parameter ({a,b}), print the trade-off instead: each method is scored
+        beside the original, and methods that none dominates are marked. A folder that evenrank debias wrote
+        is a method too; it needs --documents and --queries with texts.""",
         """
         evenrank rerank bm25.trec --with DetCons --groups stance=stance.qrels:values=PRO,CON -o fairer.trec
         evenrank rerank bm25.trec --with 'Oracle | DetCons@20' --qrels qrels.txt --groups g=g.csv -o fair.trec
-        evenrank rerank bm25.trec --with 'Neutral(band=20)' --words counts.parquet -o neutral.trec
+        evenrank rerank bm25.trec --with 'Neutral(band=20)' --words counts.parquet -o neutral.csv
         evenrank rerank bm25.trec --with Random --repeat 100 -o draws/
+        evenrank rerank bm25.trec --with models/base --documents docs.tsv --queries queries.tsv -o neural.trec
+        evenrank rerank bm25.trec --with 'FAIR_greedy(epsilon={0,0.3,0.5,0.7,1})' --with DetCons \
+--qrels qrels.txt --groups g=g.csv -m 'nDCG@10 nDRKL@10 FAIR@10' --repeat 1000 --figure tradeoff.svg
+        evenrank rerank bm25.trec --with 'MMR(lam={0.2,0.5,0.8})' --qrels qrels.txt --groups g=g.csv \
+-m 'nDCG@10 GF@10' --figure plane.svg --kind plane
         evenrank rerank --list
         """,
     )
-    parser.add_argument("ranking", metavar="RUN", nargs="?", help="run file, TREC or a table; - reads stdin")
+    shared.add_runs(parser)
     parser.add_argument(
-        "--with", dest="method", metavar="METHOD",
-        help="the re-ranker, such as 'DetCons(attr=stance)@20': the first 20 ranks only; 'a | b' is a, "
-        "then b",
+        "--with", dest="methods", action="append", metavar="METHOD",
+        help="a re-ranker, such as 'DetCons(attr=stance)@20' (the first 20 ranks only), 'a | b' (a, then "
+        "b), or the "
+        "folder of a trained ranker, FOLDER[:depth=..][:batch=..][:device=..][:precision=..]; may be "
+        "repeated",
     )  # fmt: skip
-    add_evidence(parser)
-    add_tables(parser)
+    parser.add_argument("--list", action="store_true", help="list the methods and their parameters")
+    shared.add_measures(parser)
+    parser.add_argument(
+        "--table", type=shared.option(TABLE.parse), action="append", metavar="NAME=FILE",
+        help="numbers of documents for SortBy(field='NAME.column'): a table with a column of documents "
+        "and columns "
+        "of numbers; may be repeated",
+    )  # fmt: skip
     parser.add_argument(
         "--repeat", type=positive, metavar="N",
-        help="draw so many rankings of a method that leaves something to chance; -o is then a folder",
-    )  # fmt: skip
-    add_reading(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="FILE",
-        help="the run to write: TREC, or .parquet; - and the default: TREC on stdout. With --repeat a folder "
-        "that is new or empty; it appears when all runs are in it",
+        help="draw this many rankings of a method that leaves something to chance; one method writes "
+        "them into the "
+        "folder -o, several are compared by their means",
     )  # fmt: skip
     parser.add_argument(
         "--tag", metavar="TAG", help="last field of the TREC file (default: the run and the method)"
     )
-    parser.add_argument("--list", action="store_true", help="list the methods and their parameters")
-    parser.set_defaults(run=run)
+    shared.add_inputs(parser)
+    shared.add_format(parser, FORMATS)
+    shared.add_output(
+        parser,
+        "the run to write: TREC, .csv, .tsv, .jsonl or .parquet (default and -: TREC on stdout), or with "
+        "--repeat a "
+        "new or empty folder; for several methods the scores of every query: .jsonl, .csv, .tsv, .parquet",
+    )
+    shared.add_figure(
+        parser,
+        "the trade-off of several methods",
+        "ranks (each measure against rank position, a line for each method; default), or plane (the "
+        "second measure "
+        "against the first, with the methods that none dominates)",
+    )
+    parser.set_defaults(run=run, reads_project=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         put(_list())
         return 0
-    if arguments.ranking is None or arguments.method is None:
-        raise ParameterError("rerank takes a run and a method: evenrank rerank RUN --with METHOD (or --list)")
-    inputs = [arguments.ranking, *evidence_files(arguments)]
-    check_stdin(inputs)
-    check_groups(arguments)
-    if arguments.output == STDOUT and arguments.repeat is None:
+    known = shared.description(arguments)
+    if not arguments.methods:
+        raise ParameterError("name a method: evenrank rerank RUN --with METHOD (--list shows them)")
+    shared.need_runs(known, 1, 1)
+    shared.check_measures(arguments)
+    if _several(arguments):
+        return _compare_methods(arguments, known)
+    for option in ("format", "figure", "by"):
+        if getattr(arguments, option) is not None and option not in arguments.filled:
+            raise ParameterError(
+                f"--{option} is for the trade-off of several methods, and one is given: leave it out, or "
+                "repeat "
+                "--with; one run is scored by evenrank evaluate"
+            )
+    return _write_run(arguments, known)
+
+
+def _several(arguments: argparse.Namespace) -> bool:
+    """Whether a trade-off is asked for: several methods, one with several values, or measures to score it."""
+    from evenrank.comparison.tradeoff import expand
+
+    if arguments.measures is not None and "measures" not in arguments.filled:
+        return True
+
+    (first, *others) = arguments.methods
+    return bool(others) or (_model_of(first) is None and len(expand(first)) > 1)
+
+
+def _model_of(method: str) -> FileOption | None:
+    """The folder of a trained ranker, where the method is one."""
+    file = MODEL.parse(method)
+    if Path(file.path).expanduser().is_dir():
+        return file
+    if os.sep in file.path and "(" not in file.path:
+        raise ParameterError(
+            f"{file.path!r} is no re-ranker and no folder of a trained one (see: rerank --list)"
+        )
+    return None
+
+
+def _write_run(arguments: argparse.Namespace, known: Description) -> int:
+    from evenrank.io.trec.writable import RUN_WRITTEN, checked_format
+    from evenrank.rerankers import parse_reranker, rerank
+
+    # what is wrong with the command line is reported before large files are read
+    (given,) = arguments.methods
+    model = _model_of(given)
+    method: Reranker | None = parse_reranker(given) if model is None else None
+    if arguments.output == STDIN and arguments.repeat is None:
         arguments.output = None
-    check_output(arguments.output, inputs)
-    done = _reranked(arguments)
+    shared.check_written(known, arguments.output)
+    if arguments.repeat is not None:
+        _check_folder(arguments.output)
+    elif arguments.output is not None:
+        checked_format(arguments.output, None, RUN_WRITTEN)
+    if model is not None:
+        _check_texts(known)
+    inputs = shared.read_inputs(known)
+    ranking = inputs.one_run("rerank")
+    done: Run | RunSet
+    if model is None:
+        done = rerank(inputs, method, repeat=arguments.repeat)  # type: ignore[arg-type]
+    else:
+        with Bar("ranking", "pairs") as bar:
+            done = rerank(inputs, _neural(model, inputs, known, bar))
+    say(_describe(ranking, done))
     write_ranked(done, arguments)
     return 0
 
 
-def _reranked(arguments: argparse.Namespace) -> Run | RunSet:
-    from evenrank.io.trec.writable import checked_format
-    from evenrank.rerankers import parse_reranker, rerank
+def _check_texts(known: Description) -> None:
+    from evenrank.neural.extra import require
 
-    # what is wrong with the command line is said before large files are read
-    method = parse_reranker(arguments.method)
-    if arguments.repeat is not None:
-        _check_folder(arguments.output)
-    elif arguments.output is not None:
-        checked_format(arguments.output, None)
-    check_columns(arguments, [arguments.ranking])
-    (name,) = run_names([arguments.ranking], [])
-    with reading_files():
-        evidence = {**read_evidence(arguments), "evidence": read_tables(arguments)}
-        ranking = read_named_run(arguments, arguments.ranking, name)
-    done: Run | RunSet = rerank(ranking, method, repeat=arguments.repeat, **evidence)
-    say(_told(ranking, done))
-    return done
+    require("a trained ranker")
+    if known.documents is None or known.queries is None:
+        raise ParameterError(
+            "a trained ranker reads texts: give --documents FILE and --queries FILE with texts"
+        )
+
+
+def _neural(model: FileOption, inputs: Inputs, known: Description, bar: Bar) -> Reranker:
+    from evenrank.io.texts import read_texts
+
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    from evenrank.neural.model import CrossEncoderRanker
+    from evenrank.neural.precision import as_device
+    from evenrank.neural.reranker import NeuralReranker
+
+    folder = Path(model.path).expanduser().resolve()
+    among = f"{folder.parent.name}/" if folder.parent.name.startswith("lambda-") else ""
+    ranker = CrossEncoderRanker.load(model.path).to(as_device(model.get("device") or "auto"))
+    ranking, depth = inputs.one_run("rerank"), model.get("depth")
+    head = ranking if depth is None else ranking.head(depth)
+    documents = read_texts(
+        inputs.documents, wanted=set(head.doc_ids.to_pylist()), columns=known.document_columns,
+        format=None if known.documents is None else known.documents.get("format"),
+    )  # fmt: skip
+    return NeuralReranker.of(
+        ranker, inputs.query_texts or {}, documents, called=among + folder.name,
+        batch=model.get("batch") or 128,
+        precision=model.get("precision") or "float32", progress=bar, cutoff=depth,
+    )  # fmt: skip
 
 
 def _check_folder(output: str | None) -> None:
@@ -143,7 +243,7 @@ def write_ranked(done: Run | RunSet, arguments: argparse.Namespace) -> None:
         put("".join(piece.decode() for piece in run_lines(done, tag)))
 
 
-def _told(old: Run, done: Run | RunSet) -> str:
+def _describe(old: Run, done: Run | RunSet) -> str:
     """How many lists the method changed, in the first draw of several."""
     from evenrank.data.run import Run
 
@@ -151,6 +251,62 @@ def _told(old: Run, done: Run | RunSet) -> str:
     changed = sum(query not in new or old.documents(query) != new.documents(query) for query in old)
     where = "" if isinstance(done, Run) else " in the first draw"
     return f"{new.name}: {changed:,} of {len(old):,} lists have another order{where}"
+
+
+def _compare_methods(arguments: argparse.Namespace, known: Description) -> int:
+    from evenrank.comparison.tradeoff_table import tradeoff_table
+    from evenrank.tables import printed
+
+    found = _tradeoff(arguments, known)
+    if arguments.rename:
+        found = found.with_labels(dict(arguments.rename))
+    if arguments.output is not None:
+        found.scores.write(arguments.output)
+        say(f"wrote {arguments.output}")
+    if arguments.figure is not None:
+        from evenrank.report.figures.tradeoff import plane_figure, ranks_figure
+
+        draw = plane_figure if arguments.kind == "plane" else ranks_figure
+        shared.write_figure(draw(found), arguments.figure)
+    put(printed([tradeoff_table(found)], arguments.format or "table", terminal_width()))
+    say_notes(found.scores, arguments)
+    return 0
+
+
+def _tradeoff(arguments: argparse.Namespace, known: Description) -> Tradeoff:
+    from evenrank.comparison.tradeoff import tradeoff, variants
+    from evenrank.scores.files import WRITTEN, file_format
+
+    # what is wrong with the command line is reported before large files are read
+    models = [method for method in arguments.methods if _model_of(method) is not None]
+    named = [method for method in arguments.methods if method not in models]
+    variants(named)
+    if models:
+        _check_texts(known)
+    shared.check_written(known, arguments.output, arguments.figure)
+    if arguments.output is not None:
+        file_format(arguments.output, None, WRITTEN)
+    if arguments.tag is not None:
+        raise ParameterError("--tag is for the run of one method: several print their trade-off")
+    _check_figure(arguments)
+    inputs = shared.read_inputs(known)
+    measures = shared.chosen_measures(arguments, inputs)
+    with Bar("ranking", "pairs") as bar:
+        neural = [_neural(file, inputs, known, bar) for file in map(_model_of, models) if file is not None]
+        methods: list[Any] = [*named, *neural]
+        return tradeoff(inputs, methods, measures, repeat=arguments.repeat, missing=arguments.missing)
+
+
+def _check_figure(arguments: argparse.Namespace) -> None:
+    from evenrank.measures import parse_measures
+
+    if not shared.check_figure_asked(arguments):
+        return
+    from evenrank.report.figures.tradeoff import check_plane, check_ranks
+
+    kind = view_of(arguments.kind or "ranks", KINDS).name
+    if arguments.measures is not None:
+        (check_plane if kind == "plane" else check_ranks)(parse_measures(arguments.measures))
 
 
 def _list() -> str:

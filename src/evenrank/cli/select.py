@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import argparse
 import re
+from dataclasses import replace
 from fnmatch import fnmatchcase
-from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenrank.cli.evidence import (
-    add_evidence,
-    add_reading,
-    check_columns,
-    evidence_files,
-    read_evidence,
-    read_runs,
-)
-from evenrank.cli.groups import MISSING, MISSING_HELP, check_groups
-from evenrank.cli.inputs import check_output, check_stdin, read_ids, run_names
+from evenrank.cli import shared
 from evenrank.cli.parser import add_command
-from evenrank.cli.reading import attempt, reading_files
 from evenrank.cli.streams import put, say, say_notes, terminal_width
 from evenrank.cli.values import pair, positive
 from evenrank.errors import ParameterError
+from evenrank.inputs.file_options import FileOption
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evenrank.cli.parser import Commands
+    from evenrank.inputs import Inputs
+    from evenrank.inputs.description import Description
+    from evenrank.measures import Measure
     from evenrank.scores import Scores
 
 FORMATS = ("table", "tsv", "jsonl", "markdown", "latex")
@@ -37,70 +32,64 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "select",
-        "choose among rankers by fairness and relevance",
-        """Choose one of several runs, as those of a ranker's checkpoints, by F_beta of relevance and
+        "which of several rankers should I take, within which loss?",
+        """Choose one of several runs, such as those of a ranker's checkpoints, by F_beta of relevance and
         fairness, for each beta: 0 looks at relevance alone, inf at fairness alone. Choices are made by
-        cross-validation over queries, and what they are worth is tested against the baseline.""",
+        cross-validation over queries and tested against the baseline. A folder that evenrank debias wrote
+        stands for the runs of all its rankers, the one without an adversary first.""",
         """
         evenrank select bert.trec checkpoints/*.trec --qrels qrels.txt --words counts.parquet \
 --background bm25.trec --relevance nDCG@10 --fairness NFaiRR@10
         evenrank select runs/*.trec --qrels qrels.txt --groups g=g.csv --relevance nDCG@10 --fairness GF@10 \
 --beta 0,1,inf --baseline bm25 --also 'RR R@10' --figure cloud.svg --family 'L2=*_L2' --family 'L4=*_L4'
-        evenrank select --models models --qrels qrels.txt --words counts.parquet --background bm25.trec \
+        evenrank select models --qrels qrels.txt --words counts.parquet --background bm25.trec \
 --relevance nDCG@10 --fairness NFaiRR@10 --beta 0,0.2,0.5,1,2,5,inf
         """,
     )
-    parser.add_argument("runs", nargs="*", metavar="RUN", help="run file, TREC or a table; - reads stdin")
+    shared.add_runs(parser)
     parser.add_argument(
-        "--models", metavar="FOLDER",
-        help="the runs of all rankers that evenrank train wrote into this folder; the one without an "
-        "adversary is the first",
-    )  # fmt: skip
-    parser.add_argument("--relevance", required=True, metavar="MEASURE", help="as nDCG@10")
-    parser.add_argument("--fairness", required=True, metavar="MEASURE", help="as NFaiRR@10")
+        "--relevance",
+        metavar="MEASURE",
+        help="measure of relevance (default: the first that judgements allow)",
+    )
     parser.add_argument(
-        "--beta", default="0,0.2,0.5,1,2,5,inf", metavar="B,B,...",
-        help="how much fairness weighs; default: 0,0.2,0.5,1,2,5,inf",
-    )  # fmt: skip
-    parser.add_argument(
-        "--baseline", metavar="NAME", help="the run that choices are tested against (default: the first)"
+        "--fairness",
+        metavar="MEASURE",
+        help="measure of fairness (default: the first that the evidence allows)",
     )
     parser.add_argument(
         "--also", action="append", default=[], metavar="MEASURES",
         help="further measures, which take no part in the choice but must not get worse",
     )  # fmt: skip
     parser.add_argument(
-        "--folds", type=positive, default=5, metavar="N", help="parts of the queries (default: 5)"
-    )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the folds (default: 0)")
-    parser.add_argument("--alpha", type=float, default=0.05, help="what is significant (default: 0.05)")
-    add_evidence(parser)
-    parser.add_argument("--missing", choices=MISSING, help=MISSING_HELP)
-    parser.add_argument("--queries", metavar="FILE", help="score these queries only: one id a line")
-    add_reading(parser)
-    parser.add_argument(
-        "--name", action="append", default=[], metavar="NAME",
-        help="name of a run, once for each RUN in their order; without it, the file's name",
+        "--beta", default="0,0.2,0.5,1,2,5,inf", metavar="B,B,..",
+        help="weights of fairness against relevance (default: 0,0.2,0.5,1,2,5,inf)",
     )  # fmt: skip
-    parser.add_argument("--format", choices=FORMATS, default="table", help="default: table")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="write the scores of every query: .jsonl, .csv, .tsv, .parquet"
+        "--baseline", metavar="NAME", help="the run that choices are tested against (default: the first)"
     )
     parser.add_argument(
-        "--figure", metavar="FILE",
-        help="draw relevance against fairness, a point a run, with a line through each family: .html, .svg, "
-        ".png or .pdf",
+        "--folds", type=positive, default=5, metavar="N",
+        help="number of parts of the queries in cross-validation (default: 5)",
     )  # fmt: skip
+    parser.add_argument("--alpha", type=float, metavar="P", help="significance level (default: 0.05)")
+    shared.add_inputs(parser)
+    shared.add_format(parser, FORMATS)
+    shared.add_output(parser, shared.WRITTEN_SCORES)
+    shared.add_figure(
+        parser, "relevance against fairness, a point for each run and a line through each family"
+    )
     parser.add_argument(
         "--family", type=pair("NAME=PATTERN"), action="append", default=[], metavar="NAME=PATTERN",
-        help="in the figure, the runs whose names are like PATTERN (*, ?) are of one family; may be repeated",
+        help="in the figure, runs whose names match PATTERN (*, ?) are one family; may be repeated",
     )  # fmt: skip
     parser.add_argument(
         "--shade", type=_shade, metavar="NAME=PATTERN",
-        help="in the figure, points are the darker the larger a number in the name of their run: a regular "
-        "expression with one group, as 'lambda=_l([0-9.]+)'",
+        help="in the figure, points are darker for a larger number in the run's name: a regular "
+        "expression with "
+        "one group, such as 'lambda=_l([0-9.]+)'",
     )  # fmt: skip
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, reads_project=True)
 
 
 def _shade(text: str) -> tuple[str, re.Pattern[str]]:
@@ -133,58 +122,52 @@ def run(arguments: argparse.Namespace) -> int:
     from evenrank.comparison.selection_table import choice_table
     from evenrank.tables import printed
 
-    models = _models(arguments)
-    inputs = [*arguments.runs, *evidence_files(arguments), arguments.queries]
-    check_stdin(inputs)
-    check_groups(arguments)
-    for written in (arguments.output, arguments.figure):
-        check_output(written, inputs)
-    # what is wrong with the command line is said before large files are read
+    known = shared.description(arguments)
+    shared.need_runs(known)
+    known = replace(known, runs=tuple(run for file in known.runs for run in _expanded(file)))
+    # what is wrong with the command line is reported before large files are read
     betas = [beta_of(part) for part in arguments.beta.split(",")]
-    names = [*models, *run_names(arguments.runs[len(models) :], arguments.name)]
-    families = _families(names, arguments)
+    families = _families(known.names, arguments)
     shades: dict[str, Any] = {}
     if arguments.shade is not None:
-        shades = {"shade": arguments.shade[0], "shades": _shades(names, arguments.shade[1])}
-    scores = _scores(arguments, names)
+        shades = {"shade": arguments.shade[0], "shades": _shades(known.names, arguments.shade[1])}
+    scores, categories = _scores(arguments, known)
     measures = scores.measures  # with the rule for missing evidence
-    found = select(
-        scores,
-        relevance=measures[0],
-        fairness=measures[1],
-        betas=betas,
-        baseline=arguments.baseline,
-        others=list(measures[2:]),
-        folds=arguments.folds,
-        seed=arguments.seed,
-        alpha=arguments.alpha,
-    )
+    parts = {None: scores} if categories is None else scores.split(categories)
+    tables = []
+    for category, part in parts.items():
+        found = select(
+            part,
+            relevance=measures[0],
+            fairness=measures[1],
+            betas=betas,
+            baseline=arguments.baseline,
+            others=list(measures[2:]),
+            folds=arguments.folds,
+            seed=shared.seed_of(arguments),
+            alpha=0.05 if arguments.alpha is None else arguments.alpha,
+        )
+        tables.append(choice_table(found) if category is None else choice_table(found).titled(category))
     if arguments.output is not None:
         scores.write(arguments.output)
         say(f"wrote {arguments.output}")
     if arguments.figure is not None:
-        from evenrank.report import save_figure
         from evenrank.report.figures.cloud import cloud_figure
 
         chart = cloud_figure(scores, measures[1], measures[0], families=families, **shades)
-        save_figure(chart, arguments.figure)
-        say(f"wrote {arguments.figure}")
-    put(printed([choice_table(found)], arguments.format, terminal_width()))
+        shared.write_figure(chart, arguments.figure)
+    put(printed(tables, arguments.format or "table", terminal_width()))
     say_notes(scores, arguments)
     return 0
 
 
-def _models(arguments: argparse.Namespace) -> list[str]:
-    """The names of trained rankers, whose runs are put before the others."""
-    if arguments.models is None:
-        if not arguments.runs:
-            raise ParameterError("select takes runs, or --models FOLDER")
-        return []
+def _expanded(file: FileOption) -> list[FileOption]:
+    """A run, or the runs of all trained rankers where a folder of them is given."""
+    if not Path(file.path).is_dir():
+        return [file]
     from evenrank.neural.variants import ranked_variants
 
-    found = ranked_variants(arguments.models)
-    arguments.runs = [*map(str, found.values()), *arguments.runs]
-    return list(found)
+    return [FileOption(str(path), name) for name, path in ranked_variants(file.path).items()]
 
 
 def _families(names: Sequence[str], arguments: argparse.Namespace) -> dict[str, list[str]]:
@@ -202,24 +185,46 @@ def _families(names: Sequence[str], arguments: argparse.Namespace) -> dict[str, 
     return found
 
 
-def _scores(arguments: argparse.Namespace, names: Sequence[str]) -> Scores:
+def _scores(arguments: argparse.Namespace, known: Description) -> tuple[Scores, Any]:
+    """The scores of relevance, fairness and the others, and the categories of queries."""
     from evenrank.evaluation import evaluate
-    from evenrank.measures import parse_measure, parse_measures
     from evenrank.scores.files import WRITTEN, file_format
 
-    measures = [parse_measure(arguments.relevance), parse_measure(arguments.fairness)]
-    if measures[0] == measures[1]:
-        raise ParameterError("--relevance and --fairness are the same measure: a trade-off needs two")
-    measures += parse_measures(arguments.also) if arguments.also else []
+    _measures(arguments, arguments.relevance or "RR", arguments.fairness or "GF@10")
+    shared.check_written(known, arguments.output, arguments.figure)
     if arguments.output is not None:
         file_format(arguments.output, None, WRITTEN)
-    if arguments.figure is not None:
-        from evenrank.report.figures.files import check_figure
+    shared.check_figure_asked(arguments)
+    inputs = shared.read_inputs(known)
+    relevance, fairness = _default_measures(arguments, inputs)
+    measures = _measures(arguments, relevance, fairness)
+    scores = evaluate(inputs, measures, missing=arguments.missing)
+    return shared.labelled(scores, arguments), inputs.categories
 
-        check_figure(arguments.figure)
-    check_columns(arguments, arguments.runs)
-    with reading_files():
-        queries = None if arguments.queries is None else attempt(partial(read_ids, arguments.queries))
-        evidence = read_evidence(arguments)
-        runs = read_runs(arguments, names)
-    return evaluate(runs, measures, queries=queries, missing=arguments.missing, **evidence)
+
+def _measures(arguments: argparse.Namespace, relevance: str, fairness: str) -> list[Measure]:
+    from evenrank.measures import parse_measure, parse_measures
+
+    measures = [parse_measure(relevance), parse_measure(fairness)]
+    if measures[0] == measures[1]:
+        raise ParameterError("--relevance and --fairness are the same measure: a trade-off needs two")
+    return measures + (parse_measures(arguments.also) if arguments.also else [])
+
+
+def _default_measures(arguments: argparse.Namespace, inputs: Inputs) -> tuple[str, str]:
+    from evenrank.inputs.default_measures import default_measures, describe_choice
+
+    if arguments.relevance is not None and arguments.fairness is not None:
+        return arguments.relevance, arguments.fairness
+    chosen = default_measures(inputs)
+    given = {False: arguments.relevance, True: arguments.fairness}
+    taken = []
+    for kind, option in ((False, "--relevance"), (True, "--fairness")):
+        first = next((measure for measure in chosen if measure.fairness is kind), None)
+        if given[kind] is None and first is None:
+            raise ParameterError(f"{option} MEASURE is needed: nothing is known that one could be chosen by")
+        if given[kind] is None and first is not None:
+            given[kind] = first.name
+            taken.append(first)
+    say(describe_choice(taken))
+    return given[False], given[True]

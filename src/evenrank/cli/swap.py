@@ -1,90 +1,23 @@
-"""``evenrank counterfactual swap``: a collection in, the same with every group word swapped out."""
+"""``evenrank counterfactual --swap-only``: a collection in, the same with every group word swapped out."""
 
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from typing import TYPE_CHECKING
 
-from evenrank.cli.inputs import DOCUMENT_ROLES, check_output, columns_of
-from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
+from evenrank.cli.shared import check_output, seed_of
 from evenrank.cli.streams import say
-from evenrank.cli.values import positive
 from evenrank.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     import csv
     from collections.abc import Iterator
 
-    from evenrank.cli.parser import Commands
     from evenrank.counterfactuals.swap.summary import SwapSummary
 
 SHOWN = 8  # pairs
 CYCLIC = "cyclic"
-
-
-def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "swap",
-        "write a collection with every group word swapped for its counterpart",
-        """Swap every group word for its counterpart and leave everything else as it is, byte for byte: case,
-        punctuation, spacing. her becomes him or his, and his her or hers, by part of speech; names become
-        about equally frequent ones. A swap that was interrupted or killed goes on where it stopped when the
-        same command is given again.""",
-        """
-        evenrank counterfactual swap collection.tsv -o swapped.tsv
-        evenrank counterfactual swap corpus.jsonl --kinds pronouns --tagger rules -o swapped.jsonl
-        evenrank counterfactual swap table.parquet --columns id=docno,text=body -o swapped.parquet
-        evenrank counterfactual swap collection.tsv --lexicon ages.csv --mapping cyclic -o swapped.tsv
-        zcat collection.tsv.gz | evenrank counterfactual swap - --format tsv -o swapped.tsv
-        """,
-    )
-    parser.add_argument(
-        "collection", metavar="COLLECTION",
-        help="documents: TSV (id, tab, text; no header line), JSONL, CSV, Parquet, also .gz and .zst; "
-        "ir_datasets:NAME; - reads stdin",
-    )  # fmt: skip
-    parser.add_argument(
-        "-o", "--output", required=True, metavar="FILE", help="what to write: .tsv, .jsonl or .parquet"
-    )
-    parser.add_argument(
-        "--lexicon", metavar="L", help="a lexicon with partners (default: gender-en, with first names)"
-    )
-    parser.add_argument(
-        "--kinds", type=words_of, metavar="KIND,...", help="swap these alone: pronouns, nouns, titles, names"
-    )
-    parser.add_argument(
-        "--mapping", metavar="M",
-        help="what each word becomes: a CSV file with the columns word and becomes; or cyclic: word i of "
-        "a group becomes word i of the next",
-    )  # fmt: skip
-    parser.add_argument(
-        "--one-way", action="store_true",
-        help="swap words too whose counterpart does not lead back: actress, mum, guy, ...",
-    )  # fmt: skip
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="which names are paired (default: 0)"
-    )
-    parser.add_argument(
-        "--tagger", choices=("auto", "spacy", "rules"), default="auto",
-        help="what decides on her and his (default: spacy where it is installed)",
-    )  # fmt: skip
-    parser.add_argument("--report", metavar="FILE", help="write what was swapped, every pair, as JSON")
-    parser.add_argument("--threads", type=positive, metavar="N", help="default: one for each core")
-    parser.add_argument(
-        "--no-resume", action="store_true", help="begin anew, whatever is there of an earlier swap"
-    )
-    parser.add_argument(
-        "--format", choices=("tsv", "csv", "jsonl", "parquet"),
-        help="format of the collection, where its name does not tell",
-    )  # fmt: skip
-    parser.add_argument(
-        "--columns", type=partial(columns_of, roles=DOCUMENT_ROLES), metavar="ROLE=NAME,...",
-        help="what the collection calls its columns or fields: id=docno,text=body,title=headline",
-    )  # fmt: skip
-    parser.set_defaults(run=run)
 
 
 def words_of(text: str) -> tuple[str, ...]:
@@ -94,28 +27,32 @@ def words_of(text: str) -> tuple[str, ...]:
     return words
 
 
-def run(arguments: argparse.Namespace) -> int:
+def swap_only(arguments: argparse.Namespace) -> int:
+    """Write the swapped collection."""
     from evenrank.counterfactuals.swap import KINDS
     from evenrank.counterfactuals.swap.files import swap_file
 
-    inputs = [arguments.collection, arguments.lexicon, arguments.mapping]
+    collection = arguments.documents
+    inputs = [collection.path, arguments.lexicon, arguments.mapping]
+    if arguments.output is None:
+        raise ParameterError("--swap-only writes a collection: say where, -o swapped.tsv")
     check_output(arguments.output, inputs)
-    check_output(arguments.report, [*inputs, arguments.output])
+    check_output(arguments.details, [*inputs, arguments.output])
     bar = Bar("swapping")
     try:
         summary = swap_file(
-            arguments.collection,
+            collection.path,
             arguments.output,
             arguments.lexicon,
             kinds=arguments.kinds or KINDS,
-            seed=arguments.seed,
+            seed=seed_of(arguments),
             tagger=arguments.tagger,
             mapping=mapping_of(arguments.mapping),
             one_way=arguments.one_way,
             threads=arguments.threads,
             resume=not arguments.no_resume,
             progress=bar,
-            format=arguments.format,
+            format=collection.get("format"),
             columns=arguments.columns,
         )
     except KeyboardInterrupt:
@@ -124,9 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise
     finally:
         bar.close()
-    if arguments.report is not None:
-        _write(summary, arguments.report)
-    say(told(summary, arguments.output))
+    if arguments.details is not None:
+        _write(summary, arguments.details)
+    say(describe_swap(summary, arguments.output))
     return 0
 
 
@@ -169,7 +106,7 @@ def _write(summary: SwapSummary, path: str) -> None:
         file.write((json.dumps(summary.to_dict(), indent=1, ensure_ascii=False) + "\n").encode())
 
 
-def told(summary: SwapSummary, output: str) -> str:
+def describe_swap(summary: SwapSummary, output: str) -> str:
     """What was swapped, in a few lines."""
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in summary.kinds.items())
     pairs = ", ".join(f"{old} -> {new} {count:,}" for (old, new, _), count in summary.most_often()[:SHOWN])

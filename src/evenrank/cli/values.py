@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from evenrank.errors import ParameterError
 
 
 def positive(text: str) -> int:
@@ -34,3 +38,58 @@ def pair(form: str) -> Callable[[str], tuple[str, str]]:
         return first.strip(), second
 
     return read
+
+
+def columns_of(text: str, roles: Sequence[str]) -> dict[str, str]:
+    """``query=qid,score=sim`` as a mapping from role to column. The document may be called id as well.
+
+    >>> columns_of("query=qid,score=sim", ("query", "document", "score"))
+    {'query': 'qid', 'score': 'sim'}
+    """
+    from evenrank.io.column_names import one_document_role
+
+    named: dict[str, str] = {}
+    for part in text.split(","):
+        role, equals, column = part.partition("=")
+        role, column = role.strip(), column.strip()
+        if not (role and equals and column):
+            raise ParameterError(f"must be ROLE=NAME,ROLE=NAME,..., got {text!r}")
+        (role,) = one_document_role({role: column}, roles)
+        if role not in roles:
+            raise ParameterError(f"{role!r} is not a role: they are {', '.join(roles)}")
+        if role in named:
+            raise ParameterError(f"the {role} is named twice, in {text!r}")
+        named[role] = column
+    return named
+
+
+class View(NamedTuple):
+    """One way to look at a result, ``NAME:value:key=value``."""
+
+    name: str
+    value: str | None
+    settings: dict[str, str]
+
+
+def view_of(text: str, known: Mapping[str, Sequence[str]]) -> View:
+    """A view by name; ``known`` has the keys that each takes, ``""`` for a plain value.
+
+    >>> view_of("correlations:kendall:over=queries", {"correlations": ("", "over", "system")})
+    View(name='correlations', value='kendall', settings={'over': 'queries'})
+    """
+    name, *parts = text.split(":")
+    if name not in known:
+        close = difflib.get_close_matches(name, known, 3, 0.4) or list(known)
+        raise ParameterError(f"no view is called {name!r}: there are {', '.join(close)}")
+    value: str | None = None
+    settings: dict[str, str] = {}
+    for part in parts:
+        key, equals, given = part.partition("=")
+        if not equals and "" in known[name] and value is None:
+            value = part
+        elif equals and key in known[name]:
+            settings[key] = given
+        else:
+            keys = [f"{key}=.." if key else "VALUE" for key in known[name]] or ["nothing"]
+            raise ParameterError(f"{text!r}: {name} takes {', '.join(keys)} behind a colon, not {part!r}")
+    return View(name, value, settings)

@@ -77,7 +77,7 @@ def variants(methods: str | Reranker | Iterable[str | Reranker]) -> list[Tradeof
             method = parse_reranker(text)
             found.setdefault(method, TradeoffVariant(text, method, place))
     if not found:
-        raise ParameterError("a trade-off needs at least one re-ranker (--rerank)")
+        raise ParameterError("a trade-off needs at least one re-ranker (--with)")
     if len(found) > MOST:
         raise ParameterError(f"{len(found)} methods are too many: the most is {MOST}")
     return list(found.values())
@@ -160,7 +160,7 @@ class Tradeoff:
         chosen = self.ordered() if measures is None else tuple(measures)
         if not chosen:
             return frozenset()
-        table = [[goodness(one, value) for value in self.compared(one).values] for one in chosen]  # (M, N)
+        table = [[one.goodness(value) for value in self.compared(one).values] for one in chosen]  # (M, N)
         on = pareto_front(np.transpose(table)).tolist()
         return frozenset(variant.name for variant, there in zip(self.variants, on, strict=True) if there)
 
@@ -172,13 +172,6 @@ class Tradeoff:
         values = found[np.isfinite(found)]
         low, high = np.percentile(values, SPREAD) if len(values) else (np.nan, np.nan)
         return len(found), float(low), float(high)
-
-
-def goodness(measure: Measure, value: float) -> float:
-    """The value turned so that larger is better."""
-    if measure.direction is Direction.SIGNED:
-        return -abs(value)
-    return -value if measure.direction is Direction.LOWER else value
 
 
 def tradeoff(

@@ -109,25 +109,8 @@ class Polarity:
         ]
         if not rows:
             raise DataError("no document has a label")
-        if not any(label == positive for *_, label in rows):
-            raise ParameterError(f"no document is labelled {positive!r}: found are {_few(rows)}")
-        others = {label for *_, label in rows} - {positive, *neutral}
-        if negative is None and len(others) > 1:
-            listed = ", ".join(map(repr, sorted(others)[:5]))
-            raise ParameterError(
-                f"labels other than {positive!r} are {listed}: say which is negative=, which neutral="
-            )
-        negative = negative if negative is not None else next(iter(others), None)
-        sign = {
-            positive: 1.0,
-            **({negative: -1.0} if negative is not None else {}),
-            **dict.fromkeys(neutral, 0.0),
-        }
-        for _, document, label in rows:
-            if label not in sign:
-                raise DataError(
-                    f"document {document!r}: label {label!r} is none of {', '.join(map(repr, sign))}"
-                )
+        found = tuple(dict.fromkeys(label for *_, label in rows))
+        sign = dict(zip(found, label_signs(found, positive, negative, neutral).tolist(), strict=True))
         queries, documents, given = zip(*rows, strict=True)
         return cls.build(
             list(documents),
@@ -189,6 +172,22 @@ def _nested(labels: Any) -> bool:
     return True in kinds
 
 
-def _few(rows: Sequence[tuple[Any, Any, Any]]) -> str:
-    found = list(dict.fromkeys(label for *_, label in rows))
-    return ", ".join(map(repr, found[:5])) + (", .." if len(found) > 5 else "")
+def label_signs(
+    labels: Sequence[str], positive: str, negative: str | None = None, neutral: Sequence[str] = ()
+) -> Floats:
+    """(L,): +1 for the positive label, -1 for the negative one, 0 for those that are neutral."""
+    listed = ", ".join(map(repr, sorted(labels)[:5])) + (", .." if len(labels) > 5 else "")
+    if positive not in labels:
+        raise ParameterError(f"no document is labelled {positive!r}: found are {listed}")
+    others = sorted(set(labels) - {positive, *neutral})
+    if negative is None and len(others) > 1:
+        few = ", ".join(map(repr, others[:5]))
+        raise ParameterError(
+            f"labels other than {positive!r} are {few}: say which is negative=, which neutral="
+        )
+    negative = negative if negative is not None else next(iter(others), None)
+    unknown = [label for label in others if label != negative]
+    if unknown:
+        known = ", ".join(map(repr, [positive, negative, *neutral]))
+        raise DataError(f"label {unknown[0]!r} is none of {known}")
+    return np.array([1.0 if label == positive else -1.0 if label == negative else 0.0 for label in labels])

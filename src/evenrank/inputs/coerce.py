@@ -184,7 +184,8 @@ def as_background(
             raise ParameterError(f"background_depth must be an integer >= 1, got {depth!r}")
         if given is not None and not isinstance(given, Run):
             raise ParameterError(
-                "background_depth (--background-depth) is where a run is cut, and the background is no run"
+                "background_depth (FILE:depth=N in the shell) is where a run is cut, "
+                "and the background is no run"
             )
     documents, note = _background(given, runs, depth or BACKGROUND_DEPTH, needed=needed)
     return documents, note if needed else None
@@ -292,7 +293,7 @@ _WAY_OUT = {
     "words": "word counts: pass words= (--words FILE), as scan gives",
     "polarity": "polarity: pass polarity= (--polarity FILE), as polarise gives",
     "relevance": "judgements: pass qrels= (--qrels FILE)",
-    "intents": "judgements by intent: pass intents=read_qrels(FILE, diversity=True) (--diversity-qrels FILE)",
+    "intents": "judgements by intent: pass intents=read_qrels(FILE, diversity=True) (--qrels FILE:intents)",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from evenrank.errors import DataError, EvenrankWarning, ParameterError
 
@@ -115,6 +116,31 @@ def one_document_role(columns: Mapping[str, str], wanted: Sequence[str]) -> dict
         (other[role] if role in other and role not in wanted and other[role] in wanted else role): name
         for role, name in columns.items()
     }
+
+
+def document_columns(
+    columns: Mapping[str, str] | None, path: str, roles: Sequence[str]
+) -> SharedColumns | None:
+    """Those of the columns, named for several files, that a collection has; None where it names none.
+
+    A TSV file without a header line has no named columns, though other files of the command may.
+    """
+    named = one_document_role(columns or {}, roles)
+    found = SharedColumns({role: name for role, name in named.items() if role in roles})
+    if not found or not _has_header(path, found):
+        return None
+    return found
+
+
+def _has_header(path: str, columns: Mapping[str, str]) -> bool:
+    from evenrank.io.source import as_source, guess_format
+
+    if guess_format(path) != "tsv" or not Path(path).is_file():
+        return True
+    source = as_source(path)
+    block = b"" if source is None else next(iter(source.blocks(1 << 16)), b"")
+    first = block.partition(b"\n")[0].decode("utf-8-sig", "replace").rstrip("\r").split("\t")
+    return any(name in first for name in columns.values())
 
 
 def _given(

@@ -14,7 +14,7 @@ from evenrank.io.column_names import ACCEPTED, resolve, score_role
 from evenrank.io.layout import Columns, Layout
 from evenrank.io.row_problems import RowProblems
 
-BY_INTENT = " (judgements by intent? read them with diversity=True, --diversity-qrels)"
+BY_INTENT = " (judgements by intent? read them with diversity=True, --qrels FILE:intents)"
 
 
 class Frame(NamedTuple):

@@ -61,7 +61,7 @@ class Layout:
         elif not self.rest_of_line and count == 6:
             hint = " (6 fields are a run: are run and judgements swapped?)"
         elif not self.rest_of_line and count == 3 and _NTCIR_GRADE.fullmatch(fields[2]):
-            hint = " (judgements of NTCIR? read them with format='ntcir', --qrels-format ntcir)"
+            hint = " (judgements of NTCIR? read them with format='ntcir', --qrels FILE:format=ntcir)"
         elif self is NTCIR_QRELS and count == 4:
             hint = " (4 fields are judgements of TREC: leave the format out)"
         elif not self.rest_of_line and count > len(self.fields):

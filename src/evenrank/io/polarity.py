@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from evenrank.data.polarity import Polarity
+from evenrank.data.polarity import Polarity, label_signs
 from evenrank.errors import DataError, InputTypeError, ParameterError
+from evenrank.ids import take
 from evenrank.io.atomic import atomic_write
 from evenrank.io.cells import id_cells, score_cells
 from evenrank.io.column_names import ACCEPTED
@@ -69,6 +70,37 @@ def read_polarity(
         raise DataError("polarity: no scores")
     queries, documents, scores = zip(*rows, strict=True)
     return Polarity.build(list(documents), list(scores), queries=list(queries) if nested else None)
+
+
+def read_labelled_polarity(
+    source: object,
+    *,
+    positive: str,
+    negative: str | None = None,
+    neutral: Sequence[str] = (),
+    column: str | None = None,
+    format: str | None = None,
+) -> Polarity:
+    """Polarity from a file of labels that ``read_groups`` reads: ``positive`` is +1, the other label -1.
+
+    >>> read_labelled_polarity({"d1": "PRO", "d2": "CON"}, positive="PRO").scores.ravel().tolist()
+    [1.0, -1.0]
+    """
+    from evenrank.io.groups import read_groups
+
+    labels = read_groups(source, "polarity", column=column, format=format)
+    sign = label_signs(labels.attribute.values, positive, negative, neutral)  # (L,)
+    shares = labels.shares
+    rows = np.repeat(np.arange(len(labels)), np.diff(shares.offsets))
+    scores = np.bincount(rows, weights=shares.values * sign[shares.places], minlength=len(labels))
+    listed = np.flatnonzero(np.diff(shares.offsets))  # a document without a label has no score
+    queries = None if labels.query_ids is None else np.asarray(labels.query_ids, dtype=object)
+    return Polarity.build(
+        take(labels.doc_ids, listed),
+        scores[listed],
+        queries=None if queries is None else queries[labels.query_codes[listed]].tolist(),
+        oriented=True,
+    )
 
 
 def _of_frame(

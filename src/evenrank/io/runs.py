@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import os
 from collections.abc import Iterator, Mapping
+from io import StringIO
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +22,10 @@ from evenrank.io.cells import checked_ids
 from evenrank.io.frames import order_by_rank
 from evenrank.io.layout import RUN, Columns
 from evenrank.io.row_problems import RowProblems
-from evenrank.io.trec.writable import check_ids, checked_format, one_word
+from evenrank.io.trec.writable import RUN_WRITTEN, check_ids, checked_format, one_word
 
 _TIES_KEY = "evenrank.ties"
+_ROWS_AT_ONCE = 1 << 16
 
 
 def read_run(
@@ -83,36 +88,63 @@ def read_run(
 def write_run(
     run: Run, path: str | os.PathLike[str], *, tag: str | None = None, format: str | None = None
 ) -> None:
-    """Write a run as TREC or, where ``path`` ends in ``.parquet``, as Parquet.
+    """Write a run as TREC or, where ``path`` ends so, as ``.parquet``, ``.csv``, ``.tsv`` or ``.jsonl``.
 
     The file is whole or not there. Names that end in ``.gz`` or ``.zst`` are compressed.
 
     In a TREC file the scores of a query fall strictly, also as 32-bit floats, so that every tool reads
     the same order. A query whose scores do so keeps them; in any other, all scores are replaced by
-    ``n - rank + 1`` (n documents). Parquet keeps the scores as they are, and the ranks beside them.
+    ``n - rank + 1`` (n documents). Tables keep the scores as they are, and the ranks beside them.
     ``tag`` is the last field, by default the run's name with blanks replaced.
     """
     if not isinstance(run, Run):
         raise InputTypeError(f"write_run takes a Run, got {type(run).__name__}: read_run makes one")
-    format = checked_format(path, format)
+    format = checked_format(path, format, RUN_WRITTEN)
     if len(run.doc_ids) == 0:
         raise DataError(f"run {run.name!r} has no ranked documents: there is nothing to write")
-    if format == "parquet":
+    if format != "trec":
         if tag is not None:
-            raise ParameterError("tag is for TREC files: a Parquet file has none")
+            raise ParameterError("tag is for TREC files: a table has none")
         report = RowProblems(run.name)  # what is written must be read back
         checked_ids(as_strings(run.query_ids), "query", report)
         checked_ids(run.doc_ids, "document", report)
         report.check()
         table = run.to_arrow().replace_schema_metadata({_TIES_KEY: run.ties})
         with atomic_write(path) as file:
-            pa.parquet.write_table(table, file)
+            if format == "parquet":
+                pa.parquet.write_table(table, file)
+            else:
+                for piece in _table_lines(table, format):
+                    file.write(piece)
         return
     last_field = one_word(run.name, "run") if tag is None else _checked_tag(tag)
     check_ids(run.name, {"query": run.query_ids, "document": run.doc_ids})
     with atomic_write(path) as file:
         for piece in run_lines(run, last_field):
             file.write(piece)
+
+
+def _table_lines(table: pa.Table, format: str) -> Iterator[bytes]:
+    """The rows of a run as text, some at a time; rows are in rank order, and the ranks say so.
+
+    TSV has no quotes: no id holds a tab or the end of a line.
+    """
+    if format != "jsonl":
+        yield _rows([table.column_names], format)
+    for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+        rows = batch.to_pylist()
+        if format == "jsonl":
+            yield "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+        else:
+            yield _rows([list(row.values()) for row in rows], format)
+
+
+def _rows(rows: list[list[Any]], format: str) -> bytes:
+    if format == "tsv":
+        return "".join("\t".join(map(str, row)) + "\n" for row in rows).encode()
+    text = StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
 
 
 def run_lines(run: Run, tag: str) -> Iterator[bytes]:

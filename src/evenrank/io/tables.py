@@ -19,7 +19,7 @@ from evenrank.io.source import Content, Source
 from evenrank.io.values import BadValue, quoted
 
 _SHELL = " (in the shell: --columns ROLE=NAME)"
-_NO_HEADER = "; if the file has no header line and TREC's fields, pass format='trec' ({} trec)"
+_NO_HEADER = "; if the file has no header line and TREC's fields, pass format='trec' (FILE:format=trec)"
 
 
 class TableFile(NamedTuple):
@@ -42,7 +42,7 @@ def read(source: Source, layout: Layout, format: str, columns: Mapping[str, str]
     table = open_table(source, format, layout.nothing)
     advice = _SHELL
     if format in ("csv", "tsv"):
-        advice += _NO_HEADER.format("--input-format" if layout.value_name == "score" else "--qrels-format")
+        advice += _NO_HEADER
     found = frame_columns(table.frame, layout, columns, source.name, report=table.report, advice=advice)
     return TableFile(found, table.report, table.metadata)
 

@@ -165,6 +165,12 @@ class Measure(Term):
         """Values for all queries at once. ``evidence`` is cut to ``depth``."""
         raise NotImplementedError(f"{type(self).__name__} has no kernel")
 
+    def goodness(self, value: float) -> float:
+        """The value turned so that larger is better; of a signed measure 0 is best."""
+        if self.direction is Direction.SIGNED:
+            return -abs(value)
+        return -value if self.direction is Direction.LOWER else value
+
     def aggregate(self, values: Floats) -> Floats:
         """One number for many queries, along the last axis. Only defined, finite values come here."""
         return np.mean(values, axis=-1)  # type: ignore[no-any-return]

@@ -26,7 +26,7 @@ def read_variants(folder: str | Path) -> tuple[TrainedRanker, ...]:
     """The rankers that a training run wrote."""
     path = Path(folder) / VARIANTS
     if not path.is_file():
-        raise DataError(f"{folder}: there is no {VARIANTS}: evenrank train writes it when it ends")
+        raise DataError(f"{folder}: there is no {VARIANTS}: evenrank debias writes it when it ends")
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return tuple(TrainedRanker(**row) for row in rows)
 
@@ -38,6 +38,6 @@ def ranked_variants(folder: str | Path) -> dict[str, Path]:
     if lacking:
         raise DataError(
             f"{folder}: {lacking[0]} has no {RUN}: name a run under [evaluate] when training, "
-            "or make runs with evenrank rank"
+            "or make runs with evenrank rerank --with FOLDER"
         )
     return runs

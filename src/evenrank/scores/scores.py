@@ -284,6 +284,12 @@ class Scores:
 
         return by_category(self, categories)
 
+    def split(self, categories: Mapping[str, str | Iterable[str]]) -> dict[str, Scores]:
+        """The scores of each category of queries by its name; a query may be in several."""
+        from evenrank.scores.breakdown import split_by_category
+
+        return split_by_category(self, categories)
+
     def disagreements(
         self,
         measures: MeasureLike | Iterable[MeasureLike] | None = None,

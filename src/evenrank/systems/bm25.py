@@ -13,6 +13,7 @@ from evenrank.arrays import Floats, Int64s
 from evenrank.data.run import Run
 from evenrank.errors import DataError, MissingExtraError, ParameterError
 from evenrank.systems.base import IndexedDocuments, Texts, check_depth, check_texts, not_indexed, run_of
+from evenrank.systems.declared import SystemSettings, declare_system
 
 
 class BM25:
@@ -153,3 +154,13 @@ def _bm25s() -> Any:
     except ImportError:
         raise MissingExtraError.for_job("BM25", "bm25s", "systems") from None
     return bm25s
+
+
+@declare_system("bm25", "BM25 (bm25s)")
+def _make_bm25(settings: SystemSettings) -> BM25:
+    return BM25()
+
+
+@declare_system("bm25+rm3", "BM25 with pseudo-relevance feedback")
+def _make_rm3(settings: SystemSettings) -> RM3:
+    return RM3()

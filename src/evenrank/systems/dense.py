@@ -23,6 +23,7 @@ from evenrank.systems.base import (
     not_indexed,
     run_of,
 )
+from evenrank.systems.declared import SystemSettings, declare_system
 
 TEXTS_AT_ONCE = 1024  # vectors are kept after so many: what an interruption costs at most
 QUERIES_AT_ONCE = 64
@@ -101,3 +102,8 @@ class Dense:
             return checked(self._encoder.encode(missing), names, source=self.name)
 
         return encode(block) if self._cache is None else self._cache.encode(block, encode)
+
+
+@declare_system(MINILM, "all-MiniLM-L6-v2, exact search")
+def _make_minilm(settings: SystemSettings) -> Dense:
+    return Dense(MINILM, cache=settings.cache, batch=settings.batch, progress=settings.progress)

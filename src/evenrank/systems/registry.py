@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from evenrank.errors import DataError, InputTypeError, UnknownNameError
-from evenrank.evidence.polarise.encoders import MINILM
+from evenrank.errors import DataError, InputTypeError, ParameterError, UnknownNameError
 from evenrank.systems.adapters import FunctionSystem, PyTerrierSystem
 from evenrank.systems.base import Progress, Retriever
-from evenrank.systems.bm25 import BM25, RM3
+from evenrank.systems.declared import FIRST, SECOND, SystemSettings
 from evenrank.systems.dense import Dense
 from evenrank.systems.reranking import Reranked
-from evenrank.systems.scorers import NANORANKER
 
 ARROW = ">>"
-
-FIRST: dict[str, str] = {
-    "bm25": "BM25 (bm25s)",
-    "bm25+rm3": "BM25 with pseudo-relevance feedback",
-    MINILM: "all-MiniLM-L6-v2, exact search",
-}
-SECOND: dict[str, str] = {NANORANKER: "a small neural re-ranker"}
 
 
 def make_system(
@@ -38,8 +29,9 @@ def make_system(
     """A system from its name, or from what can be made one.
 
     ``bm25``, ``bm25+rm3``, ``minilm``, the folder of a sentence-transformers model; with ``>>`` the first
-    ``depth`` documents of one of them are ordered anew by ``nanoranker`` or the folder of a cross-encoder
-    (a ranker of ``evenrank train`` is one), as in ``bm25>>nanoranker``. A function of documents and queries,
+    ``depth`` documents of one of them (or ``:depth=N``) are ordered anew by ``nanoranker`` or
+    the folder of a cross-encoder
+    (a ranker of ``evenrank debias`` is one), as in ``bm25>>nanoranker``. A function of documents and queries,
     a PyTerrier pipeline, or a system as it is.
 
     >>> make_system("bm25+rm3").name
@@ -47,9 +39,10 @@ def make_system(
     """
     if isinstance(given, (str, os.PathLike)):
         first, *others = (part.strip() for part in str(given).split(ARROW))
-        system = _first(first, cache, batch, progress)
+        system = _first(first, SystemSettings(cache, batch, progress))
         for other in others:
-            system = Reranked(system, _second(other), depth=depth, progress=progress)
+            name, own = _second(other)
+            system = Reranked(system, name, depth=own or depth, progress=progress)
         return system
     if isinstance(given, Retriever):
         return given
@@ -63,24 +56,21 @@ def make_system(
     )
 
 
-def _first(
-    name: str, cache: str | os.PathLike[str] | None, batch: int, progress: Progress | None
-) -> Retriever:
-    makers: dict[str, Callable[[], Retriever]] = {
-        "bm25": BM25,
-        "bm25+rm3": RM3,
-        MINILM: lambda: Dense(MINILM, cache=cache, batch=batch, progress=progress),
-    }
-    if name in makers:
-        return makers[name]()
+def _first(name: str, settings: SystemSettings) -> Retriever:
+    if name in FIRST:
+        return FIRST[name].make(settings)
     if _is_folder(name):
-        return Dense(name, cache=cache, batch=batch, progress=progress)
+        return Dense(name, cache=settings.cache, batch=settings.batch, progress=settings.progress)
     raise _unknown(name, FIRST, "system")
 
 
-def _second(name: str) -> str:
+def _second(given: str) -> tuple[str, int | None]:
+    """The re-ranker and how many documents it takes, as ``nanoranker:depth=50``."""
+    name, colon, depth = given.partition(":depth=")
+    if colon and not (depth.isascii() and depth.isdigit() and int(depth) > 0):
+        raise ParameterError(f"{given}: depth must be an integer > 0, got {depth!r}")
     if name in SECOND or _is_folder(name):
-        return name
+        return name, int(depth) if colon else None
     raise _unknown(name, SECOND, "re-ranker")
 
 
@@ -88,7 +78,7 @@ def _is_folder(name: str) -> bool:
     return bool(name) and Path(name).expanduser().is_dir()  # without a name it would be the current one
 
 
-def _unknown(name: str, known: dict[str, str], what: str) -> Exception:
+def _unknown(name: str, known: Collection[str], what: str) -> Exception:
     if os.sep in name:
         return DataError(f"{name}: no such folder of a model")
     close = difflib.get_close_matches(name, known, 3, 0.4) or list(known)

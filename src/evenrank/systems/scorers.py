@@ -15,11 +15,14 @@ from evenrank.arrays import Floats
 from evenrank.data.numbers import real_numbers
 from evenrank.errors import DataError, InputTypeError, MissingExtraError
 from evenrank.evidence.polarise.encoders import without_bars
+from evenrank.systems.declared import declare_second
 
 NANORANKER = "nanoranker"
-RANKER = "ranker.json"  # evenrank train writes it beside the weights
+RANKER = "ranker.json"  # evenrank debias writes it beside the weights
 HEAD = "ForSequenceClassification"
 TEXTS_KEPT = 100_000
+
+declare_second(NANORANKER, "a small neural re-ranker")
 
 
 @runtime_checkable
@@ -51,7 +54,7 @@ class Scoring:
 
 def as_scorer(given: Any, *, batch: int = 32) -> Scoring:
     """An object with ``score(query_texts, document_texts)``, a callable of pairs, ``"nanoranker"``, or the
-    folder of a sentence-transformers cross-encoder or of a ranker that ``evenrank train`` wrote."""
+    folder of a sentence-transformers cross-encoder or of a ranker that ``evenrank debias`` wrote."""
     if isinstance(given, Scoring):
         return given
     if isinstance(given, Scorer):
@@ -92,7 +95,7 @@ def _cross_encoder(folder: Path, batch: int) -> Scoring:
 
 
 def _ranker(folder: Path, batch: int) -> Scoring:
-    """A ranker that ``evenrank train`` wrote."""
+    """A ranker that ``evenrank debias`` wrote."""
     from evenrank.neural.extra import require
 
     require(f"the ranker {folder}")

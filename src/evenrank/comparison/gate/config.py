@@ -1,12 +1,10 @@
-"""``gate.toml``: the rules of a gate, and where its evidence is.
+"""The rules of a gate, as the table ``[gate]`` of a project file holds them.
 
+[gate]
 alpha = 0.05                    # for all measures; so are all keys of a measure but limit
 
-[measures."nDCG@10"]
+[gate.measures."nDCG@10"]
 allowed = 0.01
-
-[evidence]                      # options of the command, with paths as seen from this file
-qrels = "qrels.txt"
 """
 
 from __future__ import annotations
@@ -15,20 +13,16 @@ import difflib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from os import PathLike
-from pathlib import Path
 from typing import Any, TypeVar
 
 from evenrank.comparison.gate.rules import Gate, GateRule
 from evenrank.errors import EvenrankError, ParameterError
-from evenrank.io.source import as_source
-from evenrank.io.toml import parse_toml
 from evenrank.measures import Measure, parse_measure
 
 SHARED = ("alpha", "allowed", "allowed_share", "at_least", "allowed_lost", "unclear", "too_few")
 OF_A_MEASURE = (*SHARED, "limit")
 OF_THE_GATE = ("correction", "resamples", "seed")
-TOP = (*SHARED, *OF_THE_GATE, "baseline", "measures", "evidence")
+TOP = (*SHARED, *OF_THE_GATE, "measures")
 
 T = TypeVar("T")
 
@@ -38,38 +32,27 @@ _COLUMN = re.compile(r"(.*\S)\s*\[([^\[\]]+)\]", re.DOTALL)
 
 @dataclass(frozen=True)
 class GateConfig:
-    """A gate, and what its file says about the inputs: as it stands there, not yet looked at."""
+    """A gate and the name of the file that it stands in, for messages."""
 
     gate: Gate
-    name: str  # of the file, for messages
-    folder: Path  # that paths in it start from
-    baseline: str | None = None
-    evidence: Mapping[str, Any] | None = None
+    name: str
 
     @property
     def measures(self) -> list[Measure]:
         return list(dict.fromkeys(rule.measure for rule in self.gate.rules))
 
 
-def read_gate(path: str | PathLike[str]) -> GateConfig:
-    """Read ``gate.toml``. What is wrong with it is said with the file and the key."""
-    source = as_source(path)
-    if source is None or source.path is None:
-        raise ParameterError("a gate's rules are a file, as gate.toml: paths in it start from its folder")
-    content = parse_toml(b"".join(source.blocks()), source.name)
-    check_keys(source.name, content, TOP)
-    measures = _table(source.name, content, "measures")
+def gate_of(content: Mapping[str, Any], name: str) -> GateConfig:
+    """The gate that a table describes. What is wrong with it is reported with the file and the key."""
+    name = f"{name}: [gate]"
+    check_keys(name, content, TOP)
+    measures = _table(name, content, "measures")
     if not measures:
-        raise ParameterError(f'{source.name}: names no measure; one is written [measures."nDCG@10"]')
+        raise ParameterError(f'{name}: names no measure; one is written [gate.measures."nDCG@10"]')
     shared = {key: content[key] for key in SHARED if key in content}
-    rules = tuple(_rule(source.name, written, given, shared) for written, given in measures.items())
+    rules = tuple(_rule(name, written, given, shared) for written, given in measures.items())
     options = {key: content[key] for key in OF_THE_GATE if key in content}
-    gate = _said_of(source.name, lambda: Gate(rules, **options))
-    baseline = content.get("baseline")
-    if not (baseline is None or isinstance(baseline, str)):
-        raise ParameterError(f"{source.name}: baseline must be the path of a run, got {baseline!r}")
-    evidence = _table(source.name, content, "evidence")
-    return GateConfig(gate, source.name, source.path.parent, baseline, evidence)
+    return GateConfig(_said_of(name, lambda: Gate(rules, **options)), name)
 
 
 def check_keys(where: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
@@ -90,7 +73,7 @@ def _table(name: str, content: Mapping[str, Any], key: str) -> Mapping[str, Any]
 def _rule(name: str, written: str, given: Any, shared: Mapping[str, Any]) -> GateRule:
     where = f'{name}: measures."{written}"'
     if not isinstance(given, dict):
-        raise ParameterError(f'{where}: must be a table, as [measures."{written}"], got {given!r}')
+        raise ParameterError(f'{where}: must be a table, as [gate.measures."{written}"], got {given!r}')
     check_keys(where, given, OF_A_MEASURE)
     with_column = _COLUMN.fullmatch(written.strip())
     text, column = with_column.groups() if with_column else (written, "")

@@ -129,8 +129,8 @@ def read_judged_labels(source: Source, values: Values, multilabel: bool) -> Entr
         raise DataError(
             f"{source.name}: is not read as groups: the second field differs within a query and every label "
             "is a whole number, as in judgements by intent, whose fourth field is a grade. For those use "
-            "read_qrels(FILE, diversity=True) and Membership.from_intents (in the shell --diversity-qrels "
-            "FILE); if the numbers are labels, name them: values=['0', '1'] (in the shell "
+            "read_qrels(FILE, diversity=True) and Membership.from_intents (in the shell --qrels "
+            "FILE:intents); if the numbers are labels, name them: values=['0', '1'] (in the shell "
             "FILE:format=trec:values=0,1)"
         )
     return Entries(

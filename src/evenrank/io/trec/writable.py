@@ -16,20 +16,23 @@ from evenrank.io.source import check_format, guess_format
 from evenrank.io.values import quoted
 
 WRITTEN = ("trec", "parquet")
+RUN_WRITTEN = (*WRITTEN, "csv", "tsv", "jsonl")
 
 _SEPARATING = r"[\x00-\x20]"
 
 
-def checked_format(path: str | os.PathLike[str], format: str | None) -> str:
+def checked_format(
+    path: str | os.PathLike[str], format: str | None, written: tuple[str, ...] = WRITTEN
+) -> str:
     """The format to write: the one given, else what the name tells, else TREC."""
     if not isinstance(path, (str, os.PathLike)):
         raise InputTypeError(f"a path to write to is a str or a Path, got {type(path).__name__}")
-    check_format(format, WRITTEN)
+    check_format(format, written)
     guessed = format or guess_format(path) or "trec"
-    if guessed not in WRITTEN:
+    if guessed not in written:
         raise ParameterError(
-            f"{os.fspath(path)}: {guessed} is read but not written: "
-            "name the file .trec or .parquet, or pass format='trec'"
+            f"{os.fspath(path)}: {guessed} is read but not written here: "
+            f"name the file .{', .'.join(written)}, or pass format='trec'"
         )
     return guessed
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from evenrank.comparison.tradeoff import goodness
 from evenrank.errors import ParameterError
 from evenrank.measures import Direction
 from evenrank.report.figures.contours import Plane
@@ -174,9 +173,9 @@ def _steps(
     across = pair[0].measure
     best = sorted(
         {(spot.x, spot.y) for spot in spots if spot.name in front},
-        key=lambda point: goodness(across, point[0]),
+        key=lambda point: across.goodness(point[0]),
     )
-    heights = [goodness(pair[1].measure, y) for _, y in best]
+    heights = [pair[1].measure.goodness(y) for _, y in best]
     if heights != sorted(heights, reverse=True):
         return []
     edge = best[:1]

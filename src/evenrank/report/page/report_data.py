@@ -154,7 +154,7 @@ def check_options(material: ReportData) -> None:
         )
     asked = {query for block in material.scores.blocks for query in block.query_ids}
     if material.query_texts and asked.isdisjoint(material.query_texts):
-        raise DataError("query_texts= (--query-texts) has the text of none of the queries: are ids the same?")
+        raise DataError("query_texts= (--queries) has the text of none of the queries: are ids the same?")
     readable = material.readable
     if isinstance(readable, bool) or not isinstance(readable, int) or readable < 0:
         raise ParameterError(f"readable must be an integer >= 0, got {readable!r}")
@@ -163,9 +163,7 @@ def check_options(material: ReportData) -> None:
 
 def worst_first(table: MeasureTable, value: float) -> float:
     """A key that sorts the value farthest from good first; of signed values the largest, on either side."""
-    if table.measure.direction is Direction.HIGHER:
-        return value
-    return -abs(value) if table.measure.direction is Direction.SIGNED else -value
+    return -value if table.measure.direction is Direction.NONE else table.measure.goodness(value)
 
 
 def best_first(table: MeasureTable, value: float) -> float:

@@ -1,4 +1,4 @@
-"""``evenrank train``: a ranker, adversaries, and rankers that hide what the adversaries look for."""
+"""``evenrank debias``: a ranker, adversaries, and rankers that hide what the adversaries look for."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import os
 import textwrap
 from typing import TYPE_CHECKING
 
-from evenrank.cli.inputs import check_output
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
+from evenrank.cli.shared import check_output
 from evenrank.cli.streams import put, say, terminal_width
 from evenrank.errors import ParameterError, counted
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 def add(commands: Commands) -> None:
     parser = add_command(
         commands,
-        "train",
-        "train a neural ranker that does not tell groups apart",
+        "debias",
+        "can a ranker be trained that does not tell groups apart?",
         """Train a cross-encoder in three stages: for relevance; adversaries that tell protected labels from
         its vectors; and both together with the adversaries' gradients reversed, once for each strength.
         Everything is said in a TOML file. The folder gets a ranker for every checkpoint, the run that each
         re-ranked, and logs that TensorBoard reads.""",
         """
-        evenrank train --config adv.toml
-        evenrank train --config adv.toml -o models
-        evenrank train --config adv.toml -o models --resume
-        evenrank train --config adv.toml -o models --device cuda --precision bfloat16
-        evenrank train --keys
+        evenrank debias --config adv.toml
+        evenrank debias --config adv.toml -o models
+        evenrank debias --config adv.toml -o models --resume
+        evenrank debias --config adv.toml -o models --device cuda --precision bfloat16
+        evenrank debias --keys
         """,
     )
-    parser.add_argument("--config", metavar="FILE", help="what to train, on what: a TOML file")
+    parser.add_argument("--config", metavar="FILE", help="a TOML file that says what to train, and on what")
     parser.add_argument(
         "-o",
         "--output",
@@ -42,12 +42,11 @@ def add(commands: Commands) -> None:
         help="where everything goes: new or empty; default: the file's name without .toml",
     )
     parser.add_argument("--resume", action="store_true", help="go on with a run that was stopped")
-    parser.add_argument("--seed", type=int, metavar="N", help="instead of the file's")
-    parser.add_argument("--device", metavar="DEVICE", help="cpu, cuda, cuda:1, auto; instead of the file's")
+    parser.add_argument("--device", metavar="DEVICE", help="cpu, cuda, cuda:1 or auto (overrides the file)")
     parser.add_argument(
         "--precision",
         choices=("float32", "bfloat16", "float16"),
-        help="of the arithmetic; instead of the file's",
+        help="numeric precision (overrides the file)",
     )
     parser.add_argument("--keys", action="store_true", help="list the keys of the file, and what they mean")
     parser.set_defaults(run=run)
@@ -58,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         put(_keys())
         return 0
     if arguments.config is None:
-        raise ParameterError("train takes a file: evenrank train --config adv.toml (or --keys)")
+        raise ParameterError("debias takes a file: evenrank debias --config adv.toml (or --keys)")
     import dataclasses
     from pathlib import Path
 
@@ -72,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     seed = config.seed if arguments.seed is None else arguments.seed
     config = dataclasses.replace(config, training=training, seed=seed)
     output = Path(arguments.config).stem if arguments.output is None else arguments.output
-    require("evenrank train")
+    require("evenrank debias")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # the library warns of forks that do not happen
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # or matrix products on a GPU do not repeat
     from evenrank.neural.training import train

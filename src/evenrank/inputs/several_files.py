@@ -1,4 +1,4 @@
-"""Reading the files of a command: what is wrong with several of them is said at once."""
+"""Reading several files: what is wrong with any of them is reported at once."""
 
 from __future__ import annotations
 

@@ -1,24 +1,21 @@
-"""The options that describe groups: ``--groups NAME=FILE[:option..]`` and ``--target NAME=..``."""
+"""How groups are named: ``NAME=FILE[:option..]``, fields of the documents, and targets ``NAME=..``."""
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenrank.cli.reading import attempt
 from evenrank.errors import ParameterError
+from evenrank.inputs.several_files import attempt
 
 if TYPE_CHECKING:
     from evenrank.data.membership import Membership
 
-MISSING = ("error", "neutral", "uniform", "drop")
-MISSING_HELP = (
-    "ranked documents without evidence: an error (the default for words), neutral (without group words), "
-    "uniform (equally in all groups, the default there), or left out (drop)"
-)
+DOCUMENTS = "documents"  # the attribute is a field of the documents
+WORDS = "words"  # the groups are those of the lexicon, by the words in a document
 
 _FLAGS: dict[str, dict[str, Any]] = {
     "ordinal": {"ordinal": True},
@@ -51,38 +48,30 @@ class TargetOption:
     path: str | None = None
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--groups", type=groups_of, action="append", default=[], metavar="NAME=FILE[:OPTION..]",
-        help="which groups documents are in: an attribute and its file; may be repeated. After the file, "
-        "each after a colon: ordinal, multilabel, full, own, values=a,b,c, even=BOTH,NONE, ignore=OTHER, "
-        "column=NAME, format=NAME (trec, trec-fair, gmemb, csv, ..), document=NAME, query=NAME, share=NAME",
-    )  # fmt: skip
-    parser.add_argument(
-        "--target", type=target_of, action="append", default=[], metavar="NAME=TARGET",
-        help="the shares that the groups of --groups NAME should have: uniform (the default), present, pool, "
-        "relevance, collection, shares by value as f:0.4,m:0.6 or in their order as 0.5,0.3,0.2, or a file "
-        "of them; may be repeated",
-    )  # fmt: skip
-
-
-def groups_of(text: str) -> GroupsOption:
-    """What stands behind ``--groups``.
+def groups_of(text: str) -> list[GroupsOption]:
+    """What stands behind ``--groups``: an attribute with its file, or fields of the documents.
 
     >>> groups_of("reviews=reviews.csv:ordinal:values=few,many")
-    GroupsOption(name='reviews', path='reviews.csv', options={'ordinal': True, 'values': ['few', 'many']})
-    >>> groups_of("gender=2024:06.csv").path
-    '2024:06.csv'
+    [GroupsOption(name='reviews', path='reviews.csv', options={'ordinal': True, 'values': ['few', 'many']})]
+    >>> [option.name for option in groups_of("seller_size,country")]
+    ['seller_size', 'country']
     """
+    before = text.partition(":")[0]
+    if "=" not in before:
+        fields = [field.strip() for field in before.split(",")]
+        told: list[str] = text.split(":")[1:]
+        if not all(fields) or not all(map(_is_option, told)):
+            raise ParameterError(f"must be NAME=FILE[:OPTION..], or fields of the documents, got {text!r}")
+        return [GroupsOption(field, DOCUMENTS, _options(told, text)) for field in fields]
     name, equals, rest = text.partition("=")
     parts = rest.split(":")
-    told: list[str] = []
+    told = []
     while len(parts) > 1 and _is_option(parts[-1]):
         told.insert(0, parts.pop())
     path = ":".join(parts)
     if not (name.strip() and equals and path):
-        raise argparse.ArgumentTypeError(f"must be NAME=FILE or NAME=FILE:OPTION:.., got {text!r}")
-    return GroupsOption(name.strip(), path, _options(told, text))
+        raise ParameterError(f"must be NAME=FILE or NAME=FILE:OPTION:.., got {text!r}")
+    return [GroupsOption(name.strip(), path, _options(told, text))]
 
 
 def _is_option(part: str) -> bool:
@@ -96,13 +85,13 @@ def _options(told: list[str], text: str) -> dict[str, Any]:
     for part in told:
         key, _, given = part.partition("=")
         if key in seen:
-            raise argparse.ArgumentTypeError(f"{key} is given twice in {text!r}")
+            raise ParameterError(f"{key} is given twice in {text!r}")
         seen.add(key)
         if part in _FLAGS:
             options |= _FLAGS[part]
             continue
         if not given or (key in _LISTS and not all(item.strip() for item in given.split(","))):
-            raise argparse.ArgumentTypeError(f"{key}= names nothing in {text!r}")
+            raise ParameterError(f"{key}= names nothing in {text!r}")
         if key in _LISTS:
             options[key] = [item.strip() for item in given.split(",")]
         elif key in _COLUMNS:
@@ -123,7 +112,7 @@ def target_of(text: str) -> TargetOption:
     name, equals, given = (part.strip() for part in text.partition("="))
     if not (name and equals and given):
         kinds = "|".join(_KINDS)
-        raise argparse.ArgumentTypeError(
+        raise ParameterError(
             f"must be NAME={kinds}|SHARE,SHARE,..|VALUE:SHARE,VALUE:SHARE,..|FILE, got {text!r}"
         )
     if given in _KINDS:
@@ -151,31 +140,25 @@ def _shares_by_value(given: str, text: str) -> dict[str, float] | None:
         if not value.strip():
             return None
         if value.strip() in shares:
-            raise argparse.ArgumentTypeError(f"the value {value.strip()!r} is listed twice in {text!r}")
+            raise ParameterError(f"the value {value.strip()!r} is listed twice in {text!r}")
         shares[value.strip()] = share
     return shares
 
 
-def group_files(arguments: argparse.Namespace) -> list[str]:
-    """The files that ``memberships`` reads."""
-    targets = [target.path for target in arguments.target if target.path is not None]
-    return [*(given.path for given in arguments.groups), *targets]
-
-
-def check_groups(arguments: argparse.Namespace) -> None:
+def check_groups(groups: Sequence[GroupsOption], targets: Sequence[TargetOption]) -> None:
     """What is wrong with the options, as far as it can be seen without the files' content."""
-    names = [given.name for given in arguments.groups]
+    names = [given.name for given in groups]
     for name in names:
         if names.count(name) > 1:
             raise ParameterError(f"--groups {name} is given twice")
-    for given in arguments.groups:
+    for given in groups:
         file, colon, last = given.path.rpartition(":")
         if colon and not Path(given.path).exists() and Path(file).exists():
             known = ", ".join([*_FLAGS, *(f"{key}=.." for key in _SETTINGS)])
             raise ParameterError(f"--groups {given.name}: {last!r} is not an option: they are {known}")
-    targets = [target.name for target in arguments.target]
-    for target in arguments.target:
-        if targets.count(target.name) > 1:
+    twice = [target.name for target in targets]
+    for target in targets:
+        if twice.count(target.name) > 1:
             raise ParameterError(f"--target {target.name} is given twice")
         lacking = [part for part in target.name.split("*") if part not in names]
         if target.name not in names and (lacking or "*" not in target.name):
@@ -188,31 +171,61 @@ def check_groups(arguments: argparse.Namespace) -> None:
             )
 
 
-def memberships(arguments: argparse.Namespace) -> list[Membership]:
+@dataclass(frozen=True)
+class GroupSources:
+    """What groups can be taken from besides files of their own."""
+
+    documents: str | None = None
+    format: str | None = None
+    columns: Mapping[str, str] | None = None
+    words: Any = None  # WordCounts
+
+
+def memberships(
+    groups: Sequence[GroupsOption], targets: Sequence[TargetOption], known: GroupSources
+) -> list[Membership]:
     """The groups of all ``--groups``, with the targets of ``--target``.
 
     A target for a combination, ``--target 'a*b=..'``, adds the combination.
     """
-    check_groups(arguments)
-    if not arguments.groups:
+    check_groups(groups, targets)
+    if not groups:
         return []
     from evenrank.data.membership import Membership
-    from evenrank.io.groups import read_groups
 
-    found = {
-        given.name: attempt(partial(read_groups, given.path, given.name, **given.options))
-        for given in arguments.groups
-    }
-    if any(membership is None for membership in found.values()):  # said with what is wrong elsewhere
+    found = {given.name: attempt(partial(_membership, given, known)) for given in groups}
+    if any(membership is None for membership in found.values()):  # reported with what is wrong elsewhere
         return []
-    for target in arguments.target:
+    for target in targets:
         if target.name in found:
             found[target.name] = attempt(partial(_with_target, found[target.name], target))
-    for target in arguments.target:
+    for target in targets:
         if target.name not in found:
             parts = [found[part] for part in target.name.split("*")]
             found[target.name] = _with_target(Membership.combined(*parts, target="uniform"), target)
     return list(found.values())
+
+
+def _membership(given: GroupsOption, known: GroupSources) -> Membership:
+    from evenrank.data.membership_builders import from_words
+    from evenrank.io.groups import read_groups
+
+    if given.path == WORDS:
+        if known.words is None:
+            raise ParameterError(
+                f"--groups {given.name}=words takes the word counts of --words: add that option"
+            )
+        return from_words(known.words, given.name)
+    if given.path != DOCUMENTS:
+        return read_groups(given.path, given.name, **given.options)
+    if known.documents is None:
+        raise ParameterError(
+            f"--groups {given.name}: is this a field of the documents? Then add --documents FILE; "
+            f"a file of its own is written {given.name}=FILE"
+        )
+    options = {"column": given.name, "format": known.format, **given.options}
+    options["columns"] = {**(known.columns or {}), **given.options.get("columns", {})} or None
+    return read_groups(known.documents, given.name, **options)
 
 
 def _with_target(membership: Membership, target: TargetOption) -> Membership:

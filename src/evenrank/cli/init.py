@@ -1,0 +1,160 @@
+"""``evenrank init``: a folder in, a commented project file out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evenrank.cli.parser import add_command
+from evenrank.cli.streams import put, say
+from evenrank.errors import DataError
+
+if TYPE_CHECKING:
+    from evenrank.cli.parser import Commands
+    from evenrank.inputs.found_files import FoundFile, FoundFiles
+
+SINGLE = ("qrels", "intents", "words", "polarity", "documents", "queries")  # one file of each kind
+
+
+def add(commands: Commands) -> None:
+    parser = add_command(
+        commands,
+        "init",
+        "how do I begin with my own files?",
+        """Write a project file, evenrank.toml, from the files in this folder: runs, judgements, documents,
+        queries and groups are recognised by their content. The file is commented and meant to be edited;
+        after it is there, commands need no options for what it says. In a terminal, questions are asked where
+        several files are possible; otherwise the first is taken and the others are named in a comment.""",
+        """
+        evenrank init
+        evenrank init --demo
+        """,
+    )
+    parser.add_argument(
+        "folder", nargs="?", default=".", metavar="FOLDER", help="default: the current folder"
+    )
+    parser.add_argument(
+        "--demo",
+        action="store_true",
+        help="first write the sample collection and two runs of it into the folder",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from evenrank.inputs.found_files import look_around
+    from evenrank.inputs.project import NAME, Project
+    from evenrank.io.atomic import atomic_write
+
+    folder = Path(arguments.folder)
+    target = folder / NAME
+    if not folder.is_dir():
+        raise DataError(f"{folder}: no such folder")
+    if target.exists():
+        raise DataError(
+            f"{target}: is there already: edit it, or move it away first (evenrank doctor checks it)"
+        )
+    if arguments.demo:
+        from evenrank.sample.sample_files import write_sample
+
+        write_sample(folder)
+        say(f"wrote the sample collection into {folder}")
+    found = look_around(folder)
+    if not found.of("run"):
+        say("no run was found: name yours under [data] runs")
+    text = project_text(found, _asker())
+    with atomic_write(target) as file:
+        file.write(text.encode())
+    problems = Project.read(target).problems()
+    put(text)
+    say(f"wrote {target}: edit it, then try evenrank doctor and evenrank evaluate")
+    return 1 if problems else 0
+
+
+Ask = Callable[[str, Sequence[str]], str]
+
+
+def _asker() -> Ask:
+    """Asks which of several files is meant, in a terminal; elsewhere takes the first."""
+    if not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None and sys.stderr.isatty()):
+        return lambda question, answers: answers[0]
+
+    def ask(question: str, answers: Sequence[str]) -> str:
+        say(question)
+        for number, answer in enumerate(answers, 1):
+            say(f"  {number}  {answer}")
+        say("which number? (1)")
+        given = sys.stdin.readline().strip() or "1"
+        known = given.isdigit() and 1 <= int(given) <= len(answers)
+        return answers[int(given) - 1] if known else answers[0]
+
+    return ask
+
+
+def project_text(found: FoundFiles, ask: Ask) -> str:
+    """The project file for what was found."""
+    lines = ["# What evenrank knows about this project. Paths are seen from this file.", "", "[data]"]
+    runs = [file.path for file in found.of("run")]
+    lines.append(f"runs = [{', '.join(map(quoted, runs))}]" if runs else '# runs = ["runs/*.trec"]')
+    chosen: dict[str, FoundFile] = {}
+    for kind in SINGLE:
+        files = found.of(kind)
+        if not files:
+            lines.append(f'# {kind} = "{_example(kind)}"')
+            continue
+        names = [file.path for file in files]
+        path = names[0] if len(names) == 1 else ask(f"Several files may be the {kind}:", names)
+        chosen[kind] = files[names.index(path)]
+        others = [name for name in names if name != path]
+        lines.append(f"{kind} = {quoted(path)}" + (f"  # or {', '.join(others)}" if others else ""))
+    queries = chosen.get("queries")
+    if queries is not None and queries.fields:
+        lines.append(f"# by = {quoted(queries.fields[0])}  # split results by this column of the queries")
+    lines.append(
+        '# background = "collection"  # the documents that NFaiRR is normalised by; or the name of a run'
+    )
+    lines += ["", *_groups(found, chosen.get("documents"))]
+    lines += ["", "[measures]", '# use = ["nDCG@10", "NFaiRR@10"]  # default: chosen by what is known']
+    if len(runs) > 1:
+        first = Path(runs[0]).name.partition(".")[0]
+        lines[1:1] = [f"baseline = {quoted(first)}  # the run that others are compared with"]
+    lines += [
+        "", "# [gate]  # what a new run must fulfil: evenrank gate", "# alpha = 0.05",
+        '# [gate.measures."nDCG@10"]', "# allowed = 0.02", "", "[report]", '# title = "Our search"',
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _groups(found: FoundFiles, documents: FoundFile | None) -> list[str]:
+    """Attributes of files of groups, and of fields of the documents that have few values."""
+    lines = ["[groups]"]
+    lines += [f"{_key(name)} = {quoted(file.path)}" for file in found.of("groups") for name in file.fields]
+    known = {line.partition(" = ")[0] for line in lines}
+    fields = () if documents is None else documents.fields
+    lines += [f'{_key(name)} = "documents"' for name in fields if _key(name) not in known]
+    if len(lines) == 1:
+        lines.append('# gender = "gender.csv"       # a table of documents and their groups')
+        lines.append('# seller_size = "documents"   # a field of the documents')
+    lines += ["", "[targets]", '# gender = "uniform"          # the share that each group should get']
+    return lines
+
+
+def _example(kind: str) -> str:
+    return {"qrels": "qrels.txt", "intents": "intents.qrels", "words": "counts.parquet"}.get(
+        kind, f"{kind}.csv"
+    )
+
+
+def _key(name: str) -> str:
+    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else quoted(name)
+
+
+def quoted(text: str) -> str:
+    """
+    >>> print(quoted('a "b"'))
+    "a \\\\"b\\\\""
+    """
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

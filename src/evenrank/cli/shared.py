@@ -1,0 +1,347 @@
+"""The options that several commands have: what each is called, its form, and how it is read."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from evenrank.cli.progress import progress
+from evenrank.cli.streams import say
+from evenrank.cli.values import columns_of, positive, positives
+from evenrank.errors import ParameterError
+from evenrank.inputs.file_options import (
+    BACKGROUND,
+    DOCUMENTS,
+    POLARITY,
+    QRELS,
+    RUN,
+    STDIN,
+)
+from evenrank.inputs.group_options import groups_of, target_of
+
+if TYPE_CHECKING:
+    from evenrank.inputs import Inputs
+    from evenrank.inputs.description import Description
+    from evenrank.measures import Measure
+    from evenrank.scores import Scores
+
+T = TypeVar("T")
+
+RUN_HELP = (
+    "run file: TREC, CSV, TSV, JSONL or Parquet, also .gz and .zst; - reads stdin. NAME=FILE names the run; "
+    ":format=csv and :ties=file|trec behind it say how to read it"
+)
+WRITTEN_SCORES = "write the scores of every query: .jsonl, .csv, .tsv, .parquet"
+ROLES = ("query", "document", "score", "rank", "grade", "intent", "text", "title")
+DOCUMENT_ROLES = ("id", "text", "title")
+SUFFIXES = ".html, .svg, .png or .pdf"
+
+
+def option(read: Callable[[str], T]) -> Callable[[str], T]:
+    """A reader of ours as argparse wants it: what it refuses is an error of the command line."""
+
+    def parse(text: str) -> T:
+        try:
+            return read(text)
+        except ParameterError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return parse
+
+
+def add_runs(parser: argparse.ArgumentParser, *, extra: str = "") -> None:
+    parser.add_argument(
+        "runs",
+        nargs="*",
+        type=option(RUN.parse),
+        metavar="RUN",
+        help=RUN_HELP + (f". {extra}" if extra else ""),
+    )
+
+
+def add_inputs(parser: argparse.ArgumentParser) -> None:
+    """What is known of runs, documents and queries: the same options in every command that scores runs."""
+    known = parser.add_argument_group("what is known of documents and queries")
+    known.add_argument(
+        "--qrels", type=option(QRELS.parse), action="append", metavar="FILE",
+        help="relevance judgements; FILE:intents are judgements by intent (TREC Web); :format=ntcir reads "
+        "lines 'query document L2'; may be given once of each kind",
+    )  # fmt: skip
+    known.add_argument("--words", metavar="FILE", help="counts of group words, written by evenrank scan")
+    known.add_argument(
+        "--groups", type=option(groups_of), action="append", metavar="NAME=FILE[:OPTION..]",
+        help="the groups that documents belong to: an attribute and its file, fields of --documents "
+        "(seller,country), or NAME=words for the groups of the word counts; may be repeated. Options: "
+        "ordinal, "
+        "multilabel, full, own, values=a,b, even=BOTH, ignore=OTHER, column=, format=, document=, "
+        "query=, share=",
+    )  # fmt: skip
+    known.add_argument(
+        "--target", type=option(target_of), action="append", metavar="NAME=TARGET",
+        help="the share that each group should get: uniform (default), present, pool, relevance, collection, "
+        "shares by value (f:0.4,m:0.6) or in order (0.5,0.3,0.2), or a file of shares; may be repeated",
+    )  # fmt: skip
+    known.add_argument(
+        "--polarity", type=option(POLARITY.parse), metavar="FILE",
+        help="scores of opinion, written by evenrank polarise; or a file of labels with :positive=PRO",
+    )  # fmt: skip
+    known.add_argument(
+        "--background", type=option(BACKGROUND.parse), metavar="FILE",
+        help="the documents that NFaiRR and NSetFaiRR are normalised by: a run (one of the runs by name, "
+        "or a "
+        "file; its first 200 documents, or :depth=N), a list of document ids, or 'collection' for all "
+        "documents "
+        "of --words. Default: the run itself, if there is one only",
+    )  # fmt: skip
+    known.add_argument(
+        "--documents", type=option(DOCUMENTS.parse), metavar="FILE",
+        help="the documents: their fields can be groups, their texts are shown in reports and scored by "
+        "rankers",
+    )  # fmt: skip
+    known.add_argument(
+        "--queries", metavar="FILE",
+        help="the queries to score: a table with a column query and perhaps text and categories, lines "
+        "of an id "
+        "(and a text behind a tab), or XML topics. Default: the judged queries, or those of the run",
+    )  # fmt: skip
+    known.add_argument(
+        "--by", metavar="COLUMN,..",
+        help="split results by category of query: columns of --queries, or a table of query and category",
+    )  # fmt: skip
+    known.add_argument(
+        "--missing", choices=("error", "neutral", "uniform", "drop"),
+        help="documents that lack evidence: an error (default for words), neutral (no group words), uniform "
+        "(belong equally to all groups; default for groups), or left out of the list (drop)",
+    )  # fmt: skip
+    add_columns(known)
+
+
+def add_columns(parser: Any, roles: Sequence[str] = ROLES) -> None:
+    example = (
+        "query=qid,document=docno,score=sim" if "score" in roles else "id=docno,text=body,title=headline"
+    )
+    parser.add_argument(
+        "--columns", type=option(lambda text: columns_of(text, roles)), metavar="ROLE=NAME,..",
+        help=f"names of the columns in tables, where they are not the usual ones: {example}; roles are "
+        f"{', '.join(roles)}",
+    )  # fmt: skip
+
+
+def add_measures(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-m", "--measures", action="append", metavar="MEASURES",
+        help="measures, such as 'nDCG@10 NFaiRR@10'; may be repeated (see: evenrank measures). Default: "
+        "chosen "
+        "by what is known of the documents",
+    )  # fmt: skip
+
+
+def add_cutoffs(
+    parser: argparse.ArgumentParser, use: str = "evaluate every measure at each of these cut-offs"
+) -> None:
+    parser.add_argument("--cutoffs", type=positives, metavar="K,K,..", help=use)
+
+
+def add_format(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
+    parser.add_argument("--format", choices=formats, help="how to print the result (default: table)")
+
+
+def add_output(parser: argparse.ArgumentParser, use: str) -> None:
+    parser.add_argument("-o", "--output", metavar="FILE", help=use)
+
+
+def add_figure(parser: argparse.ArgumentParser, shows: str, kinds: str | None = None) -> None:
+    parser.add_argument("--figure", metavar="FILE", help=f"draw {shows}: {SUFFIXES}")
+    if kinds is not None:
+        parser.add_argument("--kind", metavar="KIND", help=f"what --figure shows: {kinds}")
+
+
+TESTS = ("t", "wilcoxon", "permutation")
+CORRECTIONS = ("none", "bonferroni", "holm", "bh")
+
+
+def add_significance(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--baseline", action="append", metavar="NAME",
+        help="the run that the others are tested against (default: the first); may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--test", type=option(test_of), metavar="TEST[,CORRECTION][,ALPHA]",
+        help=f"paired test ({', '.join(TESTS)}), correction for several pairs within a measure "
+        f"({', '.join(CORRECTIONS)}; bh is Benjamini-Hochberg) and significance level; default: t,holm,0.05",
+    )  # fmt: skip
+
+
+class Test(NamedTuple):
+    test: str = "t"
+    correction: str = "holm"
+    alpha: float = 0.05
+
+
+def test_of(text: str) -> Test:
+    """
+    >>> test_of("wilcoxon,0.01")
+    Test(test='wilcoxon', correction='holm', alpha=0.01)
+    """
+    found = Test()
+    for part in (part.strip() for part in text.split(",")):
+        if part in TESTS:
+            found = found._replace(test=part)
+        elif part in CORRECTIONS:
+            found = found._replace(correction=part)
+        else:
+            try:
+                found = found._replace(alpha=float(part))
+            except ValueError:
+                known = ", ".join((*TESTS, *CORRECTIONS))
+                raise ParameterError(f"{part!r} is no test, correction or level: there are {known}") from None
+    if not 0 < found.alpha < 1:
+        raise ParameterError(f"the significance level must be above 0 and below 1, got {found.alpha}")
+    return found
+
+
+def significance(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What the options say, under the names that ``compare`` has for it."""
+    chosen: Test = arguments.test or Test()
+    return {"baseline": arguments.baseline, "seed": seed_of(arguments), **chosen._asdict()}
+
+
+def seed_of(arguments: argparse.Namespace) -> int:
+    return 0 if arguments.seed is None else int(arguments.seed)
+
+
+def add_resuming(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--threads", type=positive, metavar="N", help="number of threads (default: one for each core)"
+    )
+    parser.add_argument(
+        "--no-resume", action="store_true", help="begin anew and ignore what an interrupted run left"
+    )
+
+
+def add_lexicon(parser: Any, use: str) -> None:
+    parser.add_argument("--lexicon", metavar="NAME", help=use)
+
+
+def add_cache(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--cache", metavar="FOLDER", help="keep vectors here, so that no text is encoded twice"
+    )
+
+
+def description(arguments: argparse.Namespace) -> Description:
+    """The inputs that the command line and the project file name."""
+    from evenrank.inputs.description import Description
+
+    return Description(
+        runs=tuple(arguments.runs or ()),
+        qrels=tuple(arguments.qrels or ()),
+        words=arguments.words,
+        groups=tuple(one for given in arguments.groups or () for one in given),
+        targets=tuple(arguments.target or ()),
+        polarity=arguments.polarity,
+        background=arguments.background,
+        against=getattr(arguments, "against", None),
+        tables=tuple(getattr(arguments, "table", None) or ()),
+        queries=arguments.queries,
+        by=arguments.by,
+        documents=arguments.documents,
+        columns=arguments.columns,
+    )
+
+
+def read_inputs(known: Description) -> Inputs:
+    """Everything that was named, with a progress bar; what there is to say of it is said."""
+    found = known.read(progress)
+    for note in known.notes:
+        say(note)
+    return found
+
+
+def need_runs(known: Description, least: int = 1, most: int | None = None) -> None:
+    """Say how many runs a command takes."""
+    given = len(known.runs)
+    if given < least:
+        what = "a run" if least == 1 else f"{least} runs or more"
+        raise ParameterError(f"name {what}: a file such as bm25.trec, or `runs` in the project file")
+    if most is not None and given > most:
+        raise ParameterError(
+            f"this takes {most} run{'s' if most > 1 else ''}, got {given}: {', '.join(known.names)}"
+        )
+
+
+def check_written(known: Description, *written: str | None, further: Sequence[str] = ()) -> None:
+    """What is read must not be written over, and a file called - could not be read again."""
+    for path in written:
+        if path is not None:
+            check_output(path, [*known.files(), *further])
+
+
+def check_output(output: str | None, inputs: Sequence[str | None]) -> None:
+    """What is read must not be what is written over, and a file called - could not be read again."""
+    if output is None:
+        return
+    if output == STDIN:
+        raise ParameterError("-: this cannot be written to standard output: give the name of a file")
+    for path in inputs:
+        if path is not None and path != STDIN and _same_file(output, path):
+            raise ParameterError(f"{output}: is read here, and would be written over: choose another name")
+
+
+def _same_file(one: str, other: str) -> bool:
+    try:
+        return Path(one).samefile(other) or Path(one).resolve() == Path(other).resolve()
+    except (OSError, ValueError):  # one of them is not there
+        return False
+
+
+def check_stdin(paths: Sequence[str | None]) -> None:
+    """Standard input can be read once."""
+    if sum(path == STDIN for path in paths) > 1:
+        raise ParameterError("standard input (-) can stand for one file only")
+
+
+def check_measures(arguments: argparse.Namespace) -> None:
+    """Say what is wrong with the names of measures before anything is read."""
+    from evenrank.measures import parse_measures
+
+    if arguments.measures is not None:
+        parse_measures(arguments.measures, check=not getattr(arguments, "cutoffs", None))
+
+
+def chosen_measures(arguments: argparse.Namespace, inputs: Inputs) -> list[Measure]:
+    """The measures of ``-m``, or those that the evidence allows, with a line that says which and why."""
+    from evenrank.inputs.default_measures import default_measures, describe_choice
+    from evenrank.measures import parse_measures
+
+    if arguments.measures is not None:
+        return parse_measures(arguments.measures, check=not getattr(arguments, "cutoffs", None))
+    chosen = default_measures(inputs)
+    say(describe_choice(chosen))
+    return parse_measures([measure.name for measure in chosen])
+
+
+def labelled(scores: Scores, arguments: argparse.Namespace) -> Scores:
+    """The scores with the names that ``--rename`` gives to measures."""
+    return scores.with_labels(dict(arguments.rename)) if arguments.rename else scores
+
+
+def write_figure(chart: Any, path: str) -> None:
+    from evenrank.report import save_figure
+
+    save_figure(chart, path)
+    say(f"wrote {path}")
+
+
+def check_figure_asked(arguments: argparse.Namespace) -> bool:
+    """Whether a figure is wanted; its name is checked before anything is read."""
+    if arguments.figure is None:
+        if getattr(arguments, "kind", None) is not None:
+            raise ParameterError("--kind says what --figure shows: give --figure FILE too")
+        return False
+    from evenrank.report.figures.files import check_figure
+
+    check_figure(arguments.figure)
+    return True

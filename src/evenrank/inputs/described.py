@@ -1,0 +1,55 @@
+"""Inputs in words: how many runs, queries and judgements there are, and who is in which group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evenrank.errors import counted
+from evenrank.inputs.description import Description
+from evenrank.inputs.inputs import Inputs
+from evenrank.tables import number
+
+MOST_GROUPS = 8
+
+
+def describe_inputs(inputs: Inputs, known: Description) -> list[str]:
+    """A line for each kind of input, with what it became."""
+    return [*_lines(inputs), *known.notes]
+
+
+def _lines(inputs: Inputs) -> Iterator[str]:
+    for name, run in inputs.runs.items():
+        yield f"run {name}: {counted(len(run.query_ids), 'query', 'queries')}"
+    if not inputs.runs:
+        yield "no runs"
+    if inputs.qrels is not None:
+        yield f"judgements: {counted(len(inputs.qrels.query_ids), 'query', 'queries')}"
+    if inputs.intents is not None:
+        yield f"judgements by intent: {counted(len(inputs.intents.query_ids), 'query', 'queries')}"
+    if inputs.queries is not None:
+        with_text = sum(query in (inputs.query_texts or {}) for query in inputs.queries)
+        yield f"queries: {len(inputs.queries):,}, {with_text:,} with a text"
+    if inputs.categories is not None:
+        names = list(dict.fromkeys(name for own in inputs.categories.values() for name in own))
+        yield f"categories of queries: {', '.join(names)}"
+    if inputs.words is not None:
+        groups = ", ".join(inputs.words.lexicon.groups)
+        yield f"word counts: {counted(len(inputs.words), 'document', 'documents')}; groups {groups}"
+    for membership in inputs.groups:
+        attribute = membership.attribute
+        sizes = zip(attribute.values, membership.sizes().tolist(), strict=True)
+        shown = ", ".join(f"{value} {size:,.0f}" for value, size in list(sizes)[:MOST_GROUPS])
+        more = (
+            "" if len(attribute.values) <= MOST_GROUPS else f" and {len(attribute.values) - MOST_GROUPS} more"
+        )
+        yield f"groups {attribute.name}: {shown}{more}; target {_target(attribute.target)}"
+    if inputs.polarity is not None:
+        yield f"polarity: {counted(len(inputs.polarity), 'document', 'documents')}"
+
+
+def _target(target: object) -> str:
+    if isinstance(target, str):
+        return target
+    if isinstance(target, (list, tuple)):
+        return ", ".join(number(float(share)) for share in target)
+    return str(target)

@@ -1,0 +1,318 @@
+"""What a command line or a project file says about the inputs: names of files, not yet read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from evenrank.errors import DataError, ParameterError, counted
+from evenrank.inputs.file_options import STDIN, FileOption
+from evenrank.inputs.group_options import (
+    DOCUMENTS,
+    WORDS,
+    GroupsOption,
+    GroupSources,
+    TargetOption,
+    check_groups,
+    memberships,
+)
+from evenrank.inputs.inputs import Inputs
+from evenrank.inputs.run_names import run_names
+from evenrank.inputs.several_files import attempt, reading_files, something_failed
+
+if TYPE_CHECKING:
+    from evenrank.data.run import Run
+    from evenrank.data.runset import RunSet
+    from evenrank.data.words import WordCounts
+    from evenrank.io.queries import Queries
+
+COLLECTION = "collection"
+RUN_ROLES = ("query", "document", "score", "rank")
+QRELS_ROLES = ("query", "document", "grade")
+INTENT_ROLES = (*QRELS_ROLES, "intent")
+DOCUMENT_ROLES = ("id", "text", "title")
+
+T = TypeVar("T")
+Watch = Callable[[Sequence[T], str], Iterable[T]]  # gives the items back, and shows how far they are
+
+
+def unwatched(items: Sequence[T], what: str) -> Iterable[T]:
+    return items
+
+
+@dataclass(frozen=True)
+class Description:
+    """The names of all inputs, and how each is read."""
+
+    runs: tuple[FileOption, ...] = ()
+    qrels: tuple[FileOption, ...] = ()
+    words: str | None = None
+    groups: tuple[GroupsOption, ...] = ()
+    targets: tuple[TargetOption, ...] = ()
+    polarity: FileOption | None = None
+    background: FileOption | None = None
+    against: FileOption | None = None
+    tables: tuple[FileOption, ...] = ()
+    queries: str | None = None
+    by: str | None = None
+    documents: FileOption | None = None
+    columns: Mapping[str, str] | None = None
+    notes: list[str] = field(default_factory=list)  # what there is to say of the inputs, filled by ``read``
+
+    @property
+    def names(self) -> list[str]:
+        """What the runs are called."""
+        return run_names(self.runs)
+
+    def files(self) -> list[str]:
+        """Every file that is read."""
+        return [path for path in self._files() if path is not None]
+
+    def _files(self) -> Iterator[str | None]:
+        named = (*self.runs, *self.qrels, self.polarity, self.against, *self.tables, self.documents)
+        yield from (None if file is None else file.path for file in named)
+        yield from (self.words, self.queries, None if self._background_is_no_file else self.background.path)  # type: ignore[union-attr]
+        if self.by is not None and Path(self.by).exists():
+            yield self.by
+        yield from (group.path for group in self.groups if group.path not in (DOCUMENTS, WORDS))
+        yield from (target.path for target in self.targets)
+
+    @property
+    def _background_is_no_file(self) -> bool:
+        return (
+            self.background is None or self.background.path == COLLECTION or self._background_run is not None
+        )
+
+    @property
+    def _background_run(self) -> str | None:
+        """The name of the run that is the background, where it is one of the runs."""
+        if self.background is None or Path(self.background.path).exists() or not self.runs:
+            return None
+        return self.background.path if self.background.path in self.names else None
+
+    def check(self) -> None:
+        """Say what is wrong with the names before any large file is read."""
+        if self.files().count(STDIN) > 1:
+            raise ParameterError("standard input (-) can stand for one file only")
+        check_groups(self.groups, self.targets)
+        self._check_columns()
+        plain = [file for file in self.qrels if not file.get("intents")]
+        if len(plain) > 1 or len(self.qrels) - len(plain) > 1:
+            raise ParameterError("--qrels can be given twice only if one of them is by intent: FILE:intents")
+        self.names  # noqa: B018  which says what is wrong with them
+
+    def _check_columns(self) -> None:
+        if self.columns is None or self.tables or self.documents is not None or self.queries is not None:
+            return
+        runs = [FileOption(path, options=file.options) for file in self.runs for path in run_files(file.path)]
+        background = [] if self._background_is_no_file else [self.background]
+        others = [file for file in (*background, self.polarity) if file is not None]
+        if not any(is_table(file) for file in (*runs, *self.qrels, *others)):
+            raise ParameterError(
+                "--columns needs a table, but no input looks like one; "
+                "add :format=csv to the name of a file whose suffix does not tell"
+            )
+
+    def read(self, watch: Watch[Any] = unwatched) -> Inputs:
+        """Everything read, checked and named; all bad files are reported at once."""
+        self.check()
+        names = self.names
+        found: dict[str, Any] = {}
+        runs: dict[str, Run | RunSet] = {}
+        queries: Queries | None = None
+        with reading_files():
+            if self.queries is not None:
+                queries = attempt(partial(self._read_queries, self.queries))
+            found |= self._evidence()
+            for name, file in watch(list(zip(names, self.runs, strict=True)), "reading runs"):
+                runs[name] = self._read_runs(file, name, watch)
+            if self._background_run is None and not something_failed():
+                found["background"] = attempt(partial(self._read_background, found["words"]))
+            if self.against is not None:
+                (name,) = run_names([self.against])
+                found["against"] = self._read_run(self.against, name)
+            found["evidence"] = [attempt(partial(self._read_table, table)) for table in self.tables]
+        if self._background_run is not None:
+            found["background"] = runs[self._background_run]
+        if self.background is not None:
+            found["background_depth"] = self.background.get("depth")
+        if queries is not None:
+            found["query_texts"] = dict(queries.texts) or None
+            found["queries"] = self._known_queries(queries, runs, found)
+        found["categories"] = self._categories(queries)
+        if self.documents is not None:
+            found["documents"] = self.documents.path
+        return Inputs(runs).with_known(**found)
+
+    def _read_queries(self, path: str) -> Queries:
+        from evenrank.io.queries import read_queries
+
+        return read_queries(path, columns=self._roles(("query", "text")))
+
+    def _known_queries(
+        self, queries: Queries, runs: Mapping[str, Any], found: Mapping[str, Any]
+    ) -> list[str]:
+        """Those that a run has or that are judged: a list of all topics must not count lists that none is."""
+        judged = [found[kind] for kind in ("qrels", "intents") if found.get(kind) is not None]
+        known = {query for source in (*runs.values(), *judged) for query in source.query_ids}
+        kept = [query for query in queries.distinct if query in known]
+        lost = len(queries.distinct) - len(kept)
+        if not kept and known:
+            few = ", ".join(map(repr, queries.distinct[:3]))
+            raise DataError(f"{queries.source}: none of its queries ({few}, ..) is in a run or judged")
+        if lost:
+            self.notes.append(
+                f"{queries.source}: {counted(lost, 'query is', 'queries are')} in no run and not judged, "
+                "and not scored"
+            )
+        return kept
+
+    def _categories(self, queries: Queries | None) -> Mapping[str, list[str]] | None:
+        from evenrank.io.categories import read_categories
+
+        if self.by is None:
+            return None
+        if Path(self.by).exists():
+            return read_categories(self.by)
+        if queries is None:
+            raise ParameterError(f"--by {self.by}: is this a column of the queries? Then add --queries FILE")
+        return queries.categories([name.strip() for name in self.by.split(",")])
+
+    def _evidence(self) -> dict[str, Any]:
+        from evenrank.io import read_qrels
+        from evenrank.io.counts import read_counts
+
+        found: dict[str, Any] = {"qrels": None, "intents": None, "words": None, "polarity": None}
+        for file in self.qrels:
+            by_intent = bool(file.get("intents"))
+            columns = self._table_columns(file, INTENT_ROLES if by_intent else QRELS_ROLES)
+            read = partial(
+                read_qrels, file.path, diversity=by_intent, format=file.get("format"), columns=columns
+            )
+            found["intents" if by_intent else "qrels"] = attempt(read)
+        if self.polarity is not None:
+            found["polarity"] = attempt(partial(_read_polarity, self.polarity))
+        if self.words is not None:
+            found["words"] = attempt(partial(read_counts, self.words))
+        found["groups"] = memberships(self.groups, self.targets, self._group_sources(found["words"]))
+        return found
+
+    def _group_sources(self, words: WordCounts | None) -> GroupSources:
+        if self.documents is None:
+            return GroupSources(words=words)
+        columns = self.document_columns
+        named = None if columns is None or "id" not in columns else {"document": columns["id"]}
+        return GroupSources(self.documents.path, self.documents.get("format"), named, words)
+
+    @property
+    def document_columns(self) -> dict[str, str] | None:
+        """Those of the columns that the collection has."""
+        from evenrank.io.column_names import document_columns
+
+        if self.documents is None:
+            return None
+        return document_columns(self.columns, self.documents.path, DOCUMENT_ROLES)
+
+    @property
+    def shared_columns(self) -> dict[str, str]:
+        from evenrank.io.column_names import SharedColumns
+
+        return SharedColumns(self.columns or {})
+
+    def _roles(self, roles: Sequence[str]) -> dict[str, str] | None:
+        if self.columns is None:
+            return None
+        several = self.tables or self.documents is not None or self.queries is not None
+        given: Mapping[str, str] = self.shared_columns if several else self.columns
+        kept = {role: name for role, name in given.items() if role in roles}
+        return (type(self.shared_columns)(kept) if several else kept) or None
+
+    def _table_columns(self, file: FileOption, roles: Sequence[str]) -> dict[str, str] | None:
+        return self._roles(roles) if is_table(file) else None
+
+    def _read_table(self, file: FileOption) -> Any:
+        from evenrank.io.numbers import read_numbers
+
+        return read_numbers(file.path, file.name or "", columns=self._roles(("query", "document")) or {})
+
+    def _read_background(self, words: WordCounts | None) -> Run | WordCounts | list[str] | None:
+        from evenrank.inputs.id_lists import lists_ids, read_ids
+
+        file = self.background
+        if file is None:
+            return None
+        if file.path == COLLECTION:
+            if words is None:
+                raise ParameterError("--background collection is the collection of --words: give that too")
+            return words
+        if file.get("format") is None and not is_table(file) and lists_ids(file.path):
+            return read_ids(file.path, "document")
+        return _run_of(file, None, self._table_columns(file, RUN_ROLES))
+
+    def _read_runs(self, file: FileOption, name: str, watch: Watch[Any]) -> Run | RunSet:
+        """A run, or a folder of them as several rankings of the same queries."""
+        from evenrank.data.runset import RunSet
+
+        files = run_files(file.path)
+        if files == [file.path]:
+            return self._read_run(file, name)
+        members = [FileOption(path, options=file.options) for path in files]
+
+        def read() -> RunSet:
+            with reading_files():
+                draws = [
+                    self._read_run(member, own)
+                    for own, member in watch(
+                        list(zip(run_names(members), members, strict=True)), f"reading {name}"
+                    )
+                ]
+            return RunSet.build(draws, name=name)
+
+        return attempt(read)
+
+    def _read_run(self, file: FileOption, name: str) -> Run:
+        return attempt(partial(_run_of, file, name, self._table_columns(file, RUN_ROLES)))
+
+
+def _run_of(file: FileOption, name: str | None, columns: dict[str, str] | None) -> Run:
+    from evenrank.io import read_run
+
+    return read_run(file.path, name=name, ties=file.get("ties"), format=file.get("format"), columns=columns)
+
+
+def _read_polarity(file: FileOption) -> Any:
+    """Scores, or where ``positive=`` is given labels, of which that one is +1 and the other -1."""
+    from evenrank.io.polarity import read_labelled_polarity, read_polarity
+
+    positive = file.get("positive")
+    if positive is None:
+        return read_polarity(file.path, format=file.get("format"))
+    neutral = file.get("neutral")
+    return read_labelled_polarity(
+        file.path,
+        positive=positive,
+        negative=file.get("negative"),
+        neutral=[] if neutral is None else neutral.split(","),
+        column=file.get("column"),
+        format=file.get("format"),
+    )
+
+
+def is_table(file: FileOption) -> bool:
+    from evenrank.io.source import guess_format
+
+    return (file.get("format") or guess_format(file.path) or "trec") not in ("trec", "ntcir")
+
+
+def run_files(path: str) -> list[str]:
+    """The run itself, or the files of a folder of them, by name; hidden ones are none."""
+    folder = Path(path)
+    if path == STDIN or not folder.is_dir():
+        return [path]
+    found = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
+    if not found:
+        raise ParameterError(f"{path}: the folder has no runs in it")
+    return [str(file) for file in found]

@@ -1,0 +1,106 @@
+"""Files as people name them: ``NAME=FILE:key=value:flag``, the same form for every kind of input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from evenrank.errors import ParameterError
+
+STDIN = "-"
+STDIN_NAME = "<stdin>"  # the same where a word must not begin with a minus sign
+RUN_FORMATS = ("trec", "csv", "tsv", "jsonl", "parquet")
+TIES = ("trec", "file")
+
+
+@dataclass(frozen=True)
+class FileOption:
+    """A file, what it is called, and how to read it."""
+
+    path: str
+    name: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def get(self, key: str) -> Any:
+        return self.options.get(key)
+
+    def seen_from(self, folder: Path) -> FileOption:
+        """The same file, its path read as relative to ``folder``."""
+        return self if self.path == STDIN else replace(self, path=str(folder / self.path))
+
+
+@dataclass(frozen=True)
+class FileForm:
+    """Which options may stand behind a file, and whether a name may or must stand before it."""
+
+    what: str  # for messages: "a run", "judgements"
+    keys: Sequence[str] = ()
+    flags: Sequence[str] = ()
+    numbers: Sequence[str] = ()  # keys whose value is an integer above 0
+    choices: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    named: bool = False
+    must_be_named: bool = False
+
+    def parse(self, text: str) -> FileOption:
+        """
+        >>> RUN.parse("bm25=runs/bm25.txt:format=csv:ties=file")
+        FileOption(path='runs/bm25.txt', name='bm25', options={'format': 'csv', 'ties': 'file'})
+        >>> RUN.parse("2024:06.trec").path
+        '2024:06.trec'
+        """
+        parts = text.split(":")
+        options: dict[str, Any] = {}
+        while len(parts) > 1 and self._is_option(parts[-1]):
+            key, equals, value = parts.pop().partition("=")
+            if key in options:
+                raise ParameterError(f"{key} is given twice in {text!r}")
+            options[key] = self._value(key, value, text) if equals else True
+        name, path = self._split(":".join(parts))
+        if not path or (self.must_be_named and name is None):
+            raise ParameterError(f"{self.what} must be {self.form}, got {text!r}")
+        path = STDIN if path == STDIN_NAME else path
+        return FileOption(path, name, dict(reversed(options.items())))
+
+    @property
+    def form(self) -> str:
+        known = [*self.flags, *(f"{key}=.." for key in self._keys)]
+        return ("NAME=FILE" if self.named else "FILE") + "".join(f"[:{option}]" for option in known)
+
+    @property
+    def _keys(self) -> list[str]:
+        return list(dict.fromkeys([*self.keys, *self.numbers, *self.choices]))
+
+    def _is_option(self, part: str) -> bool:
+        key, equals, _ = part.partition("=")
+        return key in self._keys if equals else part in self.flags
+
+    def _value(self, key: str, value: str, text: str) -> Any:
+        if key in self.numbers:
+            if not (value.isascii() and value.isdigit() and int(value) > 0):
+                raise ParameterError(f"{key} must be an integer > 0, got {value!r} in {text!r}")
+            return int(value)
+        if key in self.choices and value not in self.choices[key]:
+            known = ", ".join(self.choices[key])
+            raise ParameterError(f"{key} must be one of {known}, got {value!r} in {text!r}")
+        if not value.strip():
+            raise ParameterError(f"{key}= names nothing in {text!r}")
+        return value
+
+    def _split(self, text: str) -> tuple[str | None, str]:
+        """The name and the path; a file whose own name has an equals sign is one where it exists."""
+        name, equals, path = text.partition("=")
+        if not (self.named and equals and path and name.strip()) or "/" in name or Path(text).exists():
+            return None, text
+        return name.strip(), path
+
+
+RUN = FileForm("a run", choices={"format": RUN_FORMATS, "ties": TIES}, named=True)
+AGAINST = FileForm("a run", choices={"format": RUN_FORMATS, "ties": TIES})
+QRELS = FileForm("a file of judgements", flags=("intents",), choices={"format": (*RUN_FORMATS, "ntcir")})
+BACKGROUND = FileForm("a background", numbers=("depth",), choices={"format": RUN_FORMATS, "ties": TIES})
+POLARITY = FileForm("a polarity file", keys=("positive", "negative", "neutral", "column", "format"))
+DOCUMENTS = FileForm("a collection", choices={"format": ("tsv", "csv", "jsonl", "parquet")})
+TABLE = FileForm("a table of numbers", named=True, must_be_named=True)
+SCORES = FileForm("a file of scores", named=True)

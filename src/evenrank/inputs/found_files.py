@@ -1,0 +1,144 @@
+"""What the files of a folder probably are: runs, judgements, documents, queries, groups, word counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evenrank.errors import EvenrankError
+from evenrank.io.column_names import ACCEPTED, DOCUMENT_COLUMNS
+from evenrank.io.source import as_source, guess_format
+
+LOOKED_AT = 1 << 16  # bytes of each file
+ROWS = 200
+MOST_VALUES = 12  # a column with more distinct values is hardly a group
+MOST_FILES = 2000
+IDS = {*ACCEPTED["document"], *DOCUMENT_COLUMNS["id"]}
+
+
+@dataclass(frozen=True)
+class FoundFile:
+    """A file, what it seems to be, and what speaks for it."""
+
+    path: str
+    kind: str  # run, qrels, intents, documents, queries, groups, words, polarity
+    columns: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()  # columns with few values, which may be groups or categories
+
+
+@dataclass
+class FoundFiles:
+    by_kind: dict[str, list[FoundFile]] = field(default_factory=dict)
+
+    def of(self, kind: str) -> list[FoundFile]:
+        return self.by_kind.get(kind, [])
+
+
+def look_around(folder: Path) -> FoundFiles:
+    """Look at the beginning of every file of a folder and of the folders directly in it."""
+    found = FoundFiles()
+    for path in _files(folder):
+        try:
+            seen = _look_at(path, str(path.relative_to(folder)))
+        except (EvenrankError, OSError, UnicodeDecodeError, ValueError):
+            continue  # whatever it is, it is none of ours
+        if seen is not None:
+            found.by_kind.setdefault(seen.kind, []).append(seen)
+    return found
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    shallow = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    listed = [path for path in shallow if path.is_file()]
+    for inner in (path for path in shallow if path.is_dir()):
+        listed += sorted(path for path in inner.iterdir() if path.is_file() and path.name[0] != ".")
+    yield from listed[:MOST_FILES]
+
+
+def _look_at(path: Path, name: str) -> FoundFile | None:
+    if path.suffix.lower() == ".parquet":
+        return _of_parquet(path, name)
+    source = as_source(path)
+    if source is None:
+        return None
+    block = next(iter(source.blocks(LOOKED_AT)), b"")
+    text = block.decode("utf-8-sig", "ignore")
+    lines = [line for line in text.splitlines()[:ROWS] if line.strip()]
+    if not lines:
+        return None
+    form = guess_format(path)
+    if form == "jsonl" or lines[0].lstrip().startswith("{"):
+        rows = [json.loads(line) for line in lines[:-1] or lines]
+        return _of_table(name, [row for row in rows if isinstance(row, dict)])
+    if form in ("csv", "tsv"):
+        return _of_delimited(name, lines, "," if form == "csv" else "\t")
+    return _of_fields(name, lines)
+
+
+def _of_fields(name: str, lines: list[str]) -> FoundFile | None:
+    """TREC files by their number of fields: six are a run, four are judgements."""
+    rows = [line.split() for line in lines]
+    if all(len(row) == 6 and _is_number(row[4]) for row in rows):
+        return FoundFile(name, "run")
+    if all(len(row) == 4 and row[3].lstrip("-").isdigit() for row in rows):
+        return FoundFile(name, "intents" if len({row[1] for row in rows}) > 1 else "qrels")
+    return None
+
+
+def _of_delimited(name: str, lines: list[str], delimiter: str) -> FoundFile | None:
+    import csv
+
+    head, *rows = list(csv.reader(lines, delimiter=delimiter))
+    if not any(column.strip().lower() in IDS | set(ACCEPTED["query"]) for column in head):
+        two = all(len(line.split("\t")) == 2 for line in lines)
+        return FoundFile(name, "queries" if "quer" in name.lower() else "documents") if two else None
+    return _of_table(name, [dict(zip(head, row, strict=False)) for row in rows])
+
+
+def _of_table(name: str, rows: list[dict[str, object]]) -> FoundFile | None:
+    columns = tuple(dict.fromkeys(column for row in rows for column in row))
+    lower = {column.lower() for column in columns}
+    query, document = lower & set(ACCEPTED["query"]), lower & IDS
+    fields = tuple(column for column in columns if column.lower() not in IDS and _is_group(rows, column))
+    if query and document and lower & set(ACCEPTED["score"]):
+        return FoundFile(name, "run", columns)
+    if query and document and lower & set(ACCEPTED["grade"]):
+        return FoundFile(name, "intents" if lower & set(ACCEPTED["intent"]) else "qrels", columns)
+    text = lower & {*DOCUMENT_COLUMNS["text"], *DOCUMENT_COLUMNS["title"]}
+    if query and not document:
+        return FoundFile(name, "queries", columns, fields)
+    if document and text:
+        return FoundFile(name, "queries" if "quer" in name.lower() else "documents", columns, fields)
+    if document and fields:
+        return FoundFile(name, "groups", columns, fields)
+    return None
+
+
+def _of_parquet(path: Path, name: str) -> FoundFile | None:
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(path)
+    metadata = file.schema_arrow.metadata or {}
+    kinds = {b"evenrank.counts": "words", b"evenrank.polarity": "polarity"}
+    for key, kind in kinds.items():
+        if any(known.startswith(key) for known in metadata):
+            return FoundFile(name, kind, tuple(file.schema_arrow.names))
+    batch = next(file.iter_batches(batch_size=ROWS), None)
+    return None if batch is None else _of_table(name, batch.to_pylist())
+
+
+def _is_group(rows: list[dict[str, object]], column: str) -> bool:
+    """Whether a column has few values, each of several rows: then it may be a group."""
+    values = [row.get(column) for row in rows if row.get(column) not in (None, "")]
+    distinct = {value for value in values if isinstance(value, (str, int, bool))}
+    return 2 <= len(distinct) <= MOST_VALUES and len(values) >= 2 * len(distinct)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

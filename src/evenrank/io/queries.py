@@ -1,0 +1,176 @@
+"""Lists of queries: ids, and beside them whatever a file tells: texts, categories, any further column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from io import BytesIO
+from xml.etree import ElementTree
+
+from evenrank.errors import DataError, ParameterError, Problem
+from evenrank.io.cells import id_cells
+from evenrank.io.column_names import ACCEPTED, DOCUMENT_COLUMNS
+from evenrank.io.frames import Frame
+from evenrank.io.source import Source, as_source
+from evenrank.io.tables import OpenTable, open_table
+from evenrank.io.texts import by_id
+
+TABLES = ("csv", "jsonl", "parquet")
+TEXT = (*DOCUMENT_COLUMNS["text"], "query_text", "question", "title")
+TOPICS = ("topic", "top", "query")
+NUMBERS = ("number", "num", "id", "qid")
+IDS = (*ACCEPTED["query"], *DOCUMENT_COLUMNS["id"])
+
+
+@dataclass(frozen=True)
+class Queries:
+    """The ids in the order of the file, the texts that it has, and its other columns by name."""
+
+    source: str
+    ids: tuple[str, ...]
+    texts: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
+
+    def categories(self, names: Iterable[str]) -> dict[str, list[str]]:
+        """``{query: [category, ..]}`` by these columns; of several, each category begins with its column."""
+        wanted = list(names)
+        for name in wanted:
+            if name not in self.columns:
+                there = ", ".join(self.columns) or "none besides the query and its text"
+                raise ParameterError(f"--by {name}: {self.source} has no such column; it has {there}")
+        found: dict[str, list[str]] = {query: [] for query in self.ids}
+        for name in wanted:
+            before = f"{name}: " if len(wanted) > 1 else ""
+            for query, value in zip(self.ids, self.columns[name], strict=True):
+                if value is not None and before + value not in found[query]:
+                    found[query].append(before + value)
+        return {query: own for query, own in found.items() if own}
+
+    @cached_property
+    def distinct(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.ids))
+
+
+def read_queries(path: str, *, columns: Mapping[str, str] | None = None) -> Queries:
+    """Queries from a table with a column of ids, from topics in XML, or from lines: an id, or id, tab, text.
+
+    In lines, blank ones and those that begin with ``#`` are skipped. A TSV file whose first line names a
+    column of ids is a table.
+    """
+    source = as_source(path)
+    if source is None:
+        raise ParameterError(f"queries are read from a file, got {path!r}")
+    if source.name.lower().endswith(".xml"):
+        texts = _topics(source)
+        return Queries(source.name, tuple(texts), texts)
+    form = source.guessed_format
+    if form in TABLES:
+        source.check()
+        return _of_table(
+            source.name,
+            open_table(source, form, lambda name, why: DataError(f"{name}: no queries ({why})")),
+            columns,
+        )
+    content = b"".join(source.blocks()).removeprefix(b"\xef\xbb\xbf")
+    if _has_header(content, columns):
+        held = Source(source.name, stream=BytesIO(content))
+        return _of_table(
+            source.name,
+            open_table(held, "tsv", lambda name, why: DataError(f"{name}: no queries ({why})")),
+            columns,
+        )
+    return _of_lines(source.name, content)
+
+
+def _has_header(content: bytes, columns: Mapping[str, str] | None) -> bool:
+    first = content.split(b"\n", 1)[0].decode("utf-8", "replace").rstrip("\r").split("\t")
+    named = (columns or {}).get("query")
+    return len(first) > 1 and (first[0].lower() in IDS or named in first)
+
+
+def _of_table(name: str, table: OpenTable, columns: Mapping[str, str] | None) -> Queries:
+    frame, named = table.frame, columns or {}
+    query = _column(frame, named.get("query"), IDS)
+    if query is None:
+        raise DataError(
+            f"{name}: no column for the query (accepted: {', '.join(IDS)}); the columns are "
+            f"{', '.join(map(repr, frame.names))}: say which, --columns query=NAME"
+        )
+    ids = tuple(id_cells(frame.column(query), "query", table.report).to_pylist())
+    table.report.check()
+    text = _column(frame, named.get("text"), TEXT)
+    others = {other: _texts(frame, other) for other in frame.names if other not in (query, text)}
+    texts: dict[str, str] = {}
+    if text is not None:
+        said = zip(ids, _texts(frame, text), strict=True)
+        texts = by_id(((query, words) for query, words in said if words is not None), name)
+    if not ids:
+        raise DataError(f"{name}: holds no query id")
+    return Queries(name, ids, texts, others)
+
+
+def _column(frame: Frame, named: str | None, accepted: Iterable[str]) -> str | None:
+    if named is not None and named in frame.names:
+        return named
+    return next((column for column in accepted if column in frame.names), None)
+
+
+def _texts(frame: Frame, name: str) -> tuple[str | None, ...]:
+    cells = frame.column(name)
+    values = cells.to_pylist() if hasattr(cells, "to_pylist") else list(cells)
+    return tuple(None if value is None or value == "" else str(value) for value in values)
+
+
+def _of_lines(name: str, content: bytes) -> Queries:
+    ids: list[str] = []
+    texts: list[tuple[str, str]] = []
+    problems: list[Problem] = []
+    for number, line in enumerate(content.split(b"\n"), 1):
+        try:
+            text = line.decode().rstrip("\r")
+        except UnicodeDecodeError:
+            problems.append(Problem(number, "is not UTF-8"))
+            continue
+        if not text.strip() or text.startswith("#"):
+            continue
+        identifier, _, said = (part.strip() for part in text.partition("\t"))
+        if not identifier:
+            problems.append(Problem(number, "there is no query id before the tab"))
+            continue
+        ids.append(identifier)
+        if said:
+            texts.append((identifier, said))
+    if problems:
+        raise DataError.listing(name, problems)
+    if not ids:
+        raise DataError(f"{name}: holds no query id")
+    return Queries(name, tuple(ids), by_id(texts, name))
+
+
+def _topics(file: Source) -> dict[str, str]:
+    content = b"".join(file.blocks())
+    if b"<!DOCTYPE" in content or b"<!ENTITY" in content:  # declarations can blow a file up
+        raise DataError(f"{file.name}: topics are read without a document type: take it out")
+    try:
+        root = ElementTree.fromstring(content)
+    except ElementTree.ParseError as error:
+        raise DataError(f"{file.name}:{error.position[0]}: is not XML ({error})") from error
+    found: list[tuple[str, str]] = []
+    for topic in root.iter():
+        if topic.tag in TOPICS:
+            number = next(
+                (topic.get(name) or topic.findtext(name) for name in NUMBERS if _has(topic, name)), ""
+            )
+            text = next(
+                (topic.findtext(name) for name in (*TEXT, "query") if topic.find(name) is not None), ""
+            )
+            if number and number.strip() and text:
+                found.append((number.strip(), " ".join(text.split())))
+    if not found:
+        raise DataError(f"{file.name}: no topic has a number and a title")
+    return by_id(found, file.name)
+
+
+def _has(topic: ElementTree.Element, name: str) -> bool:
+    return topic.get(name) is not None or topic.find(name) is not None
