@@ -136,17 +136,22 @@ def _comparison(arguments: argparse.Namespace) -> tuple[Comparison, dict[str | N
     """The comparison over all queries, and what is shown: that one, or one for each category of queries."""
     from evenrank.comparison import compare
 
-    options, labels = shared.significance(arguments), dict(arguments.rename)
+    options = shared.significance(arguments)
     known = shared.description(arguments)
     categories: Any = None
     if arguments.scores:
-        found = compare(_read_scores(arguments), labels=labels, **options)
+        found = compare(_read_scores(arguments), labels=dict(arguments.rename), **options)
     else:
         known.check()
         inputs = shared.read_inputs(known)
         measures = shared.chosen_measures(arguments, inputs)
         found = compare(
-            inputs, measures, cutoffs=arguments.cutoffs, missing=arguments.missing, labels=labels, **options
+            inputs,
+            measures,
+            cutoffs=arguments.cutoffs,
+            missing=shared.missing_rule(arguments, measures),
+            labels=shared.labels_of(arguments, measures),
+            **options,
         )
         categories = inputs.categories
     if categories is None:

@@ -6,8 +6,10 @@ import argparse
 import platform
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from math import log2
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from evenrank.cli.parser import add_command
@@ -89,19 +91,42 @@ def _project(arguments: argparse.Namespace) -> tuple[list[str], list[str]]:
 
     try:
         project = project_of(arguments.everywhere)
-        if project is None:
-            return [], []
-        known = project.description()
-        inputs = known.read()
-        gate = project.table("gate")
-        if gate:
-            from evenrank.comparison.gate.config import gate_of
+    except EvenrankError as error:
+        return [], str(error).split("\n")
+    if project is None:
+        return [], []
+    known = replace(project.description(), lexicon=project.options().get("lexicon"))
+    problems = [
+        *_problems(known.check, f"{project.name}: "),
+        *(f"{path}: no such file" for path in known.files() if not _is_there(path)),
+    ]
+    if project.table("gate"):
+        from evenrank.comparison.gate.config import gate_of
 
-            gate_of(gate, project.name)
+        problems += _problems(lambda: gate_of(project.table("gate"), project.name))
+    if problems:
+        return [], problems
+    try:
+        inputs = known.read()
     except EvenrankError as error:
         return [], str(error).split("\n")
     lines = describe_inputs(inputs, known)
     return ["", f"project {project.name}:", *(f"  {line}" for line in lines)], []
+
+
+def _problems(check: Callable[[], object], before: str = "") -> list[str]:
+    """What is wrong, each problem with its own line; nothing if all is well."""
+    from evenrank.errors import EvenrankError
+
+    try:
+        check()
+    except EvenrankError as error:
+        return [before + line.removeprefix("--") for line in str(error).split("\n")]
+    return []
+
+
+def _is_there(path: str) -> bool:
+    return path == "-" or path.startswith("ir_datasets:") or Path(path).exists()
 
 
 def _verdict(wrong: list[str]) -> str:

@@ -102,7 +102,9 @@ def _scores(arguments: argparse.Namespace) -> Scores:
     check_drawing(arguments, len(known.runs))
     inputs = shared.read_inputs(known)
     measures = shared.chosen_measures(arguments, inputs)
-    scores = evaluate(inputs, measures, cutoffs=arguments.cutoffs, missing=arguments.missing)
+    scores = evaluate(
+        inputs, measures, cutoffs=arguments.cutoffs, missing=shared.missing_rule(arguments, measures)
+    )
     scores = shared.labelled(scores, arguments)
     return scores if inputs.categories is None else scores.by(inputs.categories)
 

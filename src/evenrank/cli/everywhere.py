@@ -130,11 +130,14 @@ def apply_everywhere(arguments: argparse.Namespace, choice: Everywhere) -> None:
         for name, value in _values(project, given).items()
         if name in given and given[name] in (None, []) and value not in (None, [], ())
     }
+    if given.get("measures"):
+        filled.pop("cutoffs", None)  # they belong to the measures of the file
     for name, value in filled.items():
         setattr(arguments, name, value)
     arguments.filled = set(filled)
     if filled or arguments.command == "gate":
-        say(f"project file: {project.name} ({NO_PROJECT} ignores it)")
+        hint = f" ({NO_PROJECT} ignores it)" if choice.path is None else ""
+        say(f"project file: {project.name}{hint}")
 
 
 def _by_name(runs: list[FileOption], project: Project) -> list[FileOption]:

@@ -123,7 +123,9 @@ def _explain_lists(arguments: argparse.Namespace) -> int:
     measures = shared.chosen_measures(arguments, inputs)
     queries = [arguments.query] if arguments.query is not None else _worst(inputs, measures[0], arguments)
     found = [
-        explain(inputs, measure, query, missing=arguments.missing, depth=arguments.depth)
+        explain(
+            inputs, measure, query, missing=shared.missing_rule(arguments, measures), depth=arguments.depth
+        )
         for query in queries
         for measure in measures
     ]
@@ -135,7 +137,7 @@ def _worst(inputs: Inputs, measure: Measure, arguments: argparse.Namespace) -> l
     """The queries with the worst defined values, the worst first."""
     from evenrank.evaluation import evaluate
 
-    scores = evaluate(inputs, measure, missing=arguments.missing)
+    scores = evaluate(inputs, measure, missing=shared.missing_rule(arguments, [measure]))
     block = scores.blocks[0]
     values = block.values[:, 0].tolist()
     ranked = sorted(
@@ -218,8 +220,16 @@ def _origin(arguments: argparse.Namespace, views: dict[str, int]) -> tuple[Origi
         measures = _with_terms(measures)
     with Bar("drawing", "random lists") as bar:
         options: dict[str, Any] = {"draws": arguments.draws, "seed": shared.seed_of(arguments), "told": bar}
-        found = origin(inputs, measures, collection=collection, missing=arguments.missing, **options)
-    return found.with_labels(dict(arguments.rename)) if arguments.rename else found, inputs
+        found = origin(
+            inputs,
+            measures,
+            collection=collection,
+            missing=shared.missing_rule(arguments, measures),
+            **options,
+        )
+    return found.with_labels(
+        shared.labels_of(arguments, found.scores.measures)
+    ) if arguments.rename else found, inputs
 
 
 def _with_terms(measures: Sequence[Measure]) -> list[Measure]:

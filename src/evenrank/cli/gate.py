@@ -57,7 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
     known, baseline = _with_baseline(arguments, shared.description(arguments))
     known.check()
     inputs = shared.read_inputs(known)
-    scores = shared.labelled(evaluate(inputs, config.measures, missing=arguments.missing), arguments)
+    scores = shared.labelled(
+        evaluate(inputs, config.measures, missing=shared.missing_rule(arguments, config.measures)), arguments
+    )
     parts = {None: scores} if inputs.categories is None else scores.split(inputs.categories)
     tables, failed = [], False
     for category, part in parts.items():

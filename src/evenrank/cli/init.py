@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     found = look_around(folder)
     if not found.of("run"):
         say("no run was found: name yours under [data] runs")
-    text = project_text(found, _asker())
+    text = project_text(found, _asker(), words=arguments.demo)
     with atomic_write(target) as file:
         file.write(text.encode())
     problems = Project.read(target).problems()
@@ -94,10 +94,11 @@ def _asker() -> Ask:
     return ask
 
 
-def project_text(found: FoundFiles, ask: Ask) -> str:
+def project_text(found: FoundFiles, ask: Ask, *, words: bool = False) -> str:
     """The project file for what was found."""
-    lines = ["# What evenrank knows about this project. Paths are seen from this file.", "", "[data]"]
+    lines = ["# What evenrank knows about this project. Paths are relative to this file.", "", "[data]"]
     runs = [file.path for file in found.of("run")]
+    first = Path(runs[0]).name.partition(".")[0] if runs else ""
     lines.append(f"runs = [{', '.join(map(quoted, runs))}]" if runs else '# runs = ["runs/*.trec"]')
     chosen: dict[str, FoundFile] = {}
     for kind in SINGLE:
@@ -112,14 +113,17 @@ def project_text(found: FoundFiles, ask: Ask) -> str:
         lines.append(f"{kind} = {quoted(path)}" + (f"  # or {', '.join(others)}" if others else ""))
     queries = chosen.get("queries")
     if queries is not None and queries.fields:
-        lines.append(f"# by = {quoted(queries.fields[0])}  # split results by this column of the queries")
-    lines.append(
-        '# background = "collection"  # the documents that NFaiRR is normalised by; or the name of a run'
-    )
+        lines.append(
+            f"# by = {quoted(next(iter(queries.fields)))}  # split results by this column of the queries"
+        )
+    counts = words and "documents" in chosen and "words" not in chosen
+    lexicon = 'lexicon = "gender-en"  # count these words in the documents (evenrank scan keeps the counts)'
+    lines.append(lexicon if counts else f"# {lexicon}")
+    background = f"background = {quoted(first)}" if len(runs) > 1 else '# background = "collection"'
+    lines.append(f'{background}  # the run that NFaiRR is normalised by, or "collection"')
     lines += ["", *_groups(found, chosen.get("documents"))]
     lines += ["", "[measures]", '# use = ["nDCG@10", "NFaiRR@10"]  # default: chosen by what is known']
     if len(runs) > 1:
-        first = Path(runs[0]).name.partition(".")[0]
         lines[1:1] = [f"baseline = {quoted(first)}  # the run that others are compared with"]
     lines += [
         "", "# [gate]  # what a new run must fulfil: evenrank gate", "# alpha = 0.05",
@@ -131,10 +135,18 @@ def project_text(found: FoundFiles, ask: Ask) -> str:
 def _groups(found: FoundFiles, documents: FoundFile | None) -> list[str]:
     """Attributes of files of groups, and of fields of the documents that have few values."""
     lines = ["[groups]"]
-    lines += [f"{_key(name)} = {quoted(file.path)}" for file in found.of("groups") for name in file.fields]
+    lines += [
+        f"{_key(name)} = {quoted(file.path + options)}"
+        for file in found.of("groups")
+        for name, options in file.fields.items()
+    ]
     known = {line.partition(" = ")[0] for line in lines}
-    fields = () if documents is None else documents.fields
-    lines += [f'{_key(name)} = "documents"' for name in fields if _key(name) not in known]
+    fields = {} if documents is None else documents.fields
+    lines += [
+        f"{_key(name)} = {quoted('documents' + options)}"
+        for name, options in fields.items()
+        if _key(name) not in known
+    ]
     if len(lines) == 1:
         lines.append('# gender = "gender.csv"       # a table of documents and their groups')
         lines.append('# seller_size = "documents"   # a field of the documents')

@@ -14,7 +14,6 @@ from evenrank.errors import ParameterError
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
     from evenrank.data.lexicon import Lexicon
-    from evenrank.data.words import WordCounts
     from evenrank.inputs.description import Description
     from evenrank.scores import Scores
 
@@ -102,15 +101,15 @@ def _write(arguments: argparse.Namespace, known: Description, output: str) -> Sc
     known.check()
     lexicon = _lexicon(arguments)
     inputs = shared.read_inputs(known)
-    if inputs.words is None and lexicon is not None and known.documents is not None:
-        inputs = inputs.with_known(words=_counted(known, lexicon))
     measures = shared.chosen_measures(arguments, inputs)
-    comparison, missing = None, arguments.missing
+    comparison, missing = None, shared.missing_rule(arguments, measures)
     if len(inputs.runs) > 1:
         from evenrank.comparison import compare
 
         options = shared.significance(arguments)
-        comparison = compare(inputs, measures, missing=missing, labels=dict(arguments.rename), **options)
+        comparison = compare(
+            inputs, measures, missing=missing, labels=shared.labels_of(arguments, measures), **options
+        )
     if comparison is None:
         scores = shared.labelled(evaluate(inputs, measures, missing=missing), arguments)
     else:
@@ -139,17 +138,3 @@ def _lexicon(arguments: argparse.Namespace) -> Lexicon | None:
     from evenrank.io.lexicons import read_lexicon
 
     return None if arguments.lexicon is None else read_lexicon(arguments.lexicon)
-
-
-def _counted(known: Description, lexicon: Lexicon) -> WordCounts:
-    """The words of the lexicon in the documents."""
-    from evenrank.inputs.id_lists import can_be_read_twice
-
-    documents = known.documents
-    if documents is None or not can_be_read_twice(documents.path):
-        raise ParameterError(
-            "--documents are read twice, to count words and to show texts: give a file, not - or a pipe"
-        )
-    from evenrank.evidence.scan import scan
-
-    return scan(documents.path, lexicon, columns=known.document_columns, format=documents.get("format"))

@@ -259,7 +259,7 @@ def _compare_methods(arguments: argparse.Namespace, known: Description) -> int:
 
     found = _tradeoff(arguments, known)
     if arguments.rename:
-        found = found.with_labels(dict(arguments.rename))
+        found = found.with_labels(shared.labels_of(arguments, found.measures))
     if arguments.output is not None:
         found.scores.write(arguments.output)
         say(f"wrote {arguments.output}")
@@ -294,7 +294,13 @@ def _tradeoff(arguments: argparse.Namespace, known: Description) -> Tradeoff:
     with Bar("ranking", "pairs") as bar:
         neural = [_neural(file, inputs, known, bar) for file in map(_model_of, models) if file is not None]
         methods: list[Any] = [*named, *neural]
-        return tradeoff(inputs, methods, measures, repeat=arguments.repeat, missing=arguments.missing)
+        return tradeoff(
+            inputs,
+            methods,
+            measures,
+            repeat=arguments.repeat,
+            missing=shared.missing_rule(arguments, measures),
+        )
 
 
 def _check_figure(arguments: argparse.Namespace) -> None:

@@ -198,7 +198,7 @@ def _scores(arguments: argparse.Namespace, known: Description) -> tuple[Scores, 
     inputs = shared.read_inputs(known)
     relevance, fairness = _default_measures(arguments, inputs)
     measures = _measures(arguments, relevance, fairness)
-    scores = evaluate(inputs, measures, missing=arguments.missing)
+    scores = evaluate(inputs, measures, missing=shared.missing_rule(arguments, measures))
     return shared.labelled(scores, arguments), inputs.categories
 
 

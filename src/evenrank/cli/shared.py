@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -235,12 +235,17 @@ def description(arguments: argparse.Namespace) -> Description:
     """The inputs that the command line and the project file name."""
     from evenrank.inputs.description import Description
 
+    groups = tuple(one for given in arguments.groups or () for one in given)
+    targets = tuple(arguments.target or ())
+    if "target" in arguments.filled:  # a file may have targets of attributes that this command does not use
+        names = {option.name for option in groups}
+        targets = tuple(one for one in targets if names.issuperset(one.name.split("*")))
     return Description(
         runs=tuple(arguments.runs or ()),
         qrels=tuple(arguments.qrels or ()),
         words=arguments.words,
-        groups=tuple(one for given in arguments.groups or () for one in given),
-        targets=tuple(arguments.target or ()),
+        groups=groups,
+        targets=targets,
         polarity=arguments.polarity,
         background=arguments.background,
         against=getattr(arguments, "against", None),
@@ -249,7 +254,17 @@ def description(arguments: argparse.Namespace) -> Description:
         by=arguments.by,
         documents=arguments.documents,
         columns=arguments.columns,
+        lexicon=_lexicon(arguments),
     )
+
+
+def _lexicon(arguments: argparse.Namespace) -> str | None:
+    """The lexicon of the option or of the project file: its words are counted where no counts are given."""
+    given: str | None = getattr(arguments, "lexicon", None)
+    if given is not None or arguments.project is None:
+        return given
+    found: str | None = arguments.project.options().get("lexicon")
+    return found
 
 
 def read_inputs(known: Description) -> Inputs:
@@ -325,7 +340,25 @@ def chosen_measures(arguments: argparse.Namespace, inputs: Inputs) -> list[Measu
 
 def labelled(scores: Scores, arguments: argparse.Namespace) -> Scores:
     """The scores with the names that ``--rename`` gives to measures."""
-    return scores.with_labels(dict(arguments.rename)) if arguments.rename else scores
+    return scores.with_labels(labels_of(arguments, scores.measures))
+
+
+def labels_of(arguments: argparse.Namespace, measures: Iterable[Measure]) -> dict[str, str]:
+    """The labels of ``--rename``; of those in the project file the ones of measures that are used."""
+    from evenrank.scores.names import known_labels
+
+    labels = dict(arguments.rename)
+    return known_labels(measures, labels) if "rename" in arguments.filled else labels
+
+
+def missing_rule(arguments: argparse.Namespace, measures: Iterable[Measure]) -> str | None:
+    """The rule of ``--missing``; that of the project file where a measure has such a rule."""
+    from evenrank.measures.missing import takes_missing
+
+    given: str | None = arguments.missing
+    if given is None or "missing" not in arguments.filled:
+        return given
+    return given if any(takes_missing(measure, given) for measure in measures) else None
 
 
 def write_figure(chart: Any, path: str) -> None:

@@ -48,9 +48,9 @@ def known_documents(
     found = []
     for row in rows:
         facts: dict[str, Any] = {"other": {}}
-        for name, gathered in evidence.ranked.gathered.items():
-            source = sources.evidence.get(name)
-            if source is not None and gathered.known[row]:
+        for name, source in sources.evidence.items():  # in the order in which they were given
+            gathered = evidence.ranked.gathered.get(name)
+            if gathered is not None and gathered.known[row]:
                 _add(facts, name, source, gathered, query, row)
         if neutral is not None and (facts.get("counts") is not None or _takes_unknown(measure)):
             facts["neutrality"] = float(neutral[row])

@@ -60,6 +60,7 @@ class Description:
     by: str | None = None
     documents: FileOption | None = None
     columns: Mapping[str, str] | None = None
+    lexicon: str | None = None  # whose words are counted in the documents where no counts are given
     notes: list[str] = field(default_factory=list)  # what there is to say of the inputs, filled by ``read``
 
     @property
@@ -197,8 +198,30 @@ class Description:
             found["polarity"] = attempt(partial(_read_polarity, self.polarity))
         if self.words is not None:
             found["words"] = attempt(partial(read_counts, self.words))
+        elif self.lexicon is not None and self.documents is not None:
+            found["words"] = attempt(partial(self._counted, self.documents, self.lexicon))
         found["groups"] = memberships(self.groups, self.targets, self._group_sources(found["words"]))
         return found
+
+    def _counted(self, documents: FileOption, lexicon: str) -> WordCounts:
+        """The words of the lexicon in the documents, for whoever did not count them before."""
+        from evenrank.evidence.scan import scan
+        from evenrank.inputs.id_lists import can_be_read_twice
+        from evenrank.io.lexicons import read_lexicon
+
+        if not can_be_read_twice(documents.path) and not documents.path.startswith("ir_datasets:"):
+            raise ParameterError(
+                "--documents are read twice, to count words and for their texts: give a file, not - or a pipe"
+            )
+        self.notes.append(
+            f"counted the words of {lexicon} in {documents.path}; evenrank scan keeps the counts in a file"
+        )
+        return scan(
+            documents.path,
+            read_lexicon(lexicon),
+            columns=self.document_columns,
+            format=documents.get("format"),
+        )
 
     def _group_sources(self, words: WordCounts | None) -> GroupSources:
         if self.documents is None:

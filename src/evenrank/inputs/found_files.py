@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +15,7 @@ LOOKED_AT = 1 << 16  # bytes of each file
 ROWS = 200
 MOST_VALUES = 12  # a column with more distinct values is hardly a group
 MOST_FILES = 2000
+EVEN = {"both", "none", "neutral", "mixed", "all", "neither"}  # labels that belong to no group alone
 IDS = {*ACCEPTED["document"], *DOCUMENT_COLUMNS["id"]}
 
 
@@ -25,7 +26,7 @@ class FoundFile:
     path: str
     kind: str  # run, qrels, intents, documents, queries, groups, words, polarity
     columns: tuple[str, ...] = ()
-    fields: tuple[str, ...] = ()  # columns with few values, which may be groups or categories
+    fields: Mapping[str, str] = field(default_factory=dict)  # columns with few values, and how to read them
 
 
 @dataclass
@@ -101,7 +102,8 @@ def _of_table(name: str, rows: list[dict[str, object]]) -> FoundFile | None:
     columns = tuple(dict.fromkeys(column for row in rows for column in row))
     lower = {column.lower() for column in columns}
     query, document = lower & set(ACCEPTED["query"]), lower & IDS
-    fields = tuple(column for column in columns if column.lower() not in IDS and _is_group(rows, column))
+    found = {column: _values(rows, column) for column in columns if column.lower() not in IDS}
+    fields = {column: _options(values) for column, values in found.items() if values}
     if query and document and lower & set(ACCEPTED["score"]):
         return FoundFile(name, "run", columns)
     if query and document and lower & set(ACCEPTED["grade"]):
@@ -129,11 +131,24 @@ def _of_parquet(path: Path, name: str) -> FoundFile | None:
     return None if batch is None else _of_table(name, batch.to_pylist())
 
 
-def _is_group(rows: list[dict[str, object]], column: str) -> bool:
-    """Whether a column has few values, each of several rows: then it may be a group."""
-    values = [row.get(column) for row in rows if row.get(column) not in (None, "")]
-    distinct = {value for value in values if isinstance(value, (str, int, bool))}
-    return 2 <= len(distinct) <= MOST_VALUES and len(values) >= 2 * len(distinct)
+def _values(rows: list[dict[str, object]], column: str) -> list[str]:
+    """The values of a column that has few, each in several rows: then it may be a group; else nothing."""
+    values = [
+        str(row[column]) for row in rows if isinstance(row.get(column), (str, int)) and row[column] != ""
+    ]
+    distinct = list(dict.fromkeys(values))
+    return distinct if 2 <= len(distinct) <= MOST_VALUES and len(values) >= 2 * len(distinct) else []
+
+
+def _options(values: list[str]) -> str:
+    """How such a column is probably read: numbers in their order, 'both' and 'none' as no groups."""
+    if all(map(_is_number, values)):
+        return ":ordinal"
+    even = [value for value in values if value.lower() in EVEN]
+    groups = [value for value in values if value not in even]
+    if not even or len(groups) < 2:
+        return ""
+    return f":values={','.join(sorted(groups))}:even={','.join(sorted(even))}"
 
 
 def _is_number(text: str) -> bool:

@@ -160,8 +160,19 @@ class Project:
         found |= {key: compare[key] for key in COMPARE if key in compare}
         found |= {key: report[key] for key in REPORT if key in report and key != "output"}
         if "output" in report:
-            found["report_output"] = str(self.folder / _text(report["output"], "report.output"))
+            found["report_output"] = self._inside(_text(report["output"], "report.output"), "report.output")
         return found
+
+    def _inside(self, path: str, where: str) -> str:
+        """A path to write to: a file that was only found must not choose one outside of its folder."""
+        there = (self.folder / path).resolve()
+        if not self.named and not there.is_relative_to(self.folder.resolve()):
+            raise ParameterError(
+                f"{where}: {path} is outside of the project's folder, and this project file was found, "
+                "not named: "
+                f"give --project {self.name} if you trust it"
+            )
+        return str(self.folder / path)
 
     def _lexicon(self) -> str:
         given = _text(self.table("data")["lexicon"], "data.lexicon")

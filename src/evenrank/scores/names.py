@@ -96,6 +96,19 @@ def checked_labels(blocks: Iterable[ScoresBlock], given: Mapping[str, str]) -> d
     return found
 
 
+def known_labels(measures: Iterable[Measure], given: Mapping[str, str]) -> dict[str, str]:
+    """Those of the labels that rename one of these measures: a project file may have labels of others."""
+    columns: dict[Measure, tuple[str, ...]] = dict.fromkeys(measures, ())
+    found: dict[str, str] = {}
+    for key, label in given.items():
+        try:
+            _renamed(columns, key.partition("[")[0], label)
+        except UnknownNameError:
+            continue
+        found[key] = label
+    return found
+
+
 def _renamed(columns: Mapping[Measure, tuple[str, ...]], key: str, label: str) -> dict[str, str]:
     names: dict[str, str] = {}  # every name that would do, and the real one
     for measure, own in columns.items():

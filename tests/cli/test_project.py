@@ -1,0 +1,207 @@
+"""The project file: found, named, overridden, refused; ``init`` writes one and ``doctor`` checks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import evenrank as er
+from evenrank.errors import DataError, ParameterError
+from evenrank.inputs.project import Project
+
+Evenrank = Callable[..., SimpleNamespace]
+
+PROJECT = """
+baseline = "dense"
+
+[data]
+runs = ["*.trec"]
+qrels = "qrels.txt"
+queries = "asked.csv"
+
+[groups]
+side = "sides.csv"
+
+[targets]
+side = {left = 0.5, right = 0.5}
+
+[measures]
+use = ["RR", "GF@2"]
+labels = {"RR" = "Rank", "P@1" = "Precision"}
+"""
+
+
+@pytest.fixture
+def project(files: Path) -> Path:
+    """The runs bm25 and dense with judgements, and a project file that names everything."""
+    (files / "asked.csv").write_text("query,text,topic\nq1,what is a,x\nq2,what is c,y\nq99,nothing,y\n")
+    documents = sorted(
+        set(er.read_run("bm25.trec").doc_ids.to_pylist() + er.read_run("dense.trec").doc_ids.to_pylist())
+    )
+    rows = [f"{name},{'left' if place % 2 else 'right'}\n" for place, name in enumerate(documents)]
+    (files / "sides.csv").write_text("document,side\n" + "".join(rows))
+    (files / "evenrank.toml").write_text(PROJECT)
+    return files
+
+
+def test_commands_need_no_options(evenrank: Evenrank, project: Path) -> None:
+    done = evenrank("evaluate")
+    assert done.code == 0, done.err
+    assert done.err.startswith("evenrank: project file: evenrank.toml (--no-project ignores it)\n")
+    assert "asked.csv: 1 query is in no run and not judged, and not scored" in done.err
+    assert all(word in done.out for word in ("bm25", "dense", "Rank", "GF@2"))
+    compared = evenrank("compare")
+    assert compared.code == 0
+    assert "(baseline)" in next(line for line in compared.out.splitlines() if line.startswith("dense"))
+    assert evenrank("explain", "bm25", "--worst", "1").code == 0
+
+
+def test_the_file_is_the_same_as_the_options(evenrank: Evenrank, project: Path) -> None:
+    spelled = evenrank(
+        "evaluate", "bm25.trec", "dense.trec", "--qrels", "qrels.txt", "--queries", "asked.csv", "--groups",
+        "side=sides.csv", "--target", "side=left:0.5,right:0.5", "-m", "RR GF@2", "--no-project",
+        "--format", "jsonl",
+    )  # fmt: skip
+    ours = evenrank("evaluate", "--format", "jsonl")
+    values = [
+        [line.split('"value": ')[1].split(",")[0] for line in done.out.splitlines()]
+        for done in (spelled, ours)
+    ]
+    assert values[0] == values[1] != []
+
+
+def test_options_go_first(evenrank: Evenrank, project: Path) -> None:
+    done = evenrank("evaluate", "bm25.trec", "-m", "P@1")
+    assert "dense" not in done.out
+    assert "Precision" in done.out
+    assert "nothing is known of the documents" in evenrank("evaluate", "bm25.trec", "--no-project").err
+    by = evenrank("evaluate", "bm25", "-m", "RR", "--by", "topic")
+    assert by.code == 0
+    assert {"x", "y"} <= {line.split()[0] for line in by.out.splitlines()}
+
+
+def test_a_parent_folder_is_not_looked_at(
+    evenrank: Evenrank, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "below").mkdir()
+    monkeypatch.chdir(project / "below")
+    assert "name a run" in evenrank("evaluate").err
+    named = evenrank("evaluate", "--project", "../evenrank.toml")
+    assert (named.code, "project file: ../evenrank.toml\n" in named.err) == (0, True)
+
+
+@pytest.mark.parametrize("entry", ["ir_datasets:msmarco-passage", "https://example.org/docs.jsonl"])
+def test_a_file_that_was_only_found_causes_no_request(evenrank: Evenrank, project: Path, entry: str) -> None:
+    (project / "evenrank.toml").write_text(
+        f"{PROJECT}\n[report]\n".replace("[data]", f'[data]\ndocuments = "{entry}"')
+    )
+    done = evenrank("evaluate")
+    assert done.code == 1
+    assert "is fetched over a network, and this project file was found, not named" in done.err
+    assert Project.read("evenrank.toml").description().documents.path == entry  # type: ignore[union-attr]
+
+
+def test_a_file_that_was_only_found_writes_nothing_elsewhere(evenrank: Evenrank, project: Path) -> None:
+    (project / "evenrank.toml").write_text(PROJECT + '\n[report]\noutput = "../elsewhere.html"\n')
+    assert "outside of the project's folder" in evenrank("report").err
+    assert not (project.parent / "elsewhere.html").exists()
+
+
+def test_every_problem_is_listed_at_once(evenrank: Evenrank, project: Path) -> None:
+    (project / "evenrank.toml").write_text(
+        '[data]\nrunss = "x"\nqrels = "gone.txt"\n[measure]\n[report]\ntitel = "x"\n'
+    )
+    with pytest.raises(DataError) as caught:
+        Project.read("evenrank.toml")
+    assert str(caught.value).splitlines() == [
+        "evenrank.toml: the file has no key 'measure'; did you mean measures or compare?",
+        "evenrank.toml: [data] has no key 'runss'; did you mean runs or columns?",
+        "evenrank.toml: [report] has no key 'titel'; did you mean title?",
+    ]
+    (project / "evenrank.toml").write_text(
+        '[data]\nruns = ["bm25.trec", "gone.trec"]\nqrels = "gone.txt"\n[groups]\nside = "sides.csv:ordnal"\n'
+    )
+    done = evenrank("doctor")
+    assert done.code == 1
+    problems = [line for line in done.out.splitlines() if line.startswith("problem: ")]
+    assert len(problems) == 3
+    assert "'ordnal' is not an option" in problems[0]
+
+
+def test_doctor_tells_what_entries_became(evenrank: Evenrank, project: Path) -> None:
+    done = evenrank("doctor")
+    assert done.code == 0, done.out
+    for line in ("run bm25: ", "judgements: ", "groups side: right 3, left 2", "target 0.5000, 0.5000"):
+        assert line in done.out
+
+
+def test_what_the_file_says_of_others_is_no_error(evenrank: Evenrank, project: Path) -> None:
+    """Rules, targets and labels of the file apply where they can."""
+    text = PROJECT.replace("[data]", '[data]\nmissing = "drop"').replace(
+        "[measures]", "[measures]\ncutoffs = [1, 2]"
+    )
+    (project / "evenrank.toml").write_text(text)
+    done = evenrank("evaluate", "-m", "RR@3", "--groups", "other=sides.csv:column=side")
+    assert done.code == 0, done.err
+    assert "RR@3" in done.out or "Rank@3" in done.out
+
+
+def test_init_writes_what_doctor_accepts(evenrank: Evenrank, files: Path) -> None:
+    (files / "products.jsonl").write_text(
+        "".join(
+            f'{{"id": "p{n}", "text": "thing", "size": "{"small" if n % 2 else "large"}"}}\n'
+            for n in range(8)
+        )
+    )
+    done = evenrank("init")
+    assert done.code == 0
+    assert 'documents = "products.jsonl"' in done.out
+    assert 'size = "documents"' in done.out
+    assert 'qrels = "qrels.txt"' in done.out
+    known = Project.read("evenrank.toml").description()
+    assert {"bm25", "dense"} <= set(known.names)
+    assert evenrank("doctor").code == 0
+    again = evenrank("init")
+    assert (again.code, "is there already" in again.err) == (1, True)
+
+
+def test_the_demo_project_shows_a_change(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("bm25s", reason="the sample is ranked by bm25s")
+    monkeypatch.chdir(tmp_path)
+    assert evenrank("init", "--demo").code == 0
+    text = (tmp_path / "evenrank.toml").read_text()
+    assert 'leaning = "groups.csv:values=female,male:even=both,none"' in text
+    assert 'popularity = "groups.csv:ordinal"' in text
+    compared = evenrank("compare", "-m", "NFaiRR@10")
+    assert compared.code == 0, compared.err
+    assert "better" in compared.out
+    assert evenrank("init", "--demo").code == 1
+
+
+def test_inputs_of_a_project_in_python(project: Path) -> None:
+    inputs = Project.read("evenrank.toml").description().read()
+    assert er.evaluate(inputs, "RR").runs == ("bm25", "dense")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("data = 3", "data must be a table, written [data]"),
+        ("[data]\nruns = 3", "data.runs must be a list of text"),
+        ('[data]\nruns = ["none*.trec"]', "data.runs: no file matches 'none*.trec'"),
+        ("[measures]\ncutoffs = [1.5]", "measures.cutoffs must be a list of integers"),
+        ('[targets]\nside = ""', "targets.side must be text in quotes"),
+        ('[data]\nqrels = "q.txt:format=xml"', "format must be one of"),
+    ],
+)
+def test_a_value_that_is_wrong(project: Path, text: str, said: str) -> None:
+    (project / "evenrank.toml").write_text(text)
+    with pytest.raises((DataError, ParameterError)) as caught:
+        Project.read("evenrank.toml")
+    assert said in str(caught.value)
+    assert "evenrank.toml" in str(caught.value)
