@@ -50,7 +50,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-SAID = "evenrank: project file: gate.toml (--no-project ignores it)\n"
+SAID = "evenrank: project file: gate.toml\n"
 
 
 def gate(evenrank: Evenrank, run: str, *more: object) -> SimpleNamespace:

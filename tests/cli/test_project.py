@@ -127,7 +127,7 @@ def test_every_problem_is_listed_at_once(evenrank: Evenrank, project: Path) -> N
     done = evenrank("doctor")
     assert done.code == 1
     problems = [line for line in done.out.splitlines() if line.startswith("problem: ")]
-    assert len(problems) == 3
+    assert len(problems) == 4
     assert "'ordnal' is not an option" in problems[0]
 
 

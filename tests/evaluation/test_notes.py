@@ -46,17 +46,17 @@ def notes(*arguments: object, **options: object) -> list[str]:
 def test_missing_counts_are_counted() -> None:
     run = a_run("a", "x", "b", "y")
     assert notes(run, "FaiRR@3", words=counts("a", "b"), missing="neutral") == [
-        "1 of 3 ranked documents in the first 3 ranks have no 'words': taken as neutral"
+        "1 of 3 ranked documents in the first 3 ranks have no 'words': counted as neutral"
     ]
     assert notes(run, "FaiRR", words=counts("a", "b"), missing="neutral") == [
-        "2 of 4 ranked documents have no 'words': taken as neutral"
+        "2 of 4 ranked documents have no 'words': counted as neutral"
     ]
     assert notes(run, "FaiRR@3", words=counts("a", "x", "b"), missing="neutral") == []
 
 
 def test_nothing_known_hints_at_the_ids() -> None:
     assert notes(a_run("1", "2"), "TExFAIR@10", words=counts("D1", "D2"), missing="neutral") == [
-        "2 of 2 ranked documents in the first 10 ranks have no 'words': taken as neutral; "
+        "2 of 2 ranked documents in the first 10 ranks have no 'words': counted as neutral; "
         "are document ids written the same way in both?"
     ]
 
@@ -71,9 +71,9 @@ def test_dropped_documents_are_counted_down_to_the_last_that_is_read() -> None:
 def test_the_background_is_counted_too() -> None:
     background = a_run("a", "y", "z", "w", queries=("q", "p"))
     said = notes(a_run("a", "x"), "NFaiRR@1", words=counts("a"), background=background, missing="neutral")
-    assert said == ["3 of 4 documents of the background have no 'words': taken as neutral"]
+    assert said == ["3 of 4 documents of the background have no 'words': counted as neutral"]
     said = notes(a_run("a"), "NFaiRR@1", words=counts("a"), background=["a", "b"], missing="neutral")
-    assert said == ["1 of 2 documents of the background have no 'words': taken as neutral"]
+    assert said == ["1 of 2 documents of the background have no 'words': counted as neutral"]
 
 
 def test_set_measures_do_not_look_at_the_list() -> None:
@@ -85,10 +85,10 @@ def test_groups_are_called_by_their_attribute() -> None:
     gender = Membership.build(Attribute("gender", ("f", "m")), ["a"], ["f"])
     assert notes(a_run("a", "x"), "GF(attr='gender')@5", groups=gender) == [
         # what decay=None has become is said as well
-        "GF(attr='gender')@5 is GF(attr='gender',decay='RBP')@5",
+        "GF(attr='gender')@5 was computed as GF(attr='gender',decay='RBP')@5",
         "groups of 'gender' by their documents: f (1, target 0.5), m (0, target 0.5)",
         "1 of 2 ranked documents in the first 5 ranks have no groups of 'gender': "
-        "taken as equally of all groups",
+        "counted as belonging equally to all groups",
     ]
 
 
@@ -135,7 +135,7 @@ def test_each_note_once_however_many_measures() -> None:
     said = notes(
         a_run("a", "x"), "FaiRR@2 TExFAIR@2 0.5*AWRF@2 + 0.5*TED@2", words=counts("a"), missing="neutral"
     )
-    assert said == ["1 of 2 ranked documents in the first 2 ranks have no 'words': taken as neutral"]
+    assert said == ["1 of 2 ranked documents in the first 2 ranks have no 'words': counted as neutral"]
 
 
 def test_the_rule_reaches_nested_measures() -> None:
@@ -144,7 +144,7 @@ def test_the_rule_reaches_nested_measures() -> None:
     said = notes(
         a_run("a", "x"), "RandomOrder(measure=TExFAIR,samples=2)@1", words=counts("a"), missing="neutral"
     )
-    assert said == ["1 of 2 ranked documents have no 'words': taken as neutral"]
+    assert said == ["1 of 2 ranked documents have no 'words': counted as neutral"]
     with pytest.raises(ParameterError, match=r"TExFAIR: missing must be one of 'error', .* got 'maybe'"):
         evaluate(a_run("a"), "RandomOrder(measure=TExFAIR)@1", words=counts("a"), missing="maybe")
 
@@ -304,4 +304,7 @@ def test_a_measure_with_a_column_a_value_says_which_side_is_which() -> None:
     assert scores.mean("Skew@3", column="large") == pytest.approx(math.log(2 / 3 / 0.5))
     (said,) = [note for note in scores.notes["run"] if note.startswith("Skew@3(") or note.startswith("Skew(")]
     assert said.endswith(": above 0 the value of the column has more than its target, below 0 less")
-    assert any(note.endswith("above 0 it leans to 'small', below to 'large'") for note in scores.notes["run"])
+    assert any(
+        "positive where documents of 'small' get more than those of 'large'" in note
+        for note in scores.notes["run"]
+    )

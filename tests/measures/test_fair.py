@@ -71,7 +71,7 @@ def test_relevance_from_the_ranking() -> None:
     apart = log(2)
     gains = (1 + 1 / log2(3) ** 2) / (apart + 1)
     assert told.mean("FAIR(irm=nDCG)@2") == pytest.approx(gains / (1 + 1 / log2(3) ** 2))
-    assert "FAIR(irm=nDCG)@2 is FAIR(attr='side',irm=nDCG,pseudo=True)@2" in told.notes["run"]
+    assert "FAIR(irm=nDCG)@2 was computed as FAIR(attr='side',irm=nDCG,pseudo=True)@2" in told.notes["run"]
     assert score("FAIR(irm=nDCG,pseudo=True)@2") == told.mean("FAIR(irm=nDCG)@2")
 
 
@@ -108,7 +108,8 @@ def test_ranks_without_a_group_are_not_divided_and_counted() -> None:
     assert "no document down to 1 of the ranks has a group: not divided" in said
     assert "no document down to 1 of the ranks has a group: left out" in said
     assert (
-        "1 of 3 ranked documents in the first 3 ranks have no groups of 'side': taken as of no group" in said
+        "1 of 3 ranked documents in the first 3 ranks have no groups of 'side': counted as belonging to no group"
+        in said
     )
 
 

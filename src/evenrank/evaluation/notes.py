@@ -31,9 +31,9 @@ VALUES_SHOWN = 12
 FILLED = frozenset({"neutral", "uniform"})  # rules that make a perfect list out of unknown documents
 WORDS = {"relevance": "judgements", "intents": "judgements by intent"}
 MISSING = {
-    "neutral": "taken as neutral",
-    "uniform": "taken as equally of all groups",
-    "none": "taken as of no group",
+    "neutral": "counted as neutral",
+    "uniform": "counted as belonging equally to all groups",
+    "none": "counted as belonging to no group",
     "drop": "left out",
 }
 
@@ -82,7 +82,9 @@ def query_notes(
                 f"the run has {_few(own)}; they are for {_few(ids)}{''.join(f'. {line}' for line in spelt)}"
             )
         findings.append((_without(ids, own), f"with {WORDS[kind]} but not in the run (an empty list)"))
-        findings.append((unjudged, f"in the run but without {WORDS[kind]} (left out where those are needed)"))
+        findings.append(
+            (unjudged, f"in the run but without {WORDS[kind]} (not included in measures that need them)")
+        )
     return (*_lines(findings), *spelt)
 
 
@@ -269,7 +271,7 @@ def intent_notes(sources: Sources, graded: bool, by_intent: bool, derived: bool)
 
 def settled_notes(asked: Sequence[Measure], settled: Sequence[Measure]) -> list[str]:
     """What the measures that leave something open have become with the evidence there is."""
-    return [f"{one!r} is {two!r}" for one, two in zip(asked, settled, strict=True) if one != two]
+    return [f"{one!r} was computed as {two!r}" for one, two in zip(asked, settled, strict=True) if one != two]
 
 
 def describe_groups(membership: Membership) -> str:
@@ -318,4 +320,7 @@ def _sides(measure: Measure, first: str, second: str) -> str:
     """Which side of a signed measure is which: of one number for both values, or of a column for each."""
     if measure.by_value:
         return f"{measure!r}: above 0 the value of the column has more than its target, below 0 less"
-    return f"{measure!r}: above 0 it leans to {first!r}, below to {second!r}"
+    return (
+        f"{measure!r}: positive where documents of {first!r} get more than those of {second!r}, "
+        "negative where they get less"
+    )

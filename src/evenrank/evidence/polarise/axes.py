@@ -16,7 +16,7 @@ from evenrank.arrays import Floats
 
 ONE_DOCUMENT = "one document only"
 NO_SPREAD = "all documents are alike"
-NO_AXIS = "they differ equally in several directions"
+NO_AXIS = "two directions explain equally much of the difference"
 FLAT = 1e-10  # a component that explains less of the vectors' length than this is rounding
 TIED = 1e-6  # components whose lengths differ by less than this share: encoders give 7 digits
 

@@ -117,7 +117,9 @@ def plane_figure(found: Tradeoff, x: str | Measure | None = None, y: str | Measu
         *canvas.names(labels, spots),
     ]
     unnamed = sum(label is None for label in labels)
-    remarks = ["filled: no other point is at least as good in both and better in one; diamond: the original"]
+    remarks = [
+        "filled: not dominated (no other is better on one and not worse on the other); diamond: the original"
+    ]
     for chosen in pair:
         compared = found.compared(chosen.measure)
         if compared.queries < compared.of and chosen.column == "":
