@@ -108,8 +108,8 @@ def test_ranks_without_a_group_are_not_divided_and_counted() -> None:
     assert "no document down to 1 of the ranks has a group: not divided" in said
     assert "no document down to 1 of the ranks has a group: left out" in said
     assert (
-        "1 of 3 ranked documents in the first 3 ranks have no groups of 'side': counted as belonging to no group"
-        in said
+        "1 of 3 ranked documents in the first 3 ranks have no groups of 'side': "
+        "counted as belonging to no group" in said
     )
 
 

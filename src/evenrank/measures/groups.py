@@ -32,7 +32,10 @@ NO_TARGET_MEANS = (
 EMPTY_LIST_MEANS = "the run has no documents for the query"
 
 GROUP_MISSING = choice("uniform", "drop", "error")
-GROUP_MISSING_MEANS = "documents without a group: they belong equally to all values (uniform), are left out (drop), or are an error"
+GROUP_MISSING_MEANS = (
+    "documents without a group: they belong equally to all values (uniform), are left out (drop), "
+    "or are an error"
+)
 ANY = "*"  # no attribute is called so
 ATTRIBUTE = text(optional=True)
 ATTRIBUTE_MEANS = "the attribute; None where there is only one. 'a*b' combines the values of two"
