@@ -13,6 +13,7 @@ from pathlib import Path
 import evenrank as er
 from evenrank.comparison.tradeoff import Tradeoff, tradeoff
 from evenrank.data.polarity import Polarity
+from evenrank.data.tables import DocumentTable
 from evenrank.sample import load
 from evenrank.sample.demo import bm25_run
 
@@ -54,7 +55,7 @@ def on_the_sample() -> Tradeoff:
         groups=er.read_groups(folder / "groups.csv", "publisher"),
         words=er.scan(list(sample.documents.items()), er.read_lexicon("gender-en")),
         polarity=polarity,
-        evidence=[er.DocumentTable.build("popularity", list(sample.popularity), {"": popularity})],
+        evidence=[DocumentTable.build("popularity", list(sample.popularity), {"": popularity})],
         repeat=DRAWS,
     )  # fmt: skip
 
@@ -92,7 +93,7 @@ def on_touche(folder: Path, scratch: Path) -> Tradeoff:
             queries=[row[0] for row in stances],
         ),
         evidence=[
-            er.DocumentTable.build(
+            DocumentTable.build(
                 "quality",
                 [row[2] for row in quality],
                 {"": [float(row[3]) for row in quality]},

@@ -14,7 +14,6 @@ _HOME = {
     "Attribute": "data.attribute",
     "DataError": "errors",
     "DiversityQrels": "data.diversity",
-    "DocumentTable": "data.tables",
     "EvenrankError": "errors",
     "EvenrankWarning": "errors",
     "Inputs": "inputs",
@@ -35,10 +34,11 @@ _HOME = {
     "counterfactual": "counterfactuals.experiment",
     "evaluate": "evaluation",
     "explain": "explanation",
+    "figures": "report",
+    "origin": "comparison.origin",
     "parse_measure": "measures",
     "polarise": "evidence.polarise",
     "read_counts": "io.counts",
-    "read_documents": "io",
     "read_groups": "io.groups",
     "read_lexicon": "io.lexicons",
     "read_polarity": "io.polarity",
@@ -46,8 +46,8 @@ _HOME = {
     "read_run": "io",
     "rerank": "rerankers",
     "scan": "evidence.scan",
-    "seme": "stats.seme",
-    "write_qrels": "io",
+    "select": "comparison.selection",
+    "tradeoff": "comparison.tradeoff",
     "write_run": "io",
 }
 
@@ -55,6 +55,9 @@ __all__ = ["__version__", *sorted(_HOME)]
 
 if TYPE_CHECKING:
     from evenrank.comparison import compare as compare
+    from evenrank.comparison.origin import origin as origin
+    from evenrank.comparison.selection import select as select
+    from evenrank.comparison.tradeoff import tradeoff as tradeoff
     from evenrank.counterfactuals.experiment import counterfactual as counterfactual
     from evenrank.data.attribute import Attribute as Attribute
     from evenrank.data.diversity import DiversityQrels as DiversityQrels
@@ -64,7 +67,6 @@ if TYPE_CHECKING:
     from evenrank.data.qrels import Qrels as Qrels
     from evenrank.data.run import Run as Run
     from evenrank.data.runset import RunSet as RunSet
-    from evenrank.data.tables import DocumentTable as DocumentTable
     from evenrank.data.words import WordCounts as WordCounts
     from evenrank.errors import DataError as DataError
     from evenrank.errors import EvenrankError as EvenrankError
@@ -77,10 +79,8 @@ if TYPE_CHECKING:
     from evenrank.evidence.scan import scan as scan
     from evenrank.explanation import explain as explain
     from evenrank.inputs import Inputs as Inputs
-    from evenrank.io import read_documents as read_documents
     from evenrank.io import read_qrels as read_qrels
     from evenrank.io import read_run as read_run
-    from evenrank.io import write_qrels as write_qrels
     from evenrank.io import write_run as write_run
     from evenrank.io.counts import read_counts as read_counts
     from evenrank.io.groups import read_groups as read_groups
@@ -89,9 +89,9 @@ if TYPE_CHECKING:
     from evenrank.measures import Measure as Measure
     from evenrank.measures import all_measures as all_measures
     from evenrank.measures import parse_measure as parse_measure
+    from evenrank.report import figures as figures
     from evenrank.rerankers import rerank as rerank
     from evenrank.scores import Scores as Scores
-    from evenrank.stats.seme import seme as seme
 
 
 def __getattr__(name: str) -> Any:

@@ -17,6 +17,7 @@ from evenrank.comparison.tradeoff import MOST, Tradeoff, TradeoffVariant, expand
 from evenrank.comparison.tradeoff_table import COLUMNS, notes
 from evenrank.data.membership import Membership
 from evenrank.errors import InputTypeError, MissingEvidenceError, ParameterError
+from evenrank.io import write_qrels
 from evenrank.rerankers import parse_reranker
 
 QUERIES, DOCUMENTS = 9, 24
@@ -204,7 +205,7 @@ def test_the_background_is_the_original() -> None:
 
 def test_evidence_may_be_a_file_or_an_iterator(tmp_path) -> None:
     file = tmp_path / "qrels.txt"
-    er.write_qrels(er.read_qrels(qrels()), file)
+    write_qrels(er.read_qrels(qrels()), file)
     found = tradeoff(run(), ["Oracle", "DetCons"], MEASURES, qrels=str(file), groups=iter([groups()]))
     assert found.scores == made(["Oracle", "DetCons"]).scores
 

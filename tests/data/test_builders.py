@@ -12,9 +12,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from evenrank import DataError, DocumentTable, Qrels, Run, RunSet
+from evenrank import DataError, Qrels, Run, RunSet
 from evenrank.data.diversity import DiversityQrels
-from evenrank.data.tables import QueryTable
+from evenrank.data.tables import DocumentTable, QueryTable
 from evenrank.errors import InputTypeError, MissingExtraError
 
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
@@ -245,7 +245,8 @@ def test_the_array_of_the_caller_stays_the_callers(wrapped: Callable[[np.ndarray
 
 FINGERPRINTS = """
 import numpy as np
-from evenrank import DocumentTable, Qrels
+from evenrank import Qrels
+from evenrank.data.tables import DocumentTable
 from evenrank.data.tables import QueryTable
 from evenrank.data.diversity import DiversityQrels
 words = np.array(["wörter", None, 3], dtype=object)

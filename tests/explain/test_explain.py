@@ -8,6 +8,7 @@ import math
 import pytest
 
 import evenrank as er
+from evenrank.data.tables import DocumentTable
 from evenrank.errors import DataError, InputTypeError, MissingEvidenceError, ParameterError
 from evenrank.explanation import Explanation, explain
 from evenrank.measures import Delegated
@@ -226,7 +227,7 @@ def test_how_many_ranks_are_shown(run: er.Run, counts: er.WordCounts) -> None:
 
 def test_any_other_evidence_is_shown(run: er.Run, counts: er.WordCounts) -> None:
     ids = run.documents(QUERY)[:2]
-    table = er.DocumentTable.build("year", ids, {"": [1999, 2001]})
+    table = DocumentTable.build("year", ids, {"": [1999, 2001]})
     explanation = explain(run, "FaiRR@3", QUERY, words=counts, evidence=[table])
     assert [d.known.other for d in explanation.documents] == [{"year": 1999}, {"year": 2001}, {}]
     assert "year" in repr(explanation)

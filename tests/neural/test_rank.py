@@ -147,7 +147,9 @@ def command(capfd: pytest.CaptureFixture[str]) -> Any:
 @pytest.fixture
 def files(tmp_path: Path, planted: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    er.write_qrels(planted.qrels, "qrels.txt")
+    from evenrank.io import write_qrels
+
+    write_qrels(planted.qrels, "qrels.txt")
     for name, texts in (("queries", planted.queries), ("docs", planted.documents)):
         Path(f"{name}.tsv").write_text("".join(f"{key}\t{text}\n" for key, text in texts.items()))
     lists = {query: {f"{query}-{n}": -float(n) for n in range(8)} for query in planted.queries}

@@ -81,7 +81,7 @@ def Toy() -> Iterator[type[Measure]]:
 
 @pytest.fixture
 def weights():
-    from evenrank import DocumentTable
+    from evenrank.data.tables import DocumentTable
 
     values = np.array([number if number % 3 else 0 for number in range(len(DOCUMENTS))], dtype=float)
     return DocumentTable.build("weight", DOCUMENTS, {"": values})

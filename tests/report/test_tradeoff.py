@@ -18,6 +18,7 @@ from evenrank.cli import main
 from evenrank.comparison.tradeoff import Tradeoff, TradeoffVariant, tradeoff
 from evenrank.data.membership import Membership
 from evenrank.errors import ParameterError
+from evenrank.io import write_qrels
 from evenrank.report import save_figure
 from evenrank.report.figures.tradeoff import curves, plane_figure, ranks_figure
 
@@ -208,7 +209,7 @@ def test_nothing_to_draw_by_rank(measures: str) -> None:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     er.write_run(run(), "bm25.trec")
-    er.write_qrels(qrels(), "qrels.txt")
+    write_qrels(qrels(), "qrels.txt")
     lines = [f"d{d},{('left', 'right')[d % 2]}" for d in range(DOCUMENTS)]
     (tmp_path / "groups.csv").write_text("document,side\n" + "\n".join(lines) + "\n")
     return tmp_path

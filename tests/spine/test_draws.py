@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import toys
 
-from evenrank import DocumentTable, Run, RunSet, evaluate, read_groups
+from evenrank import Run, RunSet, evaluate, read_groups
 from evenrank.comparison.random_lists import DocumentPool, _mean, random_scores
+from evenrank.data.tables import DocumentTable
 from evenrank.grammar import register, unregister
 from evenrank.inputs import Inputs
 from evenrank.measures import parse_measure

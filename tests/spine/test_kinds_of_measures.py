@@ -12,7 +12,6 @@ import toys
 from evenrank import (
     DataError,
     DiversityQrels,
-    DocumentTable,
     MissingEvidenceError,
     ParameterError,
     Run,
@@ -24,7 +23,7 @@ from evenrank import (
     rerank,
 )
 from evenrank.data.evidence_source import DocumentSets
-from evenrank.data.tables import QueryTable
+from evenrank.data.tables import DocumentTable, QueryTable
 from evenrank.errors import InputTypeError
 from evenrank.grammar import declare, register, unregister
 from evenrank.ids import StringRows, as_strings

@@ -10,8 +10,8 @@ import polars
 import pyarrow as pa
 import pytest
 
-import evenrank as er
 from evenrank.errors import DataError, InputTypeError
+from evenrank.stats.seme import seme
 
 
 def trials(count: int = 60, effect: float = 0.5, seed: int = 0) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def trials(count: int = 60, effect: float = 0.5, seed: int = 0) -> dict[str, Any
 def test_every_number_is_statsmodels() -> None:
     sm = pytest.importorskip("statsmodels.api")
     given = trials()
-    effects = er.seme(given)
+    effects = seme(given)
     rows = {name: given["corpus"] == name for name in dict.fromkeys(given["corpus"].tolist())}
     assert len(rows) == 2
     rows["all corpora"] = np.ones(60, dtype=bool)
@@ -48,7 +48,7 @@ def test_every_number_is_statsmodels() -> None:
 
 def test_an_effect_without_noise_is_found_exactly() -> None:
     prior, duo = np.array([0.0, 1, 2, 3, 4]), np.array([1.0, -1, 0.5, 0, -0.5])
-    (effect,) = er.seme({"posterior": 2 + 3 * prior - 4 * duo, "prior": prior, "duo": duo})
+    (effect,) = seme({"posterior": 2 + 3 * prior - 4 * duo, "prior": prior, "duo": duo})
     assert effect.coefficient == pytest.approx(-4, abs=1e-9)
     assert effect.r_squared == pytest.approx(1, abs=1e-12)
     assert effect.p < 1e-6
@@ -59,9 +59,7 @@ def test_without_an_effect_few_intervals_miss_zero() -> None:
     missed = sum(
         not effect.low <= 0 <= effect.high
         for seed in range(200)
-        for effect in er.seme(
-            {k: v for k, v in trials(30, 0.0, seed).items() if k not in ("clicked", "corpus")}
-        )
+        for effect in seme({k: v for k, v in trials(30, 0.0, seed).items() if k not in ("clicked", "corpus")})
     )
     assert 2 <= missed <= 20  # 10 are expected
 
@@ -73,12 +71,12 @@ def test_tables_are_as_good_as_columns(kind: str) -> None:
     if kind == "pandas":
         pytest.importorskip("pandas")
     made = {"polars": lambda: frame, "pandas": frame.to_pandas, "arrow": lambda: pa.table(frame.to_dict())}
-    assert er.seme(made[kind]()) == er.seme(given)
+    assert seme(made[kind]()) == seme(given)
 
 
 def test_one_corpus_is_not_pooled_again() -> None:
     given = trials() | {"corpus": ["natural"] * 60}
-    assert [(effect.corpus, effect.trials) for effect in er.seme(given)] == [
+    assert [(effect.corpus, effect.trials) for effect in seme(given)] == [
         ("natural", "all"),
         ("natural", "clicked"),
     ]
@@ -94,14 +92,14 @@ def test_one_corpus_is_not_pooled_again() -> None:
 )
 def test_undefined_with_the_reason(changed: dict[str, Any], why: str) -> None:
     given = {"posterior": [1.0, 2, 4, 3, 5, 7], "prior": [0.0, 1, 2, 3, 4, 5], "duo": [1.0, 0, 1, 0, 0, 1]}
-    (effect,) = er.seme(given | changed)
+    (effect,) = seme(given | changed)
     assert effect.undefined == why
     assert all(math.isnan(value) for value in effect[3:8])
 
 
 def test_nobody_clicked() -> None:
     given = trials() | {"clicked": np.zeros(60)}
-    (clicked,) = [e for e in er.seme(given) if (e.corpus, e.trials) == ("all corpora", "clicked")]
+    (clicked,) = [e for e in seme(given) if (e.corpus, e.trials) == ("all corpora", "clicked")]
     assert (clicked.size, clicked.undefined) == (0, "fewer than four trials")
 
 
@@ -119,4 +117,4 @@ def test_nobody_clicked() -> None:
 )
 def test_trials_that_cannot_be_used(given: Any, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
-        er.seme(given)
+        seme(given)
