@@ -15,6 +15,8 @@ from evenrank.measures import all_measures
 from evenrank.modules import load_folder
 from evenrank.report.page.rendering import _SECTIONS, all_sections
 from evenrank.rerankers import all_rerankers
+from evenrank.systems.declared import FIRST
+from evenrank.systems.registry import make_system
 
 MEASURE = '''
 from typing import Any
@@ -61,6 +63,28 @@ from evenrank.report.page.rendering import Section, render, section
 @section(15)
 def greeting_section(data):
     return Section("greeting", "Greeting", render("figures.html", charts=[], told="Welcome."))
+"""
+
+SYSTEM = """
+from evenrank.systems.declared import declare_system
+
+
+class Shuffled:
+    name = "last-first"
+
+    def index(self, documents):
+        self.documents = list(documents)
+
+    def retrieve(self, queries, k=100):
+        from evenrank.systems.base import run_of
+
+        ranked = self.documents[::-1][:k]
+        return run_of([(query, ranked, list(range(len(ranked), 0, -1))) for query in queries], self.name)
+
+
+@declare_system("last-first", "the last document first")
+def make(settings):
+    return Shuffled()
 """
 
 
@@ -114,3 +138,13 @@ def test_a_section_of_the_report(new_file, tmp_path: Path) -> None:  # type: ign
         assert "Welcome." in (tmp_path / "report.html").read_text(encoding="utf-8")
     finally:
         _SECTIONS.pop("greeting_section")
+
+
+def test_a_system(new_file) -> None:  # type: ignore[no-untyped-def]
+    new_file("evenrank.systems", "last_first", SYSTEM)
+    try:
+        system = make_system("last-first")
+        system.index({"a": "x", "b": "y"})
+        assert system.retrieve({"q": "x"}).documents("q") == ["b", "a"]
+    finally:
+        FIRST.pop("last-first")
