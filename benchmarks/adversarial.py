@@ -116,7 +116,7 @@ def train(work: Path, sizes: list[str], seeds: list[int], jobs: int, more: list[
         size, seed = job
         folder = work / "rankers" / f"{size}-{seed}"
         folder.parent.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "evenrank", "train", "--config", str(work / f"{size}.toml")]
+        command = [sys.executable, "-m", "evenrank", "debias", "--config", str(work / f"{size}.toml")]
         command += ["-o", str(folder), "--seed", str(seed), *more]
         with (work / "rankers" / f"{size}-{seed}.log").open("w") as log:
             return subprocess.run(command, stderr=log, check=False).returncode
@@ -132,8 +132,8 @@ def report(work: Path, sizes: list[str], seeds: list[int]) -> None:
     er.scan(work / "passages.tsv", er.read_lexicon(work / "gender-words.txt"), work / "counts.parquet")
     usual = [
         "--qrels", str(work / "qrels.dl19.txt"), "--words", str(work / "counts.parquet"),
-        "--queries", str(work / "fair.tsv"), "--background", str(work / "BM25.dl19.trec"),
-        "--background-depth", str(DEPTH), "--relevance", "nDCG@10", "--fairness", "NFaiRR@10",
+        "--queries", str(work / "fair.tsv"), "--background", f"{work / 'BM25.dl19.trec'}:depth={DEPTH}",
+        "--relevance", "nDCG@10", "--fairness", "NFaiRR@10",
         "--also", "RR(rel=1) R(rel=1)@10",
     ]  # fmt: skip
     cloud(work, sizes, seeds)
@@ -141,7 +141,7 @@ def report(work: Path, sizes: list[str], seeds: list[int]) -> None:
         for seed in seeds:
             folder = work / "rankers" / f"{size}-{seed}"
             print(f"\n## {size}, seed {seed}\n", flush=True)
-            command = [sys.executable, "-m", "evenrank", "select", "--models", str(folder), *usual]
+            command = [sys.executable, "-m", "evenrank", "select", str(folder), *usual]
             command += ["--format", "markdown", "-o", str(work / f"{size}-{seed}.parquet")]
             command += ["--figure", str(work / f"{size}-{seed}.svg"), "--family", f"{size}=lambda-*"]
             command += ["--shade", r"lambda=lambda-([0-9.]+)/"]

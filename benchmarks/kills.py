@@ -6,7 +6,7 @@ Every command is killed by SIGKILL: before the n-th change of the file system th
 a write to its journal, or after a random share of its time. In half of the cases something that it left
 behind to go on from is then damaged: a bit flipped, a file cut short, two stretches exchanged, a file
 deleted. Files of the user's lie beside the output and in the folders that commands make. The same command is
-then run to its end (train with --resume), and its output must be the bytes of an undisturbed run, or there is
+then run to its end (debias with --resume), and its output must be the bytes of an undisturbed run, or there is
 one clear error that names the way out. Nothing of the user's may be lost, and no run may take longer than a
 bound.
 
@@ -43,7 +43,7 @@ CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.
 WAY_OUT = re.compile(
     r"move it away|remove this folder|another (name|folder)|give the same command again|new or empty"
 )
-SHARES = {"scan": 5, "swap": 4, "rerank": 3, "report": 2, "evaluate": 3, "train": 3}  # of twenty kills
+SHARES = {"scan": 5, "swap": 4, "rerank": 3, "report": 2, "evaluate": 3, "debias": 3}  # of twenty kills
 NOTES = b"mine: keep this\n"
 WORDS = ["he", "she", "her", "his", "Mary", "the", "dog", "Élan", "him", "women,", "with", "x."]
 
@@ -65,7 +65,8 @@ COMMANDS = (
         "counts.parquet", left=("counts.parquet.parts/*",), folders=("counts.parquet.parts",),
     ),
     Command(
-        "swap", ("counterfactual", "swap", "c.tsv", "--tagger", "rules", "--threads", "1", "-o", "s.tsv"),
+        "swap",
+        ("counterfactual", "c.tsv", "--swap-only", "--tagger", "rules", "--threads", "1", "-o", "s.tsv"),
         "s.tsv", left=("s.tsv.parts/*",), folders=("s.tsv.parts",),
     ),
     Command(
@@ -75,7 +76,7 @@ COMMANDS = (
     Command("report", ("report", "a.trec", "b.trec", *RUN, "-o", "r.html"), "r.html", left=(".r.html.*",)),
     Command("evaluate", ("evaluate", "a.trec", "b.trec", *RUN, "-o", "e.csv"), "e.csv", left=(".e.csv.*",)),
     Command(
-        "train", ("train", "--config", "t.toml", "-o", "models"), "models", again=("--resume",),
+        "debias", ("debias", "--config", "t.toml", "-o", "models"), "models", again=("--resume",),
         left=("models/finished.json", "models/state/*.json", "models/state/*/*"),
         folders=("models", "models/base", "models/state"),
     ),
@@ -155,7 +156,7 @@ def warm_up(names: set[str]) -> None:
         from evenrank.report.page.charts import library
 
         library()  # it takes most of the time of a report, and is kept
-    if "train" in names:
+    if "debias" in names:
         import torch
         import transformers  # noqa: F401
 
@@ -324,7 +325,7 @@ class Harness:
         self.commands = [command for command in COMMANDS if command.name in names]
         self.inputs = work / "inputs"
         self.inputs.mkdir(parents=True)
-        make_inputs(self.inputs, with_torch="train" in names)
+        make_inputs(self.inputs, with_torch="debias" in names)
         self.wanted: dict[str, dict[str, bytes]] = {}
         self.sizes: dict[str, tuple[int, int, float]] = {}
 
@@ -422,11 +423,11 @@ class Harness:
         equal = output.exists() and content_of(output, planted) == self.wanted[command.name]
         stale = [path for path in folder.rglob("*evenrank-*") if path not in planted]
         if code == 0 and equal and not stale:
-            if "resumed:" in text or (command.name == "train" and "begins anew" not in text):
+            if "resumed:" in text or (command.name == "debias" and "begins anew" not in text):
                 return "resumed"
             return "anew"
         clear = code in (1, 2) and "unexpected" not in text and "Traceback" not in text
-        if clear and WAY_OUT.search(text) and (equal or not output.exists() or command.name == "train"):
+        if clear and WAY_OUT.search(text) and (equal or not output.exists() or command.name == "debias"):
             return "resumed" if equal else "clear error"  # equal: it had ended before it was killed
         return "wrong"
 
@@ -483,7 +484,7 @@ def main() -> None:
     given = parser.parse_args()
     names = set(given.commands.split(","))
     if not (find_spec("torch") and find_spec("transformers")):
-        names.discard("train")
+        names.discard("debias")
     with tempfile.TemporaryDirectory(prefix="kills-") as work:
         say = partial(print, flush=True)
         times = not given.no_times
