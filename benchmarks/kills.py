@@ -6,9 +6,9 @@ Every command is killed by SIGKILL: before the n-th change of the file system th
 a write to its journal, or after a random share of its time. In half of the cases something that it left
 behind to go on from is then damaged: a bit flipped, a file cut short, two stretches exchanged, a file
 deleted. Files of the user's lie beside the output and in the folders that commands make. The same command is
-then run to its end (debias with --resume), and its output must be the bytes of an undisturbed run, or there is
-one clear error that names the way out. Nothing of the user's may be lost, and no run may take longer than a
-bound.
+then run to its end (debias with --resume), and its output must be the bytes of an undisturbed run, or there
+is one clear error that names the way out. Nothing of the user's may be lost, and no run may take longer than
+a bound.
 
 Commands run in forked copies of this process, so that a run costs its work and not the start of Python.
 """
