@@ -67,18 +67,26 @@ def test_shell_blocks_run(
     page: Path, checkout: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(checkout)
-    lines = [line for block in blocks(page, "sh") for line in block.splitlines() if line.strip()]
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    for line in lines:
-        words = shlex.split(line, comments=True)
-        if words[0] == "make":
-            assert words[1] in targets, line
+    for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if kind == "toml" and text.startswith("# evenrank.toml"):
+            Path("evenrank.toml").write_text(text, encoding="utf-8")
+        if kind != "sh":
             continue
-        assert words[0] == "evenrank", line
-        code = main(words[1:])
-        printed = capfd.readouterr()
-        assert code == 0, f"{line}: {printed.err}"
-        assert printed.out or "-o" in words, line
+        for line in filter(str.strip, text.splitlines()):
+            words = shlex.split(line, comments=True)
+            if words[0] == "make":
+                assert words[1] in targets, line
+            elif words[0] == "mkdir":
+                Path(words[1]).mkdir()
+            elif words[0] == "cd":
+                monkeypatch.chdir(words[1])
+            else:
+                assert words[0] == "evenrank", line
+                code = main(words[1:])
+                printed = capfd.readouterr()
+                assert code == 0, f"{line}: {printed.err}"
+                assert printed.out or "wrote" in printed.err, line
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
