@@ -131,3 +131,25 @@ def test_docstring_examples(module: str) -> None:
     if module.startswith("evenrank.neural"):
         pytest.importorskip("torch", reason="needs pip install 'evenrank[train]'")
     assert doctest.testmod(importlib.import_module(module)).failed == 0
+
+
+def test_the_architecture_is_up_to_date() -> None:
+    built = runpy.run_path(str(ROOT / "docs/build_architecture.py"))
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    stale = "run python docs/build_architecture.py"
+    assert built["picture"]() == (ROOT / "docs/architecture.svg").read_text(encoding="utf-8"), stale
+    assert built["page"](page) == page, stale
+    assert built["reduced"]({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == {"a": ["b"], "b": ["c"], "c": []}
+
+
+def test_every_public_name_has_a_stability() -> None:
+    page = (ROOT / "docs/stability.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (.+?) \| (?:stable|provisional) \|", page, re.MULTILINE)
+    stated = [given for names in rows for given in re.findall(r"`evenrank\.([\w.]+)`", names)]
+    assert len(stated) == len(set(stated))
+    assert sorted(given for given in stated if "." not in given and given != "neural") == sorted(evenrank.__all__)
+    for given in stated:
+        module, _, own = f"evenrank.{given}".rpartition(".")
+        if module.startswith("evenrank.plugins"):
+            pytest.importorskip("pandas", reason="needs pip install 'evenrank[pandas]'")
+        assert hasattr(importlib.import_module(module), own) or own == "neural", given
