@@ -165,8 +165,8 @@ def _key(name: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """
+    r"""
     >>> print(quoted('a "b"'))
-    "a \\\\"b\\\\""
+    "a \"b\""
     """
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
