@@ -134,6 +134,8 @@ def apply_everywhere(arguments: argparse.Namespace, choice: Everywhere) -> None:
         filled.pop("cutoffs", None)  # they belong to the measures of the file
     for name, value in filled.items():
         setattr(arguments, name, value)
+    if getattr(arguments, "runs", None) and getattr(arguments, "background", None):
+        arguments.background = _background_file(arguments.background, arguments.runs, project)
     arguments.filled = set(filled)
     if filled or arguments.command == "gate":
         hint = f" ({NO_PROJECT} ignores it)" if choice.path is None else ""
@@ -150,6 +152,18 @@ def _by_name(runs: list[FileOption], project: Project) -> list[FileOption]:
         else run
         for run in runs
     ]
+
+
+def _background_file(background: FileOption, runs: list[FileOption], project: Project) -> FileOption:
+    """The background, which may be a run of the project file that is not among the runs of this command."""
+    from evenrank.inputs.run_names import run_names
+
+    known = project.description()
+    named = dict(zip(known.names, known.runs, strict=True))
+    if background.path in run_names(runs) or background.path not in named or Path(background.path).exists():
+        return background
+    file = named[background.path]
+    return replace(file, name=None, options={**file.options, **background.options})
 
 
 def _values(project: Project, given: dict[str, Any]) -> dict[str, Any]:
