@@ -5,10 +5,9 @@ Everything is loaded on first use, so that ``import evenrank`` costs next to not
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from evenrank._version import __version__
+
+TYPE_CHECKING = False  # of typing, whose import takes long enough for a Ctrl-C that nothing catches yet
 
 _HOME = {
     "Attribute": "data.attribute",
@@ -54,6 +53,8 @@ _HOME = {
 __all__ = ["__version__", *sorted(_HOME)]
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from evenrank.comparison import compare as compare
     from evenrank.comparison.origin import origin as origin
     from evenrank.comparison.selection import select as select
@@ -98,6 +99,8 @@ def __getattr__(name: str) -> Any:
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module 'evenrank' has no attribute {name!r}")
+    from importlib import import_module
+
     value = getattr(import_module(f"evenrank.{home}"), name)
     globals()[name] = value
     return value

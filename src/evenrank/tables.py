@@ -89,13 +89,14 @@ def p_value(p: float) -> str:
     return "< 0.0001" if p < 0.0001 else number(p)
 
 
-def count_of(defined: int, queries: int) -> str:
-    """How many queries a value is over, and of how many where some do not count.
+def count_of(defined: int, queries: int, infinite: int = 0) -> str:
+    """How many queries a value is over, of how many where some do not count, and how many are infinite.
 
-    >>> count_of(44, 44), count_of(12, 44)
-    ('44', '12/44')
+    >>> count_of(44, 44), count_of(12, 44), count_of(12, 44, 30)
+    ('44', '12/44', '12/44, 30 infinite')
     """
-    return str(queries) if defined == queries else f"{defined}/{queries}"
+    count = str(queries) if defined == queries else f"{defined}/{queries}"
+    return f"{count}, {infinite} infinite" if infinite else count
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,30 @@ def test_numbers_with_a_column_of_their_own(evenrank: Evenrank, shop: Path, run:
     assert (shop / "s.trec").read_text().split()[2] == "a"
 
 
+@pytest.mark.parametrize(
+    "groups",
+    [
+        "sku,kind\na,x\nb,y\nc,x\n",
+        "id,kind\na,x\nb,y\nc,x\n",
+        "item,kind\na,x\nb,y\nc,x\n",
+    ],
+)
+@pytest.mark.parametrize("run", ["run.csv", "plain.csv"])
+def test_groups_with_a_column_of_their_own(evenrank: Evenrank, shop: Path, run: str, groups: str) -> None:
+    (shop / "kinds.csv").write_text(groups)
+    own = ":document=item" if groups.startswith("item") else ""
+    command = ["evaluate", run, "--documents", "texts.csv", "-m", "GF@2", "--format", "tsv"]
+    done = evenrank(*command, "--groups", f"kind=kinds.csv{own}", "--columns", "document=sku")
+    assert done.code == 0, done.err
+    assert "groups of 'kind' by their documents: x (2, target 0.5), y (1, target 0.5)" in done.err
+
+
+def test_groups_without_named_columns_beside_tables(evenrank: Evenrank, shop: Path) -> None:
+    (shop / "kinds.txt").write_text("q1 0 a x\nq1 0 b y\nq2 0 c x\n")
+    done = evenrank("evaluate", "run.csv", "-m", "GF@2", "--groups", "kind=kinds.txt", "--columns", "id=sku")
+    assert done.code == 0, done.err
+
+
 def test_a_name_that_one_file_alone_could_have_must_be_there(evenrank: Evenrank, shop: Path) -> None:
     done = evenrank("evaluate", "plain.csv", "--qrels", "qrels.txt", "-m", "P@1", "--columns", "document=x")
     assert done.code == 1

@@ -299,6 +299,21 @@ def test_an_interrupt_while_modules_are_loaded(folder: Path, module: str) -> Non
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "evenrank: interrupted\n")
 
 
+def test_nothing_is_loaded_before_an_interrupt_is_caught() -> None:
+    """Not even typing: what is loaded before the function runs cannot say that it was interrupted."""
+    seen = (
+        "import sys; before = set(sys.modules); import evenrank.__main__; print(*set(sys.modules) - before)"
+    )
+    source = str(Path(sys.modules["evenrank"].__file__ or "").parents[1])
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {source!r}); {seen}"],
+        capture_output=True,
+        check=True,
+        encoding="utf-8",
+    )
+    assert set(done.stdout.split()) <= {"__future__", "evenrank", "evenrank.__main__", "evenrank._version"}
+
+
 FIRST = {
     "init": "evenrank.inputs.found_files",
     "debias": "evenrank.neural.config",

@@ -75,6 +75,7 @@ def test_queries_without_a_value_are_left_out_and_counted() -> None:
     assert pair.p_value == pytest.approx(stats.ttest_rel(B[2:], A[2:]).pvalue)
     assert pair.left_out == {"empty list": 1, "infinite": 1}
     assert "2 left out: empty list (1), infinite (1)" in repr(comparison)
+    assert "6/8, 1 infinite" in repr(comparison)
     assert json.loads(comparison.to_table().to_jsonl())["why_dropped"] == "empty list (1), infinite (1)"
 
 

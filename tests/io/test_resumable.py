@@ -212,7 +212,7 @@ def test_a_lock_that_was_removed_meanwhile_is_taken_anew(
 def test_damaged_settings_start_anew(work: tuple[Any, Path], source: Path) -> None:
     function, output = work
     folder = interrupted(work, source)
-    for content in (b"{", b"[]", b"\xff"):
+    for content in (b"{", b"[]", b"\xff", b"[" * 100_000):
         (folder / "settings.json").write_bytes(content)
         with pytest.warns(EvenrankWarning, match=r"starting anew, because .*settings\.json is damaged"):
             function(source, output)

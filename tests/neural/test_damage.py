@@ -76,7 +76,7 @@ def test_a_description_that_does_not_fit(ranker: Path, change: dict[str, Any], s
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "{}", "\udcff"])
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", "\udcff", "[" * 100_000])
 def test_a_description_that_is_none(ranker: Path, content: str) -> None:
     (ranker / "ranker.json").write_bytes(content.encode("utf-8", "surrogateescape"))
     with pytest.raises(DataError, match="the ranker cannot be read"):
@@ -186,7 +186,7 @@ def test_damage_to_a_stopped_run(stopped: tuple[Any, Path, dict[str, bytes]]) ->
         "start/heads.safetensors": "not as it was written",
     }
     for name, message in {**again, **refused}.items():
-        for damage in ("{", None) if name in again else ("{",):
+        for damage in ("[" * 100_000, None) if name in again else ("[" * 100_000,):
             shutil.rmtree(copy, ignore_errors=True)
             shutil.copytree(folder, copy)
             (copy / name).unlink() if damage is None else (copy / name).write_text(damage)

@@ -36,7 +36,7 @@ def measure_tables(comparison: Comparison) -> list[Table]:
                 row.run,
                 Value(row.value, best=row.value == best),
                 Interval(row.low, row.high),
-                count_of(row.defined, row.queries),
+                count_of(row.defined, row.queries, row.infinite),
                 *_found(row.run, [pair for pair in pairs if pair.system == row.run], comparison),
             )
             for row in rows

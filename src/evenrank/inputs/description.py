@@ -224,11 +224,13 @@ class Description:
         )
 
     def _group_sources(self, words: WordCounts | None) -> GroupSources:
+        named_once = self.columns or {}
+        document = named_once.get("document") or named_once.get("id")
         if self.documents is None:
-            return GroupSources(words=words)
+            return GroupSources(words=words, document=document)
         columns = self.document_columns
         named = None if columns is None or "id" not in columns else {"document": columns["id"]}
-        return GroupSources(self.documents.path, self.documents.get("format"), named, words)
+        return GroupSources(self.documents.path, self.documents.get("format"), named, words, document)
 
     @property
     def document_columns(self) -> dict[str, str] | None:

@@ -43,7 +43,7 @@ def look_around(folder: Path) -> FoundFiles:
     for path in _files(folder):
         try:
             seen = _look_at(path, str(path.relative_to(folder)))
-        except (EvenrankError, OSError, UnicodeDecodeError, ValueError):
+        except (EvenrankError, OSError, UnicodeDecodeError, ValueError, RecursionError):
             continue  # whatever it is, it is none of ours
         if seen is not None:
             found.by_kind.setdefault(seen.kind, []).append(seen)

@@ -179,6 +179,7 @@ class GroupSources:
     format: str | None = None
     columns: Mapping[str, str] | None = None
     words: Any = None  # WordCounts
+    document: str | None = None  # what the column of documents is called in the files of the command
 
 
 def memberships(
@@ -217,7 +218,7 @@ def _membership(given: GroupsOption, known: GroupSources) -> Membership:
             )
         return from_words(known.words, given.name)
     if given.path != DOCUMENTS:
-        return read_groups(given.path, given.name, **given.options)
+        return read_groups(given.path, given.name, **_shared(given.options, known.document))
     if known.documents is None:
         raise ParameterError(
             f"--groups {given.name}: is this a field of the documents? Then add --documents FILE; "
@@ -226,6 +227,16 @@ def _membership(given: GroupsOption, known: GroupSources) -> Membership:
     options = {"column": given.name, "format": known.format, **given.options}
     options["columns"] = {**(known.columns or {}), **given.options.get("columns", {})} or None
     return read_groups(known.documents, given.name, **options)
+
+
+def _shared(options: Mapping[str, Any], document: str | None) -> dict[str, Any]:
+    """The options of a file, with the command's name for the column of documents unless it has its own."""
+    from evenrank.io.column_names import SharedColumns
+
+    own = options.get("columns", {})
+    if document is None or "document" in own:
+        return dict(options)
+    return {**options, "columns": SharedColumns({"document": document, **own})}
 
 
 def _with_target(membership: Membership, target: TargetOption) -> Membership:

@@ -236,7 +236,7 @@ def _about(schema: pa.Schema, name: str) -> dict[str, Any]:
         raise DataError(f"{name}: is not a file of word counts: make one with evenrank scan")
     try:
         about: dict[str, Any] = json.loads(raw)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{name}: what it says about its counts is damaged: {error}") from error
     if about.get("format") != FORMAT:
         raise DataError(

@@ -159,7 +159,7 @@ def _about(text: str | None, name: str) -> dict[str, Any]:
             "oriented": None if oriented is None else bool(oriented),
             "without_axis": dict(about["without_axis"]),
         }
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise DataError(f"{name}: its metadata {_KEY} is broken: write the scores again") from error
 
 

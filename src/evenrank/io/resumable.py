@@ -252,7 +252,7 @@ class Resumable:
             kept = self._kept()
         except FileNotFoundError:
             return None
-        except ValueError:
+        except (ValueError, RecursionError):
             return f"{self.folder / _SETTINGS} is damaged"
         for name, value in settings.items():
             if kept.get(name) != value:

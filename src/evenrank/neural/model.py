@@ -173,7 +173,7 @@ def check_ranker(folder: Path) -> None:
         _check_files(folder, json.loads((folder / _ABOUT).read_text(encoding="utf-8")).get("files", {}))
     except FileNotFoundError as error:
         raise DataError(f"{folder}: no ranker: there is no {_ABOUT}") from error
-    except (AttributeError, ValueError) as error:
+    except (AttributeError, ValueError, RecursionError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"{folder / _ABOUT}: is damaged: {error}") from error

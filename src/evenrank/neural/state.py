@@ -72,7 +72,10 @@ def write_checked(path: Path, content: Mapping[str, Any]) -> None:
 
 def read_checked(path: Path) -> dict[str, Any]:
     """What ``write_checked`` wrote; a ValueError if anything about it is another."""
-    kept = json.loads(path.read_bytes())
+    try:
+        kept = json.loads(path.read_bytes())
+    except RecursionError as error:  # brackets without end
+        raise ValueError("nested too deeply") from error
     if not isinstance(kept, dict) or not isinstance(kept.get("content"), str):
         raise ValueError("no content")
     if zlib.crc32(kept["content"].encode("utf-8", "surrogatepass")) != kept.get(_SUM):

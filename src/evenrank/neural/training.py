@@ -105,7 +105,7 @@ def _read_json(path: Path) -> dict[str, Any]:
     """What this module wrote; a run that lost its own notes is not gone on with."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _damaged(path) from error
     if not isinstance(content, dict):
         raise _damaged(path)
@@ -283,7 +283,7 @@ class _TrainingWork:
             lost = f"{index}: lacks a checkpoint" if index.is_file() else f"{index}: is missing"
         except DataError as error:
             lost = str(error)
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, RecursionError):
             lost = f"{index}: is damaged"
         self.say(f"{lost}; the stage {stage.key} begins anew")
         forget_state(state)

@@ -54,7 +54,7 @@ def measure_grid(scores: Scores, rows: Iterable[SummaryRow] | None = None) -> Me
         best = best_value((row.value for row in by_run.values()), direction) if len(runs) > 1 else None
         present = [by_run.get(run) for run in runs]
         heads.append(scores.names.heading(measure, column, direction))
-        counts.append([_queries(row) if row else "" for row in present])
+        counts.append([count_of(row.defined, row.queries, row.infinite) if row else "" for row in present])
         columns.append(
             [
                 Value(row.value, row.low, row.high, best=row.value == best) if row else Value(None)
@@ -86,12 +86,6 @@ def best_value(values: Iterable[float], direction: str) -> float | None:
     return max(known) if direction == Direction.HIGHER.value else min(known)
 
 
-def _queries(row: SummaryRow) -> str:
-    """How many queries the value is over, of how many where some do not count, and how many are infinite."""
-    count = count_of(row.defined, row.queries)
-    return f"{count}, {row.infinite} infinite" if row.infinite else count
-
-
 def summary_table(
     scores: Scores, width: int | None = None, *, notes: bool = True, limit: int | None = None
 ) -> Table:
@@ -118,7 +112,7 @@ def summary_table(
             scores.names.heading(row.measure, row.column, row.direction),
             Value(row.value, best=several and row.value == best[row.measure, row.column]),
             Interval(row.low, row.high),
-            _queries(row),
+            count_of(row.defined, row.queries, row.infinite),
         )
         for row in rows
     )

@@ -115,7 +115,7 @@ def _check_head(folder: Path) -> None:
     """An encoder alone would be loaded too, with a head drawn at random, and order by chance."""
     try:
         kinds = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("architectures") or []
-    except (OSError, ValueError, AttributeError) as error:
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
         raise DataError(f"{folder}: no cross-encoder: it has no config.json that could be read") from error
     if kinds and not any(HEAD in str(kind) for kind in kinds):
         raise DataError(

@@ -91,7 +91,7 @@ def read_groups(
     if isinstance(values, str):
         raise InputTypeError(f"attribute {name!r}: values are a list of names, got {values!r}")
     file = as_source(source)
-    asked = Asked(name, values, multilabel, column, dict(columns or {}))
+    asked = Asked(name, values, multilabel, column, columns or {})
     if file is not None:
         entries = _of_file(file, format, asked)
     elif format is not None:
@@ -118,7 +118,7 @@ def _of_file(file: Source, format: str | None, asked: Asked) -> Entries:
         except DataError as error:
             raise uneven_rows(error) from None
         return frame_entries(table.frame, asked, file.name, table.report)
-    if asked.column is not None or asked.columns:
+    if asked.column is not None or asked.own_columns:
         raise ParameterError(f"{file.name}: columns are for tables: a {format} file has no named columns")
     return READERS[format](file, asked.values, asked.multilabel)
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from evenrank.errors import DataError, InputTypeError, ParameterError
 from evenrank.io.cells import id_cells, is_missing
-from evenrank.io.column_names import ACCEPTED, listed, resolve
+from evenrank.io.column_names import ACCEPTED, SharedColumns, listed, resolve
 from evenrank.io.frames import Frame
 from evenrank.io.groups.entries import Entries, holds_numbers, label_entries, share_column, wide_entries
 from evenrank.io.groups.hints import long_not_wide, no_header, unused_shares, wide_not_labels
@@ -30,7 +30,13 @@ class Asked:
     values: Sequence[str] | None
     multilabel: bool
     column: str | None
-    columns: dict[str, str]
+    columns: Mapping[str, str]
+
+    @property
+    def own_columns(self) -> dict[str, str]:
+        """Those that were named for this source: that of documents may be named for several files at once."""
+        shared = isinstance(self.columns, SharedColumns)
+        return {role: name for role, name in self.columns.items() if not (shared and role == "document")}
 
 
 def mapping_entries(mapping: Mapping[Any, Any], name: str) -> Entries:
@@ -102,7 +108,7 @@ def _naming(documents: pa.LargeStringArray) -> Callable[[int], str]:
 
 def _chosen(frame: Frame, asked: Asked, source: str) -> dict[str, str]:
     """The columns of documents, queries, values and shares, as far as there are any."""
-    given = dict(asked.columns)
+    given = {role: name for role, name in asked.columns.items() if name in frame.names} | asked.own_columns
     for role in given:
         if role not in _ROLES:
             raise ParameterError(f"columns: {role!r} is not one of {', '.join(_ROLES)}")
