@@ -180,6 +180,26 @@ def test_a_missing_declaration_is_caught(monkeypatch) -> None:
         check_measure("RR")
 
 
+@pytest.mark.parametrize(
+    ("attribute", "value", "complaint"),
+    [
+        ("answers", (), "declares no answers"),
+        ("__doc__", "How early the first relevant document comes.", "the ends of its range"),
+    ],
+)
+def test_a_page_that_nobody_finds_or_understands_is_caught(monkeypatch, attribute, value, complaint) -> None:
+    check_measure("RR", cases=1)
+    monkeypatch.setattr(all_measures()["RR"], attribute, value)
+    with pytest.raises(AssertionError, match=complaint):
+        check_measure("RR", cases=1)
+
+
+def test_every_measure_has_questions_of_its_own_and_says_what_its_ends_mean() -> None:
+    for name, cls in all_measures().items():
+        assert cls.__dict__.get("answers"), name  # not those of the measure that it is derived from
+        assert any(end in cls.summary() for end in ("0", "1", "infinity")), name
+
+
 def test_looking_below_the_cutoff_is_caught(monkeypatch) -> None:
     monkeypatch.setattr(all_measures()["RR"], "depth", property(lambda self: None))
     with pytest.raises(AssertionError, match="looks below its cut-off"):

@@ -30,13 +30,21 @@ MISSING_MEANS = (
 
 @declare
 class AWRF(Measure):
-    """Attention-weighted rank fairness: the distance of the groups' shares of attention from the targets.
+    """How far the share of attention that each group gets is from its target. 0 means that every group gets
+    exactly its target share; 2, the largest value, means that all attention goes to groups with a target of
+    0.
 
+    The name stands for attention-weighted rank fairness. Other distances than L1 have other largest values.
     With ``attr`` a document gives its attention to groups by its membership, without it by the words in it;
-    equally to all where it has neither.
-    ``fairness=True`` (JSD only) is 1 - JSD, the form of the TREC Fair Ranking tracks.
+    equally to all where it has neither. ``fairness=True`` (JSD only) is 1 - JSD, the form of the TREC Fair
+    Ranking tracks.
     """
 
+    answers = (
+        "does every group get its fair share of attention",
+        "attention of groups compared with a target",
+        "TREC Fair Ranking track",
+    )
     family = "words"
     formula = "distance(sum_r v_r a(d_r) / sum_r v_r, J), a_g(d) = c_g(d) / c(d), or membership"
     reference = "Sapiezynski et al. 2019, WWW companion; Raj and Ekstrand 2022, SIGIR; texfair-2024, Eq. 14"

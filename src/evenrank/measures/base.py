@@ -75,12 +75,15 @@ class Result:
 class Measure(Term):
     """A pure function of evidence aligned to ranks. Subclass, declare, and write ``compute``.
 
-    The class docstring is the measure's page: one sentence, the formula, the symbols, where it differs
-    from its paper. ``needs`` names the arrays that ``compute`` reads (see ``evidence.align``).
+    The class docstring is the measure's page. Its first paragraph says in plain words what is measured and
+    what the ends of the range mean; then come the symbols, and where it differs from its paper. ``answers``
+    names the questions that it answers, in the words of somebody who does not know its name.
+    ``needs`` names the arrays that ``compute`` reads (see ``evidence.align``).
     """
 
     kind: ClassVar[str] = "measure"
     family: ClassVar[str] = ""
+    answers: ClassVar[tuple[str, ...]] = ()
     direction: ClassVar[Direction] = Direction.NONE
     reference: ClassVar[str] = ""
     formula: ClassVar[str] = ""
@@ -197,7 +200,7 @@ class Measure(Term):
 
     @classmethod
     def summary(cls) -> str:
-        """The first sentence of the docstring."""
+        """The first paragraph of the docstring: what it measures, and what the ends of its range mean."""
         return (inspect.getdoc(cls) or "").partition("\n\n")[0].replace("\n", " ")
 
     @classmethod
@@ -207,6 +210,7 @@ class Measure(Term):
             "name": cls.name,
             "family": cls.family,
             "summary": cls.summary(),
+            "answers": list(cls.answers),
             "formula": cls.formula,
             "direction": cls.direction.value,
             "aggregation": cls.aggregation,

@@ -108,11 +108,19 @@ def greedy_ideal(judged: Floats, alpha: float, depth: int | None) -> Floats:
 
 @declare
 class alpha_nDCG(CoverageMeasure):
-    """Discounted cumulative gain where a document adds less for an intent that was served before.
+    """How well the list serves the different intents of a query, with less credit for an intent that earlier
+    documents have served. 0 means that no document serves an intent; 1 means that the list is as good as the
+    ideal list.
 
-    The ideal is greedy; it can fall short of the true ideal, so values just above 1 are possible.
+    The name stands for normalised discounted cumulative gain with a penalty alpha for redundancy. The ideal
+    is greedy; it can fall short of the true ideal, so values just above 1 are possible.
     """
 
+    answers = (
+        "diversity and novelty of the results",
+        "are the results redundant",
+        "does the list cover the subtopics of a query early",
+    )
     formula = "sum_k G_k / log2(1 + k) over that of the ideal; G_k = sum_i J(d_k, i) (1 - alpha)**r_{i,k-1}"
     reference = "Clarke et al. 2008, Novelty and diversity in information retrieval evaluation, SIGIR"
     bounds = (0.0, np.inf)
@@ -129,12 +137,18 @@ class alpha_nDCG(CoverageMeasure):
 
 @declare
 class ERR_IA(CoverageMeasure):
-    """Intent-aware expected reciprocal rank.
+    """How soon a reader finds a document that satisfies them, averaged over the intents of a query. 0 means
+    that no document serves an intent; 1 means that every document serves every intent.
 
-    By default with the collection-independent normaliser of ndeval; ``normalized=False`` is the
-    definition by intents, ``sum_i Pr(i|q) ERR_i`` with graded stops.
+    The name stands for intent-aware expected reciprocal rank. By default with the collection-independent
+    normaliser of ndeval; ``normalized=False`` is the definition by intents, ``sum_i Pr(i|q) ERR_i`` with
+    graded stops.
     """
 
+    answers = (
+        "diversity of the results for a reader who stops early",
+        "subtopics of a query, the first satisfying document",
+    )
     formula = "sum_k G_k / k over N sum_k (1 - alpha)**(k-1) / k; G as in alpha_nDCG, N intents served at all"
     reference = (
         "Chapelle et al. 2009, CIKM; Clarke et al. 2011, A comparative analysis of cascade measures, WSDM"
@@ -161,8 +175,15 @@ class ERR_IA(CoverageMeasure):
 
 @declare
 class NRBP(CoverageMeasure):
-    """Novelty- and rank-biased precision: alpha-nDCG's gain, for a reader who goes on by chance."""
+    """How well the list serves the different intents of a query, for a reader who goes on to the next
+    document with a fixed probability. 0 means that no document serves an intent; values close to 1 mean that
+    every document serves every intent.
 
+    The name stands for novelty- and rank-biased precision. Like alpha_nDCG it gives less credit for an intent
+    that was served before.
+    """
+
+    answers = ("diversity and novelty for a patient or impatient reader",)
     formula = "(1 - (1 - alpha) beta) / N sum_k beta**(k-1) sum_i J(d_k, i) (1 - alpha)**r_{i,k-1}"
     reference = (
         "Clarke, Kolla and Vechtomova 2009, An effectiveness measure for ambiguous and underspecified "
@@ -180,11 +201,14 @@ class NRBP(CoverageMeasure):
 
 @declare
 class I_rec(CoverageMeasure):
-    """Intent recall: the share of the query's intents that the first k documents cover.
+    """The share of the query's intents that the first k documents cover. 0 means that they cover none; 1
+    means that they cover all.
 
-    Divides by the known intents of the query; ndeval's strec divides by those with a relevant document.
+    The name stands for intent recall. Divides by the known intents of the query; ndeval's strec divides by
+    those with a relevant document.
     """
 
+    answers = ("how many subtopics or aspects of the query are covered", "coverage of intents")
     formula = "#{i: some d_r, r <= k, is relevant to i} / #{intents of the query}"
     reference = (
         "Sakai and Song 2011, Evaluating diversified search results using per-intent graded relevance, SIGIR"
@@ -199,8 +223,13 @@ class I_rec(CoverageMeasure):
 
 @declare
 class D_nDCG(DiversityMeasure):
-    """nDCG of the global gain: the gain of each intent, weighted by how likely the intent is."""
+    """How good the order of the list is for all intents of a query together, where likely intents count more.
+    0 means that no document serves an intent; 1 means that the list is as good as the ideal list.
 
+    It is nDCG of the global gain: the gain of each intent, weighted by how likely the intent is.
+    """
+
+    answers = ("graded relevance over several intents of a query", "diversity with likely intents first")
     formula = "nDCG with gain(d) = sum_i Pr(i|q) (2**g_i(d) - 1)"
     reference = "Sakai and Song 2011, SIGIR; gfr-2022"
 
@@ -222,8 +251,14 @@ def _global_gain(grades: Floats, chance: Floats, top: Floats) -> Floats:
 
 @declare
 class Dsharp_nDCG(DiversityMeasure):
-    """D#-nDCG: intent recall and D-nDCG together."""
+    """The weighted mean of how many intents the list covers (I_rec) and of how good its order is for them
+    (D_nDCG). 0 means that no document serves an intent; 1 means that the list covers all intents in the ideal
+    order.
 
+    Papers write it D#-nDCG.
+    """
+
+    answers = ("diversity and relevance in one number", "coverage of subtopics together with a good order")
     formula = "gamma I_rec@k + (1 - gamma) D_nDCG@k"
     reference = "Sakai and Song 2011, SIGIR; gfr-2022"
 

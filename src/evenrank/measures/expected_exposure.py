@@ -138,14 +138,22 @@ def _due(grades: Floats, there: Bools, weights: Floats) -> Floats:
 
 @declare
 class EE_L(ExpectedExposureMeasure):
-    """Expected exposure loss: the squared distance of the exposure given from the exposure due.
+    """How far the exposure that documents get is from the exposure that they deserve by their relevance. 0
+    means that each document gets exactly what it deserves; larger values, up to infinity, mean larger
+    differences.
 
-    e is the mean over the rankings of a query (a RunSet, or the one list of a run) of the attention at a
-    document's rank. e* is what it would get on average in an ideal list, if all orders of equally relevant
-    documents were equally likely; that list holds every document that a ranking or a judgement names. With
-    ``attr`` both are summed over the documents of a group.
+    The name stands for expected exposure loss, the squared distance between the two. e is the mean over the
+    rankings of a query (a RunSet, or the one list of a run) of the attention at a document's rank. e* is what
+    it would get on average in an ideal list, if all orders of equally relevant documents were equally likely;
+    that list holds every document that a ranking or a judgement names. With ``attr`` both are summed over the
+    documents of a group.
     """
 
+    answers = (
+        "do equally relevant documents get equal exposure",
+        "merit-based exposure of providers",
+        "exposure in proportion to relevance",
+    )
     formula = "sum (e - e*)**2"
     reference = REFERENCE
     direction = Direction.LOWER
@@ -157,14 +165,20 @@ class EE_L(ExpectedExposureMeasure):
 
 @declare
 class EE_D(ExpectedExposureMeasure):
-    """Expected exposure disparity: how unequally exposure is given, whatever is due.
+    """How unequally exposure is distributed over the documents, regardless of their relevance. 0 means that
+    no document gets any; larger values, up to infinity, mean that few documents get most of it.
 
-    e is the mean over the rankings of a query (a RunSet, or the one list of a run) of the attention at a
-    document's rank. e* is what it would get on average in an ideal list, if all orders of equally relevant
-    documents were equally likely; that list holds every document that a ranking or a judgement names. With
-    ``attr`` both are summed over the documents of a group.
+    The name stands for expected exposure disparity. e is the mean over the rankings of a query (a RunSet, or
+    the one list of a run) of the attention at a document's rank. e* is what it would get on average in an
+    ideal list, if all orders of equally relevant documents were equally likely; that list holds every
+    document that a ranking or a judgement names. With ``attr`` both are summed over the documents of a group.
     """
 
+    answers = (
+        "do few documents or providers get most of the exposure",
+        "concentration and inequality of exposure",
+        "popularity",
+    )
     formula = "sum e**2"
     reference = REFERENCE
     direction = Direction.LOWER
@@ -176,14 +190,16 @@ class EE_D(ExpectedExposureMeasure):
 
 @declare
 class EE_R(ExpectedExposureMeasure):
-    """Expected exposure relevance: how well the exposure given agrees with the exposure due.
+    """How well the exposure that documents get agrees with the exposure that they deserve by their relevance.
+    0 means that no deserving document gets any; larger values, up to infinity, mean more agreement.
 
-    e is the mean over the rankings of a query (a RunSet, or the one list of a run) of the attention at a
-    document's rank. e* is what it would get on average in an ideal list, if all orders of equally relevant
-    documents were equally likely; that list holds every document that a ranking or a judgement names. With
-    ``attr`` both are summed over the documents of a group.
+    The name stands for expected exposure relevance. e is the mean over the rankings of a query (a RunSet, or
+    the one list of a run) of the attention at a document's rank. e* is what it would get on average in an
+    ideal list, if all orders of equally relevant documents were equally likely; that list holds every
+    document that a ranking or a judgement names. With ``attr`` both are summed over the documents of a group.
     """
 
+    answers = ("does exposure follow relevance", "relevance part of expected exposure")
     formula = "sum e e*"
     reference = REFERENCE
     direction = Direction.HIGHER

@@ -80,8 +80,16 @@ UNDEFINED_SHARE = {**UNDEFINED_EMPTY, NO_GROUP_WORD: "no document of the list ha
 
 @declare
 class RBDF(WordExposureMeasure):
-    """Rank-biased discounting factor: the share of attention that goes to documents with group words."""
+    """The share of attention that goes to documents with group words. 0 means that no document contains a
+    group word; 1 means that every document does.
 
+    The name stands for rank-biased discounting factor.
+    """
+
+    answers = (
+        "how often do documents mention any group at all",
+        "how much of the list is about gender or another group",
+    )
     formula = "sum_{r<=k} v_r [c(d_r) > 0] / sum_{r<=k} v_r"
     reference = "Abolghasemi et al. 2024, Measuring bias in a ranked list, ECIR, Eq. 11"
     direction = Direction.NONE
@@ -93,12 +101,19 @@ class RBDF(WordExposureMeasure):
 
 @declare
 class TED(WordExposureMeasure):
-    """Term exposure-based divergence: how far the groups' shares of exposure are from their targets.
+    """How far the exposure that each group gets through its words is from its target. 0 means that every
+    group has exactly its target share; the largest value, 1 for two groups with equal targets, means that
+    only the group with the smallest target is mentioned.
 
-    With ``rbdf=True`` the divergence is scaled by the share of attention that goes to documents with group
-    words (``RBDF``): a list that has none does not diverge. Without it such a list is undefined.
+    The name stands for term exposure-based divergence; its largest value is 2 (1 - smallest target). With
+    ``rbdf=True`` the divergence is scaled by the share of attention that goes to documents with group words
+    (``RBDF``): a list that has none does not diverge. Without it such a list is undefined.
     """
 
+    answers = (
+        "is one gender mentioned more than the other in a ranked list",
+        "distance of the groups' words from a target",
+    )
     formula = "sum_g |p(g) - J_g| RBDF, p(g) = sum_r (c_g(d_r)/len(d_r)) v_r, over all groups"
     reference = "Abolghasemi et al. 2024, ECIR, Eq. 9-12"
     direction = Direction.LOWER
@@ -122,12 +137,20 @@ class TED(WordExposureMeasure):
 
 @declare
 class TExFAIR(TED):
-    """Term exposure-based fairness: the largest possible divergence minus the list's own.
+    """How close the exposure that each group gets through its words is to its target. 0 means that only the
+    group with the smallest target is mentioned; the largest value, 1 for two groups with equal targets, means
+    that every group has exactly its target share.
 
-    ``rbdf=False`` leaves out proportionality; ``normalized=True`` divides by the largest divergence, so
-    that 1 is fair whatever the targets.
+    The name stands for term exposure-based fairness, the largest possible divergence (TED) minus the list's
+    own. ``rbdf=False`` leaves out proportionality; ``normalized=True`` divides by the largest divergence, so
+    that 1 is fair for all targets.
     """
 
+    answers = (
+        "is each gender mentioned equally in a ranked list as a whole",
+        "gender bias of a ranked list by the words of its documents",
+        "documents about women balance documents about men",
+    )
     formula = "max(TED) - TED, max(TED) = 2 (1 - min_g J_g)"
     reference = "Abolghasemi et al. 2024, ECIR, Eq. 13"
     direction = Direction.HIGHER
@@ -143,9 +166,18 @@ class TExFAIR(TED):
 
 @declare
 class GroupExposure(WordExposureMeasure):
-    """Group representation: the share of the exposure of all group words that each group has."""
+    """The share that each group has of the exposure of all group words, with one column for each group. 0
+    means that the list never mentions the group; 1 means that it mentions no other group.
 
-    formula = "p(g) = sum_r (c_g(d_r)/len(d_r)) v_r / sum over the groups; one column a group"
+    The paper calls it group representation.
+    """
+
+    answers = (
+        "which gender do the documents mention more",
+        "share of mentions that each group gets",
+        "which group leads, by words",
+    )
+    formula = "p(g) = sum_r (c_g(d_r)/len(d_r)) v_r / sum over the groups; one column for each group"
     reference = "Abolghasemi et al. 2024, ECIR, Eq. 9"
     direction = Direction.NONE
     undefined_when: ClassVar[dict[str, str]] = UNDEFINED_SHARE
@@ -158,8 +190,13 @@ class GroupExposure(WordExposureMeasure):
 
 @declare
 class TermExposure(WordExposureMeasure):
-    """Which words carry the exposure: one column a term of the lexicon. Needs counts by term."""
+    """How much exposure each word of the lexicon gets, with one column for each word. 0 means that the word
+    does not occur in the list; larger values, up to infinity, mean more exposure.
 
+    It needs counts by term (``evenrank scan --terms``).
+    """
+
+    answers = ("which words cause the bias", "which gender words carry the exposure", "terms of the lexicon")
     formula = "TE(t) = sum_{r<=k} (tf(t, d_r) / len(d_r)) v_r"
     reference = "Abolghasemi et al. 2024, ECIR, Eq. 8"
     direction = Direction.NONE

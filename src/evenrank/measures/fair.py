@@ -69,17 +69,25 @@ def _irm() -> ParameterRule:
 
 @declare
 class FAIR(PrefixShareMeasure):
-    """Fairness-aware relevance: the sum of what ranks add to a relevance measure, each divided by 1 + KL.
+    """How relevant and how fair the list is in one number: relevance counts less at every rank where the
+    groups seen so far differ from the target. 0 means that nothing is relevant; 1 means that the list is
+    ideal and matches the target at every rank.
 
-    The relevance of a document to a group is its relevance times its share of the group. Without judgements
-    the ranking itself stands in for them: the document at rank r has grade 1/log2(1 + r). Where a prefix
-    has no group, its rank counts undivided. The ideal is over the judged documents, over those of the list
-    without judgements. ``whole`` divides the whole measure once, by the divergence of the whole list; any
-    measure of relevance or diversity can be taken then. ``reachable`` divides by what the greedy order of
-    the list's documents reaches, since no order may be wholly fair. That order, and the ideal of
+    The name stands for fairness-aware relevance: the sum of what ranks add to a relevance measure, each
+    divided by 1 + KL. The relevance of a document to a group is its relevance times its share of the group.
+    Without judgements the ranking itself stands in for them: the document at rank r has grade 1/log2(1 + r).
+    Where a prefix has no group, its rank counts undivided. The ideal is over the judged documents, over those
+    of the list without judgements. ``whole`` divides the whole measure once, by the divergence of the whole
+    list; any measure of relevance or diversity can be taken then. ``reachable`` divides by what the greedy
+    order of the list's documents reaches, since no order may be wholly fair. That order, and the ideal of
     alpha_nDCG, are greedy and can fall short of the best, so values just above 1 are possible.
     """
 
+    answers = (
+        "relevance and fairness in one number",
+        "relevance discounted by unfairness to groups",
+        "trade-off between fairness and relevance",
+    )
     formula = (
         "1/M sum_{i<=k} IRM_i / (KL(D_i || D*) + 1), M the same sum of an ideal list without the divisor"
     )

@@ -39,15 +39,21 @@ def _weights() -> ParameterRule:
 
 @declare
 class GFR(Measure):
-    """Group fairness and relevance: the weighted mean of a relevance measure and of GF for each attribute.
+    """The weighted mean of relevance and of group fairness (GF) for each attribute. 0 means that the list is
+    neither relevant nor fair; values close to 1 mean that it is both.
 
-    It is the sum ``w*iRBU@k + w*GF(attr='a')@k + w*GF(attr='b')@k`` for the attributes there are. Nominal
-    ones are compared by ``div``, ordinal ones by ``ordinal_div``. Weights are equal unless given,
-    relevance first and then the attributes in their order. Without judgements there is no relevance, and
-    attention falls as in RBP. Several attributes are so looked at one by one and averaged;
-    ``attrs='gender*country'`` looks at combined values instead.
+    The name stands for group fairness and relevance. It is the sum ``w*iRBU@k + w*GF(attr='a')@k +
+    w*GF(attr='b')@k`` for the attributes there are. Nominal ones are compared by ``div``, ordinal ones by
+    ``ordinal_div``. Weights are equal unless given, relevance first and then the attributes in their order.
+    Without judgements there is no relevance, and attention falls as in RBP. Several attributes are so looked
+    at one by one and averaged; ``attrs='gender*country'`` looks at combined values instead.
     """
 
+    answers = (
+        "relevance and fairness in one number",
+        "fairness to several attributes at once, such as gender and country",
+        "overall score of sellers, ratings and relevance",
+    )
     family = "groups"
     formula = "w_0 relevance + sum_m w_m GF(attr=m), weights sum to 1"
     reference = "gfr-2022, Eqs. 10-11"

@@ -51,8 +51,16 @@ class AttentionMeasure(GroupMeasure):
 
 @declare
 class ECE(AttentionMeasure):
-    """Expected cumulative exposure: the attention that each value gets, a column a value."""
+    """The attention that each group gets in total, with one column for each group. 0 means that the group
+    gets none; 1 means that it gets all attention.
 
+    The name stands for expected cumulative exposure.
+    """
+
+    answers = (
+        "how much attention or exposure does each group get",
+        "exposure of each seller, brand or source",
+    )
     formula = "ECE_g = sum_{i<=k} G_i(g) p (1 - p)**(i - 1)"
     reference = "Sapiezynski, Zeng and Robertson 2019, WWW companion; gfr-2022, Eq. 4"
     direction = Direction.NONE
@@ -64,8 +72,16 @@ class ECE(AttentionMeasure):
 
 @declare
 class MA(AttentionMeasure):
-    """Mean attention: the attention, in percent, that a document of each value gets; a column a value."""
+    """The attention, in percent, that a document of each group gets on average, with one column for each
+    group. 0 means none; 100 means that readers see nothing else.
 
+    The name stands for mean attention.
+    """
+
+    answers = (
+        "average attention of a document of each group",
+        "do documents of one seller stand higher on average",
+    )
     formula = "MA_g = sum_i G_i(g) 100 p (1 - p)**(i - 1) / sum_i G_i(g)"
     reference = (
         "Ghosh, Dutt and Wilson 2021, When fair ranking meets uncertain inference, SIGIR; gfr-2022, Eq. 2"
@@ -82,8 +98,18 @@ class MA(AttentionMeasure):
 
 @declare
 class ABR(AttentionMeasure):
-    """Attention bias ratio: the mean attention of the value that has least over that of the one with most."""
+    """How equally documents of different groups are seen: the mean attention of the group that has the least,
+    divided by that of the group that has the most. 1 means that all groups get the same; values close to 0
+    mean that one group gets hardly any.
 
+    The name stands for attention bias ratio.
+    """
+
+    answers = (
+        "is one group ranked lower than the others",
+        "worst group compared with the best",
+        "equal attention for all groups",
+    )
     formula = "min_g MA_g / max_g MA_g"
     reference = "Ghosh, Dutt and Wilson 2021, SIGIR; gfr-2022, Eq. 3"
     direction = Direction.HIGHER

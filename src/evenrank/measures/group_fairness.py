@@ -107,13 +107,20 @@ class PrefixMeasure(GroupMeasure):
 
 @declare
 class GF(PrefixMeasure):
-    """Group fairness: how near the documents seen so far are to the target, over where a reader stops.
+    """How close the groups among the documents seen so far are to the target, averaged over the ranks at
+    which a reader may stop. 0 means as far as possible from the target; values close to 1 mean that every
+    part of the list from the top matches it.
 
-    The share of a value among the first k documents is their mean membership of it. NMD and RNOD take
-    the order of the values into account and are for ordinal attributes, or those of two values.
-    There is no ideal to divide by: a reader who never stops adds nothing.
+    The name stands for group fairness. The share of a value among the first k documents is their mean
+    membership of it. NMD and RNOD take the order of the values into account and are for ordinal attributes,
+    or those of two values. There is no ideal to divide by: a reader who never stops adds nothing.
     """
 
+    answers = (
+        "is the list fair to groups with respect to a target",
+        "ordered groups, such as ratings or levels of popularity",
+        "fairness to sellers, brands or sources",
+    )
     formula = "sum_{i<=k} decay_i (1 - div(p_i, target)), p_i = mean membership of ranks 1..i"
     reference = "gfr-2022, Eqs. 7-9"
     direction = Direction.HIGHER
@@ -128,11 +135,17 @@ class GF(PrefixMeasure):
 
 @declare
 class dGF(PrefixMeasure):
-    """Polarity: group fairness with the first value as the whole target, less the same with the second.
+    """Which of two groups the list leans to from the top. Values close to 1 mean only documents of the first
+    group, values close to -1 only documents of the second; 0 means that neither leads.
 
+    It is GF with the first value as the whole target, minus GF with the second. The paper calls it polarity.
     Positive where the list leans to the first value of an attribute of two.
     """
 
+    answers = (
+        "which of two groups leads",
+        "which side, stance or viewpoint leads, with documents labelled by group",
+    )
     formula = "GF(target all a_1) - GF(target all a_2)"
     reference = "gfr-2022, Section 4.1"
     direction = Direction.SIGNED

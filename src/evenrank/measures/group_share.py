@@ -18,11 +18,18 @@ NO_GROUP = "no group"
 
 @declare
 class GroupShare(GroupMeasure):
-    """The share of each value among the first k documents, a column a value: what GF looks at.
+    """The share of the first k documents that belongs to each group, with one column for each group. 0 means
+    that no document belongs to the group; 1 means that all do.
 
-    ``of='target'`` is the share that each should have, to show beside it.
+    It shows the shares that GF compares with the target. ``of='target'`` is the share that each should have,
+    to show beside it.
     """
 
+    answers = (
+        "share of the first page that a group gets",
+        "how many of the top results come from each seller, brand or source",
+        "percentage of results by gender, country or another group",
+    )
     formula = "p(g) = sum_{i<=k} G_i(g) / sum_{i<=k} sum_h G_i(h)"
     reference = "Sakai, Kim and Kang 2022, arXiv 2204.00280, Figure 8"
     direction = Direction.NONE

@@ -118,15 +118,18 @@ UNDEFINED_ORDER = {
 
 @declare
 class DUO(IndexicalMeasure):
-    """Discounted uniformity of opinions: 0 where they are mixed from the top, 1 where one side comes first.
+    """Whether documents of one opinion come before those of the other, compared with all other orders of the
+    same documents. 0 means that the opinions are mixed from the top as well as possible; 1 means that one
+    side comes first.
 
-    ``u_k`` is the variance of the polarity of the first k documents about their own mean (the paper's figure
-    and code), or with ``center='list'`` about the mean of the list (its printed Eq. 5; two sides equally far
-    from it are then undefined). The range over all orders of the same documents is computed, not sampled:
-    the largest D is exact; the smallest is exact for lists of at most 14 documents and wherever a proved
-    bound is met. For other lists it is that of an order whose prefixes are intervals of the sorted scores:
-    nothing below it was ever found, but that is not proved; a note says by how much a value could be too
-    high, and a list that is itself below is taken for the smallest, which is said too.
+    The name stands for discounted uniformity of opinions. ``u_k`` is the variance of the polarity of the
+    first k documents about their own mean (the paper's figure and code), or with ``center='list'`` about the
+    mean of the list (its printed Eq. 5; two sides equally far from it are then undefined). The range over all
+    orders of the same documents is computed, not sampled: the largest D is exact; the smallest is exact for
+    lists of at most 14 documents and wherever a proved bound is met. For other lists it is that of an order
+    whose prefixes are intervals of the sorted scores: nothing below it was ever found, but that is not
+    proved; a note says by how much a value could be too high, and a list that is itself below is taken for
+    the smallest, and a note says so.
 
     ``signed=True`` gives the value the sign of ``sum_k s_k u_k / log2 k``, s_k the sign of the number of
     positive minus the number of negative documents among the first k: negated scores give the negated value.
@@ -135,6 +138,11 @@ class DUO(IndexicalMeasure):
     With ``min_grade`` the list closes up to the documents of that grade before it is cut.
     """
 
+    answers = (
+        "is one viewpoint shown before the other",
+        "are opinions, stances or political sides mixed from the top",
+        "viewpoint diversity, filter bubble, polarisation",
+    )
     formula = "(max D - D) / (max D - min D) over orders, D = sum_{k = s, 2s, .. <= n, k >= 2} u_k / log2 k"
     reference = "Ziems et al. 2024, Measuring and addressing indexical bias in information retrieval, Eq. 1-6"
     undefined_when: ClassVar[dict[str, str]] = {
@@ -317,23 +325,37 @@ class ProtectedMeasure(IndexicalMeasure):
 
 @declare
 class rND(ProtectedMeasure):
-    """Normalised discounted difference: how far the group's share of the first k is from that of the list.
+    """How far the share of a group among the first k documents is from its share of the whole list, over all
+    k. 0 means that no other order mixes the group better; 1 means that no other order mixes it worse.
 
-    The range over all orders is exact: only counts matter. The papers print the discount ``log2 i``; the
-    published code has ``log2(1 + i)``, at every tenth rank (``step=10``).
+    The name stands for normalised discounted difference. The range over all orders is exact: only counts
+    matter. The papers print the discount ``log2 i``; the published code has ``log2(1 + i)``, at every tenth
+    rank (``step=10``).
     """
 
+    answers = (
+        "is a protected group spread evenly over the list",
+        "does a protected group or a minority stand at the bottom",
+        "order of one viewpoint or group",
+    )
     formula = "sum_{k = s, 2s, .. <= n} |P_k - P_n| / log2(1 + k), scaled to its range over orders"
 
 
 @declare
 class rKL(ProtectedMeasure):
-    """Normalised discounted Kullback-Leibler divergence, in bits, of the first k from the list.
+    """How far the share of a group among the first k documents is from its share of the whole list, over all
+    k, where large differences count more. 0 means that no other order mixes the group better; 1 means that no
+    other order mixes it worse.
 
-    The published code replaces shares of 0 and of 1 by .001 (both): ``clamp=0.001``. So clamped, the group
-    all first or all last is not the worst order, as the published normaliser takes it to be; ours is exact.
+    The name stands for normalised discounted Kullback-Leibler divergence, in bits. The published code
+    replaces shares of 0 and of 1 by .001 (both): ``clamp=0.001``. So clamped, the group all first or all last
+    is not the worst order, as the published normaliser takes it to be; ours is exact.
     """
 
+    answers = (
+        "is a protected group spread evenly over the list",
+        "does a viewpoint or group come too early or too late",
+    )
     formula = (
         "sum_{k = s, 2s, .. <= n} KL((P_k, 1 - P_k) || (P_n, 1 - P_n)) / log2(1 + k), scaled to its range"
     )
@@ -353,13 +375,17 @@ class rKL(ProtectedMeasure):
 
 @declare
 class rRD(ProtectedMeasure):
-    """Normalised discounted ratio: how far protected over unprotected falls short of the ratio of the list.
+    """How far the ratio of protected to unprotected documents among the first k falls short of the ratio of
+    the whole list, over all k. 0 means that no other order serves the group better; 1 means that no other
+    order serves it worse.
 
-    The group must be a minority; a note counts the lists where it is not. As published, a prefix without an
-    unprotected document has the ratio 0 and so counts as wholly unfair to the group that fills it. With a
-    step above 1 the group all first or all last is not always the worst order; the range is exact.
+    The name stands for normalised discounted ratio. The group must be a minority; a note counts the lists
+    where it is not. As published, a prefix without an unprotected document has the ratio 0 and so counts as
+    wholly unfair to the group that fills it. With a step above 1 the group all first or all last is not
+    always the worst order; the range is exact.
     """
 
+    answers = ("is a protected minority pushed down the list", "protected group falls short at the top")
     formula = (
         "sum_{k = s, 2s, .. <= n} |min(r_k, r_n) - r_n| / log2(1 + k), r = protected / unprotected, scaled"
     )

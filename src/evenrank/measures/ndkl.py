@@ -15,12 +15,19 @@ from evenrank.measures.sums import padded_sum
 
 @declare
 class NDKL(GroupMeasure):
-    """How far the groups among the first i documents are from the target, over all i, early ones first.
+    """How far the groups among the first documents are from the target, over all cut-offs, where the top
+    counts most. 0 means that every part of the list from the top matches the target; infinity means that a
+    group with a target of 0 is in the list.
 
-    Infinite where a value with a target of 0 is in the list. The mean is over the documents there are, up
-    to the cut-off.
+    The name stands for normalised discounted Kullback-Leibler divergence. The mean is
+    over the documents there are, up to the cut-off.
     """
 
+    answers = (
+        "are the groups represented as the target says, from the top",
+        "candidates in a talent search",
+        "distance of groups from a target over the whole list",
+    )
     formula = "sum_i KL(p_i || q) / log2(1 + i), divided by sum_i 1 / log2(1 + i), i <= min(k, n)"
     reference = "Geyik, Ambler and Kenthapadi 2019, KDD; gfr-2022, Eq. 1"
     direction = Direction.LOWER

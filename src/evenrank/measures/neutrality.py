@@ -79,13 +79,19 @@ class NeutralityMeasure(Measure):
 
 @declare
 class FaiRR(NeutralityMeasure):
-    """Fairness of a ranked list: the neutrality of its documents, discounted by rank.
+    """How neutral the documents of the list are towards the groups, by the group words in them, where the top
+    counts most. 0 means that every document is as one-sided as possible; larger values, up to infinity, mean
+    more neutral documents or a longer list.
 
-    Printed FaiRC in the paper; its code and later work say FaiRR. The paper prints ``c < tau`` for a
-    neutral document; its numbers, its code and texfair-2024 need ``c <= tau``, which is ours (the printed
-    rule is ``tau=0``).
+    The name stands for fairness of a ranked list. Printed FaiRC in the paper; its code and later work say
+    FaiRR. The paper prints ``c < tau`` for a neutral document; its numbers, its code and texfair-2024 need
+    ``c <= tau``, which is ours (the printed rule is ``tau=0``).
     """
 
+    answers = (
+        "do documents mention one gender more, not normalised",
+        "neutrality of the documents at the top",
+    )
     formula = (
         "sum_{i<=k} w(d_i) / log2(1 + i), w(d) = 1 - sum_g |c_g/c - J_g| / (2 (1 - min_g J_g)), 1 if c <= tau"
     )
@@ -106,13 +112,20 @@ class FaiRR(NeutralityMeasure):
 
 @declare
 class NFaiRR(NeutralityMeasure):
-    """FaiRR over the most that the background allows: 1 where nothing more neutral could have been shown.
+    """How neutral the documents of the list are towards the groups, by the group words in them, compared with
+    the most neutral list that the background allows. 0 means that every document is as one-sided as possible;
+    1 means that nothing more neutral could have been shown.
 
-    The background is a run cut at a depth, a set of documents, or the whole collection; values with
-    different backgrounds do not compare. A list shorter than k is punished. Documents outside the
-    background can push a value above 1, which is said.
+    The name stands for normalised FaiRR. The background is a run cut at a depth, a set of documents, or the
+    whole collection; values with different backgrounds do not compare. A list shorter than k is punished.
+    Documents outside the background can push a value above 1; a note then says so.
     """
 
+    answers = (
+        "do documents mention one gender more",
+        "gender bias of search results by the words of the documents",
+        "neutral documents at the top, compared with what is possible",
+    )
     formula = "FaiRR@k / IFaiRR@k, IFaiRR = FaiRR@k of the background sorted by neutrality"
     reference = "Rekabsaz, Kopeinik and Schedl 2021, Societal biases in retrieved contents, SIGIR, Eq. 4"
     bounds = (0.0, np.inf)
@@ -144,8 +157,14 @@ class NFaiRR(NeutralityMeasure):
 
 @declare
 class SetFaiRR(NeutralityMeasure):
-    """What FaiRR would be if the background stood in random order: the bias that no ranker added."""
+    """How neutral the background documents are before any ranking: the FaiRR that a random order of them has
+    on average. 0 means that every document is as one-sided as possible; larger values, up to infinity, mean
+    more neutral documents.
 
+    It is the part of the bias that no ranker added.
+    """
+
+    answers = ("gender bias of the collection itself, not of the ranker", "baseline of a random order")
     formula = "mean_{d in D} w(d) sum_{i <= min(k, |D|)} 1 / log2(1 + i)"
     reference = (
         "Rekabsaz, Kopeinik and Schedl 2021, SIGIR, Eqs. 6-8 (the line after them has a spare factor t)"
@@ -179,8 +198,16 @@ class SetFaiRR(NeutralityMeasure):
 
 @declare
 class NSetFaiRR(SetFaiRR):
-    """SetFaiRR over the same ideal as NFaiRR."""
+    """How neutral the background documents are before any ranking: the NFaiRR that a random order of them has
+    on average. 0 means that every document is as one-sided as possible; 1 means that all are equally neutral.
 
+    The name stands for normalised SetFaiRR; its ideal is that of NFaiRR.
+    """
+
+    answers = (
+        "gender bias of the collection itself, compared with what is possible",
+        "is the bias from the ranker or from the documents",
+    )
     formula = "SetFaiRR@k / IFaiRR@k"
     reference = "Rekabsaz, Kopeinik and Schedl 2021, SIGIR, Eq. 9"
     bounds = (0.0, 1.0)

@@ -46,8 +46,17 @@ class LeaningMeasure(GroupMeasure):
 
 @declare
 class OB(LeaningMeasure):
-    """Output bias: the mean leaning of the first t documents, averaged over t."""
+    """Which of two groups the first t documents lean to on average, over all t down to the cut-off. 1 means
+    only documents of the first group, -1 only documents of the second; 0 means that they balance.
 
+    The name stands for output bias.
+    """
+
+    answers = (
+        "political bias of search results",
+        "which of two sides, stances or viewpoints do the results lean to",
+        "left or right leaning",
+    )
     formula = "1/k sum_{t<=k} 1/t sum_{i<=t} (G_i(a_1) - G_i(a_2)), over min(k, n) ranks"
     reference = "Kulshrestha et al. 2017, Quantifying search bias, CSCW"
 
@@ -61,8 +70,17 @@ class OB(LeaningMeasure):
 
 @declare
 class MeanPolarity(LeaningMeasure):
-    """The mean leaning of the documents by the attention they get; of relevant ones only, if so asked."""
+    """Which of two groups the documents lean to on average, weighted by the attention that they get. 1 means
+    only documents of the first group, -1 only documents of the second; 0 means that they balance.
 
+    With ``relevant=True`` only relevant documents count.
+    """
+
+    answers = (
+        "stance or ideological bias of search results",
+        "mean leaning of the results to one side or viewpoint",
+        "left or right leaning news",
+    )
     name = "Polarity"
     formula = "sum_{i<=k} v_i (G_i(a_1) - G_i(a_2)) / sum_{i<=k} v_i"
     reference = "Gezici et al. 2021, Evaluation metrics for measuring bias in search engine results, IRJ 24"

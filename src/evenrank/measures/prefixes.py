@@ -71,8 +71,13 @@ def prefix_notes(some: Bools, mask: Bools, what: str) -> tuple[Note, ...]:
 
 @declare
 class KL(PrefixShareMeasure):
-    """How far the groups among the first k documents are from the target."""
+    """How far the groups among the first k documents are from the target. 0 means that they match the target
+    exactly; infinity means that a group with a target of 0 is among them.
 
+    The name stands for Kullback-Leibler divergence.
+    """
+
+    answers = ("difference between the groups shown and the target", "divergence from a target")
     formula = "KL(D_k || D*) = sum_g D_k(g) ln(D_k(g) / D*(g))"
     reference = "fair-2021, Eq. 8"
     direction = Direction.LOWER
@@ -89,11 +94,18 @@ class KL(PrefixShareMeasure):
 
 @declare
 class nDRKL(PrefixShareMeasure):
-    """Normalised discounted reciprocal of the KL divergence: 1 where every prefix is as wanted.
+    """How close the groups among the first documents are to the target, over all cut-offs, where the top
+    counts most. 1 means that every part of the list from the top matches the target; values close to 0 mean
+    that all are far from it.
 
-    A prefix without group has no divergence and is left out, of the sum and of what it is divided by.
+    The name stands for normalised discounted reciprocal of the KL divergence. A prefix without group has no
+    divergence and is left out, of the sum and of what it is divided by.
     """
 
+    answers = (
+        "fairness alone, as FAIR sees it, without relevance",
+        "are groups represented as the target says, from the top",
+    )
     formula = "1/Z sum_{i<=k} 1 / (log2(1 + i) (KL(D_i || D*) + 1)), Z = sum_{i<=k} 1 / log2(1 + i)"
     reference = "fair-2021, Eq. 8"
     direction = Direction.HIGHER
@@ -135,11 +147,13 @@ class FeasibilityMeasure(PrefixShareMeasure):
 
 @declare
 class InfeasibleIndex(FeasibilityMeasure):
-    """At how many ranks some value has fewer documents so far than it should have at least.
+    """The number of ranks at which some group has fewer documents so far than its target requires. 0 means
+    that every group has enough at every rank; the largest value is the number of ranks.
 
-    A list is feasible where this is 0.
+    A list is feasible where this is 0. A list is feasible where this is 0.
     """
 
+    answers = ("is a quota or minimum kept at every rank", "violations of a minimum share")
     formula = "#{i <= k: n_g(i) < floor(q_g i) for some g}"
 
     def explain(self, evidence: RankedEvidence) -> Floats:
@@ -148,8 +162,12 @@ class InfeasibleIndex(FeasibilityMeasure):
 
 @declare
 class InfeasibleCount(FeasibilityMeasure):
-    """How often, over ranks and values, a value has fewer documents so far than it should have at least."""
+    """The number of times, over ranks and groups, that a group has fewer documents so far than its target
+    requires. 0 means that every group has enough at every rank; the largest value is the number of ranks
+    times the number of groups.
+    """
 
+    answers = ("how often is a quota or minimum broken", "violations of a minimum share, for each group")
     formula = "#{(i, g), i <= k: n_g(i) < floor(q_g i)}"
 
     def explain(self, evidence: RankedEvidence) -> Floats:

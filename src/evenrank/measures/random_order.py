@@ -25,12 +25,18 @@ SOME_ORDERS = (
 
 @declare
 class RandomOrder(Measure):
-    """The mean of a measure over random orders of the whole list, and the standard error of that mean.
+    """The mean of another measure over random orders of the whole list, with its standard error. 0 and 1 mean
+    what they mean in that measure.
 
     The list to its full depth is the pool that is shuffled; backgrounds, ideals and targets stay as they
     are. For FaiRR over the background, ``SetFaiRR`` is the same in closed form.
     """
 
+    answers = (
+        "what would chance give",
+        "random baseline for any measure",
+        "how much of the value comes from the order",
+    )
     family = "combined"
     formula = "E[measure@k] over uniformly random orders of the list, from `samples` draws"
     reference = "nfairc-advbert-2021, section 4 (the ranker-agnostic value), for any measure"

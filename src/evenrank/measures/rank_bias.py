@@ -51,8 +51,17 @@ class RankBiasMeasure(Measure):
 
 @declare
 class RaB(RankBiasMeasure):
-    """Rank bias: the mean bias of the first k documents; positive where the first group leads."""
+    """How much more the first k documents mention the first group than the second, averaged over the
+    documents. 0 means that both are mentioned equally; positive values mean that the first group leads,
+    negative values that the second does, without limits.
 
+    The name stands for rank bias.
+    """
+
+    answers = (
+        "do documents mention one gender more, with a sign",
+        "male or female words in the first documents",
+    )
     formula = "mean_{i<=k} (m_a(d_i) - m_b(d_i))"
     reference = "Rekabsaz and Schedl 2020, Do neural ranking models intensify gender bias?, SIGIR"
 
@@ -64,8 +73,17 @@ class RaB(RankBiasMeasure):
 
 @declare
 class ARaB(RankBiasMeasure):
-    """Average rank bias: the mean of RaB over all cut-offs down to k, so that early ranks weigh more."""
+    """How much more the documents at the top mention the first group than the second, averaged over all
+    cut-offs down to k. 0 means that both are mentioned equally; positive values mean that the first group
+    leads, negative values that the second does, without limits.
 
+    The name stands for average rank bias, the mean of RaB; early ranks weigh more.
+    """
+
+    answers = (
+        "do documents mention one gender more at the top, with a sign",
+        "gender bias of neural rankers",
+    )
     formula = "mean_{t<=k} RaB_t"
     reference = "Rekabsaz and Schedl 2020, Do neural ranking models intensify gender bias?, SIGIR"
 

@@ -19,18 +19,24 @@ ONE_EMPTY = "{count} of {of} queries have an empty list in one of the two runs, 
 
 @declare
 class RBO(Measure):
-    """Rank-biased overlap with a second run: how alike the two lists of a query are, the top counting most.
+    """How alike the lists of two runs are, where the top counts most. 0 means that they share no document; 1
+    means that they are the same.
 
-    X_d is the number of documents that the first d ranks of both lists share, s the length of the shorter
-    list and l that of the longer. ``ext`` takes the agreement at the end of the lists to go on for ever;
-    ``min`` takes nothing below the lists to agree, and ``res`` is what it could still gain, so that
-    min + res is the largest value that is possible. Lists of the same documents in the same order have
-    ext = 1, lists that share nothing 0.
+    The name stands for rank-biased overlap. X_d is the number of documents that the first d ranks of both
+    lists share, s the length of the shorter list and l that of the longer. ``ext`` takes the agreement at the
+    end of the lists to go on for ever; ``min`` takes nothing below the lists to agree, and ``res`` is what it
+    could still gain, so that min + res is the largest value that is possible. Lists of the same documents in
+    the same order have ext = 1, lists that share nothing 0.
 
     A cut-off cuts both lists first. Lists may differ in length. There are no ties: a run is one order,
     and equal scores stand by its own tie rule. With one empty list ext and min are 0 and res is 1.
     """
 
+    answers = (
+        "how similar are two rankings",
+        "did the list change after re-ranking or after swapping words",
+        "overlap of two runs",
+    )
     family = "pair"
     direction = Direction.NONE
     formula = (

@@ -139,12 +139,15 @@ def stops(evidence: RankedEvidence, max_grade: int | None) -> Floats:
 
 @declare
 class nDCG(RelevanceMeasure):
-    """Normalised discounted cumulative gain.
+    """How close the list is to the ideal order, in which the most relevant documents come first. 0 means that
+    no document is relevant; 1 means that the order is ideal.
 
-    The ideal list holds the judged documents, best grade first, to the same cut-off. ``dcg='log2'``
-    takes the grade as gain (trec_eval), ``'exp-log2'`` takes ``2**g - 1``.
+    The name stands for normalised discounted cumulative gain. The ideal list holds the judged documents, best
+    grade first, to the same cut-off. ``dcg='log2'`` takes the grade as gain (trec_eval), ``'exp-log2'`` takes
+    ``2**g - 1``.
     """
 
+    answers = ("relevance of the results", "quality and utility of a ranking with graded judgements")
     formula = "sum_{i<=k} gain(g_i) / log2(1 + i), divided by the same sum over the ideal list"
     reference = "Järvelin and Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques, TOIS 20(4)"
 
@@ -172,8 +175,13 @@ class nDCG(RelevanceMeasure):
 
 @declare
 class P(BinaryMeasure):
-    """Precision: the share of relevant documents among the first k; a short list counts as k long."""
+    """The share of relevant documents among the first k; a list with fewer than k documents counts as k long.
+    0 means that none is relevant; 1 means that all are.
 
+    The name stands for precision.
+    """
+
+    answers = ("how many of the top results are relevant",)
     formula = "#{i <= k: g_i >= rel} / k"
     reference = "van Rijsbergen 1979, Information Retrieval"
     needs_cutoff = True
@@ -184,8 +192,13 @@ class P(BinaryMeasure):
 
 @declare
 class R(BinaryMeasure):
-    """Recall: the share of the relevant documents that stand among the first k."""
+    """The share of all relevant documents that are among the first k. 0 means that none is there; 1 means
+    that all are.
 
+    The name stands for recall.
+    """
+
+    answers = ("how many of the relevant documents are found", "coverage of the relevant documents")
     formula = "#{i <= k: g_i >= rel} / #{judged d: g(d) >= rel}"
     reference = "van Rijsbergen 1979, Information Retrieval"
     needs_cutoff = True
@@ -196,8 +209,13 @@ class R(BinaryMeasure):
 
 @declare
 class RR(BinaryMeasure):
-    """Reciprocal rank of the first relevant document, 0 if there is none above the cut-off."""
+    """How early the first relevant document comes: 1 divided by its rank. 1 means that it is at the top; 0
+    means that there is none down to the cut-off.
 
+    The name stands for reciprocal rank; its mean over queries is known as MRR.
+    """
+
+    answers = ("rank of the first relevant result or right answer",)
     formula = "1 / min{i <= k: g_i >= rel}"
     reference = "Kantor and Voorhees 2000, The TREC-5 confusion track, Information Retrieval 2"
 
@@ -209,8 +227,14 @@ class RR(BinaryMeasure):
 
 @declare
 class AP(BinaryMeasure):
-    """Average precision: precision at each relevant document, summed and divided by how many there are."""
+    """How early the relevant documents come: the precision at the rank of each one, averaged over all of
+    them. 0 means that none is found; 1 means that all come before any other document.
 
+    The name stands for average precision; its mean over queries is known as MAP. A relevant document that is
+    not found counts 0.
+    """
+
+    answers = ("relevance of the whole list", "precision and recall in one number")
     formula = "sum_{i<=k} [g_i >= rel] P@i / #{judged d: g(d) >= rel}"
     reference = "Harman 1992, Evaluation issues in information retrieval, IPM 28(4)"
 
@@ -222,12 +246,15 @@ class AP(BinaryMeasure):
 
 @declare
 class RBP(RelevanceMeasure):
-    """Rank-biased precision: the rate of gain for a reader who goes on with probability p.
+    """The rate at which a reader meets relevant documents, if the reader goes on to the next document with
+    probability p. 0 means that no document is relevant; values close to 1 mean that all are.
 
-    Without ``rel`` the gain is the grade over the largest grade of the judgements; with it, 0 or 1.
-    ``normalized=True`` divides by the most a list of k documents can have, short lists included.
+    The name stands for rank-biased precision. Without ``rel`` the gain is the grade over the largest grade of
+    the judgements; with it, 0 or 1. ``normalized=True`` divides by the most a list of k documents can have,
+    short lists included.
     """
 
+    answers = ("relevance for a patient or impatient reader",)
     formula = "(1 - p) sum_{i<=k} gain_i p**(i - 1)"
     reference = (
         "Moffat and Zobel 2008, Rank-biased precision for measurement of retrieval effectiveness, TOIS 27(1)"
@@ -256,11 +283,14 @@ class RBP(RelevanceMeasure):
 
 @declare
 class ERR(RelevanceMeasure):
-    """Expected reciprocal rank: a reader goes down the list and stops where satisfied.
+    """How soon a reader who goes down the list finds a document that satisfies them. 0 means that no document
+    is relevant; values close to 1 mean that the first document satisfies almost every reader.
 
-    ``max_grade`` is the largest grade of the whole judgements unless given; gdeval uses 4.
+    The name stands for expected reciprocal rank. ``max_grade`` is the largest grade of the whole judgements
+    unless given; gdeval uses 4.
     """
 
+    answers = ("rank of the first satisfying result, with graded judgements",)
     formula = "sum_{i<=k} P_i prod_{j<i}(1 - P_j) / i, with P_i = (2**g_i - 1) / 2**g_max"
     reference = (
         "Chapelle, Metzler, Zhang and Grinspan 2009, Expected reciprocal rank for graded relevance, CIKM"
@@ -276,8 +306,14 @@ class ERR(RelevanceMeasure):
 
 @declare
 class iRBU(RelevanceMeasure):
-    """Intentwise rank-biased utility: the utility phi**i of stopping at rank i, for the reader of ERR."""
+    """How useful the list is to a reader who stops at the first document that satisfies them and loses a
+    little patience at every rank. 0 means that no document is relevant; values close to 1 mean that the first
+    documents satisfy almost every reader.
 
+    The name stands for intentwise rank-biased utility: stopping at rank i has the utility phi**i.
+    """
+
+    answers = ("utility of a list for a reader who stops early", "relevance part of GFR")
     formula = "sum_{i<=k} P_i prod_{j<i}(1 - P_j) phi**i, with P_i = (2**g_i - 1) / 2**g_max"
     reference = "Sakai and Zeng 2019, Which diversity evaluation measures are 'good'?, SIGIR; gfr-2022, Eq. 3"
 

@@ -33,12 +33,18 @@ class SkewMeasure(GroupMeasure):
 
 @declare
 class Skew(SkewMeasure):
-    """For each value, the logarithm of its share among the first k over its target.
+    """How over- or under-represented each group is among the first k documents, compared with its target. 0
+    means exactly as the target says; positive values, up to infinity, mean too many documents, negative
+    values, down to minus infinity, too few.
 
-    0 is as wanted, above 0 is too much. Minus infinity for a value that is wanted and absent, plus
-    infinity for one that is there with a target of 0.
+    It is the logarithm of the share over the target. It is minus infinity for a group that is wanted and
+    absent, and plus infinity for one that is there with a target of 0.
     """
 
+    answers = (
+        "which groups are over-represented or under-represented",
+        "each seller, gender or source compared with its target",
+    )
     formula = "Skew_g = ln(p_g / q_g), p the shares among the first k, q the target"
     reference = REFERENCE
     direction = Direction.SIGNED
@@ -72,13 +78,15 @@ class ExtremeSkew(SkewMeasure):
 
 @declare
 class MinSkew(ExtremeSkew):
-    """The skew of the value that comes off worst: 0 at best, minus infinity where a wanted value is absent.
+    """How under-represented the worst-off group is among the first k documents, compared with its target. 0
+    means that no group has too few documents; minus infinity means that a group with a target is absent.
 
     A mean leaves infinite values out and so keeps only the better lists: the number of infinite ones stands
     beside it, and it is minus infinity where there are no others. ``over='extreme'`` is the least over
     queries, as in fair-2021: minus infinity as soon as one list lacks a wanted value.
     """
 
+    answers = ("is some group under-represented or absent", "worst-off group")
     formula = "min_g ln(p_g / q_g)"
     reference = f"{REFERENCE}; fair-2021"
     direction = Direction.HIGHER
@@ -95,12 +103,15 @@ class MinSkew(ExtremeSkew):
 
 @declare
 class MaxSkew(ExtremeSkew):
-    """The skew of the value that is most over-represented: 0 at best.
+    """How over-represented the group with the largest advantage is among the first k documents, compared with
+    its target. 0 means that no group has too many documents; infinity means that a group with a target of 0
+    is there.
 
     ``over='extreme'`` is the most over queries, as in fair-2021. (The values of its Table 4 are above what
     shares can give: counts were divided there, not proportions.)
     """
 
+    answers = ("is some group over-represented", "does one seller, brand or source dominate")
     formula = "max_g ln(p_g / q_g)"
     reference = f"{REFERENCE}; fair-2021"
     direction = Direction.LOWER

@@ -128,7 +128,7 @@ class Reranker(Term):
 
     @classmethod
     def summary(cls) -> str:
-        """The first sentence of the docstring."""
+        """The first paragraph of the docstring."""
         return (inspect.getdoc(cls) or "").partition("\n\n")[0].replace("\n", " ")
 
 

@@ -107,10 +107,11 @@ class RankByRank(Deterministic):
 
 @declare
 class DetGreedy(RankByRank):
-    """The best document of a group below its minimum, else of one below its maximum.
+    """Takes at each rank the best document of a group that is below its minimum share, and otherwise the best
+    document of a group that is below its maximum share.
 
     Keeps all minima for up to three groups. For four and more it may let several fall due at one rank,
-    and then misses one, which is said.
+    and then misses one; a warning says so.
     """
 
     reference = REFERENCE
@@ -121,7 +122,8 @@ class DetGreedy(RankByRank):
 
 @declare
 class DetCons(RankByRank):
-    """Of the groups below their maximum, the one whose minimum asks for its next document soonest.
+    """Takes at each rank a document of the group, among those below their maximum share, that must get its
+    next document soonest.
 
     Where a group has no documents left, its ranks go to the other groups; where all of these are at their
     maximum already, still to the one whose minimum asks soonest, and not to the best document.
@@ -135,7 +137,9 @@ class DetCons(RankByRank):
 
 @declare
 class DetRelaxed(RankByRank):
-    """As DetCons, but of groups whose minimum asks at the same rank the best document stands next."""
+    """Works like DetCons, but takes the best document where several groups must get their next document by
+    the same rank.
+    """
 
     reference = REFERENCE
 
@@ -145,7 +149,8 @@ class DetRelaxed(RankByRank):
 
 @declare
 class DetConstSort(Deterministic):
-    """Documents as their minima ask for them, each moved up past worse ones that can still wait.
+    """Gives every group its minimum share at every rank, and then moves better documents up past those that
+    can wait without breaking a minimum.
 
     The n-th document of a group must stand by rank ``ceil(n / p)``. The printed algorithm compares this
     rank, counted from 1, with a slot counted from 0, and so misses minima on nearly every list; here a

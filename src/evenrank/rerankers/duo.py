@@ -56,7 +56,7 @@ class OpinionOrder(Reranker):
 
 @declare
 class MinDUO(OpinionOrder):
-    """Opinions mixed from the top: the order in which DUO is 0.
+    """Mixes the opinions from the top: gives the order in which the measure DUO is 0.
 
     Every prefix spreads as much as any of its length can. Documents of equal polarity keep their order.
     """
@@ -67,7 +67,7 @@ class MinDUO(OpinionOrder):
 
 @declare
 class MaxDUO(OpinionOrder):
-    """One side first: the order in which DUO is 1.
+    """Puts the documents of one opinion first: gives the order in which the measure DUO is 1.
 
     Exact for lists of at most 14 documents and wherever a bound is met; the best that is known for others,
     which a warning counts. Documents of equal polarity keep their order.

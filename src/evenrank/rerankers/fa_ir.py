@@ -91,12 +91,13 @@ def _table(ranks: int, p: float, alpha: float, adjust: bool) -> tuple[int, ...]:
 
 @declare
 class FA_IR(QuotaReranker):
-    """The best document, unless so few protected ones stand before it that a fair coin would seldom do so.
+    """Keeps the order, but moves up a protected document wherever so few of them come before that chance
+    alone would seldom explain it.
 
-    A fair list takes each document from the protected with probability p. For each k the list must have
-    at least the smallest m protected documents with ``F(m; k, p) > alpha``. Tests for every k fail
-    together more often than one of them; ``adjust`` lowers alpha for each so that all together fail at
-    most by ``alpha``. Without ``p`` it is the target share of the protected value.
+    Papers write it FA*IR. A fair list takes each document from the protected with probability p. For each k
+    the list must have at least the smallest m protected documents with ``F(m; k, p) > alpha``. Tests for
+    every k fail together more often than one of them; ``adjust`` lowers alpha for each so that all together
+    fail at most by ``alpha``. Without ``p`` it is the target share of the protected value.
     """
 
     reference = "Zehlike et al. 2017, FA*IR: a fair top-k ranking algorithm, CIKM, Algorithms 1-2"

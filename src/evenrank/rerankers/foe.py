@@ -31,13 +31,15 @@ NOTHING = 1e-9  # a chance below it is a rounding error of the solver
 
 @declare
 class FOE(GroupRelevance):
-    """Largest expected utility under a constraint on the exposure of groups.
+    """Gives the most relevant ranking, in expectation, under a constraint on the exposure that each group
+    gets.
 
-    ``parity``: documents of all groups get the same exposure on average. ``treatment``: exposure in
-    proportion to the average relevance of the group. ``impact``: the same for exposure times relevance,
-    which is what is clicked. ``target``: each group gets its target share of all exposure. The constraint
-    holds in expectation over draws, for the groups that the list has; ``draw='likely'`` takes the most likely
-    ranking instead, for which it need not hold. Queries without a solution keep their order.
+    The name stands for fairness of exposure. ``parity``: documents of all groups get the same exposure on
+    average. ``treatment``: exposure in proportion to the average relevance of the group. ``impact``: the same
+    for exposure times relevance, which is what is clicked. ``target``: each group gets its target share of
+    all exposure. The constraint holds in expectation over draws, for the groups that the list has;
+    ``draw='likely'`` takes the most likely ranking instead, for which it need not hold. Queries without a
+    solution keep their order.
     """
 
     reference = "Singh and Joachims 2018, Fairness of exposure in rankings, KDD"

@@ -43,7 +43,8 @@ class GreedyReranker(GroupRelevance):
 
 @declare
 class FAIR_greedy(GreedyReranker):
-    """At each rank the document of largest gain over its unfairness; with probability epsilon the fairest.
+    """Takes at each rank the document with the best balance of relevance and fairness to groups. With
+    probability epsilon it takes the fairest document: 0 never does so, 1 always.
 
     Unfairness is the KL divergence of the groups so far from the target. ``smoothing=1`` is the divisor of
     the measure FAIR; 0 is the one that the paper's box prints. Relevance comes from judgements, or,
@@ -81,7 +82,9 @@ class FAIR_greedy(GreedyReranker):
 
 @declare
 class Ideal_alpha_nDCG(GreedyReranker):
-    """At each rank the document of largest gain: the greedy ideal of alpha-nDCG over the list's documents."""
+    """Takes at each rank the document with the largest gain of alpha_nDCG: the greedy ideal order of the
+    list's own documents.
+    """
 
     reference = "Clarke et al. 2008, SIGIR; fair-2021 (IDCG)"
 

@@ -16,12 +16,13 @@ _TIE = 1e-12  # equal sums differ in the last bit
 
 @declare
 class MMR(GroupReranker):
-    """Maximal marginal relevance: next is the document that is most relevant and least like one before it.
+    """Takes at each rank a document that is relevant and unlike those before it. ``lam=1`` counts relevance
+    alone and keeps the order; ``lam=0`` counts difference alone.
 
-    The next document has the largest ``lam rel(d) - (1 - lam) max_s sim(d, s)`` over the documents s that
-    stand already. ``rel`` comes from the ranking, 1 / log2(1 + rank); ``sim`` is the cosine of
-    memberships. Of equal ones the first stands first, so that ``lam=1`` changes nothing, but for documents
-    without a group, which go where ``missing`` says.
+    The name stands for maximal marginal relevance. The next document has the largest ``lam rel(d) - (1 - lam)
+    max_s sim(d, s)`` over the documents s that stand already. ``rel`` comes from the ranking, 1 / log2(1 +
+    rank); ``sim`` is the cosine of memberships. Of equal ones the first stands first, so that ``lam=1``
+    changes nothing, but for documents without a group, which go where ``missing`` says.
     """
 
     reference = "Carbonell and Goldstein 1998, The use of MMR, diversity-based reranking, SIGIR, Eq. 1"

@@ -14,7 +14,7 @@ _DECIMALS = 12  # equal neutralities differ in the last bit
 
 @declare
 class Neutral(Reranker):
-    """The most neutral documents first, inside bands of ranks that count as equally relevant.
+    """Puts the most neutral documents first, within bands of ranks that count as equally relevant.
 
     ``band=10`` sorts ranks 1 to 10, 11 to 20, and so on; 1 changes nothing, None sorts the whole list.
     """

@@ -14,7 +14,7 @@ from evenrank.rerankers.base import Reordered, Reranker, Reranking
 
 @declare
 class Oracle(Reranker):
-    """Relevant documents first, higher grades before lower ones, everything else in its old order.
+    """Puts the relevant documents first, higher grades before lower ones, and keeps the order of all others.
 
     ``insert=True`` puts all judged relevant documents first, retrieved or not, in the order in which the
     judgements list them, which is the +QRels setting of nfairc-advbert-2021: its values are the same for all

@@ -11,7 +11,7 @@ from evenrank.rerankers.base import Reordered, Reranker
 
 @declare
 class Random(Reranker):
-    """Every order of the documents is equally likely."""
+    """Puts the documents into a random order; every order is equally likely."""
 
     reference = "Durstenfeld 1964, Algorithm 235: random permutation, CACM"
     stochastic = True

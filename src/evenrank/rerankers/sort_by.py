@@ -17,7 +17,8 @@ from evenrank.rerankers.base import Reordered, Reranker
 
 @declare
 class SortBy(Reranker):
-    """The largest value of a field first, equal ones in their old order.
+    """Sorts the documents by a number, such as a price or a date, the largest first; equal ones keep their
+    order.
 
     The field is a column of numbers of a ``DocumentTable`` among the evidence: ``"table.column"``, or the
     name of a table that has one column. A document whose number is not a number has none.

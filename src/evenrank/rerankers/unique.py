@@ -18,7 +18,8 @@ from evenrank.rerankers.grouped import GroupReranker
 
 @declare
 class Unique(GroupReranker):
-    """Only the best document of each value stays among the ranks that are re-ranked.
+    """Keeps only the best document of each group among the ranks that are re-ranked, such as one product for
+    each seller.
 
     A document without a value is one of its own, as a shop that belongs to no chain.
     """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from evenrank.data.run import Run
+from evenrank.grammar import REGISTRY
 from evenrank.measures import Measure, parse_measure
 from evenrank.scores import INFINITE, OK, ScoresBlock
 from evenrank.testing.cases import Case, EvidenceFactory, random_case
@@ -75,11 +78,22 @@ def _check_declaration(measure: Measure) -> None:
     for attribute in ("family", "formula", "reference"):
         _require(bool(getattr(kind, attribute)), measure, f"declares no {attribute}")
     _require(bool(kind.summary()), measure, "has no docstring")
+    if REGISTRY["measure"].get(kind.name) is kind:  # a sum has no page that anybody could look for
+        _require(bool(kind.__dict__.get("answers")), measure, "declares no answers: the questions it is for")
+        _require(
+            not any(map(math.isfinite, measure.range())) or _names_ends(kind.summary()),
+            measure,
+            "does not say what the ends of its range mean: name them in the first paragraph of its docstring",
+        )
     _require(kind.name in repr(measure), measure, "is not printed by its name")
     low, high = measure.range()
     _require(low < high, measure, f"has an empty range {low} to {high}")
     for field in kind.parameters():
         _require(bool(field.metadata["meaning"]), measure, f"does not say what {field.name} means")
+
+
+def _names_ends(summary: str) -> bool:
+    return re.search(r"\d|infinity", summary) is not None
 
 
 def _check_values(measure: Measure, block: ScoresBlock) -> None:
