@@ -9,6 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from evenrank import all_measures
+from evenrank.cli import build_parser
+from evenrank.cli.measures import _asked_for
 from evenrank.scores.names import arrow
 
 Evenrank = Callable[..., SimpleNamespace]
@@ -91,7 +93,14 @@ def test_as_json_lines(evenrank: Evenrank) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("nDGC", "did you mean nDCG"), ("", "empty string"), ("0.5*RR", "0.5*RR")]
+    ("name", "said"),
+    [
+        ("nDGC", "did you mean nDCG"),
+        ("xyzzy", "family: combined, diversity, groups, order, pair, relevance, words"),
+        ("", "empty string"),
+        ("0.5*RR", "0.5*RR"),
+        ("ndcg_cut_10", "here it is nDCG@10"),
+    ],
 )
 def test_no_such_measure(evenrank: Evenrank, name: str, said: str) -> None:
     outcome = evenrank("measures", name)
@@ -111,3 +120,65 @@ def test_what_the_paper_calls_them(evenrank: Evenrank) -> None:
     assert "stands for term exposure-based divergence" in evenrank("measures", "TED").out
     assert "Eqs. 6-8" in evenrank("measures", "SetFaiRR").out
     assert "Eq. 9" in evenrank("measures", "NSetFaiRR").out
+
+
+def found(outcome: SimpleNamespace) -> list[str]:
+    return [line.split()[0] for line in outcome.out.splitlines()[:-1] if line and not line.startswith(" ")]
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("gender", {"NFaiRR", "TExFAIR", "GroupExposure"}),
+        ("women", {"NFaiRR", "TExFAIR", "GroupExposure"}),
+        ("share of the first page", {"GroupShare"}),
+        ("viewpoint", {"DUO"}),
+        ("opinions", {"DUO"}),
+        ("perspectives", {"DUO", "OB", "Polarity", "dGF"}),  # a word that no description has
+        ("vendors", {name for name, measure in all_measures().items() if measure.family == "groups"}),
+        ("seller", {name for name, measure in all_measures().items() if measure.family == "groups"}),
+        ("relevance and fairness", {"FAIR", "GFR"}),
+        ("precision", {"P"}),
+        ("ndcg", {"nDCG"}),
+        ("How similar are two rankings?", {"RBO"}),
+    ],
+)
+def test_measures_are_found_by_need(evenrank: Evenrank, question: str, first: set[str]) -> None:
+    outcome = evenrank("measures", question)
+    assert (outcome.code, outcome.err) == (0, "")
+    names = found(outcome)
+    assert names[0] in first
+    assert len(names) <= 5
+    assert set(names) <= set(all_measures())
+    text = " ".join(outcome.out.split())
+    for name in names:
+        assert all_measures()[name].summary() in text
+        assert f"-m {name}" in text
+    assert max(map(len, outcome.out.splitlines())) <= 110
+
+
+def test_words_need_no_quotes(evenrank: Evenrank) -> None:
+    quoted = evenrank("measures", "share of the first page").out
+    assert evenrank("measures", "share", "of", "the", "first", "page").out == quoted
+
+
+def test_what_is_found_says_how_to_ask_for_it(evenrank: Evenrank) -> None:
+    lines = evenrank("measures", "share of the first page").out.splitlines()
+    assert "  needs: the groups of the documents" in lines
+    assert "  evenrank evaluate RUN --groups NAME=FILE -m GroupShare@10" in lines
+    neutral = evenrank("measures", "neutral documents").out
+    assert "  evenrank evaluate RUN --words FILE --background FILE -m NFaiRR@10\n" in neutral
+
+
+def test_every_command_that_is_advised_is_one() -> None:
+    for measure in all_measures().values():
+        needs, command = _asked_for(measure)
+        assert needs
+        build_parser().parse_args(command.split()[1:])
+
+
+def test_what_is_found_as_json_lines(evenrank: Evenrank) -> None:
+    text = evenrank("measures", "viewpoint", "--format", "jsonl").out
+    records = [json.loads(line) for line in text.splitlines()]
+    assert [record["name"] for record in records] == found(evenrank("measures", "viewpoint"))
+    assert records[0]["answers"] == list(all_measures()["DUO"].answers)

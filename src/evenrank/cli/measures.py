@@ -1,8 +1,9 @@
-"""``evenrank measures``: which measures there are, and the page of each."""
+"""``evenrank measures``: which measures there are, the page of each, and which ones answer a question."""
 
 from __future__ import annotations
 
 import argparse
+import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
@@ -19,18 +20,23 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "measures",
-        "list the measures, or describe one",
-        """List all measures, or print the page of one: its formula, parameters with defaults and ranges,
-        what it needs, its direction and range, when it is undefined, and its reference.""",
+        "list the measures, describe one, or find those that answer a question",
+        """List all measures. With a name, print the page of that measure: what it measures in plain words,
+        its formula, parameters with defaults and ranges, what it needs, its direction and range, when it is
+        undefined, and its reference. With other words, find the measures that answer a question: at most
+        five, each with what it needs and the command that computes it.""",
         """
         evenrank measures
         evenrank measures nDCG
+        evenrank measures gender
+        evenrank measures 'share of the first page'
         evenrank measures --format jsonl
         """,
     )
     parser.add_argument(
-        "name", nargs="?", metavar="NAME", help="a measure, such as nDCG, or a position bias (rbp)"
-    )
+        "words", nargs="*", metavar="WORDS",
+        help="a measure, such as nDCG, a position bias (rbp), or what you want to know, such as 'viewpoint'",
+    )  # fmt: skip
     parser.add_argument("--format", choices=("table", "jsonl"), default="table", help="default: table")
     parser.set_defaults(run=run)
 
@@ -39,9 +45,14 @@ def run(arguments: argparse.Namespace) -> int:
     from evenrank.measures import all_measures
 
     as_json = arguments.format == "jsonl"
-    if arguments.name is not None:
-        record = _record(arguments.name)
-        put(_json(record) if as_json else _page(record))
+    if arguments.words:
+        given = " ".join(arguments.words)
+        record = _record(given)
+        if record is not None:
+            put(_json(record) if as_json else _page(record))
+        else:
+            found = _found(given)
+            put("".join(_json(_of_measure(one)) for one in found) if as_json else _answers(found))
     elif as_json:
         put("".join(_json(_of_measure(measure)) for measure in all_measures().values()))
     else:
@@ -75,11 +86,18 @@ def _list() -> str:
         f"Every other measure of ir_measures is accepted by name and computed there: {others}.",
         max(width, 60), break_on_hyphens=False,
     )  # fmt: skip
-    return "\n".join([*lines, "", *signs, "", after, "", "The page of one: evenrank measures NAME"]) + "\n"
+    more = [
+        "The page of one: evenrank measures NAME",
+        "What you want to know: evenrank measures 'first page'",
+    ]
+    return "\n".join([*lines, "", *signs, "", after, "", *more]) + "\n"
 
 
-def _record(given: str) -> dict[str, Any]:
-    """The declaration of what is called so; a name may come with parameters and a cut-off."""
+def _record(given: str) -> dict[str, Any] | None:
+    """The declaration of what is called so; a name may come with parameters and a cut-off.
+
+    None where the text can only be a question in words.
+    """
     from evenrank.errors import UnknownNameError
     from evenrank.grammar import ALIASES, REGISTRY
     from evenrank.measures import all_measures, parse_measure
@@ -94,8 +112,66 @@ def _record(given: str) -> dict[str, Any]:
         return _of_attention(REGISTRY["attention"][name])
     if name in delegated_names():
         return _of_delegated(name)
+    if re.fullmatch(r"[^\W\d_][^\d_()@*+=]*", given.strip()):
+        return None
     parse_measure(name or given, check=False)
     raise UnknownNameError(f"{given!r} is not the name of one measure")  # a sum of measures has no page
+
+
+def _found(question: str) -> list[type[Measure]]:
+    import difflib
+
+    from evenrank.errors import UnknownNameError
+    from evenrank.measures import all_measures
+    from evenrank.measures.delegated import delegated_names
+    from evenrank.measures.search import find_measures
+
+    known = all_measures()
+    found = find_measures(question, known.values())
+    if found:
+        return found
+    names = {name.lower(): name for name in (*delegated_names(), *known)}
+    close = [names[name] for name in difflib.get_close_matches(question.lower(), names, 3, 0.0)]
+    families = ", ".join(sorted({measure.family for measure in known.values()}))
+    raise UnknownNameError(
+        f"no measure is called {question!r}, and none is described by such words; did you mean "
+        f"{', '.join(close)}? You can also search for a family: {families}"
+    )
+
+
+def _answers(found: list[type[Measure]]) -> str:
+    width = max(terminal_width() or 100, 60)
+    lines = []
+    for measure in found:
+        needs, command = _asked_for(measure)
+        plain = textwrap.wrap(
+            measure.summary(), width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+        )
+        lines += [f"{measure.name} ({measure.family}; {measure.direction.value})", *plain]
+        lines += [f"  needs: {needs}", f"  {command}", ""]
+    return "\n".join([*lines, "The page of one, with its formula: evenrank measures NAME"]) + "\n"
+
+
+# what is needed, in words, and the option of evaluate that gives it
+_OPTIONS = {
+    "relevance": ("relevance judgements", "--qrels FILE"),
+    "intents": ("relevance judgements by intent", "--qrels FILE:intents"),
+    "words": ("counts of group words (from evenrank scan)", "--words FILE"),
+    "group": ("the groups of the documents", "--groups NAME=FILE"),
+    "polarity": ("scores of opinion (from evenrank polarise)", "--polarity FILE"),
+    "background": ("a background", "--background FILE"),
+    "against": ("a second run", "--against RUN"),
+}
+
+
+def _asked_for(measure: type[Measure]) -> tuple[str, str]:
+    """What a measure needs, in words, and the command that computes it."""
+    default = measure()
+    parts = {part.partition(":")[0] for need in default.needs for part in need.split(".")}
+    needed = [(words, option) for part, (words, option) in _OPTIONS.items() if part in parts]
+    name = f"{measure.name}@10" if measure.takes_cutoff else measure.name
+    command = " ".join(["evenrank evaluate RUN", *(option for _, option in needed), f"-m {name}"])
+    return ", ".join(words for words, _ in needed) or "the run alone", command
 
 
 def _of_measure(measure: type[Measure]) -> dict[str, Any]:

@@ -110,7 +110,7 @@ class TED(WordExposureMeasure):
     (``RBDF``): a list that has none does not diverge. Without it such a list is undefined.
     """
 
-    answers = (
+    answers: ClassVar[tuple[str, ...]] = (
         "is one gender mentioned more than the other in a ranked list",
         "distance of the groups' words from a target",
     )
@@ -146,7 +146,7 @@ class TExFAIR(TED):
     that 1 is fair for all targets.
     """
 
-    answers = (
+    answers: ClassVar[tuple[str, ...]] = (
         "is each gender mentioned equally in a ranked list as a whole",
         "gender bias of a ranked list by the words of its documents",
         "documents about women balance documents about men",

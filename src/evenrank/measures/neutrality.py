@@ -164,7 +164,10 @@ class SetFaiRR(NeutralityMeasure):
     It is the part of the bias that no ranker added.
     """
 
-    answers = ("gender bias of the collection itself, not of the ranker", "baseline of a random order")
+    answers: ClassVar[tuple[str, ...]] = (
+        "gender bias of the collection itself, not of the ranker",
+        "baseline of a random order",
+    )
     formula = "mean_{d in D} w(d) sum_{i <= min(k, |D|)} 1 / log2(1 + i)"
     reference = (
         "Rekabsaz, Kopeinik and Schedl 2021, SIGIR, Eqs. 6-8 (the line after them has a spare factor t)"
@@ -204,7 +207,7 @@ class NSetFaiRR(SetFaiRR):
     The name stands for normalised SetFaiRR; its ideal is that of NFaiRR.
     """
 
-    answers = (
+    answers: ClassVar[tuple[str, ...]] = (
         "gender bias of the collection itself, compared with what is possible",
         "is the bias from the ranker or from the documents",
     )

@@ -82,7 +82,7 @@ class ARaB(RankBiasMeasure):
 
     answers = (
         "do documents mention one gender more at the top, with a sign",
-        "gender bias of neural rankers",
+        "bias that neural rankers add",
     )
     formula = "mean_{t<=k} RaB_t"
     reference = "Rekabsaz and Schedl 2020, Do neural ranking models intensify gender bias?, SIGIR"
