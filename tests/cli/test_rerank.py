@@ -251,3 +251,17 @@ def test_the_list_has_all_of_them(evenrank: Evenrank) -> None:
         for field in cls.parameters():
             assert f"{field.name}={field.default!r}: {field.metadata['meaning']}" in text
     assert max(map(len, done.out.splitlines())) <= 100
+
+
+def test_the_rule_for_missing_evidence_reaches_a_method_alone(evenrank: Evenrank, files: Path) -> None:
+    """The error says what would do, and what was given is not what it says."""
+    (files / "some.tsv").write_text("a\tshe wrote\n")
+    assert evenrank("scan", "some.tsv", "--lexicon", "gender-en", "-o", "some.parquet").code == 0
+    command = ["rerank", "bm25.trec", "--with", "Neutral", "--words", "some.parquet", "-o", "n.trec"]
+    refused = evenrank(*command)
+    assert refused.code == 1
+    assert "missing='neutral'" in refused.err
+    done = evenrank(*command, "--missing", "neutral")
+    assert done.code == 0, done.err
+    own = evenrank(*command[:3], "Neutral(missing='behind')", *command[4:], "--missing", "neutral")
+    assert "missing='behind'" in own.err

@@ -146,13 +146,14 @@ def _model_of(method: str) -> FileOption | None:
 
 
 def _write_run(arguments: argparse.Namespace, known: Description) -> int:
+    from evenrank.comparison.tradeoff import with_missing
     from evenrank.io.trec.writable import RUN_WRITTEN, checked_format
     from evenrank.rerankers import parse_reranker, rerank
 
     # what is wrong with the command line is reported before large files are read
     (given,) = arguments.methods
     model = _model_of(given)
-    method: Reranker | None = parse_reranker(given) if model is None else None
+    method = with_missing(parse_reranker(given), arguments.missing) if model is None else None
     if arguments.output == STDIN and arguments.repeat is None:
         arguments.output = None
     shared.check_written(known, arguments.output)
