@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from evenrank.comparison import compare
+from evenrank.comparison import Comparison, compare
 from evenrank.data.attribute import Attribute
 from evenrank.data.membership import Membership
 from evenrank.data.polarity import Polarity
@@ -17,6 +17,7 @@ from evenrank.data.words import WordCounts
 from evenrank.evaluation import evaluate
 from evenrank.evidence.scan import scan
 from evenrank.io import write_run
+from evenrank.io.atomic import atomic_write
 from evenrank.io.lexicons import read_lexicon
 from evenrank.measures import Measure, all_measures, parse_measure
 from evenrank.measures.attention_fairness import AWRF
@@ -32,6 +33,7 @@ CUTOFF = 10
 LEXICON = "gender-en+gender-en-names"
 FAIRER = "Neutral(band=10)"
 REPORTED = ("NFaiRR", "TExFAIR", "GF(attr='leaning')", "nDCG")
+WIDTH = 100
 
 
 def bm25_run(sample: Sample, depth: int = DEPTH) -> Run:
@@ -94,19 +96,30 @@ def leading_words(scores: Scores, count: int = 10) -> str:
     return ", ".join(f"{word} {number(value)}" for value, word in means[:count])
 
 
-def write_report(path: Path, sample: Sample, run: Run, words: WordCounts) -> None:
-    """BM25 beside the same documents in a more neutral order, as a page to look through."""
-    fairer = rerank(run, FAIRER, words=words)
-    comparison = compare(
-        {"bm25": run, "fairer": fairer},
+def compared(sample: Sample, run: Run, words: WordCounts) -> Comparison:
+    """BM25 beside the same documents in a more neutral order."""
+    return compare(
+        {"bm25": run, "fairer": rerank(run, FAIRER, words=words)},
         [parse_measure(name) @ CUTOFF for name in REPORTED],
         qrels=sample.qrels,
         words=words,
         groups=groups_of(sample),
         background=run,
     )
-    title = "The sample: BM25, and the same documents in a more neutral order"
-    comparison.report(path, documents=sample.documents, query_texts=sample.queries, title=title)
+
+
+def verdict(comparison: Comparison) -> str:
+    """What re-ranking changed, in a sentence."""
+    found = {pair.measure: pair for pair in comparison.pairs}
+    neutral, relevant = found[f"NFaiRR@{CUTOFF}"], found[f"nDCG@{CUTOFF}"]
+    scores = comparison.scores
+    before, after = (scores.mean(neutral.measure, name) for name in ("bm25", "fairer"))
+    cost = "with no loss of relevance shown" if relevant.verdict != "worse" else "and relevance falls"
+    return (
+        f"BM25 reaches {before:.0%} of the neutrality that its documents allow; re-ranking them with "
+        f"{FAIRER} "
+        f"reaches {after:.0%}, {cost}."
+    )
 
 
 def main(folder: str = "demo") -> None:
@@ -124,17 +137,28 @@ def main(folder: str = "demo") -> None:
         against=rm3_run(sample),
     )
     exposure = evaluate(run, TermExposure(cutoff=CUTOFF), words=words)
+    comparison = compared(sample, run, words)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     write_run(run, target / "bm25.trec")
     scores.write(target / "scores.jsonl")
-    write_report(target / "report.html", sample, run, words)
+    with atomic_write(target / "scores.txt") as file:
+        exposed = f"words of {LEXICON} by exposure in the first {CUTOFF} ranks: {leading_words(exposure)}"
+        text = f"{scores!r}\n\n{exposed}\n"
+        file.write(text.encode())
+    comparison.report(
+        target / "report.html",
+        documents=sample.documents,
+        query_texts=sample.queries,
+        title="The sample: BM25, and the same documents in a more neutral order",
+    )
+    table = comparison.to_table()
     sys.stdout.write(
-        f"{len(sample.queries)} queries over {len(sample.documents)} short texts, ranked by BM25\n\n"
-        f"{scores!r}\n\n"
-        f"words of {LEXICON} by exposure in the first {CUTOFF} ranks: {leading_words(exposure)}\n\n"
-        f"written: {target / 'bm25.trec'}, {target / 'scores.jsonl'}\n"
-        f"the report, with every query and its documents: open {target / 'report.html'} in a browser\n"
+        f"{verdict(comparison)}\n({len(sample.queries)} queries over {len(sample.documents)} short texts)\n\n"
+        f"{table.with_notes(table.notes[:1]).to_text(WIDTH)}\n\n"
+        f"every query and its documents: open {target / 'report.html'} in a browser\n"
+        f"every measure there is: {target / 'scores.txt'}, {target / 'scores.jsonl'}\n"
+        f"the run: {target / 'bm25.trec'}\n"
     )
 
 
