@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import evenrank as er
+from evenrank.cli import main
 from evenrank.grammar import unregister
+from evenrank.io.table_formats.declared import FORMATS
 from evenrank.measures import all_measures
 from evenrank.modules import load_folder
 from evenrank.report.page.rendering import _SECTIONS, all_sections
@@ -87,6 +89,19 @@ def make(settings):
     return Shuffled()
 """
 
+FORMAT = """
+from evenrank.io.frames import Frame
+from evenrank.io.row_problems import RowProblems
+from evenrank.io.table_formats.declared import OpenTable, declare_format, text_of
+
+
+@declare_format("semicolons", ".scsv", has_header=True)
+def open_semicolons(source, nothing):
+    head, *rows = [line.split(";") for line in text_of(source, nothing).splitlines()]
+    frame = Frame(head, lambda name: [row[head.index(name)] for row in rows], text=True)
+    return OpenTable(frame, RowProblems(source.name, lines=range(2, len(rows) + 2)), {})
+"""
+
 
 @pytest.fixture
 def new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
@@ -148,3 +163,20 @@ def test_a_system(new_file) -> None:  # type: ignore[no-untyped-def]
         assert system.retrieve({"q": "x"}).documents("q") == ["b", "a"]
     finally:
         FIRST.pop("last-first")
+
+
+def test_a_format(new_file, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
+    """Runs, judgements and the options of commands know it at once."""
+    new_file("evenrank.io.table_formats", "semicolons", FORMAT)
+    try:
+        (tmp_path / "run.scsv").write_text("query;document;score\nq;a;2\nq;b;1\n")
+        (tmp_path / "qrels.dat").write_text("query;document;grade\nq;b;1\n")
+        run = er.read_run(tmp_path / "run.scsv")
+        assert run.documents("q") == ["a", "b"]
+        qrels = er.read_qrels(tmp_path / "qrels.dat", format="semicolons")
+        assert er.evaluate(run, "RR", qrels=qrels).mean("RR") == 0.5
+        judged = f"{tmp_path / 'qrels.dat'}:format=semicolons"
+        assert main(["evaluate", str(tmp_path / "run.scsv"), "--qrels", judged, "-m", "RR"]) == 0
+        assert "0.5000" in capsys.readouterr().out
+    finally:
+        FORMATS.pop("semicolons")

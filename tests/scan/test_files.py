@@ -21,13 +21,13 @@ from evenrank import (
     Lexicon,
     ParameterError,
     read_counts,
-    read_documents,
     read_lexicon,
     scan,
 )
 from evenrank.cli import main
 from evenrank.errors import UnknownNameError
 from evenrank.evidence.scan import counter, scan_file
+from evenrank.io import read_documents
 
 LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
 TEXT = "a\tHe, she\nb\tshe she\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,19 @@ from evenrank.errors import ParameterError
 
 STDIN = "-"
 STDIN_NAME = "<stdin>"  # the same where a word must not begin with a minus sign
-RUN_FORMATS = ("trec", "csv", "tsv", "jsonl", "parquet")
+
+
+def run_formats() -> Sequence[str]:
+    """Looked up when a format is named: the formats load Arrow, which a command line does not need."""
+    from evenrank.io.table_formats import format_names
+
+    return format_names()
+
+
+def qrels_formats() -> Sequence[str]:
+    return (*run_formats(), "ntcir")
+
+
 TIES = ("trec", "file")
 
 
@@ -39,7 +51,7 @@ class FileForm:
     keys: Sequence[str] = ()
     flags: Sequence[str] = ()
     numbers: Sequence[str] = ()  # keys whose value is an integer above 0
-    choices: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    choices: Mapping[str, Sequence[str] | Callable[[], Sequence[str]]] = field(default_factory=dict)
     named: bool = False
     must_be_named: bool = False
 
@@ -81,8 +93,10 @@ class FileForm:
             if not (value.isascii() and value.isdigit() and int(value) > 0):
                 raise ParameterError(f"{key} must be an integer > 0, got {value!r} in {text!r}")
             return int(value)
-        if key in self.choices and value not in self.choices[key]:
-            known = ", ".join(self.choices[key])
+        allowed = self.choices.get(key, (value,))
+        allowed = allowed() if callable(allowed) else allowed
+        if value not in allowed:
+            known = ", ".join(allowed)
             raise ParameterError(f"{key} must be one of {known}, got {value!r} in {text!r}")
         if not value.strip():
             raise ParameterError(f"{key}= names nothing in {text!r}")
@@ -96,10 +110,10 @@ class FileForm:
         return name.strip(), path
 
 
-RUN = FileForm("a run", choices={"format": RUN_FORMATS, "ties": TIES}, named=True)
-AGAINST = FileForm("a run", choices={"format": RUN_FORMATS, "ties": TIES})
-QRELS = FileForm("a file of judgements", flags=("intents",), choices={"format": (*RUN_FORMATS, "ntcir")})
-BACKGROUND = FileForm("a background", numbers=("depth",), choices={"format": RUN_FORMATS, "ties": TIES})
+RUN = FileForm("a run", choices={"format": run_formats, "ties": TIES}, named=True)
+AGAINST = FileForm("a run", choices={"format": run_formats, "ties": TIES})
+QRELS = FileForm("a file of judgements", flags=("intents",), choices={"format": qrels_formats})
+BACKGROUND = FileForm("a background", numbers=("depth",), choices={"format": run_formats, "ties": TIES})
 POLARITY = FileForm("a polarity file", keys=("positive", "negative", "neutral", "column", "format"))
 DOCUMENTS = FileForm("a collection", choices={"format": ("tsv", "csv", "jsonl", "parquet")})
 TABLE = FileForm("a table of numbers", named=True, must_be_named=True)

@@ -14,7 +14,7 @@ from evenrank.io import tables, trec
 from evenrank.io.frames import as_frame, frame_columns, mapping_columns
 from evenrank.io.layout import Columns, Layout
 from evenrank.io.row_problems import RowProblems
-from evenrank.io.source import FORMATS, Source, as_source, check_format
+from evenrank.io.source import Source, as_source, check_format
 
 ACCEPTED = (
     "a path (str or Path, '-' is standard input), an open file, a dict {query: {document: value}}, "
@@ -73,7 +73,7 @@ def _load_file(
     columns: Mapping[str, str] | None,
 ) -> Built:
     source.check()
-    format = format or source.guessed_format or FORMATS[0]
+    format = format or source.guessed_format or "trec"
     origin = Provenance(source.name, source.stem)
     if format == "trec":
         if columns is not None:

@@ -18,7 +18,8 @@ from evenrank.ids import as_strings
 from evenrank.io.any_source import Provenance, load
 from evenrank.io.atomic import atomic_write
 from evenrank.io.layout import DIVERSITY, NTCIR_QRELS, QRELS, Columns
-from evenrank.io.source import FORMATS, check_format
+from evenrank.io.source import check_format
+from evenrank.io.table_formats import format_names
 from evenrank.io.trec.writable import check_ids, checked_format
 
 NTCIR = "ntcir"
@@ -78,7 +79,7 @@ def read_qrels(
                 + (": their graded() gives judgements without intents" if not diversity else "")
             )
         return source
-    check_format(format, (*FORMATS, NTCIR))
+    check_format(format, (*format_names(), NTCIR))
     if diversity and format == NTCIR:
         raise ParameterError("judgements of NTCIR have no intents: leave out diversity, or the format")
     if diversity:

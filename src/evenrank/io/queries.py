@@ -13,7 +13,8 @@ from evenrank.io.cells import id_cells
 from evenrank.io.column_names import ACCEPTED, DOCUMENT_COLUMNS
 from evenrank.io.frames import Frame
 from evenrank.io.source import Source, as_source
-from evenrank.io.tables import OpenTable, open_table
+from evenrank.io.table_formats.declared import OpenTable
+from evenrank.io.tables import open_table
 from evenrank.io.texts import by_id
 
 TABLES = ("csv", "jsonl", "parquet")

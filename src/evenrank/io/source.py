@@ -20,26 +20,14 @@ from evenrank.errors import DataError, EvenrankWarning, InputTypeError, Paramete
 from evenrank.io.compressed import MAGIC_LENGTH, is_compressed, plain_blocks
 
 Format = str
-FORMATS = ("trec", "csv", "tsv", "jsonl", "parquet")
 
 _BLOCK = 1 << 22
 _HEAD = 1 << 8
 _BOM = b"\xef\xbb\xbf"
 _DESCRIPTION = re.compile(rb"(?:\s*<SYSDESC>.*?</SYSDESC>[ \t\r]*(?:\n|\Z))+", re.DOTALL)
 _PACKED = (".gz", ".zst")
-_FORMAT_OF_SUFFIX = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".trec": "trec",
-    ".run": "trec",
-    ".qrels": "trec",
-}
-# only these are cut from a run's name: ``input.bm25`` has no suffix, it is a name with a dot
-_KNOWN_SUFFIXES = {*_FORMAT_OF_SUFFIX, ".txt", ".res", ".out"}
+# only these and those of formats are cut from a run's name: ``input.bm25`` is a name with a dot
+_OTHER_SUFFIXES = {".txt", ".res", ".out"}
 
 
 @dataclass(frozen=True)
@@ -92,11 +80,15 @@ class Source:
     @property
     def stem(self) -> str | None:
         """The file's name without folder and known suffixes; None for what is no file."""
+        from evenrank.io.table_formats import known_suffixes
+
         if self.path is None:
             return None
         name = _without_packing(as_text(self.path.name))
         suffix = Path(name).suffix
-        return (name[: -len(suffix)] if suffix.lower() in _KNOWN_SUFFIXES else name) or self.path.name
+        return (
+            name[: -len(suffix)] if suffix.lower() in known_suffixes() | _OTHER_SUFFIXES else name
+        ) or self.path.name
 
     @property
     def guessed_format(self) -> Format | None:
@@ -206,10 +198,15 @@ def guess_format(
 ) -> Format | None:
     """The format that a name tells, before ``.gz`` or ``.zst``; ``more`` are suffixes of the caller's."""
     suffix = Path(_without_packing(os.fspath(path))).suffix.lower()
-    return more.get(suffix) or _FORMAT_OF_SUFFIX.get(suffix)
+    from evenrank.io.table_formats import format_of_suffix
+
+    return more.get(suffix) or format_of_suffix(suffix)
 
 
-def check_format(format: str | None, accepted: tuple[str, ...] = FORMATS) -> None:
+def check_format(format: str | None, accepted: tuple[str, ...] | None = None) -> None:
+    from evenrank.io.table_formats import format_names
+
+    accepted = format_names() if accepted is None else accepted
     if format is not None and format not in accepted:
         raise ParameterError(f"format must be one of {', '.join(accepted)}, got {format!r}")
 

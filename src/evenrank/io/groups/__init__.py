@@ -22,10 +22,10 @@ from evenrank.io.groups.hints import uneven_rows
 from evenrank.io.groups.line_files import READERS, nothing
 from evenrank.io.groups.tables import Asked, frame_entries, mapping_entries
 from evenrank.io.row_problems import RowProblems
-from evenrank.io.source import FORMATS, Source, as_source, check_format, guess_format
+from evenrank.io.source import Source, as_source, check_format, guess_format
+from evenrank.io.table_formats import format_names
 from evenrank.io.tables import open_table
 
-GROUP_FORMATS = (*FORMATS, "gmemb", "trec-fair")
 _NO_VALUE = "is not a value of"
 _OTHER_LABELS = "; add it to values=, even= (equally of all values) or ignore= (no label)"
 GROUP_SUFFIXES = {".gmemb": "gmemb"}
@@ -83,7 +83,7 @@ def read_groups(
     >>> read_groups({"d1": "f", "d2": "m", "d3": None}, "gender").attribute.values
     ('f', 'm')
     """
-    check_format(format, GROUP_FORMATS)
+    check_format(format, (*format_names(), "gmemb", "trec-fair"))
     if split not in SPLITS:
         raise ParameterError(f"split must be one of {', '.join(SPLITS)}, got {split!r}")
     if unlabelled not in (None, OWN):
