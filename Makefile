@@ -6,7 +6,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 # tests start many processes: keep what Python compiles for the next one, whatever the shell says
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-train test-full lint types bench clean
+.PHONY: demo test types test-train test-full bench clean
 
 demo: .venv/demo.stamp
 	$(BIN)/python -m evenrank.sample.demo demo
@@ -15,8 +15,11 @@ demo: .venv/demo.stamp
 test: .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
+
+# apart from the tests, so that those take less time
+types: .venv/dev.stamp
+	$(BIN)/mypy
 
 # what needs torch, which is large: training, and vectors from encoders
 test-train: .venv/train.stamp

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import evenrank
@@ -50,8 +51,13 @@ SAME_LAYER = {
 NOT_AT_ALL = {("measures", "io"), ("stats", "io"), ("stats", "evidence"), ("measures", "stats")}
 
 
+@cache  # several tests look at all of them
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports(path: Path) -> set[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level:
@@ -88,7 +94,7 @@ def test_imports_point_downwards() -> None:
 def test_no_class_name_is_used_twice() -> None:
     homes: dict[str, list[str]] = {}
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
@@ -150,7 +156,7 @@ def test_typed_names_are_the_lazy_ones() -> None:
 
 def test_no_pickle_eval_or_shell() -> None:
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 names = {a.name for a in node.names} | {getattr(node, "module", None)}
                 assert not names & {"pickle", "marshal", "shelve", "subprocess"}, path

@@ -198,8 +198,8 @@ def test_sides_that_are_not_known_are_not_named(tmp_path: Path) -> None:
     ("suffix", "begins"),
     [
         (".svg", b"<svg"),
-        (".png", b"\x89PNG"),
-        (".pdf", b"%PDF"),
+        pytest.param(".png", b"\x89PNG", marks=pytest.mark.slow),
+        pytest.param(".pdf", b"%PDF", marks=pytest.mark.slow),
         pytest.param(".html", b"<!DOCTYPE html>", marks=pytest.mark.slow),
     ],
 )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from drawn import HOSTILE, made, marks, rows
+from effort import some
 
 from evenrank.errors import ParameterError
 from evenrank.report import save_figure
@@ -111,7 +112,7 @@ def test_without_a_background_there_are_no_bars() -> None:
     assert panel["title"]["subtitle"] == ["lines: 95% intervals"]
 
 
-@pytest.mark.parametrize("form", [pytest.param(".html", marks=pytest.mark.slow), ".svg", ".png", ".pdf"])
+@pytest.mark.parametrize("form", some([".svg", ".html", ".png", ".pdf"]))
 def test_every_format_and_hostile_names(tmp_path: Path, form: str) -> None:
     own = scores(**dict.fromkeys(HOSTILE, 0.4))
     chart = origin_figure({"": own}, PLACES, improved=[("low", HOSTILE[0])])

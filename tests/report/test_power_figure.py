@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from drawn import HOSTILE, layers, made, marks, rows
+from effort import some
 
 from evenrank.cli import main
 from evenrank.comparison import compare
@@ -111,7 +112,7 @@ def test_undefined_correlations_say_so() -> None:
         correlation_figure(correlation_matrix(values[:, :1]), ["a"])
 
 
-@pytest.mark.parametrize("form", [".svg", ".png", ".pdf"])
+@pytest.mark.parametrize("form", some([".svg", ".png", ".pdf"]))
 def test_every_format_and_hostile_names(tmp_path: Path, form: str) -> None:
     generator = np.random.default_rng(1)
     curves = {name: np.sort(generator.random(9))[::-1] for name in HOSTILE}

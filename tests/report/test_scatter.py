@@ -70,12 +70,13 @@ def test_axes_and_title() -> None:
 
 def test_all_layers_share_the_same_axes() -> None:
     for own in (scores(), scores(runs=4)):
-        drawn = layers(scatter_figure(own, "nDCG@5", "AP"))
+        chart = scatter_figure(own, "nDCG@5", "AP")
+        drawn, there = layers(chart), points(chart)
         for axis in "xy":
             domains = {tuple(layer["encoding"][axis]["scale"]["domain"]) for layer in drawn}
             assert len(domains) == 1
             (low, high) = domains.pop()
-            assert all(low < row[axis] < high for row in points(scatter_figure(own, "nDCG@5", "AP")))
+            assert all(low < row[axis] < high for row in there)
 
 
 def test_contours_join_points_of_equal_mean() -> None:
@@ -295,8 +296,8 @@ def hostile() -> er.Scores:
     ("suffix", "begins"),
     [
         (".svg", b"<svg"),
-        (".png", b"\x89PNG"),
-        (".pdf", b"%PDF"),
+        pytest.param(".png", b"\x89PNG", marks=pytest.mark.slow),
+        pytest.param(".pdf", b"%PDF", marks=pytest.mark.slow),
         pytest.param(".html", b"<!DOCTYPE html>", marks=pytest.mark.slow),
     ],
 )

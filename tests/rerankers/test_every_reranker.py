@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, lru_cache, partial
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from reranker_oracles import ATTRIBUTES, DET
 from evenrank.data.evidence_source import Evidence
 from evenrank.grammar import REGISTRY
 from evenrank.rerankers import Reordered, Reranker, parse_reranker
-from evenrank.testing import check_reranker
+from evenrank.testing import check_reranker, random_case
 
 ORACLES = {**reranker_oracles.ORACLES, **GREEDY_ORACLES}
 PROMISES = {**reranker_oracles.PROMISES, **GREEDY_PROMISES}
@@ -81,12 +81,21 @@ def instances() -> list[Reranker]:
 
 
 def quick_ones() -> list[Reranker]:
-    """Every third variant; of FOE, which solves a programme for each list, every thirteenth."""
+    """Every fifth variant; of FOE, which solves a programme for each list, every thirteenth."""
     found = []
     for name in known():
         methods = [method for method in instances() if method.name == name]
-        found += methods[:: 13 if name == "FOE" else 3]
+        found += methods[:: 13 if name == "FOE" else 5]
     return found
+
+
+made_case = lru_cache(maxsize=256)(random_case)
+
+
+@pytest.fixture(autouse=True)
+def same_cases_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Methods that need the same evidence share their cases."""
+    monkeypatch.setattr("evenrank.testing.rerankers.random_case", made_case)
 
 
 @pytest.mark.parametrize("method", quick_ones(), ids=repr)
@@ -113,19 +122,24 @@ def check(method: Reranker, cases: int) -> None:
 
 def evidence_for(method: Reranker):
     """With gaps wherever the method has a rule for them."""
-    return partial(reranker_oracles.evidence, partial=getattr(method, "missing", "error") != "error")
+    return random_evidence(getattr(method, "missing", "error") != "error")
+
+
+@cache  # the same function for the same evidence, so that its cases can be kept
+def random_evidence(gaps: bool):
+    return partial(reranker_oracles.evidence, partial=gaps)
 
 
 def still_for(method: Reranker):
     if getattr(method, "lam", 0) == 1.0:
-        return partial(reranker_oracles.evidence, partial=False)
+        return random_evidence(False)
     if not STILL.get(method.name, True):
         return None
+    return one_group
 
-    def make(documents: list[str], generator: np.random.Generator) -> list[Evidence]:
-        return reranker_oracles.one_group(documents, generator)
 
-    return make
+def one_group(documents: list[str], generator: np.random.Generator) -> list[Evidence]:
+    return reranker_oracles.one_group(documents, generator)
 
 
 def test_every_reranker_is_here() -> None:

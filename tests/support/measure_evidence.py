@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import group_oracles
 import numpy as np
@@ -15,8 +16,11 @@ from evenrank.measures import Measure
 def evidence_for(measure: Measure) -> Callable[[list[str], np.random.Generator], list[Evidence]]:
     """Words and groups, for some of the documents where the measure has a rule for the others."""
     partial = getattr(measure, "missing", "error") != "error"
-    only = group_oracles.only_group(measure)
+    return _evidence(partial, group_oracles.only_group(measure))
 
+
+@cache  # the same function for the same evidence, so that what is made of it can be kept
+def _evidence(partial: bool, only: str | None) -> Callable[[list[str], np.random.Generator], list[Evidence]]:
     def make(documents: list[str], generator: np.random.Generator) -> list[Evidence]:
         return [
             *word_oracles.word_counts(documents, generator, partial=partial),

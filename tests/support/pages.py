@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -136,9 +137,14 @@ def hostile_and_harmless(folder: Path) -> tuple[Path, Path]:
 
 
 def parsed(path: Path) -> Any:
-    """The page as a real HTML parser sees it; what is not HTML is an error."""
+    """The page as a real HTML parser sees it; what is not HTML is an error. It is for reading only."""
+    return _parsed(path.read_bytes())
+
+
+@lru_cache(maxsize=4)  # many tests look at the same page, and the parser is slow
+def _parsed(content: bytes) -> Any:
     parser = html5lib.HTMLParser(strict=True)
-    return parser.parse(path.read_bytes(), override_encoding="utf-8")
+    return parser.parse(content, override_encoding="utf-8")
 
 
 def elements(root: Any) -> Iterator[Any]:

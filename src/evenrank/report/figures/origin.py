@@ -39,16 +39,20 @@ def origin_figure(
     on the row of that one. The axis does not begin at 0, so bars compare within a panel.
     """
     alt = load_altair()
-    panels = []
+    shown = []
     for category, scores in parts.items():
         for chosen in _measures(scores):
             rows = by_run(scores, chosen)
             if any(run not in places for run in rows):
-                panels.append(_panel(alt, scores, chosen, rows, places, improved, category))
-    if not panels:
+                shown.append((scores, chosen, rows, category))
+    if not shown:
         raise ParameterError("no system has a value of any measure: there is nothing to draw")
-    if len(panels) > PANELS:
-        raise ParameterError(f"{len(panels)} panels are too many for a figure: the most is {PANELS}")
+    if len(shown) > PANELS:
+        raise ParameterError(f"{len(shown)} panels are too many for a figure: the most is {PANELS}")
+    panels = [
+        _panel(alt, scores, chosen, rows, places, improved, category)
+        for scores, chosen, rows, category in shown
+    ]
     chart: altair.ConcatChart = styled(alt.concat(*panels, columns=PANELS_IN_A_ROW, spacing=34))
     return chart
 
