@@ -23,7 +23,7 @@ types: .venv/dev.stamp
 
 # what needs torch, which is large: training, and vectors from encoders
 test-train: .venv/train.stamp
-	$(BIN)/python -m pytest -n auto -m "not slow and not hypothesis" tests/neural tests/polarise tests/systems tests/cli/test_polarise.py
+	$(BIN)/python -m pytest -n auto -m "not slow and not hypothesis" tests/neural tests/evidence/polarise tests/systems tests/cli/test_polarise.py
 
 # the rest: what takes long, and what is drawn at random with many more examples
 test-full: .venv/dev.stamp

@@ -265,7 +265,7 @@ def test_the_same_on_a_processor_that_lacks_instructions(tmp_path: Path) -> None
     (tmp_path / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
     code = f"""
 import json, sys
-sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(Path(__file__).parents[1] / "support")!r}]
+sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(Path(__file__).parents[2] / "support")!r}]
 from test_kernel import compare
 compare(json.load(open({str(tmp_path / "texts.json")!r}, encoding="utf-8")))
 """
