@@ -175,3 +175,22 @@ def test_intervals_cover_what_they_say(shape: str, n: int, least: float) -> None
     if shape == "normal" and n >= 20:
         half = scipy.stats.t.ppf(0.975, n - 1) * values.std(axis=1, ddof=1) / math.sqrt(n)
         assert fmean(one.high - one.low for one in found) <= 1.3 * 2 * half.mean()
+
+
+def test_neutrality_has_the_interval_of_a_bounded_measure_where_no_list_leaves_its_background() -> None:
+    """With 85% of its values exactly 1 it would cover far too seldom as an unbounded one."""
+    from evenrank.measures import parse_measure
+
+    measure = parse_measure("NFaiRR@10")
+    generator = np.random.default_rng(20)
+    covered = 0
+    for _ in range(2000):
+        values = np.where(generator.random(10) < 0.85, 1.0, generator.random(10))
+        low, high, _ = mean_interval(values, measure.range_of(values))
+        covered += low <= 0.85 + 0.15 / 2 <= high
+    assert covered / 2000 > 0.93 - 6 * np.sqrt(0.93 * 0.07 / 2000)
+    assert measure.range_of(np.array([0.5, 1.0 + 1e-12])) == (0.0, 1.0 + 1e-12)
+    assert measure.range_of(np.array([0.5, 1.2])) == (0.0, np.inf)
+    low, high, reason = mean_interval(np.ones(12), measure.range_of(np.ones(12)))
+    assert 0 < low < high
+    assert reason is None

@@ -9,6 +9,7 @@ import numpy as np
 
 from evenrank.arrays import Floats
 from evenrank.errors import ParameterError
+from evenrank.evaluation.notes import BECAME
 from evenrank.measures import Direction, Measure
 from evenrank.scores import INFINITE, OK, Scores, ScoresBlock
 from evenrank.scores.names import arrow, full_name
@@ -55,7 +56,7 @@ class MeasureTable:
         """What a system has more than another over the queries of both, with its 95% interval."""
         own, others = (self.values[:, self.place(each)] for each in (system, other))
         if self.measure.aggregation == "mean":
-            return mean_difference(own, others, self.measure.range())
+            return mean_difference(own, others, self.measure.range_of(np.concatenate([own, others])))
         return resampled_difference(own, others, self.measure.aggregate, seed=seed)
 
     def place(self, system: str) -> int:
@@ -151,7 +152,7 @@ def _same_meaning(parts: Sequence[tuple[str, Scores]]) -> None:
         for measure in map(repr, scores.measures):
             said = (note for notes in scores.notes.values() for note in notes)
             meaning = next(
-                (note for note in said if note.startswith(f"{measure} is ")), f"{measure} as it is"
+                (note for note in said if note.startswith(f"{measure}{BECAME}")), f"{measure} as it is"
             )
             became.setdefault(measure, {})[name] = meaning
     for measure, meanings in became.items():

@@ -142,6 +142,10 @@ class Measure(Term):
         """The smallest and the largest value there can be, for these parameters."""
         return self.bounds
 
+    def range_of(self, values: Floats) -> tuple[float, float]:
+        """The range for intervals over these values; narrower where they show that not all of it applies."""
+        return self.range()
+
     def parts(self) -> Iterator[Measure]:
         """The measures that look at evidence themselves: this one, or what it is made of."""
         yield self

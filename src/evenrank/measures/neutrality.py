@@ -21,6 +21,7 @@ from evenrank.measures.sums import padded_sum
 
 EMPTY_LIST = "empty list"
 EMPTY_BACKGROUND = "empty background"
+_ROUNDING = 1e-9  # how far above 1 sums of the same numbers may lie
 NOTHING_NEUTRAL = "ideal is 0"
 
 MISSING = choice("error", "neutral", "drop")
@@ -147,9 +148,14 @@ class NFaiRR(NeutralityMeasure):
             EMPTY_BACKGROUND: counts == 0,
             NOTHING_NEUTRAL: self.ideal(evidence) == 0,
         }
-        above = int((values > 1 + 1e-9).sum())
+        above = int((values > 1 + _ROUNDING).sum())
         note = Note("above 1 for {count} queries, whose lists hold documents outside the background", above)
         return Result(values, undefined, notes=(note,) if above else ())
+
+    def range_of(self, values: Floats) -> tuple[float, float]:
+        """Up to 1, unless a list holds documents outside the background, which a value above 1 shows."""
+        most = float(np.max(values, initial=0.0, where=np.isfinite(values)))
+        return (0.0, max(1.0, most)) if most <= 1 + _ROUNDING else self.range()
 
     def explain(self, evidence: RankedEvidence) -> Floats:
         return divide(self.contributions(evidence), self.ideal(evidence)[:, None])

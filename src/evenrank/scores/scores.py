@@ -85,7 +85,7 @@ class ScoresBlock:
             return ConfidenceInterval(math.nan, math.nan, INFINITE_VALUE)
         values = self.defined(column)
         if self.measure.aggregation == "mean":
-            return mean_interval(values, self.measure.range(), level=level)
+            return mean_interval(values, self.measure.range_of(values), level=level)
         return resampled_interval(values, self.measure.aggregate, level=level, resamples=resamples, seed=seed)
 
 
@@ -225,7 +225,9 @@ class Scores:
                         },
                         aggregation=block.measure.aggregation,
                         direction=block.measure.direction.value,
-                        interval_note=interval_note(found, int(counts[0]), block.measure.range()),
+                        interval_note=interval_note(
+                            found, int(counts[0]), block.measure.range_of(block.defined(index))
+                        ),
                     )
                 )
         return tuple(rows)

@@ -144,7 +144,7 @@ def _verdict(table: MeasureTable, rule: GateRule, gate: Gate, now: str, baseline
     if rule.compares:
         bounds = mean_bounds(
             gains,
-            difference_bounds(table.measure.range()),
+            difference_bounds(table.measure.range_of(np.concatenate([old[both], new[both]]))),
             alpha=alpha,
             resamples=gate.resamples,
             seed=gate.seed,
