@@ -11,6 +11,7 @@ import pytest
 
 from evenrank import EvenrankError, ParameterError, RunSet, evaluate, read_groups
 from evenrank.cli import build_parser
+from evenrank.cli.everywhere import Everywhere, apply_everywhere
 from evenrank.cli.shared import description
 from evenrank.data.membership import Membership
 from evenrank.inputs.group_options import GroupSources, groups_of, target_of
@@ -32,7 +33,9 @@ def folder(files: Path) -> Path:
 
 
 def arguments(*given: str) -> argparse.Namespace:
-    return build_parser().parse_args(["evaluate", "bm25.trec", "-m", "RR", *given])
+    found = build_parser().parse_args(["evaluate", "bm25.trec", "-m", "RR", *given])
+    apply_everywhere(found, Everywhere(wanted=False))
+    return found
 
 
 def check_groups(given: argparse.Namespace) -> None:

@@ -151,7 +151,7 @@ def test_a_measure_is_called_and_cut_like_theirs():
     assert (measure @ 3)["cutoff"] == 3
     assert measure["phi"] == 0.99
     assert measure.NAME == "iRBU"
-    assert "utility" in measure.SHORT_DESC
+    assert "How useful" in measure.SHORT_DESC
     assert set(measure.SUPPORTED_PARAMS) == {"phi", "max_grade", "cutoff"}
 
 
