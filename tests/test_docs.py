@@ -133,6 +133,7 @@ def test_docstring_examples(module: str) -> None:
     assert doctest.testmod(importlib.import_module(module)).failed == 0
 
 
+@pytest.mark.slow
 def test_the_architecture_is_up_to_date() -> None:
     built = runpy.run_path(str(ROOT / "docs/build_architecture.py"))
     page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")

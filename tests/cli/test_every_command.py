@@ -16,7 +16,7 @@ import pytest
 from effort import some
 
 from evenrank.cli import build_parser
-from evenrank.cli.parser import Parser
+from evenrank.cli.parser import MOVED_COMMANDS, Parser
 
 Evenrank = Callable[..., SimpleNamespace]
 
@@ -146,6 +146,16 @@ def test_a_misspelt_command_gets_the_nearest_name(evenrank: Evenrank, given: str
     assert (outcome.code, outcome.out) == (2, "")
     assert said in outcome.err
     assert outcome.err.count("\n") == 1
+
+
+def test_options_and_commands_that_moved(evenrank: Evenrank) -> None:
+    assert (
+        "unknown option --per-query; it is now --view queries (try:"
+        in evenrank("evaluate", "--per-query").err
+    )
+    assert "unknown command 'train'; it is now debias (try:" in evenrank("train").err
+    for command in MOVED_COMMANDS.values():
+        assert command in LEAVES
 
 
 @pytest.mark.parametrize("given", ["--projct", "--sede", "--not", "--renam"])

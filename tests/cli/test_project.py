@@ -83,6 +83,13 @@ def test_options_go_first(evenrank: Evenrank, project: Path) -> None:
     assert {"x", "y"} <= {line.split()[0] for line in by.out.splitlines()}
 
 
+def test_the_baseline_of_the_file_belongs_to_its_runs(evenrank: Evenrank, project: Path) -> None:
+    (project / "third.trec").write_text((project / "bm25.trec").read_text())
+    done = evenrank("compare", "bm25", "third.trec", "-m", "RR")
+    assert done.code == 0, done.err
+    assert "(baseline)" in next(line for line in done.out.splitlines() if line.startswith("bm25"))
+
+
 def test_a_parent_folder_is_not_looked_at(
     evenrank: Evenrank, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -126,6 +126,7 @@ def test_the_policy_holds(browser: Any, sample_report: Any) -> None:
     context.close()
 
 
+@pytest.mark.slow
 def test_tooltips(browser: Any, sample_report: Any) -> None:
     with opened(browser, sample_report.path) as page:
         live(page)
@@ -144,7 +145,7 @@ OPEN_ONES = "{exclude: [['details.query:not([open])']]}"
 @pytest.mark.parametrize(
     ("size", "part"),
     [
-        pytest.param(PHONE, OPEN_ONES, id="phone, open queries"),
+        pytest.param(PHONE, OPEN_ONES, id="phone, open queries", marks=pytest.mark.slow),
         pytest.param(PHONE, "document", id="phone", marks=pytest.mark.slow),
         pytest.param(DESK, "document", id="desk", marks=pytest.mark.slow),
     ],
@@ -186,6 +187,7 @@ def test_without_scripts(browser: Any, sample_report: Any) -> None:
         assert item.locator("mark").count() > 0
 
 
+@pytest.mark.slow
 def test_the_script_shows_what_the_file_holds(browser: Any, sample_report: Any) -> None:
     """The first queries stand in the file; when opened the script writes them anew, the same."""
     with opened(browser, sample_report.path) as page:
@@ -206,6 +208,7 @@ def test_what_is_open_from_the_start_is_filled(browser: Any, sample_report: Any)
         assert page.locator("details.query[open] .body:not([data-shown])").count() == 0
 
 
+@pytest.mark.slow
 def test_other_queries_open_when_asked(browser: Any, sample_report: Any) -> None:
     with opened(browser, sample_report.path) as page:
         item = page.locator("details.query").nth(30)
@@ -218,6 +221,7 @@ def test_other_queries_open_when_asked(browser: Any, sample_report: Any) -> None
         assert names == sample_report.comparison.inputs.runs["fairer"].documents(query)[:10]
 
 
+@pytest.mark.slow
 def test_choosing_another_measure_and_system(browser: Any, sample_report: Any) -> None:
     scores = sample_report.comparison.scores
     with opened(browser, sample_report.path) as page:
@@ -233,6 +237,7 @@ def test_choosing_another_measure_and_system(browser: Any, sample_report: Any) -
         assert page.locator("#found").inner_text() == "1 of 44 queries"
 
 
+@pytest.mark.slow
 def test_printed(browser: Any, sample_report: Any, tmp_path: Path) -> None:
     with opened(browser, sample_report.path) as page:
         live(page)

@@ -134,12 +134,25 @@ def apply_everywhere(arguments: argparse.Namespace, choice: Everywhere) -> None:
         filled.pop("cutoffs", None)  # they belong to the measures of the file
     for name, value in filled.items():
         setattr(arguments, name, value)
+    _forget_absent_baseline(arguments, filled)
     if getattr(arguments, "runs", None) and getattr(arguments, "background", None):
         arguments.background = _background_file(arguments.background, arguments.runs, project)
     arguments.filled = set(filled)
     if filled or arguments.command == "gate":
         hint = f" ({NO_PROJECT} ignores it)" if choice.path is None else ""
         say(f"project file: {project.name}{hint}")
+
+
+def _forget_absent_baseline(arguments: argparse.Namespace, filled: dict[str, Any]) -> None:
+    """The baseline of the file belongs to its runs: where others are named, the first of them is it."""
+    given = filled.get("baseline")
+    if given is None or arguments.command == "gate" or not arguments.runs:
+        return
+    from evenrank.inputs.run_names import run_names
+
+    names = run_names(arguments.runs)
+    if not set([given] if isinstance(given, str) else given) <= set(names):
+        arguments.baseline = None
 
 
 def _by_name(runs: list[FileOption], project: Project) -> list[FileOption]:

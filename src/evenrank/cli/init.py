@@ -117,7 +117,8 @@ def project_text(found: FoundFiles, ask: Ask, *, words: bool = False) -> str:
             f"# by = {quoted(next(iter(queries.fields)))}  # split results by this column of the queries"
         )
     counts = words and "documents" in chosen and "words" not in chosen
-    lexicon = 'lexicon = "gender-en"  # count these words in the documents (evenrank scan keeps the counts)'
+    named = "gender-en+gender-en-names" if words else "gender-en"
+    lexicon = f'lexicon = "{named}"  # count these words in the documents (evenrank scan keeps the counts)'
     lines.append(lexicon if counts else f"# {lexicon}")
     background = f"background = {quoted(first)}" if len(runs) > 1 else '# background = "collection"'
     lines.append(f'{background}  # the run that NFaiRR is normalised by, or "collection"')

@@ -70,13 +70,29 @@ def _is_option(word: str) -> bool:
     return len(word) > 1 and word[0] == "-" and not re.match(r"-\d|-\.\d", word) and " " not in word
 
 
+# what options and commands of version 0.1 became, for whoever learnt them
+MOVED = {
+    "--per-query": "--view queries", "--disagreements": "--view disagreements", "--tukey": "--view tukey",
+    "--power": "--view power", "--correlations": "--view correlations", "--draw": "--kind",
+    "--diversity-qrels": "--qrels FILE:intents", "--qrels-format": "--qrels FILE:format=..",
+    "--input-format": "RUN:format=..", "--ties": "RUN:ties=..", "--name": "NAME=RUN",
+    "--background-depth": "--background FILE:depth=N", "--query-texts": "--queries", "--config": "--project",
+    "--correction": "--test TEST,CORRECTION", "--extremes": "--view extremes:N", "--rerank": "--with",
+}  # fmt: skip
+MOVED_COMMANDS = {"origin": "explain", "tradeoff": "rerank", "rank": "rerank", "train": "debias"}
+
+
 def _nearest_option(option: str, known: Sequence[str]) -> str:
+    if option in MOVED:
+        return f"; it is now {MOVED[option]}"
     starts = [name for name in known if name.startswith(option) and option not in ("-", "--")]
     close = starts[:3] or difflib.get_close_matches(option[:80], known, 3, 0.6)
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 def _nearest_command(word: str, commands: Mapping[str, Parser]) -> str:
+    if word in MOVED_COMMANDS:
+        return f"; it is now {MOVED_COMMANDS[word]}"
     close = difflib.get_close_matches(word[:80], list(commands), 3, 0.5)
     return f"; did you mean {' or '.join(close)}?" if close else f"; they are {', '.join(commands)}"
 
