@@ -24,7 +24,7 @@ def entry() -> None:
     """Run the command and leave at once.
 
     When a process ends in the usual way, libraries in C++ take down their threads in an order that has,
-    once in some hundred runs, aborted a command that was done and had said all. Its streams are flushed before.
+    once in some hundred runs, aborted a command that was done. What it printed is flushed before.
     """
     code = main()
     import atexit
