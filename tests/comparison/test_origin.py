@@ -15,6 +15,7 @@ from evenrank.comparison.origin import BACKGROUND, COLLECTION, Origin, origin
 from evenrank.comparison.origin_table import extreme_table, origin_tables, tables_of_origin, term_table
 from evenrank.comparison.random_lists import DocumentPool, random_scores
 from evenrank.data.lexicon import Lexicon
+from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, InputTypeError, ParameterError
@@ -410,3 +411,15 @@ def test_the_figure_draws_the_values_of_the_page(deep_learning: dict[str, Origin
     drawn = points.get("data", panel.get("data"))["values"]
     assert {row["place"]: row["value"] for row in drawn} == {step.place: step.value for step in ours.steps()}
     assert len(drawn) == 12
+
+
+def test_infinite_values_are_counted_in_the_table() -> None:
+    places = [(query, rank) for query in range(8) for rank in range(4)]
+    documents = [f"d{query}{rank}" for query, rank in places]
+    run = Run.build([f"q{query}" for query, _ in places], documents, [4.0 - rank for _, rank in places])
+    labels = {f"d{query}{rank}": "b" if rank == 0 and query > 1 else "a" for query, rank in places}
+    groups = Membership.from_labels("g", labels)
+    found = origin(run, "Skew(attr='g')@2", groups=groups, background=run, draws=3)
+    step = next(step for step in found.steps() if step.place == "run" and step.column == "b")
+    assert (step.queries, step.defined, step.infinite) == (8, 6, 2)
+    assert "6/8, 2 infinite" in repr(found)

@@ -56,6 +56,7 @@ class Step(NamedTuple):
     adds: DifferenceInterval
     verdict: str
     interval_note: str = ""  # why there is no interval, or why it may be too narrow
+    infinite: int = 0  # queries whose value is infinite, which the mean leaves out
 
 
 class Extreme(NamedTuple):
@@ -105,7 +106,7 @@ class Origin:
                     Step(
                         table.measure, table.column, place, row.value, row.low, row.high, row.queries,
                         row.defined, against, adds, _verdict(table, adds),
-                        row.interval_note if row.defined else "",
+                        row.interval_note if row.defined else "", row.infinite,
                     )
                 )  # fmt: skip
         return tuple(found)

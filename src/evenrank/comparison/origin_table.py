@@ -73,7 +73,7 @@ def _cells(step: Step) -> tuple[Any, ...]:
         None if first else Value(step.adds.difference, signed=True),
         None if first else Interval(step.adds.low, step.adds.high, signed=True),
         step.verdict,
-        count_of(step.defined, step.queries),
+        count_of(step.defined, step.queries, step.infinite),
     )
 
 
