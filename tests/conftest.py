@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 # more of them: --hypothesis-profile=thorough
 settings.register_profile(
     "evenrank",
-    max_examples=10,
+    max_examples=6,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=True,

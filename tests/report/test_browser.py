@@ -162,6 +162,7 @@ def test_axe_finds_nothing(browser: Any, sample_report: Any, size: dict[str, int
         assert [(rule["id"], rule["nodes"][0]["html"]) for rule in found["violations"]] == []
 
 
+@pytest.mark.slow
 def test_it_fits_a_phone(browser: Any, sample_report: Any, tmp_path: Path) -> None:
     with opened(browser, sample_report.path, PHONE) as page:
         live(page)

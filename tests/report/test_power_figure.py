@@ -126,6 +126,7 @@ def test_every_format_and_hostile_names(tmp_path: Path, form: str) -> None:
 PAGE = Path(__file__).resolve().parents[2] / "docs/reproductions/touche22-gfr.md"
 
 
+@pytest.mark.slow
 def test_figure_2_and_table_1_of_gfr_on_touche(shared: Path) -> None:
     """21 runs are 210 pairs, each line has them all, and the page has their counts."""
     import evenrank as er
