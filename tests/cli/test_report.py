@@ -140,3 +140,14 @@ def test_what_must_be_installed_is_said(
     done = evenrank("report", "bm25.trec", "--qrels", "qrels.txt", "-m", "nDCG@2", "-o", "o.html")
     assert done.code == 1
     assert "the report needs Jinja2: pip install 'evenrank[report]'" in done.err
+
+
+def test_categories_of_queries_have_a_section(evenrank: Evenrank, texts: Path) -> None:
+    (texts / "asked.csv").write_text("query,topic\nq1,<b>x</b>\nq2,y\n")
+    common = ["bm25.trec", "dense.trec", "--qrels", "qrels.txt", "--queries", "asked.csv", "-m", "P@1"]
+    assert evenrank("report", *common, "--by", "topic", "-o", "by.html").code == 0
+    root = pages.parsed(texts / "by.html")
+    section = next(e for e in pages.elements(root) if e.get("id") == "categories")
+    assert "bm25: <b>x</b>" in pages.text_of(section)
+    assert evenrank("report", *common, "-o", "plain.html").code == 0
+    assert not any(e.get("id") == "categories" for e in pages.elements(pages.parsed(texts / "plain.html")))
