@@ -63,7 +63,7 @@ def test_ten_systems_on_trec_dl(shared: Path, tmp_path: Path, monkeypatch: pytes
     assert main(words) == 0
     root = pages.parsed(tmp_path / "report.html")
     published = (DOCS / "nfairc-table2.md").read_text(encoding="utf-8")
-    found = values_in(root, "NFaiRR(missing='neutral')@10")
+    found = values_in(root, "NFaiRR@10")
     assert len(found) == 10
     assert sorted(found.values()) == sorted(
         re.findall(r"^\| [^|]+ \| 0\.\d{3} \| (0\.\d{4}) \|", published, re.M)
