@@ -169,3 +169,10 @@ def test_lists_of_measures() -> None:
 
 def test_splitting_keeps_brackets_and_quotes_together() -> None:
     assert split_list("A(x='a b, c') B(y=C(z=1, w=2))@3") == ["A(x='a b, c')", "B(y=C(z=1, w=2))@3"]
+
+
+def test_a_cutoff_that_is_no_number_is_named() -> None:
+    with pytest.raises(
+        ParameterError, match="'GF@ten': a cut-off is a whole number, as in nDCG@10, got 'ten'"
+    ):
+        parse_measure("GF@ten")

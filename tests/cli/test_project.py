@@ -90,6 +90,25 @@ def test_the_baseline_of_the_file_belongs_to_its_runs(evenrank: Evenrank, projec
     assert "(baseline)" in next(line for line in done.out.splitlines() if line.startswith("bm25"))
 
 
+def test_a_misspelt_run_gets_the_nearest_name(evenrank: Evenrank, project: Path) -> None:
+    done = evenrank("evaluate", "bm52")
+    assert done.code == 2
+    assert "bm52: no such file, and evenrank.toml has no run of that name; did you mean bm25?" in done.err
+
+
+def test_the_background_of_the_file_may_be_a_run_that_is_not_asked_for(
+    evenrank: Evenrank, project: Path
+) -> None:
+    (project / "evenrank.toml").write_text(PROJECT.replace("[data]", '[data]\nbackground = "dense:depth=2"'))
+    (project / "words.csv").write_text("word,group\nshe,f\nhe,m\n")
+    (project / "texts.tsv").write_text("".join(f"{name}\tshe is here\n" for name in "abcde"))
+    assert evenrank("scan", "texts.tsv", "--lexicon", "words.csv", "-o", "counts.parquet").code == 0
+    done = evenrank(
+        "evaluate", "bm25", "-m", "FaiRR@2 NFaiRR@2", "--words", "counts.parquet", "--missing", "neutral"
+    )
+    assert "background: run 'dense', 2 documents deep" in done.err, done.err
+
+
 def test_a_parent_folder_is_not_looked_at(
     evenrank: Evenrank, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

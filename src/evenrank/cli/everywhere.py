@@ -6,6 +6,7 @@ A project file, named or found in the current folder, fills in whatever the othe
 from __future__ import annotations
 
 import argparse
+import difflib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -159,6 +160,13 @@ def _by_name(runs: list[FileOption], project: Project) -> list[FileOption]:
     """The runs, where one that is no file may be named as in the project file."""
     known = project.description()
     named = dict(zip(known.names, known.runs, strict=True))
+    for run in runs:
+        close = difflib.get_close_matches(run.path, named, 2, 0.6)
+        if run.path not in named and close and not Path(run.path).exists():
+            raise ParameterError(
+                f"{run.path}: no such file, and {project.name} has no run of that name; "
+                f"did you mean {' or '.join(close)}?"
+            )
     return [
         replace(named[run.path], name=run.path)
         if run.path in named and run.name is None and not Path(run.path).exists()

@@ -91,7 +91,7 @@ class Choices:
         return self.to_table().to_html()
 
     def to_table(self) -> Table:
-        """The baseline, then a row a beta: what it chooses, and what the choices of its folds are worth."""
+        """The baseline, then one row for each beta: what it chooses, and what those choices are worth."""
         from evenrank.comparison.selection_table import choice_table
 
         return choice_table(self)

@@ -12,7 +12,7 @@ MARKS = {"better": "+", "worse": "-", "": " "}
 
 
 def choice_table(found: Choices) -> Table:
-    """The baseline, then a row a beta: what it chooses, and what the choices of its folds are worth."""
+    """The baseline, then one row for each beta: what it chooses, and what those choices are worth."""
     first = found.rows[0]
     baseline = (
         "",

@@ -41,7 +41,7 @@ def rows(found: Tradeoff) -> Iterator[dict[str, Any]]:
 
 
 def tradeoff_table(found: Tradeoff) -> Table:
-    """A row a method with its values and intervals, and for programs a row a method, measure and column."""
+    """One row for each method with its values and intervals; for programs one for each measure and column."""
     grid, front = measure_grid(found.scores), found.front()
     body = ([name, MARK if name in front else "", *values] for name, values in grid.cells.items())
     return Table.of(["method", "front", *grid.heads], body, words=2, notes=notes(found), records=rows(found))

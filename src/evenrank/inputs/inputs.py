@@ -37,7 +37,7 @@ from evenrank.inputs.coerce import (
 
 
 class Known(TypedDict, total=False):
-    """What ``evaluate`` and its kin take beside runs, as keywords. ``Inputs`` says what each of them is."""
+    """The keywords that ``evaluate``, ``compare`` and the others take; ``Inputs`` explains each of them."""
 
     qrels: Any
     intents: Any

@@ -103,6 +103,8 @@ def _weight(node: ast.expr, source: str) -> float:
 
 
 def _one(node: ast.expr, source: str) -> Measure:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult) and isinstance(node.right, ast.Name):
+        raise ParameterError(f"{source!r}: a cut-off is a whole number, as in nDCG@10, got {node.right.id!r}")
     name, keywords = _head(node)
     ours = REGISTRY["measure"].get(ALIASES["measure"].get(name, name))
     if ours is None or keywords - {field.name for field in ours.parameters()}:

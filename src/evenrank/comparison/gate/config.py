@@ -52,7 +52,7 @@ def gate_of(content: Mapping[str, Any], name: str) -> GateConfig:
     shared = {key: content[key] for key in SHARED if key in content}
     rules = tuple(_rule(name, written, given, shared) for written, given in measures.items())
     options = {key: content[key] for key in OF_THE_GATE if key in content}
-    return GateConfig(_said_of(name, lambda: Gate(rules, **options)), name)
+    return GateConfig(_with_place(name, lambda: Gate(rules, **options)), name)
 
 
 def check_keys(where: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
@@ -77,14 +77,14 @@ def _rule(name: str, written: str, given: Any, shared: Mapping[str, Any]) -> Gat
     check_keys(where, given, OF_A_MEASURE)
     with_column = _COLUMN.fullmatch(written.strip())
     text, column = with_column.groups() if with_column else (written, "")
-    measure = _said_of(where, lambda: parse_measure(text))
+    measure = _with_place(where, lambda: parse_measure(text))
     # what a measure says of itself takes the place of what all are allowed
     own = not _ALLOWANCES.isdisjoint(given)
     common = {key: value for key, value in shared.items() if not (own and key in _ALLOWANCES)}
-    return _said_of(name, lambda: GateRule(measure, column, **{**common, **given}))
+    return _with_place(name, lambda: GateRule(measure, column, **{**common, **given}))
 
 
-def _said_of(where: str, made: Callable[[], T]) -> T:
+def _with_place(where: str, made: Callable[[], T]) -> T:
     try:
         return made()
     except EvenrankError as error:

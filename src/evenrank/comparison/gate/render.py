@@ -1,4 +1,4 @@
-"""What a gate found, short enough for a pull request: the outcome, a row a measure, who lost most."""
+"""What a gate found, short enough for a pull request: the outcome, the measures, and who lost most."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def _is_word(builder, window):
 
 
 def _ends_plain_json(builder, window):
-    """What cannot stand in a string of JSON just so: its end, the beginning of an escape, and controls."""
+    """What a string of JSON cannot hold unescaped: its end, the beginning of an escape, and controls."""
     quote = builder.icmp_unsigned("==", window, _every(QUOTE))
     escape = builder.icmp_unsigned("==", window, _every(BACKSLASH))
     return builder.or_(builder.or_(quote, escape), builder.icmp_unsigned("<", window, _every(BLANK)))

@@ -81,7 +81,7 @@ def cloud_figure(
         layers += canvas.names(labels, list(spots.values()))
     title = alt.TitleParams(
         wrapped(f"{pair[1].title} against {pair[0].title}", TITLE_WIDTH),
-        subtitle=_said(scores, spots, lines, shades, shade),
+        subtitle=_subtitle(scores, spots, lines, shades, shade),
         frame="group",
     )
     chart: altair.LayerChart = styled(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=title))
@@ -210,7 +210,7 @@ def _points(
     )
 
 
-def _said(
+def _subtitle(
     scores: Scores,
     spots: Mapping[str, Spot],
     lines: Mapping[str, Line | None],

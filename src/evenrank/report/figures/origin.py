@@ -122,13 +122,15 @@ def _panel(
     ]
     title = alt.TitleParams(
         wrapped(f"{chosen.title}{f', {printable(category)}' if category else ''}", TITLE_WIDTH),
-        subtitle=_said(places, found, chosen, bool(changes)),
+        subtitle=_subtitle(places, found, chosen, bool(changes)),
         frame="group",
     )
     return alt.layer(*layers).properties(width=WIDTH, height=alt.Step(STEP), title=title)
 
 
-def _said(places: Sequence[str], found: Mapping[str, SummaryRow], chosen: Chosen, changes: bool) -> list[str]:
+def _subtitle(
+    places: Sequence[str], found: Mapping[str, SummaryRow], chosen: Chosen, changes: bool
+) -> list[str]:
     known = [place for place in places if place in found]
     colour = ", blue if better" if chosen.measure.direction in ONE_WAY else ""
     bars = [f"bars: from {known[-1]} to the system{colour}"] if known else []
