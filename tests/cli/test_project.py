@@ -231,3 +231,23 @@ def test_a_value_that_is_wrong(project: Path, text: str, said: str) -> None:
         Project.read("evenrank.toml")
     assert said in str(caught.value)
     assert "evenrank.toml" in str(caught.value)
+
+
+def test_the_worst_lists_are_the_worst(evenrank: Evenrank, project: Path) -> None:
+    scores = er.evaluate("bm25.trec", "RR", qrels="qrels.txt").to_dict()["bm25"]["RR"]
+    assert len(set(scores.values())) > 1
+    done = evenrank(
+        "explain", "bm25.trec", "--worst", "1", "-m", "RR", "--qrels", "qrels.txt", "--no-project"
+    )
+    listed = er.read_run("bm25.trec").query_ids  # q4 is judged and has no list
+    worst = min(listed, key=lambda query: (scores[query], query))
+    assert f"of query {worst!r}" in done.out
+
+
+def test_a_file_may_have_an_equals_sign_in_its_name(evenrank: Evenrank, project: Path) -> None:
+    (project / "a=b.trec").write_text((project / "bm25.trec").read_text())
+    done = evenrank(
+        "evaluate", "a=b.trec", "--qrels", "qrels.txt", "-m", "RR", "--format", "tsv", "--no-project"
+    )
+    assert done.code == 0, done.err
+    assert "a=b" in done.out

@@ -137,13 +137,14 @@ def _worst(inputs: Inputs, measure: Measure, arguments: argparse.Namespace) -> l
     """The queries with the worst defined values, the worst first."""
     from evenrank.evaluation import evaluate
 
+    run = inputs.one_run("explain")
     scores = evaluate(inputs, measure, missing=shared.missing_rule(arguments, [measure]))
     block = scores.blocks[0]
     values = block.values[:, 0].tolist()
     ranked = sorted(
         (block.measure.goodness(value), query)
         for query, value in zip(block.query_ids, values, strict=True)
-        if value == value
+        if value == value and query in run  # a judged query without a list has nothing to explain
     )
     if not ranked:
         raise ParameterError(f"{measure!r} is undefined for every query, so none is worst")

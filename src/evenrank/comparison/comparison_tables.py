@@ -1,9 +1,9 @@
 """A comparison as tables for people, as a table for a paper, and as rows for programs.
 
 For people there is one table for each measure: the systems, the best first, each with what was found
-against the baselines. Tables for papers have one row for each system and one column for each measure. The best value of
-a column is marked; a raised letter names a baseline that a value beats, a lowered one a baseline that it
-loses to.
+against the baselines. Tables for papers have one row for each system and one column for each measure. The
+best value of a column is marked; a raised letter names a baseline that a value beats, a lowered one a
+baseline that it loses to.
 """
 
 from __future__ import annotations
