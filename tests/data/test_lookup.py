@@ -34,6 +34,26 @@ def test_every_pair_is_found_and_no_other(known, asked) -> None:
         lookup._PAIRS_AT_ONCE = original
 
 
+def test_a_few_ids_are_found_by_a_pass_and_many_passes_make_an_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same rows either way: ids that repeat, that belong to another query, and that are not there."""
+    known = [(query, f"document {number}") for number in range(500) for query in range(2)]
+    asked = [(1, "document 7"), (0, "document 7"), (1, "document 7"), (2, "document 8"), (0, "document 500")]
+    place = {pair: row for row, pair in enumerate(known)}
+    index = PairIndex(np.array([q for q, _ in known]), as_strings([d for _, d in known]))
+    hashed: list[int] = []
+
+    def counting(strings: pa.LargeStringArray) -> np.ndarray:
+        hashed.append(len(strings))
+        return hash_strings(strings)
+
+    ids, codes = as_strings([d for _, d in asked]), np.array([q for q, _ in asked])
+    monkeypatch.setattr(lookup, "hash_strings", counting)
+    for _ in range(lookup._PASSES + 2):
+        rows = index.locate(codes, StringRows(ids), hash_strings(ids))
+        assert rows.tolist() == [place.get(pair, -1) for pair in asked]
+    assert hashed == [4] * lookup._PASSES + [len(known)]  # documents 7 and 8 of two queries, then all, once
+
+
 @given(PAIRS, PAIRS)
 def test_even_if_all_hashes_of_long_ids_collide(known, asked) -> None:
     original = lookup.hash_strings

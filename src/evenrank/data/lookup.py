@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from evenrank.arrays import Int64s, UInt64s
-from evenrank.ids import WHOLE_IN_HASH, StringRows, hash_strings, lengths_of, mix_codes, same
+from evenrank.ids import WHOLE_IN_HASH, StringRows, hash_strings, lengths_of, mix_codes, same, take
 
 _NO_QUERY = mix_codes(np.zeros(1, np.int64))[0]
 _HALF = np.uint64(32)
@@ -17,6 +18,8 @@ _LENGTH = np.uint64((1 << 32) - 1)
 _FREE = np.uint64((1 << 64) - 1)  # in place of row and length: no row is there
 _SLOTS_A_ROW = 3  # more is hardly faster, and takes more memory
 _PAIRS_AT_ONCE = 1 << 15  # keeps the temporaries of one step inside the cache
+_FEW = 1 / 20  # of the rows: so few ids are found faster by one pass over the table than by an index of it
+_PASSES = 8  # over the table before an index is made after all, which costs about twenty
 
 
 class PairIndex:
@@ -26,14 +29,41 @@ class PairIndex:
     look-up reads memory once, mostly, since row and length of the id stand beside the key. Ids of up to
     eight bytes are one to one with their hashes; longer ones are compared themselves, so that a collision
     costs time, not correctness.
+
+    The index of a large table is made when it pays: a few ids are looked for the other way round, by one
+    pass over the table that asks of each row whether it is among them.
     """
 
     def __init__(self, query_codes: npt.NDArray[Any], doc_ids: pa.LargeStringArray) -> None:
-        keys = hash_strings(doc_ids) + mix_codes(query_codes)
-        order = np.argsort(keys, kind="stable")
-        keys = keys[order]
         self._query_codes = query_codes
         self._doc_ids = doc_ids
+        self._records: npt.NDArray[np.void] | None = None
+        self._passes = 0
+
+    def locate(self, query_codes: npt.NDArray[Any] | None, doc_ids: StringRows, hashes: UInt64s) -> Int64s:
+        """The row of each pair, or -1. ``hashes`` are those of the ids; no codes for a table by document."""
+        few = len(hashes) < _FEW * len(self._doc_ids)
+        if self._records is None and few and self._passes < _PASSES:
+            self._passes += 1
+            return self._locate_by_a_pass(query_codes, doc_ids, hashes)
+        return self._locate_by_hash(query_codes, doc_ids, hashes)
+
+    def _locate_by_a_pass(
+        self, query_codes: npt.NDArray[Any] | None, doc_ids: StringRows, hashes: UInt64s
+    ) -> Int64s:
+        """As ``locate``, by an index of only those rows whose document is asked for."""
+        asked = pc.is_in(self._doc_ids, value_set=doc_ids.array().unique())
+        rows = np.flatnonzero(asked.to_numpy(zero_copy_only=False))
+        part = PairIndex(self._query_codes[rows], take(self._doc_ids, rows))
+        found = part._locate_by_hash(query_codes, doc_ids, hashes)
+        there = found >= 0
+        found[there] = rows[found[there]]
+        return found
+
+    def _make_records(self) -> npt.NDArray[np.void]:
+        keys = hash_strings(self._doc_ids) + mix_codes(self._query_codes)
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
         self._size = np.uint64(max(1, _SLOTS_A_ROW * len(keys)))
         # keys in order stay in order: each moves behind the one before, if that has come so far
         steps = np.arange(len(keys))
@@ -41,16 +71,20 @@ class PairIndex:
         count = max(int(self._size), int(slots[-1]) + 1 if len(slots) else 0) + 1  # the last one stays free
         records = np.full((count, 2), _FREE)
         records[slots, 0] = keys
-        records[slots, 1] = order.astype(np.uint64) << _HALF | lengths_of(doc_ids, order).astype(np.uint64)
-        self._records = records.view("V16")[:, 0]  # moved as one
+        lengths = lengths_of(self._doc_ids, order).astype(np.uint64)
+        records[slots, 1] = order.astype(np.uint64) << _HALF | lengths
+        return records.view("V16")[:, 0]  # moved as one
 
     def _slots(self, keys: UInt64s) -> Int64s:
         """Where to look first: the leading half of a key, as a fraction of all slots."""
         slots: Int64s = ((keys >> _HALF) * self._size >> _HALF).astype(np.int64)
         return slots
 
-    def locate(self, query_codes: npt.NDArray[Any] | None, doc_ids: StringRows, hashes: UInt64s) -> Int64s:
-        """The row of each pair, or -1. ``hashes`` are those of the ids; no codes for a table by document."""
+    def _locate_by_hash(
+        self, query_codes: npt.NDArray[Any] | None, doc_ids: StringRows, hashes: UInt64s
+    ) -> Int64s:
+        if self._records is None:
+            self._records = self._make_records()
         found = np.full(len(hashes), -1, dtype=np.int64)
         all_lengths = lengths_of(doc_ids.strings, doc_ids.rows).astype(np.uint64)
         for begin in range(0, len(hashes), _PAIRS_AT_ONCE):
