@@ -2,7 +2,8 @@
 
     EvenrankError
     ├── DataError (ValueError)            the input is wrong; lists what and where
-    │   └── MissingEvidenceError          ranked documents have no evidence
+    │   ├── MissingEvidenceError          ranked documents have no evidence
+    │   └── RemoteError                   a server cannot be reached, or its answer cannot be used
     ├── ParameterError (ValueError)       a measure or an option was given a wrong value
     │   └── UnknownNameError              no measure of that name; names the closest
     ├── InputTypeError (TypeError)        an object of a kind that is not accepted
@@ -88,6 +89,10 @@ class DataError(EvenrankError, ValueError):
 
 class MissingEvidenceError(DataError):
     """Ranked documents without the evidence that a measure needs."""
+
+
+class RemoteError(DataError):
+    """A server that cannot be reached, refuses, or gives an answer that cannot be used."""
 
 
 class ParameterError(EvenrankError, ValueError):

@@ -9,6 +9,9 @@ publisher = "groups.csv"        # or "documents", where it is a field of the doc
 
 [measures]
 use = ["nDCG@10", "GF@10"]
+
+[engines.shop]                  # what an engine file would say
+address = "opensearch+http://localhost:9200/products"
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ from evenrank.inputs.group_options import WORDS as OF_WORDS
 from evenrank.inputs.group_options import GroupsOption, TargetOption, groups_of, target_of
 from evenrank.io.source import as_source
 from evenrank.io.toml import parse_toml
+from evenrank.remote.addresses import is_address, is_remote, without_userinfo
 
 NAME = "evenrank.toml"
 DATA = (
@@ -46,7 +50,7 @@ DATA = (
 MEASURES = ("use", "cutoffs", "labels")
 COMPARE = ("test", "correction", "alpha", "seed")
 REPORT = ("title", "output", "sort_by", "system", "readable", "lexicon")
-TABLES = ("data", "groups", "targets", "measures", "compare", "gate", "report")
+TABLES = ("data", "groups", "targets", "measures", "compare", "gate", "report", "engines")
 TOP = (*TABLES, "baseline")
 MISSING = ("error", "neutral", "uniform", "drop")
 FETCHED = ("ir_datasets:", "http://", "https://", "ftp://")
@@ -163,6 +167,29 @@ class Project:
             found["report_output"] = self._inside(_text(report["output"], "report.output"), "report.output")
         return found
 
+    def engines(self) -> dict[str, dict[str, Any]]:
+        """The search engines by name, as tables for ``open_engine(table, folder=project.folder)``.
+
+        A file that was only found never causes a request: then an engine on a server is an error.
+        """
+        found: dict[str, dict[str, Any]] = {}
+        for name, given in self.table("engines").items():
+            where = f"engines.{name}"
+            if not isinstance(given, dict):
+                raise ParameterError(f"{where} must be a table, written [{where}]")
+            address = _text(given.get("address"), f"{where}.address")
+            if is_remote(address):
+                self._refuse_if_found(where, without_userinfo(address))
+            found[name] = {"name": name, **given}
+        return found
+
+    def _refuse_if_found(self, where: str, address: str) -> None:
+        if not self.named:
+            raise ParameterError(
+                f"{where}: {address} is fetched over a network, and this project file was found, not "
+                f"named: give --project {self.name} if you trust it"
+            )
+
     def _inside(self, path: str, where: str) -> str:
         """A path to write to: a file that was only found must not choose one outside of its folder."""
         there = (self.folder / path).resolve()
@@ -214,12 +241,10 @@ class Project:
         return self._located(FileOption(_text(given, f"data.{key}")), f"data.{key}").path
 
     def _located(self, file: FileOption, where: str) -> FileOption:
-        if file.path.startswith(FETCHED):
-            if not self.named:
-                raise ParameterError(
-                    f"{where}: {file.path} is fetched over a network, and this project file was found, not "
-                    f"named: give --project {self.name} if you trust it"
-                )
+        if file.path.startswith(FETCHED) or is_remote(file.path):
+            self._refuse_if_found(where, without_userinfo(file.path))
+            return file
+        if is_address(file.path):
             return file
         return file.seen_from(self.folder)
 

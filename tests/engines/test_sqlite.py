@@ -1,0 +1,146 @@
+"""SQLite: the answers are those of the same SELECT, and nothing but the file is touched."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+import evenrank
+from evenrank.engines import ask, open_engine, plan
+from evenrank.errors import DataError, ParameterError
+from evenrank.inputs.project import Project
+from evenrank.systems import read_texts
+
+SAMPLE = Path(evenrank.__file__).parent / "sample"
+QUERIES = {"q1": "lamp", "q2": "men's lamp", "q3": "zebra"}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    path = tmp_path / "shop.db"
+    database = sqlite3.connect(path)
+    database.execute("create virtual table products using fts5(id unindexed, title, seller unindexed)")
+    database.executemany(
+        "insert into products values (?, ?, ?)",
+        [(f"d{n}", f"red lamp {'big ' * n}", "small" if n % 3 else "large") for n in range(20)],
+    )
+    database.commit()
+    database.close()
+    return path
+
+
+def test_the_sample_gives_what_a_plain_select_gives(tmp_path: Path) -> None:
+    path = tmp_path / "sample.db"
+    database = sqlite3.connect(path)
+    database.execute("create virtual table d using fts5(id unindexed, text)")
+    documents = read_texts(str(SAMPLE / "documents.jsonl"))
+    database.executemany("insert into d values (?, ?)", documents.items())
+    database.commit()
+    queries = read_texts(str(SAMPLE / "queries.csv"), columns={"id": "query"})
+    answers = ask(path, queries, depth=100, log=tmp_path / "log")
+    for query, text in queries.items():
+        words = " OR ".join(
+            f'"{word}"' for word in "".join(c if c.isalnum() or c == "_" else " " for c in text).split()
+        )
+        plain = database.execute(
+            "select id from d where d match ? order by bm25(d), rowid limit 100", [words]
+        ).fetchall()
+        assert answers.run.documents(query) == [row[0] for row in plain]
+    assert not answers.problems
+    assert answers.description.documents == len(documents)
+
+
+def test_fields_are_kept_and_texts_only_on_demand(shop: Path, tmp_path: Path) -> None:
+    answers = ask(shop, QUERIES, depth=5, log=tmp_path / "log")
+    assert answers.documents.column_names == ["id", "seller"]
+    assert [problem.kind for problem in answers.problems["q3"]] == ["found nothing"]
+    answers = ask(shop, QUERIES, depth=5, keep_texts=True, fields=["seller"])
+    assert answers.documents.column_names == ["id", "seller", "text"]
+    assert answers.documents["text"][0].as_py().startswith("red lamp")
+
+
+def test_a_second_call_asks_nothing(shop: Path, tmp_path: Path) -> None:
+    first = ask(shop, QUERIES, log=tmp_path / "log")
+    engine = open_engine(shop)
+    engine.fetch = None  # type: ignore[assignment]
+    engine.describe = None  # type: ignore[assignment]
+    second = ask(engine, QUERIES, log=tmp_path / "log")
+    assert second.run.to_dict() == first.run.to_dict()
+    assert plan(shop, {**QUERIES, "q4": "big"}, log=tmp_path / "log").answered == 3
+
+
+def test_another_text_is_another_query(shop: Path, tmp_path: Path) -> None:
+    ask(shop, {"q1": "zebra"}, log=tmp_path / "log")
+    assert ask(shop, {"q1": "lamp"}, log=tmp_path / "log").run.documents("q1")
+
+
+def test_sql_of_ones_own(shop: Path) -> None:
+    table = {
+        "address": f"sqlite:///{shop}",
+        "sql": "select id, title, -bm25(products) as score from products where products match :words "
+        "order by score limit :depth",
+        "name": "worst",
+    }
+    answers = ask(open_engine(table), {"q1": "lamp"}, depth=3)
+    assert answers.run.name == "worst"
+    assert [problem.kind for problem in answers.problems["q1"]] == [
+        "order"
+    ]  # ascending: the worst come first
+    assert answers.run.documents("q1")[0] == "d19"
+
+
+@pytest.mark.parametrize("sql", ["attach 'x.db' as x", "delete from products", "pragma writable_schema = 1"])
+def test_sql_cannot_write_or_open_another_file(shop: Path, sql: str) -> None:
+    before = shop.read_bytes()
+    answers = ask(open_engine({"address": str(shop), "sql": sql}), {"q1": "lamp"})
+    assert [problem.kind for problem in answers.problems["q1"]] == ["failed"]
+    assert shop.read_bytes() == before
+
+
+def test_a_changed_index_is_reported_by_query(shop: Path, tmp_path: Path) -> None:
+    ask(shop, {"q1": "lamp"}, log=tmp_path / "log")
+    database = sqlite3.connect(shop)
+    database.executemany(
+        "insert into products values (?, 'green lamp', 'small')", [(f"n{n}",) for n in range(500)]
+    )
+    database.commit()
+    answers = ask(shop, {"q1": "lamp", "q2": "big"}, log=tmp_path / "log")
+    assert {query: [problem.kind for problem in own] for query, own in answers.problems.items()} == {
+        "q1": ["index changed"]
+    }
+
+
+def test_what_is_no_engine(tmp_path: Path, shop: Path) -> None:
+    (tmp_path / "text.db").write_text("no database, though it has a name like one, and is long enough")
+    with pytest.raises(DataError, match="is not an SQLite database"):
+        open_engine(tmp_path / "text.db")
+    sqlite3.connect(tmp_path / "none.db").execute("create table t (id)").connection.commit()
+    with pytest.raises(DataError, match="no full-text table"):
+        open_engine(tmp_path / "none.db")
+    with pytest.raises(ParameterError, match="did you mean rate"):
+        open_engine({"address": str(shop), "rat": 3})
+    with pytest.raises(ParameterError, match="no engine 'quokka'"):
+        open_engine("quokka+http://localhost/x")
+    (tmp_path / "queries.csv").write_text("query,text\nq1,\n")
+    with pytest.raises(DataError, match=r"queries.csv: 1 query has no text"):
+        ask(shop, tmp_path / "queries.csv")
+
+
+def test_engines_of_a_project_file(shop: Path) -> None:
+    project = shop.parent / "evenrank.toml"
+    project.write_text(
+        '[engines.shop]\naddress = "shop.db"\n[engines.live]\naddress = "http://localhost:1/x"\n'
+    )
+    named = Project.read(project).engines()
+    assert open_engine(named["shop"], folder=shop.parent).name == "shop"
+    found = Project.read(project, named=False)  # other commands may use the file
+    with pytest.raises(ParameterError, match=r"engines.live: http://localhost:1/x is fetched over a network"):
+        found.engines()
+    project.write_text('[engines.shop]\naddress = "shop.db"\n')
+    assert list(Project.read(project, named=False).engines()) == ["shop"]
+    for address in ("opensearch+http://localhost:1/x", "postgresql://localhost/x"):
+        project.write_text(f'[data]\nruns = ["{address}"]\n')
+        with pytest.raises(DataError, match="was found, not named"):
+            Project.read(project, named=False)

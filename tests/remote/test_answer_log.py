@@ -1,0 +1,117 @@
+"""The log of answers: whole records and nothing else, whatever happened to the process."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from evenrank.errors import DataError
+from evenrank.remote.answer_log import AnswerLog
+from evenrank.remote.secrets import Secrets
+
+
+def written(path: Path, count: int = 3) -> list[dict[str, object]]:
+    log = AnswerLog(path)
+    records = [{"query": f"q{number}", "text": "é" * number} for number in range(count)]
+    for record in records:
+        log.add(record)
+    log.close()
+    return records
+
+
+def read(path: Path) -> list[dict[str, object]]:
+    log = AnswerLog(path)
+    try:
+        return list(log.records())
+    finally:
+        log.close()
+
+
+def test_a_file_cut_anywhere_holds_the_records_before_the_cut(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl.zst"
+    records = written(path)
+    whole = path.read_bytes()
+    ends = [0]
+    for number in range(1, 4):
+        written(tmp_path / f"{number}.zst", number)
+        ends.append((tmp_path / f"{number}.zst").stat().st_size)
+    for cut in range(len(whole) + 1):
+        path.write_bytes(whole[:cut])
+        count = sum(end <= cut for end in ends[1:])
+        assert read(path) == records[:count], cut
+        log = AnswerLog(path)  # and it goes on
+        log.add({"query": "more"})
+        log.close()
+        assert [record["query"] for record in read(path)][-1] == "more"
+        assert len(read(path)) == count + 1
+
+
+def test_other_tools_read_it(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl.zst"
+    records = written(path)
+    stream = zstandard.ZstdDecompressor().stream_reader(
+        io.BytesIO(path.read_bytes()), read_across_frames=True
+    )
+    assert [json.loads(line) for line in stream.read().decode().splitlines()] == records
+
+
+def test_damage_in_the_middle_is_an_error_and_nothing_is_cut(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl.zst"
+    written(path)
+    content = bytearray(path.read_bytes())
+    content[40] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="is damaged at byte 9"):
+        AnswerLog(path)
+    assert path.read_bytes() == bytes(content)
+    path.write_text("something else")
+    with pytest.raises(DataError, match="not a log of answers"):
+        AnswerLog(path)
+
+
+def test_two_processes_do_not_write_the_same_log(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl.zst"
+    log = AnswerLog(path)
+    code = f"from pathlib import Path; from evenrank.remote import AnswerLog; AnswerLog(Path({str(path)!r}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    log.close()
+    assert "another process is asking" in done.stderr
+
+
+def test_no_secret_is_written(tmp_path: Path) -> None:
+    secret = 'pass"wörd/1'
+    log = AnswerLog(tmp_path / "a.zst", Secrets({"password": "EVENRANK_P"}, {"EVENRANK_P": secret}))
+    log.add({"echo": [secret, f"Basic {secret}!"], secret: 1})
+    log.close()
+    (found,) = read(tmp_path / "a.zst")
+    assert found == {"echo": ["***", "Basic ***!"], "***": 1}
+
+
+def test_a_full_disk_leaves_whole_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "answers.jsonl.zst"
+    log = AnswerLog(path)
+    log.add({"query": "q0"})
+
+    class Full:
+        def __init__(self, file: object) -> None:
+            self.file = file
+
+        def write(self, piece: memoryview) -> int:
+            os.write(self.file.fileno(), piece[:10])  # type: ignore[attr-defined]
+            raise OSError(28, "No space left on device")
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.file, name)
+
+    log._file = Full(log._file)  # type: ignore[assignment]
+    with pytest.raises(OSError, match="No space left"):
+        log.add({"query": "q1"})
+    log.close()
+    assert [record["query"] for record in read(path)] == ["q0"]
