@@ -125,3 +125,8 @@ class EvenrankWarning(UserWarning):
 def counted(number: int, one: str, many: str) -> str:
     """``1 query``, ``2 queries``."""
     return f"{number:,} {one if number == 1 else many}"
+
+
+def few(names: Sequence[str], most: int = 3) -> str:
+    """The first names, quoted: ``'q1', 'q2', 'q3', ...``."""
+    return ", ".join(map(repr, names[:most])) + (", ..." if len(names) > most else "")

@@ -190,6 +190,7 @@ def test_init_writes_what_doctor_accepts(evenrank: Evenrank, files: Path) -> Non
     known = Project.read("evenrank.toml").description()
     assert {"bm25", "dense"} <= set(known.names)
     assert evenrank("doctor").code == 0
+    assert "the baseline is 'bm25', because its file is the first of 2 runs in alphabetical order" in done.err
     again = evenrank("init")
     assert (again.code, "is there already" in again.err) == (1, True)
 

@@ -331,3 +331,25 @@ def test_the_order_of_lines_and_columns_changes_nothing(seed: int, tmp_path: Pat
     assert len(first) == 4 * 6
     for number in range(1, 5):
         assert scores(number) == first
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["evaluate", "bm25.trec", "-m", "nDCG@10"],
+        ["evaluate", "bm25.trec", "-m", "nDCG@10", "--queries", "asked.txt"],
+        ["rerank", "bm25.trec", "--with", "Oracle"],
+        ["rerank", "bm25.trec", "--with", "Oracle(insert=True)"],
+    ],
+)
+def test_judgements_of_other_queries_are_an_error(
+    evenrank: Evenrank, files: Path, command: list[str]
+) -> None:
+    """Not a table of undefined values, nor a run that is as it was."""
+    (files / "other.txt").write_text("z1 0 a 1\nz2 0 b 1\n")
+    (files / "asked.txt").write_text("q1\nq2\n")
+    done = evenrank(*command, "--qrels", "other.txt")
+    assert done.code == 1
+    assert done.out == ""
+    assert "has judgements:" in done.err
+    assert "the judgements are for 'z1', 'z2'" in done.err

@@ -97,7 +97,9 @@ def test_missing_documents_are_counted(evenrank: Evenrank, counted: Path) -> Non
         "evaluate", "other.trec", "--words", "c.parquet", "-m", "FaiRR@2", "--missing", "neutral"
     )
     assert outcome.code == 0
-    assert "2 of 2 ranked documents in the first 2 ranks have no 'words': counted as neutral" in outcome.err
+    assert (
+        "2 of 2 ranked documents in the first 2 ranks have no word counts: counted as neutral" in outcome.err
+    )
     assert "are document ids written the same way" in outcome.err
 
 

@@ -46,17 +46,17 @@ def notes(*arguments: object, **options: object) -> list[str]:
 def test_missing_counts_are_counted() -> None:
     run = a_run("a", "x", "b", "y")
     assert notes(run, "FaiRR@3", words=counts("a", "b"), missing="neutral") == [
-        "1 of 3 ranked documents in the first 3 ranks have no 'words': counted as neutral"
+        "1 of 3 ranked documents in the first 3 ranks have no word counts: counted as neutral"
     ]
     assert notes(run, "FaiRR", words=counts("a", "b"), missing="neutral") == [
-        "2 of 4 ranked documents have no 'words': counted as neutral"
+        "2 of 4 ranked documents have no word counts: counted as neutral"
     ]
     assert notes(run, "FaiRR@3", words=counts("a", "x", "b"), missing="neutral") == []
 
 
 def test_nothing_known_hints_at_the_ids() -> None:
     assert notes(a_run("1", "2"), "TExFAIR@10", words=counts("D1", "D2"), missing="neutral") == [
-        "2 of 2 ranked documents in the first 10 ranks have no 'words': counted as neutral; "
+        "2 of 2 ranked documents in the first 10 ranks have no word counts: counted as neutral; "
         "are document ids written the same way in both?"
     ]
 
@@ -64,16 +64,16 @@ def test_nothing_known_hints_at_the_ids() -> None:
 def test_dropped_documents_are_counted_down_to_the_last_that_is_read() -> None:
     run = a_run("x", "a", "y", "b", "z", "c")
     assert notes(run, "FaiRR@2", words=counts("a", "b", "c"), missing="drop") == [
-        "2 of 4 ranked documents to fill the first 2 ranks have no 'words': left out"
+        "2 of 4 ranked documents to fill the first 2 ranks have no word counts: left out"
     ]
 
 
 def test_the_background_is_counted_too() -> None:
     background = a_run("a", "y", "z", "w", queries=("q", "p"))
     said = notes(a_run("a", "x"), "NFaiRR@1", words=counts("a"), background=background, missing="neutral")
-    assert said == ["3 of 4 documents of the background have no 'words': counted as neutral"]
+    assert said == ["3 of 4 documents of the background have no word counts: counted as neutral"]
     said = notes(a_run("a"), "NFaiRR@1", words=counts("a"), background=["a", "b"], missing="neutral")
-    assert said == ["1 of 2 documents of the background have no 'words': counted as neutral"]
+    assert said == ["1 of 2 documents of the background have no word counts: counted as neutral"]
 
 
 def test_set_measures_do_not_look_at_the_list() -> None:
@@ -135,7 +135,7 @@ def test_each_note_once_however_many_measures() -> None:
     said = notes(
         a_run("a", "x"), "FaiRR@2 TExFAIR@2 0.5*AWRF@2 + 0.5*TED@2", words=counts("a"), missing="neutral"
     )
-    assert said == ["1 of 2 ranked documents in the first 2 ranks have no 'words': counted as neutral"]
+    assert said == ["1 of 2 ranked documents in the first 2 ranks have no word counts: counted as neutral"]
 
 
 def test_the_rule_reaches_nested_measures() -> None:
@@ -144,7 +144,7 @@ def test_the_rule_reaches_nested_measures() -> None:
     said = notes(
         a_run("a", "x"), "RandomOrder(measure=TExFAIR,samples=2)@1", words=counts("a"), missing="neutral"
     )
-    assert said == ["1 of 2 ranked documents have no 'words': counted as neutral"]
+    assert said == ["1 of 2 ranked documents have no word counts: counted as neutral"]
     with pytest.raises(ParameterError, match=r"TExFAIR: missing must be one of 'error', .* got 'maybe'"):
         evaluate(a_run("a"), "RandomOrder(measure=TExFAIR)@1", words=counts("a"), missing="maybe")
 

@@ -82,3 +82,31 @@ def test_refused(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert says in captured.err
+
+
+def test_notes_of_all_lists_stand_once(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = "".join(
+        f"{query} Q0 {name} {rank} {-rank} x\n" for query in "pqr" for rank, name in enumerate("abcd")
+    )
+    (files / "three.trec").write_text(run)
+    command = ["explain", "three.trec", "--worst", "3", "-m", "FaiRR@3 TED@3", "--words", "plain.parquet"]
+    assert main(command) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.count(" of query ") == 6
+    assert out.count("the words found are shown where") == 1
+    assert out.count("TED@3 is not a sum over ranks") == 1
+    assert out.index("the words found are shown where") > out.rindex("best order of these")
+
+
+@pytest.mark.parametrize(
+    ("measure", "says"),
+    [
+        ("NFaiRR@3", "adds: what each rank adds to the value, which can depend on the ranks above it; 0.6934 "
+         "together (higher is better)"),
+        ("TED@3", "negative: the list would be better without this document"),
+        ("TExFAIR@3", "positive: the list would be better without this document"),
+    ],
+)  # fmt: skip
+def test_which_sign_is_good(files: Path, capsys: pytest.CaptureFixture[str], measure: str, says: str) -> None:
+    assert main(["explain", "bm25.trec", "--query", "q1", "-m", measure, "--words", "counts.parquet"]) == 0
+    assert says in " ".join(capsys.readouterr().out.split())

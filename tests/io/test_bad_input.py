@@ -24,6 +24,21 @@ BAD_RUNS = {
         "{}:2: 5 fields, needed are 6 or more: query Q0 document rank score tag",
     ),
     "one field": (b"hello\n", "{}:1: 1 field, needed are 6 or more: query Q0 document rank score tag"),
+    "CSV": (
+        b"query,document,score\n" + b"1,a,2\n" * 30,
+        "{}:1: this file is read as TREC (query Q0 document rank score tag), but this line looks like CSV: "
+        "write FILE:format=csv (in Python format='csv'), or give the file the suffix .csv",
+    ),
+    "TSV": (
+        b"qid\tdocno\tscore\n1\ta\t2\n",
+        "{}:1: this file is read as TREC (query Q0 document rank score tag), but this line looks like TSV: "
+        "write FILE:format=tsv (in Python format='tsv'), or give the file the suffix .tsv",
+    ),
+    "JSON lines": (
+        b'{"query": "1", "document": "a", "score": 1}\n' * 30,
+        "{}:1: this file is read as TREC (query Q0 document rank score tag), but this line looks like JSONL: "
+        "write FILE:format=jsonl (in Python format='jsonl'), or give the file the suffix .jsonl",
+    ),
     "score is a word": (GOOD + b"1 Q0 b 2 high t\n", "{}:2: score 'high' is not a number"),
     "nan": (GOOD + b"1 Q0 b 2 nan t\n", "{}:2: score 'nan' is not finite"),
     "inf": (GOOD + b"1 Q0 b 2 -inf t\n", "{}:2: score '-inf' is not finite"),

@@ -262,9 +262,9 @@ def test_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"id,text\na,b\nc,d,e\n", "3: 3 columns, the header has 2"),
-        (b'\xef\xbb\xbfid,text\na,"b\nb"\n\nc,d,e\n', "5: 3 columns, the header has 2"),
-        (b"id,text\na," + b"x" * 200_000 + b"\nb\n", "3: 1 columns, the header has 2"),
+        (b"id,text\na,b\nc,d,e\n", "3: 3 columns, but the header has 2"),
+        (b'\xef\xbb\xbfid,text\na,"b\nb"\n\nc,d,e\n', "5: 3 columns, but the header has 2"),
+        (b"id,text\na," + b"x" * 200_000 + b"\nb\n", "3: 1 column, but the header has 2"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*byte order mark")

@@ -367,7 +367,7 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "csv",
         "d1,Advanced,Developing\nd2,Advanced\n",
         {},
-        "<file>:2: 2 columns, the header has 3\nif the first line is no header and each is "
+        "<file>:2: 2 columns, but the header has 3\nif the first line is no header and each is "
         "document,label,label,.. it is format='trec-fair' (in the shell FILE:format=trec-fair)",
     ),
     "authors without a header, of the same number": (

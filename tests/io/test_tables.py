@@ -67,7 +67,18 @@ BAD = {
     "nan": ("csv", b"query,document,score\n1,a,1\n1,b,nan\n", "3: score 'nan' is not finite"),
     "missing": ("csv", b"query,document,score\n1,a,\n", "2: score is missing"),
     "empty id": ("csv", b"query,document,score\n1,,1\n", "2: document is empty"),
-    "too many columns": ("csv", b"query,document,score\n1,a,1,2\n", "2: 4 columns, the header has 3"),
+    "too many columns": ("csv", b"query,document,score\n1,a,1,2\n", "2: 4 columns, but the header has 3"),
+    "an uneven row does not hide a bad score": (
+        "csv",
+        b"query,document,score\n1,a,1\n1,b\n1,c,high\n1,d,1,2\n",
+        "3: 2 columns, but the header has 3\n<file>:4: score 'high' is not a number\n"
+        "<file>:5: 4 columns, but the header has 3",
+    ),
+    "broken JSON does not hide a bad score": (
+        "jsonl",
+        b'{"query": "1", "document": "a", "score": "x"}\n[1]\n',
+        "1: score 'x' is text, not a number\n<file>:2: expected an object {...}, got '[1]'",
+    ),
     "after a quoted newline": (
         "csv",
         b'query,note,document,score\n1,"a\nb",b,1\n1,,c,x\n',
@@ -98,8 +109,15 @@ BAD = {
     "invalid UTF-8": ("csv", b"query,document,score\n1,\xff,1\n", "2: invalid UTF-8 at byte 23 of the file"),
     "not JSON": (
         "jsonl",
-        b'{"query": 1}\n{"query":\n',
+        b'{"query": 1, "document": "a", "score": 1}\n{"query":\n',
         "2: not JSON: Expecting value: line 1 column 10 (char 9)",
+    ),
+    "not JSON, and no column": (
+        "jsonl",
+        b'{"query": 1, "score": 1}\n{"query":\n',
+        "2: not JSON: Expecting value: line 1 column 10 (char 9)\n<file>: no column for the document "
+        "(accepted: document, doc, doc_id, docid, docno, did, corpus-id); the columns found are 'query', "
+        "'score': name it with columns={'document': ...} (in the shell: --columns ROLE=NAME)",
     ),
     "not an object": ("jsonl", b"[1]\n", "1: expected an object {...}, got '[1]'"),
     "NaN in JSON": (

@@ -217,5 +217,5 @@ def test_only_documents_that_stand_lower_are_counted() -> None:
         rerank(RUN, "DetCons(missing='behind')", groups=groups)
     lexicon = Lexicon.build("two", {"female": ["she"], "male": ["he"]})
     words = WordCounts.build(["b", "c"], [4, 4], [[2, 2], [2, 2]], lexicon)
-    with pytest.warns(EvenrankWarning, match=r"1 of 3 documents .* have no 'words' \(missing='behind'\)$"):
+    with pytest.warns(EvenrankWarning, match=r"1 of 3 documents .* no word counts \(missing='behind'\)$"):
         rerank(RUN, "Neutral(missing='behind')@3", words=words)

@@ -154,12 +154,12 @@ def _worst(inputs: Inputs, measure: Measure, arguments: argparse.Namespace) -> l
 
 
 def _printed_lists(explanations: list[Explanation], form: str) -> str:
-    from evenrank.explanation.render import as_text
+    from evenrank.explanation.render import texts_of
     from evenrank.tables import json_line
 
     if form == "jsonl":
         return "".join(json_line(explanation.to_dict()) for explanation in explanations)
-    return "\n\n".join(as_text(explanation, terminal_width()) for explanation in explanations) + "\n"
+    return texts_of(explanations, terminal_width()) + "\n"
 
 
 def _explain_origin(arguments: argparse.Namespace) -> int:

@@ -70,8 +70,22 @@ def run(arguments: argparse.Namespace) -> int:
         file.write(text.encode())
     problems = Project.read(target).problems()
     put(text)
+    for line in _describe_choices(found):
+        say(line)
     say(f"wrote {target}: edit it, then try evenrank doctor and evenrank evaluate")
     return 1 if problems else 0
+
+
+def _describe_choices(found: FoundFiles) -> list[str]:
+    """What was chosen without a question, and why."""
+    runs = [file.path for file in found.of("run")]
+    if len(runs) < 2:
+        return []
+    return [
+        f"the baseline is {run_name(runs[0])!r}, because its file is the first of {len(runs)} runs in "
+        "alphabetical order, and NFaiRR is normalised by its documents: if other runs are to be compared "
+        "with another one, change baseline and background in the file"
+    ]
 
 
 Ask = Callable[[str, Sequence[str]], str]
@@ -98,7 +112,7 @@ def project_text(found: FoundFiles, ask: Ask, *, words: bool = False) -> str:
     """The project file for what was found."""
     lines = ["# What evenrank knows about this project. Paths are relative to this file.", "", "[data]"]
     runs = [file.path for file in found.of("run")]
-    first = Path(runs[0]).name.partition(".")[0] if runs else ""
+    first = run_name(runs[0]) if runs else ""
     lines.append(f"runs = [{', '.join(map(quoted, runs))}]" if runs else '# runs = ["runs/*.trec"]')
     chosen: dict[str, FoundFile] = {}
     for kind in SINGLE:
@@ -125,12 +139,18 @@ def project_text(found: FoundFiles, ask: Ask, *, words: bool = False) -> str:
     lines += ["", *_groups(found, chosen.get("documents"))]
     lines += ["", "[measures]", '# use = ["nDCG@10", "NFaiRR@10"]  # default: chosen by what is known']
     if len(runs) > 1:
-        lines[1:1] = [f"baseline = {quoted(first)}  # the run that others are compared with"]
+        lines[1:1] = [
+            f"baseline = {quoted(first)}  # the run that others are compared with: the first by name"
+        ]
     lines += [
         "", "# [gate]  # what a new run must fulfil: evenrank gate", "# alpha = 0.05",
         '# [gate.measures."nDCG@10"]', "# allowed = 0.02", "", "[report]", '# title = "Our search"',
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
+
+
+def run_name(path: str) -> str:
+    return Path(path).name.partition(".")[0]
 
 
 def _groups(found: FoundFiles, documents: FoundFile | None) -> list[str]:

@@ -16,7 +16,7 @@ from evenrank.data.membership import PREFIX, Membership
 from evenrank.data.polarity import Polarity
 from evenrank.data.run import Run
 from evenrank.data.words import WordCounts
-from evenrank.errors import DataError, MissingEvidenceError, counted
+from evenrank.errors import DataError, MissingEvidenceError, counted, few
 from evenrank.evaluation.spelling import query_spelling
 from evenrank.evidence.align import Sources, split_needs
 from evenrank.evidence.ranked_evidence import RankedEvidence, Reference
@@ -67,11 +67,17 @@ def query_notes(
         absent = _without(asked, own)
         if len(absent) == len(asked):
             raise DataError(
-                f"run {name!r} has none of the queries asked for: {_few(asked)}; it has {_few(own)}"
+                f"run {name!r} has none of the queries asked for: {few(asked)}; it has {few(own)}"
             )
         findings.append((absent, "asked for but not in the run (an empty list)"))
         for kind, ids in judged.items():
-            findings.append((_without(asked, ids), f"asked for but without {WORDS[kind]} (undefined)"))
+            unjudged = _without(asked, ids)
+            if len(unjudged) == len(asked) > 1:  # a single query without judgements is undefined
+                raise DataError(
+                    f"none of the queries asked for has {WORDS[kind]}: asked for are {few(asked)}; "
+                    f"the {WORDS[kind]} are for {few(ids)}"
+                )
+            findings.append((unjudged, f"asked for but without {WORDS[kind]} (undefined)"))
         return _lines(findings)
     spelt: list[str] = []
     for kind, ids in judged.items():
@@ -79,8 +85,8 @@ def query_notes(
         spelt += filter(None, [query_spelling(unjudged, _without(ids, own), WORDS[kind])])
         if len(unjudged) == len(own):
             raise DataError(
-                f"no query of run {name!r} has {WORDS[kind]}: "
-                f"the run has {_few(own)}; they are for {_few(ids)}{''.join(f'. {line}' for line in spelt)}"
+                f"no query of run {name!r} has {WORDS[kind]}: the run has {few(own)}; "
+                f"the {WORDS[kind]} are for {few(ids)}{''.join(f'. {line}' for line in spelt)}"
             )
         findings.append((_without(ids, own), f"with {WORDS[kind]} but not in the run (an empty list)"))
         findings.append(
@@ -96,8 +102,8 @@ def pair_notes(run: str, own: Sequence[str], other: Run | None, measures: Sequen
     others = _without(other.query_ids, own)
     if len(others) == len(other):
         raise DataError(
-            f"run {other.name!r} has none of the queries of run {run!r}: it has {_few(other.query_ids)}; "
-            f"the other has {_few(own)}"
+            f"run {other.name!r} has none of the queries of run {run!r}: it has {few(other.query_ids)}; "
+            f"the other has {few(own)}"
         )
     return list(_lines([(others, f"in run {other.name!r} but not in this one (left out)")]))
 
@@ -111,14 +117,10 @@ def _without(ids: Sequence[str], others: Collection[str]) -> list[str]:
 
 def _lines(findings: Sequence[tuple[Sequence[str], str]]) -> tuple[str, ...]:
     return tuple(
-        f"{len(ids):,} {'query' if len(ids) == 1 else 'queries'} {what}: {_few(ids)}"
+        f"{len(ids):,} {'query' if len(ids) == 1 else 'queries'} {what}: {few(ids)}"
         for ids, what in findings
         if ids
     )
-
-
-def _few(ids: Sequence[str]) -> str:
-    return ", ".join(map(repr, ids[:3])) + (", ..." if len(ids) > 3 else "")
 
 
 def tie_note(run: Run, depth: int | None) -> str | None:
@@ -147,7 +149,10 @@ def judged_note(evidence: RankedEvidence, anywhere: Callable[[str], bool]) -> st
         return None
     if evidence.ranked.gathered["relevance"].known.any() or anywhere("relevance"):
         return None
-    return "none of the ranked documents is judged: are document ids written the same way in both files?"
+    return (
+        "none of the ranked documents is judged, so all of them count as not relevant: are document ids "
+        "written the same way in the run and in the judgements?"
+    )
 
 
 def missing_notes(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from evenrank.data.run import Run
-from evenrank.errors import DataError, InputTypeError, MissingEvidenceError, ParameterError
+from evenrank.errors import DataError, InputTypeError, MissingEvidenceError, ParameterError, few
 from evenrank.evaluation import evaluate
 from evenrank.evaluation.notes import settled_notes
 from evenrank.evidence.align import Sources, align, split_needs
@@ -136,18 +135,14 @@ def _check_query(run: Run, measure: Measure, query: str, sources: Sources) -> No
                 "in which there is nothing to explain"
             )
         close = difflib.get_close_matches(query, run.query_ids, 3, 0.6)
-        hint = f"did you mean {', '.join(map(repr, close))}?" if close else f"it has {_few(run.query_ids)}"
+        hint = f"did you mean {', '.join(map(repr, close))}?" if close else f"it has {few(run.query_ids)}"
         raise DataError(f"query {query!r} is not in run {run.name!r}; {hint}")
     for kind, ids in judged.items():
         if kind in sources.evidence and query not in ids:
             raise DataError(
                 f"query {query!r} has no judgements{' by intent' if kind == 'intents' else ''}, and "
-                f"{measure!r} needs them; judged are {_few(ids)}"
+                f"{measure!r} needs them; judged are {few(ids)}"
             )
-
-
-def _few(ids: Sequence[str]) -> str:
-    return ", ".join(map(repr, ids[:3])) + (", ..." if len(ids) > 3 else "")
 
 
 def _needs(measure: Measure, sources: Sources) -> set[str]:
@@ -187,4 +182,4 @@ def _changes(
         row: dict(zip(columns, change, strict=True))
         for row, change in zip(rows.tolist(), differences.tolist(), strict=True)
     }
-    return found, f"without it: the change of the value when the list closes up without it; {no_parts}"
+    return found, f"{no_parts}, so the change without each document is shown instead of what it adds"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from evenrank.explanation.explanation import BestOrder, Explanation, RankedDocument
+from evenrank.measures import Direction, Measure
 from evenrank.scores import INFINITE, OK
 from evenrank.scores.names import full_name
 from evenrank.tables import WIDTH, Column, Table, number
@@ -120,7 +121,10 @@ def _remarks(explanation: Explanation) -> Iterator[str]:
         yield f"{explanation.counting - shown:,} more documents count and are not shown"
     if any(document.adds is not None for document in documents):
         total = sum(document.adds or 0.0 for document in documents)
-        yield f"adds: what each rank adds to the value; {number(total)} together"
+        yield (
+            f"adds: what each rank adds to the value, which can depend on the ranks above it; "
+            f"{number(total)} together ({explanation.measure.direction.value})"
+        )
     if best is not None:
         yield (
             f"best order of these {explanation.counting:,} documents: {number(explanation.value)} -> "
@@ -135,7 +139,19 @@ def _remarks(explanation: Explanation) -> Iterator[str]:
         more = f", and {len(ideal.documents) - 20:,} more" if len(ideal.documents) > 20 else ""
         among = f"{ideal.source} ({ideal.among:,} documents)"
         yield f"best list from {among}: {number(ideal.value)}: {listed}{more}"
+    if any(document.change_without for document in documents):
+        yield _describe_without(explanation.measure)
     yield from explanation.notes
+
+
+def _describe_without(measure: Measure) -> str:
+    """What the sign of a change says, for a measure that has a better side."""
+    side = {Direction.HIGHER: "positive", Direction.LOWER: "negative"}.get(measure.direction)
+    good = "" if side is None else f"; {side}: the list would be better without this document"
+    return (
+        "without it: how the value would change if the document were removed and those below it moved up"
+        + good
+    )
 
 
 def _sure(explanation: Explanation, best: BestOrder) -> str:
@@ -150,7 +166,7 @@ def _counting(explanation: Explanation) -> Iterator[tuple[int, RankedDocument]]:
 
 
 def explanation_table(explanation: Explanation) -> Table:
-    """A row a rank under the headline, and beneath it what is to be known."""
+    """One row for each rank under the headline, and the notes beneath it."""
     columns = _columns(explanation)
     return Table.of(
         [Column(column.head, column.right, elastic=column.head == "words") for column in columns],
@@ -160,8 +176,24 @@ def explanation_table(explanation: Explanation) -> Table:
     )
 
 
+def texts_of(explanations: Sequence[Explanation], width: int | None = None) -> str:
+    """Several lists one below the other. A note that all lists of a measure have stands once, at the end."""
+    shared: dict[str, None] = {}
+    for measure in dict.fromkeys(one.measure for one in explanations):
+        alike = [one for one in explanations if one.measure == measure]
+        if len(alike) > 1:
+            shared |= {note: None for note in alike[0].notes if all(note in one.notes for one in alike)}
+    own = [
+        replace(one, notes=tuple(note for note in one.notes if note not in shared)) for one in explanations
+    ]
+    texts = [as_text(one, width) for one in own]
+    if shared:
+        texts.append("\n".join(wrapped(note, width or WIDTH) for note in shared))
+    return "\n\n".join(texts)
+
+
 def as_text(explanation: Explanation, width: int | None = None) -> str:
-    """The headline, the table, and what is to be known, with room between them."""
+    """The headline, the table and the notes, with an empty line between them."""
     table = explanation_table(explanation)
     lines = [
         wrapped(table.title, width or WIDTH),

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from evenrank.errors import DataError, ParameterError, counted
+from evenrank.errors import DataError, ParameterError, counted, few
 from evenrank.inputs.file_options import STDIN, FileOption
 from evenrank.inputs.group_options import (
     DOCUMENTS,
@@ -162,8 +162,9 @@ class Description:
         kept = [query for query in queries.distinct if query in known]
         lost = len(queries.distinct) - len(kept)
         if not kept and known:
-            few = ", ".join(map(repr, queries.distinct[:3]))
-            raise DataError(f"{queries.source}: none of its queries ({few}, ..) is in a run or judged")
+            raise DataError(
+                f"{queries.source}: none of its queries is in a run or judged: {few(queries.distinct)}"
+            )
         if lost:
             self.notes.append(
                 f"{queries.source}: {counted(lost, 'query is', 'queries are')} in no run and not judged, "

@@ -18,10 +18,19 @@ from evenrank.measures.base import JUDGEMENTS
 
 METHOD_RULES = ("neutral", "stay", "behind", "own")  # what a re-ranker may do with documents without evidence
 
+EVIDENCE_WORDS = {
+    "relevance": "judgements",
+    "intents": "judgements by intent",
+    "words": "word counts",
+    "polarity": "polarity scores",
+}
+
 
 def evidence_words(name: str) -> str:
     """What to call a source of evidence in a message."""
-    return f"groups of {named_by(name)[0]!r}" if name.startswith(PREFIX) else repr(name)
+    if name.startswith(PREFIX):
+        return f"groups of {named_by(name)[0]!r}"
+    return EVIDENCE_WORDS.get(name, repr(name))
 
 
 def check_missing(

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from evenrank.errors import PROBLEMS_SHOWN, DataError, EvenrankWarning, Problem
+from evenrank.errors import PROBLEMS_SHOWN, DataError, EvenrankWarning, Problem, counted
 from evenrank.io.cells import checked_ids, id_cells, text_cells
 from evenrank.io.column_names import resolve_documents
 from evenrank.io.row_problems import RowProblems
@@ -266,7 +266,9 @@ def _first_bad_line(source: Source, delimiter: str) -> Problem | None:
             for cells in reader:
                 width = width or len(cells)
                 if cells and len(cells) != width:
-                    return Problem(start, f"{len(cells)} columns, the header has {width}")
+                    return Problem(
+                        start, f"{counted(len(cells), 'column', 'columns')}, but the header has {width}"
+                    )
                 start = reader.line_num + 1
         except csv.Error as error:
             return Problem(start, f"not {'CSV' if delimiter == ',' else 'TSV'}: {error}")

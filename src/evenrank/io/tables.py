@@ -26,14 +26,32 @@ class TableFile(NamedTuple):
 
 
 def read(source: Source, layout: Layout, format: str, columns: Mapping[str, str] | None) -> TableFile:
-    table = open_table(source, format, layout.nothing)
+    table = table_formats()[format].open(source, layout.nothing)
     advice = _SHELL
     if table_formats()[format].has_header:
         advice += _NO_HEADER
-    found = frame_columns(table.frame, layout, columns, source.name, report=table.report, advice=advice)
+    try:
+        found = frame_columns(table.frame, layout, columns, source.name, report=table.report, advice=advice)
+    except DataError as error:
+        raise _with_lines(error, table, source.name) from error
+    if table.problems:
+        raise DataError.listing(source.name, table.problems)
     return TableFile(found, table.report, table.metadata)
+
+
+def _with_lines(error: DataError, table: OpenTable, name: str) -> DataError:
+    """The same error with the lines that are no rows: what is wrong with one must not hide the other."""
+    if not table.problems:
+        return error
+    lines = DataError.listing(name, sorted([*table.problems, *error.problems]), more=error.more)
+    if error.problems or not table.report.lines:
+        return lines
+    return DataError(f"{lines}\n{error}")
 
 
 def open_table(source: Source, format: str, nothing: Callable[[str, str], DataError]) -> OpenTable:
     """The table in a file; ``nothing`` is the error for one that is empty, of its name and the reason."""
-    return table_formats()[format].open(source, nothing)
+    table = table_formats()[format].open(source, nothing)
+    if table.problems:
+        raise DataError.listing(source.name, table.problems)
+    return table

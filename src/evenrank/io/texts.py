@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.errors import DataError, InputTypeError, counted
+from evenrank.errors import DataError, InputTypeError, counted, few
 from evenrank.io.documents import read_documents
 from evenrank.io.source import as_source
 
@@ -52,9 +52,8 @@ def by_id(pairs: Iterable[tuple[str, str]], where: str) -> dict[str, str]:
             twice[identifier] = None
         texts[identifier] = text
     if twice:
-        few = ", ".join(map(repr, list(twice)[:_SHOWN])) + (", .." if len(twice) > _SHOWN else "")
         raise DataError(
-            f"{where}: {counted(len(twice), 'id is', 'ids are')} there twice: {few}; "
+            f"{where}: {counted(len(twice), 'id is', 'ids are')} there twice: {few(list(twice), _SHOWN)}; "
             "each text needs an id of its own"
         )
     return texts

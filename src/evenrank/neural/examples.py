@@ -11,7 +11,7 @@ import numpy as np
 from evenrank.arrays import Int64s
 from evenrank.data.qrels import Qrels
 from evenrank.data.run import Run
-from evenrank.errors import DataError, EvenrankWarning, counted
+from evenrank.errors import DataError, EvenrankWarning, counted, few
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,19 +131,16 @@ def needed_documents(qrels: Qrels, pool: Run | None) -> set[str]:
 
 def _say_left_out(no_text: set[str], left_out: list[str]) -> None:
     if no_text:
-        few = ", ".join(sorted(no_text)[:3])
         warnings.warn(
             f"training goes without {counted(len(no_text), 'document', 'documents')} that have no text: "
-            f"{few}{', ..' if len(no_text) > 3 else ''}",
+            f"{few(sorted(no_text))}",
             EvenrankWarning,
             stacklevel=3,
         )
     if left_out:
-        few = ", ".join(left_out[:3])
         many = counted(len(left_out), "query that lacks", "queries that lack")
         warnings.warn(
-            f"training goes without {many} a text, a relevant document or another one: "
-            f"{few}{', ..' if len(left_out) > 3 else ''}",
+            f"training goes without {many} a text, a relevant document or another one: {few(left_out)}",
             EvenrankWarning,
             stacklevel=3,
         )

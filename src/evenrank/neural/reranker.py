@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from evenrank.arrays import Int64s
 from evenrank.data.run import Run
-from evenrank.errors import MissingEvidenceError, counted
+from evenrank.errors import MissingEvidenceError, counted, few
 from evenrank.evidence.align import Sources
 from evenrank.neural.model import CrossEncoderRanker
 from evenrank.neural.scoring import BATCH, pair_scores
@@ -100,8 +100,7 @@ class ScorablePairs:
 def _check(one: str, many: str, ids: Sequence[str], texts: Collection[str]) -> None:
     lacking = [name for name in dict.fromkeys(ids) if name not in texts]
     if lacking:
-        few = ", ".join(lacking[:3]) + (", .." if len(lacking) > 3 else "")
         raise MissingEvidenceError(
-            f"{counted(len(lacking), f'ranked {one} has', f'ranked {many} have')} no text: {few}; "
+            f"{counted(len(lacking), f'ranked {one} has', f'ranked {many} have')} no text: {few(lacking)}; "
             f"give texts of all {many}, or leave them out of the run"
         )

@@ -11,10 +11,18 @@ from typing import Any, Unpack
 
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
-from evenrank.errors import EvenrankWarning, InputTypeError, ParameterError
+from evenrank.errors import EvenrankWarning, InputTypeError, ParameterError, few
 from evenrank.inputs import Inputs, Known
 from evenrank.modules import load_folder
-from evenrank.rerankers.base import Chain, Reordered, Reranker, Reranking, check_needs, parse_reranker
+from evenrank.rerankers.base import (
+    Chain,
+    Reordered,
+    Reranker,
+    Reranking,
+    check_judged,
+    check_needs,
+    parse_reranker,
+)
 from evenrank.rerankers.registry import all_rerankers
 
 load_folder(__name__, __path__)
@@ -38,6 +46,7 @@ def rerank(run: Any, method: str | Reranker, *, repeat: int | None = None, **kno
     run = inputs.one_run("rerank")
     (settled,), sources, _ = inputs.settle([chosen])
     check_needs(settled, sources)
+    check_judged(settled, run, sources)
     if repeat is None:
         done = settled.apply(run, sources)
         _warn(settled, done, len(run))
@@ -55,9 +64,8 @@ def _warn(method: Reranker, done: Reranking, queries: int) -> None:
     for note in done.notes:
         warnings.warn(f"{method!r}: {note}", EvenrankWarning, stacklevel=3)
     for reason, ids in done.infeasible.items():
-        few = ", ".join(map(repr, ids[:3])) + (", .." if len(ids) > 3 else "")
         warnings.warn(
-            f"{method!r}: {reason} for {len(ids):,} of {queries:,} queries: {few}",
+            f"{method!r}: {reason} for {len(ids):,} of {queries:,} queries: {few(ids)}",
             EvenrankWarning,
             stacklevel=3,
         )

@@ -17,13 +17,14 @@ import numpy as np
 from evenrank.arrays import Bools, Int64s, ragged
 from evenrank.data.evidence_source import Evidence
 from evenrank.data.run import Run
-from evenrank.errors import InputTypeError, MissingEvidenceError, ParameterError
+from evenrank.errors import InputTypeError, MissingEvidenceError, ParameterError, few
 from evenrank.evidence.align import Sources, align
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import REFUSED, Term, expression, integer, operands, parameter, parse
 from evenrank.ids import take
 from evenrank.inputs.coerce import way_out
 from evenrank.inputs.missing import check_missing, evidence_words
+from evenrank.measures.base import JUDGEMENTS
 
 
 @dataclass(frozen=True)
@@ -229,6 +230,17 @@ def check_needs(method: Reranker, sources: Sources) -> None:
         raise ParameterError(f"{method!r} needs {way_out(name, sources)}")
 
 
+def check_judged(method: Reranker, run: Run, sources: Sources) -> None:
+    """Judgements for other queries than those of the run would leave every list as it is."""
+    for kind in sorted(JUDGEMENTS & {need.partition(".")[2] for need in method.needs}):
+        judged = sources.judged_queries(kind)
+        if run.query_ids and not set(run.query_ids).intersection(judged):
+            raise MissingEvidenceError(
+                f"{method!r}: no query of run {run.name!r} has {evidence_words(kind)}: "
+                f"the run has {few(run.query_ids)}; the {evidence_words(kind)} are for {few(judged)}"
+            )
+
+
 def _put_behind(method: Reranker, places: Int64s, evidence: RankedEvidence) -> tuple[str, ...]:
     """What to say of documents that stand lower only because nothing is known about them."""
     if getattr(method, "missing", "") != "behind":
@@ -258,7 +270,7 @@ def _check_known(method: Reranker, evidence: RankedEvidence, run: Run, sources: 
     ranked = evidence.ranked
     for need in sorted(method.needs):
         block, _, name = need.partition(".")
-        if block != "ranked" or name in ("documents", "relevance", "intents") or name not in ranked:
+        if block != "ranked" or name in ("documents", *JUDGEMENTS) or name not in ranked:
             continue
         if len(evidence) > 1 and ranked.mask.any() and not (ranked.known(name) & ranked.mask).any():
             whole = align(run, run.query_ids, frozenset({need}), sources, None).ranked

@@ -12,7 +12,7 @@ import numpy as np
 
 from evenrank.arrays import Floats
 from evenrank.data.numbers import real_numbers
-from evenrank.errors import DataError, counted
+from evenrank.errors import DataError, counted, few
 from evenrank.evidence.polarise.encoders import checked
 from evenrank.ids import positions
 from evenrank.io.cells import id_cells
@@ -40,9 +40,8 @@ class GivenVectors(NamedTuple):
         places = positions(self.doc_ids)
         missing = list(dict.fromkeys(document for document in documents if document not in places))
         if missing:
-            few = ", ".join(map(repr, missing[:3])) + (", .." if len(missing) > 3 else "")
             such = counted(len(missing), "document has", "documents have")
-            raise DataError(f"{self.source}: {such} no vector: {few}")
+            raise DataError(f"{self.source}: {such} no vector: {few(missing)}")
         # only what is asked for must be sound
         return checked(self.table[[places[d] for d in documents]], documents, source=self.source)
 

@@ -31,7 +31,7 @@ def no_header(names: Sequence[str], *own: str) -> str:
 
 def uneven_rows(error: DataError) -> DataError:
     """For a table whose rows differ in length, as those of documents with several labels do."""
-    if not error.problems or not all("columns, the header has" in what for _, what in error.problems):
+    if not error.problems or not all(", but the header has" in what for _, what in error.problems):
         return error
     told = DataError(f"{error}\n{NO_HEADER}")
     told.problems, told.more = error.problems, error.more

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from evenrank.errors import DataError
+    from evenrank.errors import DataError, Problem
     from evenrank.io.frames import Frame
     from evenrank.io.row_problems import RowProblems
     from evenrank.io.source import Content, Source
@@ -18,6 +18,7 @@ class OpenTable(NamedTuple):
     frame: Frame
     report: RowProblems
     metadata: dict[str, str]
+    problems: tuple[Problem, ...] = ()  # lines that are no rows; the rows are read all the same
 
 
 Nothing = Callable[[str, str], "DataError"]  # the error for a file without rows, of its name and the reason

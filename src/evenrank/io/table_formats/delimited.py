@@ -6,7 +6,7 @@ import csv
 import io
 from typing import Any
 
-from evenrank.errors import DataError, Problem
+from evenrank.errors import Problem, counted
 from evenrank.io.frames import Frame
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source
@@ -24,13 +24,13 @@ def open_tsv(source: Source, nothing: Nothing) -> OpenTable:
 
 
 def _opened(source: Source, nothing: Nothing, format: str) -> OpenTable:
-    frame, report = _delimited_frame(text_of(source, nothing), source.name, format)
-    if not report.lines:
+    table = _delimited_table(text_of(source, nothing), source.name, format)
+    if not table.report.lines and not table.problems:
         raise nothing(source.name, "no line but the header")
-    return OpenTable(frame, report, {})
+    return table
 
 
-def _delimited_frame(text: str, name: str, format: str) -> tuple[Frame, RowProblems]:
+def _delimited_table(text: str, name: str, format: str) -> OpenTable:
     """CSV has quotes that may span lines; a quote in TSV is a character like any other."""
     dialect: dict[str, Any] = {"delimiter": ",", "strict": True}
     if format == "tsv":
@@ -49,13 +49,12 @@ def _delimited_frame(text: str, name: str, format: str) -> tuple[Frame, RowProbl
             if not header:
                 header = [cell.strip() for cell in row]
             elif len(row) != len(header):
-                problems.append(Problem(line, f"{len(row)} columns, the header has {len(header)}"))
+                found = counted(len(row), "column", "columns")
+                problems.append(Problem(line, f"{found}, but the header has {len(header)}"))
             else:
                 rows.append(row)
                 lines.append(line)
     except csv.Error as error:
         problems.append(Problem(reader.line_num, f"not {format.upper()}: {error}"))
-    if problems:
-        raise DataError.listing(name, problems)
-    report = RowProblems(name, lines=lines)
-    return Frame(header, lambda column: [row[header.index(column)] for row in rows], text=True), report
+    frame = Frame(header, lambda column: [row[header.index(column)] for row in rows], text=True)
+    return OpenTable(frame, RowProblems(name, lines=lines), {}, tuple(problems))

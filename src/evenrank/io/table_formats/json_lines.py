@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from evenrank.errors import DataError, Problem
+from evenrank.errors import Problem
 from evenrank.io.frames import Frame
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source
@@ -15,13 +15,13 @@ from evenrank.io.values import BadValue, quoted
 
 @declare_format("jsonl", ".jsonl", ".ndjson")
 def open_json_lines(source: Source, nothing: Nothing) -> OpenTable:
-    frame, report = _json_frame(text_of(source, nothing), source.name)
-    if not report.lines:
+    table = _json_table(text_of(source, nothing), source.name)
+    if not table.report.lines and not table.problems:
         raise nothing(source.name, "only blank lines")
-    return OpenTable(frame, report, {})
+    return table
 
 
-def _json_frame(text: str, name: str) -> tuple[Frame, RowProblems]:
+def _json_table(text: str, name: str) -> OpenTable:
     rows: list[dict[str, Any]] = []
     lines: list[int] = []
     problems: list[Problem] = []
@@ -38,10 +38,9 @@ def _json_frame(text: str, name: str) -> tuple[Frame, RowProblems]:
             continue
         rows.append(row)
         lines.append(number)
-    if problems:
-        raise DataError.listing(name, problems)
     names = list(dict.fromkeys(key for row in rows for key in row))
-    return Frame(names, lambda key: [row.get(key) for row in rows]), RowProblems(name, lines=lines)
+    frame = Frame(names, lambda key: [row.get(key) for row in rows])
+    return OpenTable(frame, RowProblems(name, lines=lines), {}, tuple(problems))
 
 
 def _refuse_constant(name: str) -> Any:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from evenrank.data.lookup import repeated_pairs
 from evenrank.errors import PROBLEMS_SHOWN, DataError, EvenrankWarning, Problem, counted
+from evenrank.io.column_names import ACCEPTED
 from evenrank.io.frames import BY_INTENT
 from evenrank.io.growing_columns import GrowingBytes
 from evenrank.io.layout import NO_BLANKS, Columns, Layout
@@ -40,11 +41,14 @@ def parse(content: Content, layout: Layout, name: str) -> Columns:
         if not fields or fields[0].startswith(b"#"):
             continue
         if len(fields) != len(layout.fields):
-            problems.append(Problem(number, layout.misfit(fields)))
-            continue
-        moved = layout.moved(fields) or layout.too_long(fields)
-        if moved:
-            problems.append(Problem(number, moved))
+            misfit = layout.misfit(fields)
+        else:
+            misfit = layout.moved(fields) or layout.too_long(fields)
+        if misfit:
+            other = _table_format(line, fields) if not problems and not len(rows) else None
+            if other is not None:  # every line would be wrong in the same way
+                raise DataError.listing(name, [Problem(number, _not_trec(layout, other))])
+            problems.append(Problem(number, misfit))
             continue
         if layout.perhaps_moved(fields) and len(perhaps_moved) <= PROBLEMS_SHOWN:
             perhaps_moved.append((number, fields[layout.document] + b" " + fields[layout.document + 1]))
@@ -82,6 +86,9 @@ class _Rows:
         self._queries, self._seconds, self._lines = array("i"), array("i"), array("q")
         self._values: array[Any] = array("d" if layout.value_name == "score" else "q")
         self.documents = GrowingBytes()
+
+    def __len__(self) -> int:
+        return len(self._lines)
 
     def add(self, line: int, fields: Sequence[bytes], value: float) -> None:
         self._lines.append(line)
@@ -140,6 +147,24 @@ def _warn_of_moved(name: str, found: Sequence[tuple[int, bytes]]) -> None:
         f"with blanks; if {quoted(document)} is one document id, the scores are wrong: {NO_BLANKS}",
         EvenrankWarning,
         stacklevel=2,
+    )
+
+
+def _table_format(line: bytes, fields: Sequence[bytes]) -> str | None:
+    """The format that the first line has, where it is clearly not one of TREC."""
+    if line.lstrip().startswith(b"{"):
+        return "jsonl"
+    if line.count(b",") > 1 and len(fields) < 3:
+        return "csv"
+    cells = {cell.strip().decode(errors="replace") for cell in line.split(b"\t")}
+    return "tsv" if all(cells & {*ACCEPTED[role]} for role in ("query", "document")) else None
+
+
+def _not_trec(layout: Layout, format: str) -> str:
+    needed = " ".join(layout.fields)
+    return (
+        f"this file is read as TREC ({needed}), but this line looks like {format.upper()}: write "
+        f"FILE:format={format} (in Python format={format!r}), or give the file the suffix .{format}"
     )
 
 

@@ -74,8 +74,8 @@ def _told(material: ReportData, lists: PageLists) -> Sequence[str]:
         )
     if "without" in lists.effects:
         told.append(
-            "“without it” is how the value would change if the document were gone and the list closed up: "
-            "the measure is no sum over ranks."
+            "“without it” is how the value would change if the document were removed and those below it "
+            "moved up: the measure is not a sum over ranks."
         )
     return told
 
