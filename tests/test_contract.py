@@ -36,6 +36,7 @@ LAYERS = {
     "engines": 8,
     "neural": 9,
     "explanation": 9,
+    "verdict": 9,
     "comparison": 9,
     "plugins": 9,
     "testing": 9,

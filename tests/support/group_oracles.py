@@ -306,6 +306,7 @@ def group_share(m: Measure, documents: list[str], case: Case, query: str) -> lis
     if m.of == "target":
         return groups.target(query)
     rows = groups.rows(groups.listed(m, documents, query), query)
+    rows = [[share * weight(m.attention, i) for share in row] for i, row in enumerate(rows, 1)]
     total = sum(map(sum, rows))
     return [sum(row[value] for row in rows) / total for value in range(len(rows[0]))] if total else None
 
@@ -460,7 +461,13 @@ GROUP_VARIANTS = {
         *_MISSING,
     ],
     **dict.fromkeys(("Skew", "NDKL"), _ANY),
-    "GroupShare": [*_ANY, {"of": "target"}, {"of": "target", "attr": "stars"}],
+    "GroupShare": [
+        *_ANY,
+        {"of": "target"},
+        {"of": "target", "attr": "stars"},
+        {"attention": attention.log2()},
+        {"attention": attention.rbp(p=0.5), "missing": "drop"},
+    ],
     **{name: [*_ANY, {"over": "extreme"}] for name in ("MinSkew", "MaxSkew")},
     **{name: [*_ANY, {"p": 0.4}] for name in ("MA", "ABR", "ECE")},
     "OB": _BINARY,

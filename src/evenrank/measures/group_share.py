@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from evenrank.attention import Attention, uniform
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import choice, declare, parameter
+from evenrank.grammar import choice, declare, parameter, term_of
 from evenrank.measures.base import Direction, Result
 from evenrank.measures.groups import EMPTY_LIST_MEANS, NO_TARGET, NO_TARGET_MEANS, GroupMeasure
 from evenrank.measures.neutrality import EMPTY_LIST
@@ -21,8 +22,9 @@ class GroupShare(GroupMeasure):
     """The share of the first k documents that belongs to each group, with one column for each group. 0 means
     that no document belongs to the group; 1 means that all do.
 
-    It shows the shares that GF compares with the target. ``of='target'`` is the share that each should have,
-    to show beside it.
+    It shows the shares that GF compares with the target. With ``attention=log2`` a document counts by the
+    attention that its rank gets, so the value is the group's share of exposure. ``of='target'`` is the share
+    that each should have, to show beside it.
     """
 
     answers = (
@@ -30,7 +32,7 @@ class GroupShare(GroupMeasure):
         "how many of the top results come from each seller, brand or source",
         "percentage of results by gender, country or another group",
     )
-    formula = "p(g) = sum_{i<=k} G_i(g) / sum_{i<=k} sum_h G_i(h)"
+    formula = "p(g) = sum_{i<=k} v_i G_i(g) / sum_{i<=k} v_i sum_h G_i(h), v_i = 1 or attention"
     reference = "Sakai, Kim and Kang 2022, arXiv 2204.00280, Figure 8"
     direction = Direction.NONE
     undefined_when: ClassVar[dict[str, str]] = {
@@ -40,13 +42,17 @@ class GroupShare(GroupMeasure):
     }
 
     of: str = parameter(LIST, choice(LIST, TARGET), "the shares of the list, or those that it should have")
+    attention: Attention = parameter(
+        uniform(), term_of("attention"), "how attention falls with rank; uniform: every document counts alike"
+    )
 
     def compute(self, evidence: RankedEvidence) -> Result:
         names = self.value_names(evidence)
         if self.of == TARGET:
             where = self.undefined(evidence)[NO_TARGET][:, None]
             return Result(self.target_shares(evidence), {NO_TARGET: where}, names)
-        mass = padded_sum(self.membership(evidence))  # (Q, L)
+        weights = self.attention.weights(evidence.ranked.depth)  # (K,)
+        mass = padded_sum(self.membership(evidence) * weights[:, None])  # (Q, L)
         total = mass.sum(axis=1, keepdims=True)  # (Q, 1)
         empty = (evidence.ranked.lengths == 0)[:, None]
         return Result(divide(mass, total), {EMPTY_LIST: empty, NO_GROUP: (total <= 0) & ~empty}, names)

@@ -1,0 +1,154 @@
+"""What to try next: several re-rankers on the same lists, and the best of them with its gain and its cost."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evenrank.arrays import Floats
+from evenrank.data.run import Run
+from evenrank.errors import EvenrankWarning
+from evenrank.evaluation import evaluate
+from evenrank.inputs import Inputs
+from evenrank.measures import Measure, parse_measure
+from evenrank.rerankers import Reranker, parse_reranker, rerank
+from evenrank.stats.difference import mean_difference
+from evenrank.stats.intervals import mean_interval
+from evenrank.verdict.judge import group_attributes, share_measure
+from evenrank.verdict.targets import with_chosen_target
+from evenrank.verdict.value import Advice, Verdict
+
+METHODS = ("DetGreedy", "DetCons", "DetConstSort", "FAIR_greedy")
+CLOSED = 0.8  # of the gap: of the methods that close so much of it the cheapest is advised
+PLACES = "new documents in the first places"  # the cost where relevance is not known
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What one method made of the lists: the group's share and the cost, each query by query."""
+
+    method: str
+    gap: float  # that is left between the shares of all groups and their targets
+    shares: Floats  # (Q,)
+    cost: float
+    cost_low: float
+    cost_high: float
+
+
+def advised(verdicts: Iterable[Verdict], inputs: Inputs) -> tuple[Verdict, ...]:
+    """The verdicts, each that shows a group below its target with advice.
+
+    Tried are DetGreedy, DetCons, DetConstSort and FAIR_greedy with the target of the verdict. Advised is the
+    cheapest of those that close four fifths of the gap between shares and targets; where none does, the one
+    that closes most of it.
+    """
+    return tuple(
+        replace(verdict, advice=_advice(verdict, inputs)) if verdict.less else verdict for verdict in verdicts
+    )
+
+
+def methods_for(attribute: str, cutoff: int, depth: int) -> list[Reranker]:
+    """The re-rankers that are tried."""
+    written = {
+        "FAIR_greedy": f"FAIR_greedy(attr={attribute!r})@{depth}",
+        **{
+            name: f"{name}(attr={attribute!r}, top={cutoff})@{depth}" for name in METHODS if name[:3] == "Det"
+        },
+    }
+    return [parse_reranker(written[name]) for name in METHODS]
+
+
+def _advice(verdict: Verdict, inputs: Inputs) -> Advice | None:
+    run = inputs.runs[verdict.system]
+    own = [one for one in group_attributes(inputs) if one.attribute.name == verdict.attribute]
+    if not isinstance(run, Run) or not own:
+        return None
+    (membership,) = own
+    candidates = run.head(verdict.depth)
+    aimed = with_chosen_target(membership, verdict.target)
+    known = replace(
+        inputs, runs={verdict.system: candidates}, groups=(aimed,), words=None, against=None,
+        background=candidates, background_depth=None,
+    )  # fmt: skip
+    place = membership.attribute.values.index(verdict.less[0].value)
+    before = _shares(known, candidates, verdict)
+    trials = [_trial(method, known, candidates, verdict, place) for method in _methods(verdict)]
+    gap = _gap(before, verdict)
+    good = [trial for trial in trials if trial.gap <= (1 - CLOSED) * gap]
+    best = min(good, key=lambda trial: abs(trial.cost)) if good else min(trials, key=lambda trial: trial.gap)
+    if best.gap >= gap:
+        return None
+    gain = mean_difference(best.shares, before[:, place], (0.0, 1.0), level=verdict.level)
+    kept = np.isfinite(best.shares) & np.isfinite(before[:, place])
+    return Advice(
+        method=best.method,
+        group=verdict.less[0].value,
+        before=float(before[kept, place].mean()),
+        after=float(best.shares[kept].mean()),
+        gain=gain.difference,
+        gain_low=gain.low,
+        gain_high=gain.high,
+        cost_measure=_cost_measure(inputs, verdict),
+        cost=best.cost,
+        cost_low=best.cost_low,
+        cost_high=best.cost_high,
+        tried=tuple(trial.method for trial in trials),
+    )
+
+
+def _methods(verdict: Verdict) -> list[Reranker]:
+    return methods_for(verdict.attribute, verdict.cutoff, verdict.depth)
+
+
+def _trial(method: Reranker, known: Inputs, run: Run, verdict: Verdict, place: int) -> Trial:
+    with warnings.catch_warnings():  # what a method cannot do for some queries shows in its gap
+        warnings.simplefilter("ignore", EvenrankWarning)
+        made: Run = rerank(known, method)
+    made = made.renamed(run.name)
+    shares = _shares(known, made, verdict)
+    cost = _cost(known, run, made, verdict)
+    return Trial(repr(method), _gap(shares, verdict), shares[:, place], *cost)
+
+
+def _shares(known: Inputs, run: Run, verdict: Verdict) -> Floats:
+    """(Q, L), NaN where undefined."""
+    measure = share_measure(verdict.attribute, verdict.cutoff)
+    block = evaluate(replace(known, runs={verdict.system: run}, qrels=None), [measure]).block(measure)
+    return np.where(block.status == 0, block.values, np.nan)
+
+
+def _gap(shares: Floats, verdict: Verdict) -> float:
+    """Half the sum over groups of how far mean shares are from mean targets."""
+    targets = np.array([group.target for group in verdict.groups])
+    means = shares[np.isfinite(shares).all(axis=1)].mean(axis=0)
+    return float(np.abs(means - targets).sum()) / 2
+
+
+def _cost_measure(inputs: Inputs, verdict: Verdict) -> str:
+    return PLACES if inputs.qrels is None else f"nDCG@{verdict.cutoff}"
+
+
+def _cost(known: Inputs, run: Run, made: Run, verdict: Verdict) -> tuple[float, float, float]:
+    """The change of relevance, or how many of the first documents were not among them before."""
+    if known.qrels is None:
+        moved = np.array(
+            [
+                len({*made.documents(query)[: verdict.cutoff]} - {*run.documents(query)[: verdict.cutoff]})
+                for query in run.query_ids
+            ],
+            dtype=np.float64,
+        )
+        found = mean_interval(moved, (0.0, float(verdict.cutoff)), level=verdict.level)
+        return float(moved.mean()), found.low, found.high
+    measure = parse_measure(f"nDCG@{verdict.cutoff}")
+    old, new = (_relevance(known, one, measure, verdict.system) for one in (run, made))
+    change = mean_difference(new, old, (0.0, 1.0), level=verdict.level)
+    return change.difference, change.low, change.high
+
+
+def _relevance(known: Inputs, run: Run, measure: Measure, system: str) -> Floats:
+    block = evaluate(replace(known, runs={system: run}, groups=()), [measure]).block(measure)
+    return np.where(block.status[:, 0] == 0, block.values[:, 0], np.nan)

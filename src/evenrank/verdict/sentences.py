@@ -1,0 +1,187 @@
+"""Verdicts in plain English: the same sentences in audits, reports, tables and gates.
+
+They say who gets more or less than the target, never why: the reason is not in the data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from evenrank.errors import counted
+from evenrank.tables import number
+from evenrank.verdict.advice import PLACES
+from evenrank.verdict.targets import CANDIDATES, CATALOGUE, EQUAL, target_means
+from evenrank.verdict.value import LEAST, NOT_SHOWN, TOO_FEW, Advice, GroupFinding, RelevanceFinding, Verdict
+
+NAMED = 2  # further groups that a sentence names
+LONGEST = 32  # characters of a query's text
+
+
+def describe(verdict: Verdict) -> str:
+    """One sentence: who is favoured, with shares and interval, or that nobody is shown to be."""
+    about = f"{verdict.attribute}: "
+    if all(group.decision == TOO_FEW for group in verdict.groups):
+        return about + _too_few(verdict)
+    if not verdict.shown:
+        least = _lowest_tested(verdict)
+        return about + f"no group is shown to be favoured; {_gets(verdict, least, 'and')}."
+    parts = []
+    if verdict.less:
+        parts.append(_gets(verdict, verdict.less[0], "but"))
+        parts += _also(verdict.less[1:], "less than its target", "less than their targets")
+    if verdict.favoured:
+        first, *others = verdict.favoured
+        parts.append(f"{first.value} is favoured: {_times(verdict, first)}")
+        parts += _also(others, "favoured", "favoured", more="also ")
+    return about + "; ".join(parts) + "."
+
+
+def describe_target(verdict: Verdict) -> str:
+    """What the target means."""
+    return target_means(verdict.target, verdict.depth)
+
+
+def describe_small_groups(verdict: Verdict) -> str:
+    """The groups that are too small for a verdict, with their counts; empty where there are none."""
+    if verdict.queries < LEAST:
+        return ""
+    small = [group for group in verdict.groups if group.decision == TOO_FEW]
+    if not small:
+        return ""
+    listed = ", ".join(f"{group.value} ({group.documents:,.0f})" for group in small)
+    return f"{verdict.attribute}: no verdict on groups with fewer than {LEAST} documents: {listed}."
+
+
+def describe_worst(verdict: Verdict) -> str:
+    """The worst queries by their text; empty where no query gives a group less than its target."""
+    group = (verdict.less or (verdict.lowest,))[0]
+    if group is None or not verdict.worst:
+        return ""
+    shown = "; ".join(
+        f"{_short(one.text or one.query)} ({percent(one.share)}"
+        + (f", found {percent(one.candidates)}" if not math.isnan(one.candidates) else "")
+        + ")"
+        for one in verdict.worst
+    )
+    return f"worst queries for {verdict.attribute} {group.value}: {shown}"
+
+
+def describe_relevance(found: RelevanceFinding) -> str:
+    """What is known of relevance, and what cannot be concluded."""
+    if not found.measure:
+        return (
+            "relevance is not known: without judgements nobody can say whether the favoured documents are "
+            "also the better ones"
+        )
+    over = counted(found.queries, "query", "queries")
+    value = f"relevance: {found.measure} is {number(found.value)}{_interval(found.low, found.high)}, {over}"
+    if found.clicks:
+        value += "; from clicks, which follow position as well as relevance"
+    return value
+
+
+def describe_advice(verdict: Verdict) -> str:
+    """What to try next, with what it gives and what it costs; empty where there is no advice."""
+    advice = verdict.advice
+    if advice is None:
+        return ""
+    return (
+        f"to try: {advice.method} gives {advice.group} {percent(advice.after)} "
+        f"instead of {percent(advice.before)} {_cost(advice, verdict.cutoff)}"
+    )
+
+
+def percent(share: float) -> str:
+    """
+    >>> percent(0.0241), percent(0.65), percent(1.0), percent(0.0)
+    ('2.4%', '65%', '100%', '0%')
+    """
+    return f"{_points(share)}%"
+
+
+def _points(share: float) -> str:
+    value = 100 * share
+    return f"{value:.0f}" if abs(value) >= 9.95 or abs(value) < 0.05 else f"{value:.1f}".removesuffix(".0")
+
+
+def _gets(verdict: Verdict, group: GroupFinding, word: str) -> str:
+    """``small gets 24% of the attention in the first 10 places (95% interval 22 to 26) but is 65% of ..``."""
+    gets = f"{group.value} gets {percent(group.share)} of the attention in the first {verdict.cutoff} places"
+    level = f"{100 * verdict.level:g}% interval"
+    if verdict.target == CANDIDATES:
+        away = f"difference {_signed(group.difference)} points, {level} {_signed(group.low)} to "
+        return (
+            f"{gets} {word} is {percent(group.target)} of the documents found ({away}{_signed(group.high)})"
+        )
+    interval = f" ({level} {_points(group.share_low)} to {_points(group.share_high)})"
+    if verdict.target == CATALOGUE:
+        return f"{gets}{interval} {word} is {percent(group.target)} of the catalogue"
+    aim = "an equal share is" if verdict.target == EQUAL else "its target is"
+    return f"{gets}{interval} {word} {aim} {percent(group.target)}"
+
+
+def _times(verdict: Verdict, group: GroupFinding) -> str:
+    share = "target" if verdict.target not in (CATALOGUE, CANDIDATES) else "share"
+    if math.isnan(group.ratio):
+        return f"{percent(group.share)}, where its {share} is 0%"
+    times = f"{group.ratio:.1f}" if group.ratio >= 1.1 else f"{group.ratio:.2f}"
+    return f"{times} times its {share}"
+
+
+def _also(groups: Sequence[GroupFinding], one: str, several: str, more: str = "") -> list[str]:
+    if not groups:
+        return []
+    named = ", ".join(group.value for group in groups[:NAMED])
+    left = len(groups) - NAMED
+    named += f" and {left} more" if left > 0 else ""
+    verb = "is" if len(groups) == 1 else "are"
+    if more:
+        return [f"{more}{several}: {named}"]
+    return [f"{named} {'gets' if verb == 'is' else 'get'} {one if verb == 'is' else several} too"]
+
+
+def _lowest_tested(verdict: Verdict) -> GroupFinding:
+    tested = [group for group in verdict.groups if group.decision == NOT_SHOWN]
+    return min(tested, key=lambda group: group.difference)
+
+
+def _too_few(verdict: Verdict) -> str:
+    if verdict.queries < LEAST:
+        over = counted(verdict.queries, "query", "queries")
+        return f"no verdict: there {'is' if verdict.queries == 1 else 'are'} {over}, fewer than {LEAST}."
+    counts = ", ".join(f"{group.value} {group.documents:,.0f}" for group in verdict.groups)
+    return f"no verdict: no group has {LEAST} documents ({counts})."
+
+
+def _cost(advice: Advice, cutoff: int) -> str:
+    if advice.cost_measure == PLACES:
+        return (
+            f"and brings {advice.cost:.1f} new documents into the first {cutoff} "
+            f"(95% interval {advice.cost_low:.1f} to {advice.cost_high:.1f})"
+        )
+    change = f"{advice.cost:+.3f}".replace("+0.000", "0.000").replace("-0.000", "0.000")
+    return f"and changes {advice.cost_measure} by {change}{_interval(advice.cost_low, advice.cost_high)}"
+
+
+def _interval(low: float, high: float) -> str:
+    if math.isnan(low) or math.isnan(high):
+        return ""
+    return f" (95% interval {number(low)} to {number(high)})"
+
+
+def _signed(share: float) -> str:
+    text = _points(share)
+    return text if share < 0 or text == "0" else f"+{text}"
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return f"“{text}”" if len(text) <= LONGEST else f"“{text[: LONGEST - 1].rstrip()}…”"
+
+
+def describe_all(verdicts: Iterable[Verdict]) -> list[str]:
+    """The sentence of every verdict, with the system before it where there are several."""
+    found = list(verdicts)
+    several = len({verdict.system for verdict in found}) > 1
+    return [(f"{verdict.system}, " if several else "") + describe(verdict) for verdict in found]

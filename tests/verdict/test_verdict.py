@@ -1,0 +1,337 @@
+"""Verdicts: shares and differences against slow oracles, decisions against what was planted."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from shops import Shop, shop
+
+from evenrank.data.attribute import Attribute
+from evenrank.data.lexicon import Lexicon
+from evenrank.data.membership import Membership
+from evenrank.data.run import Run
+from evenrank.data.words import WordCounts
+from evenrank.errors import DataError, ParameterError
+from evenrank.inputs import Inputs
+from evenrank.rerankers import rerank
+from evenrank.stats.crossed import crossed_spread
+from evenrank.stats.intervals import mean_interval
+from evenrank.verdict import Verdict, advised, describe, describe_all, verdicts
+from evenrank.verdict.advice import methods_for
+from evenrank.verdict.sentences import (
+    describe_advice,
+    describe_relevance,
+    describe_small_groups,
+    describe_worst,
+)
+from evenrank.verdict.value import FAVOURED, LESS, NOT_SHOWN, TOO_FEW
+
+
+@pytest.fixture(scope="module")
+def biased() -> Shop:
+    return shop(7, lowered=1.0, products=800, queries=60, depth=40)
+
+
+def verdict_of(made: Shop, **options: object) -> Verdict:
+    (found,) = verdicts(made.run, groups=made.groups, **{"catalogue": True, **options})
+    return found
+
+
+def slow_share(documents: list[str], sizes: dict[str, str], value: str, *, attention: bool) -> float:
+    """The share of attention, or of documents, of those that have a label."""
+    labelled = [document for document in documents if document in sizes]
+    weights = [1 / math.log2(rank + 1) if attention else 1.0 for rank in range(1, len(labelled) + 1)]
+    own = [w for w, document in zip(weights, labelled, strict=True) if sizes[document] == value]
+    return sum(own) / sum(weights)
+
+
+def first(documents: list[str], sizes: dict[str, str], count: int) -> list[str]:
+    return [document for document in documents if document in sizes][:count]
+
+
+@pytest.mark.parametrize("target", ["catalogue", "candidates", "equal", "given"])
+@pytest.mark.parametrize("labelled", [1.0, 0.8])
+def test_shares_and_targets_are_those_of_an_oracle(biased: Shop, target: str, labelled: float) -> None:
+    kept = np.random.default_rng(1).random(len(biased.sizes)) < labelled
+    sizes = {one: size for (one, size), keep in zip(biased.sizes.items(), kept, strict=True) if keep}
+    groups = Membership.from_labels(Attribute("s", ("small", "large"), target=(0.3, 0.7)), sizes)
+    (found,) = verdicts(biased.run, groups=groups, target=target, catalogue=True, depth=30, cutoff=7)
+    for group in found.groups:
+        catalogue = list(sizes.values()).count(group.value) / len(sizes)
+        shares, candidates = [], []
+        for query in biased.run.query_ids:
+            documents = biased.run.documents(query)[:30]
+            shares.append(slow_share(first(documents, sizes, 7), sizes, group.value, attention=True))
+            candidates.append(slow_share(documents, sizes, group.value, attention=False))
+        aims = {
+            "catalogue": [catalogue] * 60,
+            "candidates": candidates,
+            "equal": [0.5] * 60,
+            "given": [{"small": 0.3, "large": 0.7}[group.value]] * 60,
+        }[target]
+        assert group.share == pytest.approx(np.mean(shares))
+        assert group.candidates == pytest.approx(np.mean(candidates))
+        assert group.catalogue == pytest.approx(catalogue)
+        assert group.target == pytest.approx(np.mean(aims))
+        assert group.difference == pytest.approx(np.mean(np.subtract(shares, aims)))
+        assert group.ratio == pytest.approx(np.mean(shares) / np.mean(aims))
+        assert group.documents == list(sizes.values()).count(group.value)
+    assert found.tests == 1  # what one of two groups gets the other does not
+    assert bool(found.notes) == (labelled < 1)
+
+
+@pytest.mark.parametrize("target", ["catalogue", "candidates", "equal"])
+def test_intervals_are_widened_as_much_as_shared_documents_ask(biased: Shop, target: str) -> None:
+    """The same on dense matrices of queries and documents."""
+    found = verdict_of(biased, target=target, depth=20).group("small")
+    count, queries = len(biased.sizes), len(biased.run)
+    is_small = np.array([size == "small" for size in biased.sizes.values()], dtype=float)
+    code = {document: place for place, document in enumerate(biased.sizes)}
+    weights, aims = np.zeros((queries, count)), np.zeros((queries, count))
+    for row, query in enumerate(biased.run.query_ids):
+        documents = biased.run.documents(query)[:20]
+        attention = [1 / math.log2(rank + 2) for rank in range(10)]
+        for document, weight in zip(documents[:10], attention, strict=True):
+            weights[row, code[document]] = weight / sum(attention)
+        for document in documents:
+            aims[row, code[document]] = 1 / 20
+    shares = weights @ is_small
+    target_share = {"catalogue": is_small.mean(), "candidates": aims @ is_small, "equal": 0.5}[target]
+    differences = shares - target_share
+    if target == "candidates":
+        parts = (weights - aims) * (is_small - (aims @ is_small).mean()) - weights * differences.mean()
+    else:
+        parts = weights * (is_small - shares.mean())
+    by_query, by_document = (parts.sum(axis=1) ** 2).sum(), parts.sum(axis=0)
+    if target == "catalogue":
+        by_document = by_document - queries * (is_small - shares.mean()) / count
+    wider = math.sqrt(max(1.0, (by_query + (by_document**2).sum() - (parts**2).sum()) / by_query))
+    assert wider > 1.05
+    bounds = (-float(np.max(target_share)), 1 - float(np.min(target_share)))
+    plain = mean_interval(differences, bounds)
+    assert found.low == pytest.approx(found.difference - wider * (found.difference - plain.low))
+    assert found.high == pytest.approx(found.difference + wider * (plain.high - found.difference))
+
+
+def test_the_spread_is_a_sum_over_pairs_that_share_a_query_or_a_document() -> None:
+    generator = np.random.default_rng(5)
+    cells = generator.permutation(48)[:30]  # a document stands once in a list
+    parts, queries, documents = generator.normal(size=30) + 1.0, cells % 6, cells // 6
+    whole = alone = 0.0
+    for one in range(30):
+        for two in range(30):
+            alone += parts[one] * parts[two] * (queries[one] == queries[two])
+            related = queries[one] == queries[two] or documents[one] == documents[two]
+            whole += parts[one] * parts[two] * related
+    assert whole > alone
+    assert crossed_spread(parts, queries, documents) == pytest.approx(math.sqrt(whole / alone))
+
+
+def test_what_shares_no_document_is_not_widened() -> None:
+    generator = np.random.default_rng(0)
+    parts, queries = generator.normal(size=40), np.repeat(np.arange(10), 4)
+    assert crossed_spread(parts, queries, np.arange(40)) == 1.0
+    assert crossed_spread(np.ones(40), queries, np.tile(np.arange(4), 10)) > 1.5
+    assert crossed_spread(np.zeros(40), queries, np.arange(40)) == 1.0
+
+
+def test_a_planted_bias_is_found(biased: Shop) -> None:
+    found = verdict_of(biased)
+    assert {group.value: group.decision for group in found.groups} == {"large": FAVOURED, "small": LESS}
+    assert found.less[0].value == "small"
+    assert found.favoured[0].value == "large"
+    sentence = describe(found)
+    assert sentence.startswith("seller_size: small gets ")
+    assert "of the catalogue; large is favoured: " in sentence
+    assert "discriminat" not in sentence
+
+
+def test_an_interval_and_a_decision_never_contradict_each_other() -> None:
+    """With several attributes all intervals are at one level, and exactly those without 0 are verdicts."""
+    seen = set()
+    for seed in range(8):
+        made = shop(seed, lowered=0.25, products=400, queries=40, depth=20)
+        generator = np.random.default_rng(seed)
+        colours = dict(
+            zip(made.sizes, generator.choice(["red", "green", "blue"], size=400).tolist(), strict=True)
+        )
+        groups = [made.groups, Membership.from_labels("colour", colours)]
+        found = verdicts(made.run, groups=groups, catalogue=True)
+        assert [verdict.tests for verdict in found] == [4, 4]  # one of two sizes and three colours
+        for verdict in found:
+            for group in verdict.groups:
+                excludes = group.low > 0 or group.high < 0
+                assert excludes == (group.decision in (FAVOURED, LESS))
+                seen.add(group.decision)
+        alone = verdicts(made.run, groups=groups[0], catalogue=True)[0].group("small")
+        together = found[0].group("small")
+        assert together.high - together.low > alone.high - alone.low
+    assert seen == {FAVOURED, LESS, NOT_SHOWN}
+
+
+def test_small_groups_and_few_queries_get_no_verdict(biased: Shop) -> None:
+    few = replace_some(biased.sizes, "medium", 29)
+    (found,) = verdicts(biased.run, groups=Membership.from_labels("seller_size", few), catalogue=True)
+    assert (found.group("medium").decision, found.group("medium").documents) == (TOO_FEW, 29)
+    assert found.tests == 2
+    assert describe_small_groups(found) == (
+        "seller_size: no verdict on groups with fewer than 30 documents: medium (29)."
+    )
+    queries = list(biased.run.query_ids[:29])
+    (found,) = verdicts(biased.run, groups=biased.groups, queries=queries, catalogue=True)
+    assert {group.decision for group in found.groups} == {TOO_FEW}
+    assert describe(found) == "seller_size: no verdict: there are 29 queries, fewer than 30."
+    assert found.tests == 0
+
+
+def replace_some(sizes: dict[str, str], value: str, count: int) -> dict[str, str]:
+    return {**sizes, **dict.fromkeys(list(sizes)[:count], value)}
+
+
+def test_without_a_catalogue_the_target_is_what_was_found(biased: Shop) -> None:
+    (found,) = verdicts(biased.run, groups=biased.groups)
+    assert found.target == "candidates"
+    assert all(math.isnan(group.catalogue) for group in found.groups)
+    listed = {one for query in biased.run for one in biased.run.documents(query)}
+    assert found.group("small").documents == sum(biased.sizes[one] == "small" for one in listed)
+    (found,) = verdicts(biased.run, groups=biased.groups, documents="products.jsonl")
+    assert found.target == "catalogue"
+    (found,) = verdicts(biased.run, groups=biased.groups.with_target("collection"))
+    assert found.target == "catalogue"
+    (found,) = verdicts(biased.run, groups=biased.groups.with_target({"small": 0.4, "large": 0.6}))
+    assert (found.target, found.group("small").target) == ("given", pytest.approx(0.4))
+    with pytest.raises(ParameterError, match="a target must be one of catalogue, candidates, equal, given"):
+        verdicts(biased.run, groups=biased.groups, target="fair")
+
+
+def test_groups_by_query_have_no_catalogue(biased: Shop) -> None:
+    labels = {
+        query: {document: biased.sizes[document] for document in biased.run.documents(query)}
+        for query in biased.run.query_ids
+    }
+    groups = Membership.from_labels("seller_size", labels)
+    (found,) = verdicts(biased.run, groups=groups, documents="products.jsonl")
+    assert found.target == "candidates"
+    with pytest.raises(ParameterError, match="no share of the catalogue"):
+        verdicts(biased.run, groups=groups, target="catalogue")
+
+
+def test_words_are_an_attribute() -> None:
+    lexicon = Lexicon.build("gender", {"female": ["she"], "male": ["he"]})
+    counts = [(3, 1), (0, 2), (1, 0), (2, 2), (0, 0)]
+    ids = [f"d{place}" for place in range(5)]
+    words = WordCounts.build(ids, [10] * 5, counts, lexicon)
+    run = Run.build(["q"] * 5, ids, [5.0, 4.0, 3.0, 2.0, 1.0])
+    (found,) = verdicts(run, words=words)
+    assert found.attribute == "words of gender"
+    assert [(group.value, group.catalogue) for group in found.groups] == [
+        ("female", 0.2), ("neutral", 0.6), ("male", 0.2),
+    ]  # fmt: skip
+
+
+def test_the_worst_queries_are_those_that_give_the_group_least(biased: Shop) -> None:
+    found = verdict_of(biased)
+    shares = {
+        query: slow_share(biased.run.documents(query)[:10], biased.sizes, "small", attention=True)
+        for query in biased.run.query_ids
+    }
+    assert [one.share for one in found.worst] == pytest.approx(sorted(shares.values())[:3])
+    texts = {query: f"text of {query}" for query in shares}
+    (told,) = verdicts(biased.run, groups=biased.groups, catalogue=True, query_texts=texts)
+    assert f"“text of {found.worst[0].query}”" in describe_worst(told)
+
+
+def test_relevance_is_said_and_its_lack_too(biased: Shop) -> None:
+    assert "nobody can say" in describe_relevance(verdict_of(biased).relevance)
+    qrels = {query: {biased.run.documents(query)[0]: 1} for query in biased.run.query_ids}
+    found = verdict_of(biased, qrels=qrels).relevance
+    assert (found.measure, found.value, found.queries) == ("nDCG@10", 1.0, 60)
+    assert describe_relevance(found).startswith("relevance: nDCG@10 is 1.0")
+    assert "position" in describe_relevance(verdict_of(biased, qrels=qrels, clicks=True).relevance)
+
+
+def test_advice_is_the_cheapest_method_that_closes_the_gap(biased: Shop) -> None:
+    inputs = Inputs.of(biased.run, groups=biased.groups)
+    (found,) = advised(verdicts(inputs, catalogue=True, depth=40), inputs)
+    advice = found.advice
+    assert advice is not None
+    assert advice.tried == tuple(map(repr, methods_for("seller_size", 10, 40)))
+    aimed = biased.groups.with_target("collection")
+    want = found.group("small").target
+    left, cost = {}, {}
+    for method in advice.tried:
+        made = rerank(biased.run, method, groups=aimed)
+        lists = [(made.documents(query)[:10], biased.run.documents(query)[:10]) for query in biased.run]
+        left[method] = abs(
+            np.mean([slow_share(new, biased.sizes, "small", attention=True) for new, _ in lists]) - want
+        )
+        cost[method] = np.mean([len(set(new) - set(old)) for new, old in lists])
+    gap = want - found.group("small").share
+    good = [method for method in advice.tried if left[method] <= 0.2 * gap]
+    best = min(good, key=lambda method: cost[method]) if good else min(left, key=lambda method: left[method])
+    assert advice.method == best
+    assert advice.cost == pytest.approx(cost[best])
+    assert advice.gain_low < advice.gain < advice.gain_high
+    assert advice.gain == pytest.approx(advice.after - advice.before)
+    assert f"to try: {best} gives small" in describe_advice(found)
+
+
+def test_advice_tells_what_it_costs_in_relevance(biased: Shop) -> None:
+    qrels = {query: {biased.run.documents(query)[0]: 1} for query in biased.run.query_ids}
+    inputs = Inputs.of(biased.run, groups=biased.groups, qrels=qrels)
+    (found,) = advised(verdicts(inputs, catalogue=True, depth=40), inputs)
+    assert found.advice is not None
+    assert found.advice.cost_measure == "nDCG@10"
+    assert found.advice.cost <= 0
+    assert "and changes nDCG@10 by" in describe_advice(found)
+
+
+def test_nothing_is_advised_where_nothing_is_shown() -> None:
+    made = shop(3, products=300, queries=40, depth=20)
+    inputs = Inputs.of(made.run, groups=made.groups)
+    (found,) = advised(verdicts(inputs, catalogue=True), inputs)
+    assert (found.shown, found.advice, describe_advice(found)) == (False, None, "")
+    assert describe(found).startswith("seller_size: no group is shown to be favoured; ")
+
+
+def test_a_verdict_goes_to_json_and_back(biased: Shop) -> None:
+    inputs = Inputs.of({"one": biased.run, "two": biased.run}, groups=biased.groups)
+    found = advised(verdicts(inputs), inputs)
+    for verdict in found:
+        text = json.dumps(verdict.to_json(), allow_nan=False)
+        back = Verdict.from_json(json.loads(text))
+        assert json.dumps(back.to_json()) == text
+        assert describe(back) == describe(verdict)
+        assert math.isnan(back.groups[0].catalogue)
+    assert [line.split(",")[0] for line in describe_all(found)] == ["one", "two"]
+    with pytest.raises(DataError, match="no verdict of this version"):
+        Verdict.from_json({"kind": "other"})
+    whole = found[0].to_json()
+    with pytest.raises(DataError, match=r"summary\.json: is not a whole verdict"):
+        Verdict.from_json({name: value for name, value in whole.items() if name != "groups"}, "summary.json")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["catalogue", "candidates"])
+def test_without_a_bias_there_is_no_verdict(target: str) -> None:
+    """At most 5 of 100 shops, give or take what chance allows: 17 or more have a chance below 1e-5."""
+    wrong = sum(verdict_of(shop(seed), target=target).shown for seed in range(100))
+    assert wrong <= 16
+
+
+@pytest.mark.slow
+def test_a_planted_bias_is_found_with_its_sign_and_size() -> None:
+    """The interval holds the share that very many queries of shops of the same kind have."""
+    truth = np.mean(
+        [verdict_of(shop(seed, lowered=0.5)).group("small").difference for seed in range(100, 130)]
+    )
+    assert truth < -0.1
+    inside = 0
+    for seed in range(30):
+        found = verdict_of(shop(seed, lowered=0.5)).group("small")
+        assert found.decision == LESS
+        inside += found.low <= truth <= found.high
+    assert inside >= 22  # of 30 at 95%: fewer have a chance below 1e-5
