@@ -54,13 +54,17 @@ def test_too_few_of_a_group() -> None:
         ("nDCG(dcg='exp-log2')", "nDCG(dcg='exp-log2')"),
         ("RBP", "RBP(normalized=True)"),
         ("RBP(p=0.5,rel=2)", "RBP(p=0.5,rel=2,normalized=True)"),
+        ("AP", "AP"),
+        ("AP(rel=2)", "AP(rel=2)"),
     ],
 )
 def test_a_list_as_wanted_has_the_relevance_measure(irm: str, own: str) -> None:
     even = Membership.from_labels(Attribute("side", ("x", "y")), dict.fromkeys("abcd", "?"), even=["?"])
     for cutoff in (2, 4, 10):
         fair = score(f"FAIR(irm={irm})@{cutoff}", groups=even)
-        assert fair == pytest.approx(score(f"{own}@{cutoff}"))
+        relevant = 1 if "rel=2" in irm else 3
+        most = min(relevant, cutoff) / relevant if irm.startswith("AP") else 1  # M of a list of k documents
+        assert fair == pytest.approx(score(f"{own}@{cutoff}") / most)
     whole = score("FAIR(irm=AP,whole=True)@3", groups=even)
     assert whole == pytest.approx(score("AP@3"))
 
@@ -123,6 +127,12 @@ def test_ranks_without_a_group_are_not_divided_and_counted() -> None:
         ("FAIR(irm=KL,whole=True)", "relevance or diversity"),
         ("FAIR(irm=AP,whole=True,pseudo=True)", "goes with judgements"),
         ("FAIR(irm=AP,whole=True,reachable=True)", "goes with judgements"),
+        ("FAIR(irm=AP,pseudo=True)@5", "needs judgements"),
+        ("FAIR(weight=0.2,part=fairness)", "not both"),
+        ("FAIR(weight=0.2,reachable=True)", "without whole= and reachable="),
+        ("FAIR(part=utility,whole=True,irm=AP)", "without whole= and reachable="),
+        ("FAIR(div=ratio,reachable=True)", "distances between shares"),
+        ("FAIR(weight=1.2)", "weight must be a number"),
         ("FAIR(irm=ERR_IA)", "needs a cut-off"),
         ("FAIR(irm=P,whole=True)", "needs a cut-off"),
         ("FAIR(target=nobody)", "target must be one of"),
@@ -214,3 +224,111 @@ def test_skew_over_queries() -> None:
     assert [row.infinite for row in rows] == [1, 0, 1, 0]
     assert "the value is the min over queries, not the mean" in repr(scores)
     assert FAIR().aggregation == parse_measure("MinSkew").aggregation == "mean"
+
+
+EVEN = Membership.from_labels(Attribute("side", ("x", "y")), dict.fromkeys("abcd", "?"), even=["?"])
+
+
+def test_err_is_divided_by_that_of_the_judged_documents() -> None:
+    """Grades 1, 0, 2, 1 of at most 2: stop with 1/4, 0, 3/4, 1/4; best is 3/4 at the top, then 1/4, 1/4."""
+    best = 3 / 4 + 1 / 4 * 1 / 4 / 2 + 1 / 4 * 3 / 4 * 1 / 4 / 3
+    own = 1 / 4 + 3 / 4 * 3 / 4 / 3
+    assert score("FAIR(irm=ERR)@3", groups=EVEN) == pytest.approx(own / best)
+    apart = (2 / 3) * log(4 / 3) + (1 / 3) * log(2 / 3)
+    divided = 1 / 4 / (log(2) + 1) + 3 / 4 * 3 / 4 / 3 / (apart + 1)
+    assert score("FAIR(irm=ERR)@3") == pytest.approx(divided / best)
+
+
+def test_judgements_are_needed_for_precision_at_every_rank() -> None:
+    with pytest.raises(ParameterError, match=r"irm=AP needs judgements \(qrels=, --qrels\)"):
+        er.evaluate(RUN, "FAIR(irm=AP)@3", groups=SIDE)
+
+
+def test_distances_of_counts_and_of_attention() -> None:
+    """x, x, y with half a document added to both: 1.5/1, 2.5/1.5, 2.5/2 (y: 0.5/1, 0.5/1.5, 1.5/2)."""
+    near = [1 / 2, 1 / 3, 1 / (4 / 3)]
+    assert score("FAIR(div=ratio,part=fairness)@3") == pytest.approx(sum(near) / 3)
+    top = 1 + 1 / log2(3)
+    y = (1 / 2) / (top + 1 / 2)
+    near = [1 / 1.5, 1 / 1.5, 1 / (1 + 2 * (0.5 - y) ** 2)]
+    assert score("FAIR(div=exposure,part=fairness)@3") == pytest.approx(sum(near) / 3)
+
+
+def test_no_smoothing_is_infinitely_far_and_says_so() -> None:
+    scores = er.evaluate(RUN, "FAIR(div=ratio,smoothing=0,part=fairness)@3", groups=SIDE)
+    assert scores.mean("FAIR(div=ratio,smoothing=0,part=fairness)@3") == pytest.approx((1 / 1.5) / 3)
+    assert any("smoothing=0 makes the distance infinite" in note for note in scores.notes["run"])
+
+
+def test_the_weight_goes_from_fairness_to_utility() -> None:
+    both, utility, fairness = (score(f"FAIR(part={part})@3") for part in ("both", "utility", "fairness"))
+    for weight, expected in [
+        (0, fairness),
+        (0.25, (both + fairness) / 2),
+        (0.5, both),
+        (0.75, (both + utility) / 2),
+        (1, utility),
+    ]:
+        assert score(f"FAIR(weight={weight})@3") == pytest.approx(expected), weight
+    assert er.evaluate(RUN, "FAIR(weight=0)@3", groups=SIDE).mean("FAIR(weight=0)@3") == fairness
+    columns = er.evaluate(RUN, "FAIR(part=columns)@3", qrels=QRELS, groups=SIDE)
+    assert [row.value for row in columns.summary()] == pytest.approx([both, utility, fairness])
+
+
+def test_fairness_alone_is_undefined_for_its_own_reason() -> None:
+    run = {"q": RUN["q"], "r": {"z": 1.0}}
+    scores = er.evaluate(run, "FAIR(part=columns,irm=nDCG)@3", qrels={**QRELS, "r": {"z": 1}}, groups=SIDE)
+    assert [dict(row.undefined) for row in scores.summary()] == [{}, {}, {"no document has a group": 1}]
+
+
+def notes_of(runs, measure: str, *, qrels, groups=SIDE) -> str:
+    scores = er.evaluate(runs, measure, qrels=qrels, groups=groups)
+    return "\n".join(note for notes in scores.notes.values() for note in notes)
+
+
+def test_a_tie_of_runs_that_differ_in_both_parts_is_shown() -> None:
+    """'useful' has the better document of one group, 'fair' a worse one of both: 1693/(1 + ln 2) is 1000."""
+    qrels = {"q": {"a": 1693, "m": 1000}}
+    groups = Membership.from_labels(Attribute("side", ("x", "y")), {"a": "x", "m": "?"}, even=["?"])
+    runs = {"useful": er.read_run({"q": {"a": 1.0}}), "fair": er.read_run({"q": {"m": 1.0}})}
+    said = notes_of(runs, "FAIR(part=columns,irm=nDCG)@1", qrels=qrels, groups=groups)
+    assert (
+        "'useful' and 'fair' tie in FAIR but differ in both parts: utility by +0.409 and fairness by -0.409 "
+        "('useful' minus 'fair'); FAIR alone does not tell them apart" in said
+    )
+    said = notes_of(runs, "FAIR(irm=nDCG)@1", qrels=qrels, groups=groups)
+    assert "FAIR(irm=nDCG,part='columns')@1 shows whether their utility and fairness differ" in said
+    other = {**qrels, "q": {"a": 1800, "m": 1000}}
+    assert "tie" not in notes_of(runs, "FAIR(part=columns,irm=nDCG)@1", qrels=other, groups=groups)
+
+
+def test_parts_that_say_the_same_are_shown() -> None:
+    """In every list the relevant document is the one that makes the list fair."""
+    queries = [f"q{i}" for i in range(8)]
+    labels = {f"{q}{d}": "x" if d == "a" else "y" for q in queries for d in "ab"}
+    groups = Membership.from_labels(Attribute("side", ("x", "y")), labels)
+    qrels = {q: {f"{q}b": 1} for q in queries}
+    same = {q: {f"{q}a": 2.0} | ({f"{q}b": 1.0} if i % 2 else {}) for i, q in enumerate(queries)}
+    name = "FAIR(part=columns,irm=nDCG)@2"
+    said = notes_of({"run": er.read_run(same)}, name, qrels=qrels, groups=groups)
+    assert "correlate strongly over the 8 queries (r = 1.00), so they are close to one measurement" in said
+    few = {"run": er.read_run({q: same[q] for q in queries[:4]})}
+    judged = {q: qrels[q] for q in queries[:4]}
+    assert "correlate" not in notes_of(few, name, qrels=judged, groups=groups)
+
+
+def test_relevance_that_looks_at_the_same_groups_is_shown() -> None:
+    twice = "alpha_nDCG itself rewards documents of new groups of 'side'"
+    assert twice in notes_of({"run": er.read_run(RUN)}, "FAIR@3", qrels=QRELS)
+    assert "itself rewards" not in notes_of({"run": er.read_run(RUN)}, "FAIR(irm=nDCG)@3", qrels=QRELS)
+
+
+def test_feasibility_in_short() -> None:
+    """The first list lacks y at ranks 2 and 4, the second at no rank."""
+    runs = {**RUN, "r": {"a": 2.0, "c": 1.0}}
+    scores = er.evaluate(runs, ["InfeasibleIndex", "FeasibleDepth"], groups=SIDE)
+    assert scores.block("FeasibleDepth").values[:, 0].tolist() == [1.0, 2.0]
+    assert (
+        "InfeasibleIndex(attr='side'): 1 of 2 lists are infeasible: some group has fewer documents than its "
+        "target requires at 2 ranks in all; every list is feasible down to rank 1" in scores.notes["run"]
+    )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import floor, inf, log2
+from math import floor, inf, log2, nan, prod
 
 import numpy as np
 import oracles
 from group_oracles import ATTRIBUTES, DIVERGENCES, Groups, Row, kl
 
-from evenrank.measures import ERR_IA, NRBP, RBP, Measure, alpha_nDCG, nDCG, parse_measure
+from evenrank import attention
+from evenrank.measures import AP, ERR, ERR_IA, NRBP, RBP, Measure, alpha_nDCG, nDCG, parse_measure
 from evenrank.testing import Case
 
 TIE = 1e-12
@@ -67,6 +68,26 @@ def apart(rows: list[Row], target: Row, divergence: Callable[[Row, Row], float] 
     return max(0.0, divergence([m / total for m in mass], target)) if total > 0 else None
 
 
+def distance(m: Measure, rows: list[Row], target: Row) -> float | None:
+    """d_i of FAIR: of these documents, which stand at the first ranks."""
+    if m.div == "exposure":
+        weights = m.attention.weights(len(rows)).tolist()
+        rows = [[v * share for share in row] for v, row in zip(weights, rows, strict=True)]
+        return apart(rows, target, lambda p, q: sum((a - b) ** 2 for a, b in zip(p, q, strict=True)))
+    if m.div != "ratio":
+        return apart(rows, target, DIVERGENCES[m.div])
+    counts = [sum(column) for column in zip(*rows, strict=True)]
+    total, s = sum(counts), m.smoothing
+    if total == 0:
+        return None
+    whole, worst = total + len(target) * s, 1.0
+    for n, wanted in zip(counts, target, strict=True):
+        p, q = (n + s) / whole, (wanted * total + s) / whole
+        if p > 0 or q > 0:
+            worst = max(worst, inf if min(p, q) == 0 else max(p / q, q / p))
+    return worst - 1
+
+
 def _rows(m: Measure, documents: list[str], case: Case, query: str) -> tuple[list[Row], Row] | None:
     groups = of(m, case)
     rows, target = groups.memberships(m, groups.listed(m, documents, query), query), groups.target(query)
@@ -111,6 +132,13 @@ def infeasible_index(m: Measure, documents: list[str], case: Case, query: str) -
 def infeasible_count(m: Measure, documents: list[str], case: Case, query: str) -> float | None:
     short = _too_few(m, documents, case, query)
     return None if short is None else float(sum(sum(row) for row in short))
+
+
+def feasible_depth(m: Measure, documents: list[str], case: Case, query: str) -> float | None:
+    short = _too_few(m, documents, case, query)
+    if short is None:
+        return None
+    return float(next((i for i, row in enumerate(short) if any(row)), len(short)))
 
 
 def novelty(covers: list[Row], alpha: float) -> list[float]:
@@ -176,7 +204,26 @@ def _ratio(gain: float, divisor: float) -> float:
     return inf if divisor == 0 else gain / divisor
 
 
-def fair(m: Measure, documents: list[str], case: Case, query: str) -> float | None:
+def fair(m: Measure, documents: list[str], case: Case, query: str) -> float | list[float] | None:
+    """``weight`` as printed in the formula with a = 2c - 1, not as a sum of measures."""
+    parts = [fair_part(m, documents, case, query, part) for part in ("both", "utility", "fairness")]
+    if m.part == "columns":
+        return [nan if value is None else value for value in parts]
+    if m.part != "both":
+        return parts[("both", "utility", "fairness").index(m.part)]
+    both, _, alone = parts
+    if m.weight >= 0.5:
+        return fair_part(m, documents, case, query, "both", 2 * m.weight - 1)
+    if m.weight == 0 or alone is None or both is None:
+        return alone if m.weight == 0 else None
+    return 2 * m.weight * both + (1 - 2 * m.weight) * alone
+
+
+def fair_part(
+    m: Measure, documents: list[str], case: Case, query: str, part: str, a: float = 0.0
+) -> float | None:
+    """(1/M) sum_i IRM_i (a + (1 - a)/(d_i + 1)); a is 1 for utility. Fairness is the mean of 1/(d_i + 1)."""
+    a = 1.0 if part == "utility" else a
     groups = of(m, case)
     target = groups.target(query)
     whole_list = documents
@@ -188,8 +235,14 @@ def fair(m: Measure, documents: list[str], case: Case, query: str) -> float | No
         value = oracles.ORACLES[own.name](own, whole_list, case, query)
         if value is None or target is None:
             return None
-        d = apart(rows[: m.cutoff], target, DIVERGENCES[m.div]) if rows else None
+        d = distance(m, rows[: m.cutoff], target) if rows else None
         return value / ((d or 0.0) + 1)
+    if part == "fairness":
+        if target is None:
+            return None
+        kept = rows[: m.cutoff]
+        found = [d for i in range(1, len(kept) + 1) if (d := distance(m, kept[:i], target)) is not None]
+        return sum(1 / (d + 1) for d in found) / len(found) if found else None
     judged = oracles.grades(case, query)
     rel = getattr(m.irm, "rel", None) or 1
     if target is None or (not whole_list if m.pseudo else oracles.undefined(judged, rel)):
@@ -207,8 +260,8 @@ def fair(m: Measure, documents: list[str], case: Case, query: str) -> float | No
         own = _utility(m.irm, [worth[d] for d in order], [covers[d] for d in order])
         total = 0.0
         for i, u in enumerate(own, 1):
-            d = apart([rows[place] for place in order[:i]], target, DIVERGENCES[m.div])
-            total += u / ((d or 0.0) + 1)
+            d = distance(m, [rows[place] for place in order[:i]], target)
+            total += u * (a + (1 - a) / ((d or 0.0) + 1))
         return total
 
     listed = list(range(len(whole_list)))
@@ -216,7 +269,7 @@ def fair(m: Measure, documents: list[str], case: Case, query: str) -> float | No
         alpha = getattr(m.irm, "alpha", 0.0)
 
         def gain(chosen: list[int], d: int) -> float:
-            if isinstance(m.irm, (nDCG, RBP)):
+            if isinstance(m.irm, (nDCG, RBP, AP, ERR)):
                 return worth[d]
             return novelty([covers[c] for c in [*chosen, d]], alpha)[-1]
 
@@ -233,8 +286,12 @@ def _gain(irm: nDCG, grade: float) -> float:
 def _worth(irm: Measure, grade: int, case: Case) -> float:
     if isinstance(irm, nDCG):
         return _gain(irm, grade)
+    largest = max(g for inner in case.qrels.to_dict().values() for g in inner.values())
+    if isinstance(irm, ERR):
+        most = irm.max_grade or largest
+        return (2 ** min(max(grade, 0), most) - 1) / 2**most
     if isinstance(irm, RBP) and irm.rel is None:
-        return max(grade, 0) / max(g for inner in case.qrels.to_dict().values() for g in inner.values())
+        return max(grade, 0) / largest
     return float(grade >= (irm.rel or 1))
 
 
@@ -244,6 +301,10 @@ def _utility(irm: Measure, worth: list[float], covers: list[Row]) -> list[float]
         return [g / log2(1 + i) for g, i in zip(worth, ranks, strict=True)]
     if isinstance(irm, RBP):
         return [g * irm.p ** (i - 1) for g, i in zip(worth, ranks, strict=True)]
+    if isinstance(irm, AP):  # times R, by which the ideal is multiplied, too
+        return [g * sum(worth[:i]) / i for g, i in zip(worth, ranks, strict=True)]
+    if isinstance(irm, ERR):
+        return [g * prod(1 - p for p in worth[: i - 1]) / i for g, i in zip(worth, ranks, strict=True)]
     gains = zip(novelty(covers, irm.alpha), ranks, strict=True)
     if isinstance(irm, alpha_nDCG):
         return [g / log2(1 + i) for g, i in gains]
@@ -267,7 +328,9 @@ def _ideal(
             [(grade >= rel) * share for share in row]
             for grade, row in zip(judged.values(), rows, strict=True)
         ]
-    if isinstance(m.irm, nDCG):
+    if isinstance(m.irm, AP):
+        return min(sum(worth), m.cutoff or inf)
+    if isinstance(m.irm, (nDCG, ERR)):
         return sum(_utility(m.irm, sorted(worth, reverse=True)[: m.cutoff], covers[: m.cutoff]))
     if isinstance(m.irm, alpha_nDCG):
         order: list[Row] = []
@@ -287,6 +350,7 @@ FAIR_ORACLES = {
     "FAIR": fair,
     "KL": kl_of_list,
     "nDRKL": ndrkl,
+    "FeasibleDepth": feasible_depth,
     "InfeasibleIndex": infeasible_index,
     "InfeasibleCount": infeasible_count,
 }
@@ -308,8 +372,11 @@ _IRMS = [
         "RBP", "RBP(p=0.5,rel=2)", "ERR_IA", "ERR_IA(alpha=0.2,rel=2)", "NRBP", "NRBP(alpha=1,beta=0.8)",
     )
 ]  # fmt: skip
+_JUDGED_IRMS = [
+    parse_measure(name) for name in ("AP", "AP(rel=2)", "ERR", "ERR(max_grade=5)", "ERR(max_grade=2)")
+]
 FAIR_VARIANTS = {
-    **dict.fromkeys(("KL", "nDRKL", "InfeasibleIndex", "InfeasibleCount"), _ANY),
+    **dict.fromkeys(("KL", "nDRKL", "FeasibleDepth", "InfeasibleIndex", "InfeasibleCount"), _ANY),
     "FAIR": [
         *_ANY,
         *({"irm": irm} for irm in _IRMS),
@@ -317,6 +384,21 @@ FAIR_VARIANTS = {
         *({"irm": irm, "reachable": True, "attr": "topic"} for irm in _IRMS),
         *({"irm": irm, "pseudo": True, "attr": "side"} for irm in _IRMS),
         {"irm": _IRMS[4], "pseudo": True, "missing": "drop"},
+        *({"irm": irm, "attr": attr} for irm in _JUDGED_IRMS for attr in ("side", "origin")),
+        *({"irm": irm, "reachable": True, "attr": "topic"} for irm in _JUDGED_IRMS),
+        *({"div": "ratio", "attr": attr} for attr in ("side", "origin", "tags")),
+        *({"div": "ratio", "smoothing": s, "attr": "stars"} for s in (0, 2)),
+        *({"div": "exposure", "attr": attr} for attr in ("side", "origin", "topic")),
+        {"div": "exposure", "attention": attention.rbp(p=0.6), "missing": "uniform"},
+        {"div": "exposure", "whole": True, "irm": parse_measure("AP")},
+        *({"weight": c, "irm": irm} for c in (0.0, 0.2, 0.7, 1.0) for irm in (_IRMS[0], _IRMS[3])),
+        {"weight": 0.3, "attr": "side*topic", "missing": "drop"},
+        *(
+            {"part": part, "attr": attr}
+            for part in ("utility", "fairness", "columns")
+            for attr in ("side", "tags")
+        ),
+        *({"part": part, "irm": _IRMS[3], "pseudo": True} for part in ("utility", "fairness", "columns")),
         {"pseudo": True, "reachable": True},
         {"pseudo": True, "missing": "uniform", "attr": "stars"},
         {"reachable": True, "missing": "uniform"},

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from evenrank.data.run import Run
 from evenrank.evaluation.engine import evaluate_run
+from evenrank.evaluation.fair_notes import fair_notes
 from evenrank.evaluation.notes import (
     group_notes,
     intent_notes,
@@ -69,4 +70,6 @@ def evaluate(
         depth = None if None in depths else max(d for d in depths if d is not None)
         spelt = document_spelling(ranking, sources, settled, depth) if isinstance(ranking, Run) else []
         notes[name] = (*common, *paired, *said, *spelt)
+    for name, more in fair_notes(blocks).items():
+        notes[name] = (*notes[name], *more)
     return Scores(tuple(blocks), notes, partial(provenance, dict(inputs.runs), sources, inputs.queries))

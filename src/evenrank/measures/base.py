@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import inspect
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -35,16 +36,25 @@ class Direction(enum.Enum):
 class Note:
     """What a reader of the values must know, with numbers that add up over blocks of queries.
 
-    ``text`` may hold ``{count}``, ``{of}`` and ``{most}``; counts are added, of ``most`` the largest stays.
+    ``text`` may hold ``{count}``, ``{of}``, ``{total}``, ``{most}`` and ``{least}``; counts and totals are
+    added, of ``most`` the largest stays and of ``least`` the smallest.
     """
 
     text: str
     count: int = 0
     of: int = 0
     most: float = 0.0
+    total: float = 0.0
+    least: float = math.inf
 
     def __str__(self) -> str:
-        return self.text.format(count=f"{self.count:,}", of=f"{self.of:,}", most=f"{self.most:.1e}")
+        return self.text.format(
+            count=f"{self.count:,}",
+            of=f"{self.of:,}",
+            most=f"{self.most:.1e}",
+            total=f"{self.total:,.6g}",
+            least=f"{self.least:,.6g}",
+        )
 
     @staticmethod
     def merged(notes: Iterable[Note]) -> tuple[Note, ...]:
@@ -52,8 +62,14 @@ class Note:
         found: dict[str, Note] = {}
         for note in notes:
             old = found.get(note.text, Note(note.text))
-            total = Note(note.text, old.count + note.count, old.of + note.of, max(old.most, note.most))
-            found[note.text] = total
+            found[note.text] = Note(
+                note.text,
+                old.count + note.count,
+                old.of + note.of,
+                max(old.most, note.most),
+                old.total + note.total,
+                min(old.least, note.least),
+            )
         return tuple(found.values())
 
 

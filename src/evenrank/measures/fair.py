@@ -2,69 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
 from evenrank import attention
 from evenrank.arrays import Bools, Floats, Int64s
+from evenrank.attention import Attention
 from evenrank.data.attribute import Attribute
 from evenrank.data.evidence_source import Evidence
 from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import ParameterRule, choice, declare, flag, make, parameter, term_of
+from evenrank.grammar import ParameterRule, choice, declare, flag, make, number, parameter, term_of
 from evenrank.measures.base import Direction, Measure, Note, Result
-from evenrank.measures.divergences import DISTANCES, SIMILAR
-from evenrank.measures.diversity import ERR_IA, NRBP, alpha_nDCG, greedy_ideal, novelty_gain
+from evenrank.measures.combined import WeightedSum
+from evenrank.measures.diversity import ERR_IA, alpha_nDCG
+from evenrank.measures.fair_lists import (
+    BY_DOCUMENT,
+    BY_GROUP,
+    JUDGED_ONLY,
+    NAMES,
+    ListArrays,
+    ideal_by_document,
+    ideal_by_group,
+    rank_gains,
+    smallest_grade,
+    worth_of_grades,
+)
 from evenrank.measures.greedy import greedy_order
 from evenrank.measures.groups import EMPTY_LIST_MEANS, NO_TARGET, NO_TARGET_MEANS, check_divergence
 from evenrank.measures.neutrality import EMPTY_LIST
-from evenrank.measures.prefixes import PrefixShareMeasure, prefix_notes
-from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, RBP, best_grade, divide, nDCG
+from evenrank.measures.prefix_distances import OF_PREFIXES, OF_SHARES, RATIO, prefix_distances
+from evenrank.measures.prefixes import NO_GROUP, PrefixShareMeasure, prefix_notes
+from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, divide, nDCG
 from evenrank.measures.sums import padded_sum
 
 DEFAULT_IRM: Measure = make(alpha_nDCG, {})  # type: ignore[assignment]
-DIVERGENCES: dict[str, Callable[[Floats, Floats], Floats]] = {**DISTANCES, **SIMILAR}
+BOTH, UTILITY, FAIRNESS, COLUMNS = "both", "utility", "fairness", "columns"
+PARTS = (BOTH, UTILITY, FAIRNESS, COLUMNS)
+EVEN_WEIGHT = 0.5
 OWN_RELEVANCE = (
     "relevance is that of the ranking itself, so what an order loses of it is not seen: judgements show that"
 )
 NOTHING_TO_GAIN = "the ideal is 0"
-
-
-class ListArrays(NamedTuple):
-    """The documents of ranked lists."""
-
-    worth: Floats  # (Q, K): gain, for measures that do not look at groups
-    relevant: Floats  # (Q, K): relevance, for those that do
-    shares: Floats  # (Q, K, L)
-    mask: Bools  # (Q, K)
-
-    @property
-    def covers(self) -> Floats:
-        """(Q, K, L): J(d_i, g), relevance times share of a group."""
-        return self.relevant[:, :, None] * self.shares
-
-    def cut(self, depth: int | None) -> ListArrays:
-        return ListArrays(
-            self.worth[:, :depth], self.relevant[:, :depth], self.shares[:, :depth], self.mask[:, :depth]
-        )
-
-    def reordered(self, places: Int64s) -> ListArrays:
-        """The same documents in another order: ``places`` (Q, K) are their old ranks, from 0 on."""
-        rows, at, there = np.arange(len(places))[:, None], np.maximum(places, 0), places >= 0
-        return ListArrays(
-            self.worth[rows, at] * there,
-            self.relevant[rows, at] * there,
-            self.shares[rows, at] * there[:, :, None],
-            there,
-        )
+UNSMOOTHED = (
+    "smoothing=0 makes the distance infinite as long as a group that has a target is absent, which it always "
+    "is at the first ranks where each document belongs to one group: such ranks add nothing"
+)
 
 
 def _irm() -> ParameterRule:
     inner = term_of("measure")
-    return ParameterRule("a measure, as alpha_nDCG, nDCG, RBP, ERR_IA or NRBP", inner.accept)
+    return ParameterRule(f"a measure, as {NAMES}", inner.accept)
 
 
 @declare
@@ -81,6 +72,17 @@ class FAIR(PrefixShareMeasure):
     list; any measure of relevance or diversity can be taken then. ``reachable`` divides by what the greedy
     order of the list's documents reaches, since no order may be wholly fair. That order, and the ideal of
     alpha_nDCG, are greedy and can fall short of the best, so values just above 1 are possible.
+
+    ``part='utility'`` is the sum without the divisors, ``part='fairness'`` the mean of 1 / (d_i + 1) over the
+    ranks whose prefix has a group, and ``part='columns'`` shows FAIR beside both. ``weight`` moves between
+    them: 0 is fairness alone (no judgements are needed), 0.5 is FAIR, 1 is utility alone. Between 0.5 and 1
+    it is ``(2c - 1) utility + (2 - 2c) FAIR``, between 0 and 0.5 ``2c FAIR + (1 - 2c) fairness``; the paper
+    asks for such a weight and leaves its form open. ``div='ratio'`` is the largest ratio between what a group
+    has and what it should have, minus 1, after ``smoothing`` documents were added to both; ``div='exposure'``
+    is the sum of squared differences between shares of attention and the target.
+
+    Use FAIR to compare systems by one number where both sides matter, and look at ``part='columns'`` before
+    a decision; prefer nDRKL where relevance should not count, and GFR where there are several attributes.
     """
 
     answers = (
@@ -99,14 +101,25 @@ class FAIR(PrefixShareMeasure):
         EMPTY_LIST: f"{EMPTY_LIST_MEANS}, and there are no judgements",
         NO_TARGET: NO_TARGET_MEANS,
         NOTHING_TO_GAIN: "no relevant document has a group; with reachable=True, the list has none that has",
+        NO_GROUP: "no document of the list has any value of the attribute, and fairness alone is asked for",
     }
 
     irm: Measure = parameter(DEFAULT_IRM, _irm(), "the relevance measure")
-    div: str = parameter("KL", choice(*DIVERGENCES), "distance of the groups so far from the target")
+    div: str = parameter(
+        "KL", choice(*OF_SHARES, *OF_PREFIXES), "distance of the groups so far from the target"
+    )
     whole: bool = parameter(False, flag(), "divide the whole measure once, not rank by rank")
     reachable: bool = parameter(False, flag(), "divide by what the greedy order of the documents reaches")
     pseudo: bool | None = parameter(
         None, flag(optional=True), "relevance from the ranking; None: where there are no judgements"
+    )
+    weight: float = parameter(EVEN_WEIGHT, number(0, 1), "of utility: 0 is fairness alone, 1 utility alone")
+    part: str = parameter(
+        BOTH, choice(*PARTS), "FAIR, one of the two parts that it has, or all three as columns"
+    )
+    smoothing: float = parameter(0.5, number(0), "documents added to every group, for div='ratio'")
+    attention: Attention = parameter(
+        attention.log2(), term_of("attention"), "how attention falls with rank, for div='exposure'"
     )
 
     def __post_init__(self) -> None:
@@ -115,12 +128,39 @@ class FAIR(PrefixShareMeasure):
             self._check_whole()
         else:
             self._check_sum()
+        self._check_parts()
         for name, holds in (
-            ("needs_cutoff", self.irm.needs_cutoff and self.irm.cutoff is None),
-            ("looks_below_cutoff", bool(self.pseudo or self.reachable or self._irm_looks_deeper)),
+            ("needs_cutoff", self.irm.needs_cutoff and self.irm.cutoff is None and not self.alone),
+            ("looks_below_cutoff", bool(self.own_order or self.reachable or self._irm_looks_deeper)),
             ("ideal_depends_on_ids", isinstance(self.irm, alpha_nDCG) and not self.pseudo),
         ):
             object.__setattr__(self, name, holds)  # what is so for some relevance measures only
+
+    @property
+    def alone(self) -> bool:
+        """Fairness alone: relevance is not looked at."""
+        return self.part == FAIRNESS or self.weight == 0
+
+    @property
+    def own_order(self) -> bool:
+        """Relevance comes from the ranking."""
+        return bool(self.pseudo) and not self.alone
+
+    def _check_parts(self) -> None:
+        if self.part != BOTH and self.weight != EVEN_WEIGHT:
+            raise ParameterError(f"FAIR: give weight= or part=, not both, got {self!r}")
+        split = self.part != BOTH or self.weight != EVEN_WEIGHT
+        if split and (self.whole or self.reachable):
+            raise ParameterError(f"FAIR: weight= and part= go without whole= and reachable=, got {self!r}")
+        if self.reachable and self.div in OF_PREFIXES:
+            raise ParameterError(
+                f"FAIR: reachable=True is for distances between shares ({', '.join(OF_SHARES)}), "
+                f"got div={self.div!r}"
+            )
+        if self.pseudo and not self.alone and isinstance(self.irm, JUDGED_ONLY):
+            raise ParameterError(
+                f"FAIR: irm={self.irm!r} needs judgements (qrels=, --qrels); nDCG and RBP do without them"
+            )
 
     @property
     def _irm_looks_deeper(self) -> bool:
@@ -134,10 +174,10 @@ class FAIR(PrefixShareMeasure):
             raise ParameterError(f"FAIR: irm is a measure of relevance or diversity, got {self.irm!r}")
 
     def _check_sum(self) -> None:
-        if not isinstance(self.irm, (alpha_nDCG, nDCG, RBP, ERR_IA, NRBP)):
+        if not isinstance(self.irm, BY_GROUP + BY_DOCUMENT):
             raise ParameterError(
                 f"FAIR: {self.irm!r} is no sum over ranks that can be divided rank by rank: "
-                "use alpha_nDCG, nDCG, RBP, ERR_IA or NRBP, or whole=True"
+                f"use {NAMES}, or whole=True"
             )
         if self.irm.cutoff is not None:
             raise ParameterError(f"FAIR: the cut-off is its own, FAIR(irm=..)@k, got irm={self.irm!r}")
@@ -157,7 +197,11 @@ class FAIR(PrefixShareMeasure):
         irm = self.irm.settled(sources)
         if self.whole and self.cutoff is not None and irm.cutoff is None:
             irm = irm @ self.cutoff
-        return PrefixShareMeasure.settled(replace(self, pseudo=pseudo and not self.whole, irm=irm), sources)
+        settled = replace(self, pseudo=pseudo and not self.whole, irm=irm, weight=EVEN_WEIGHT)
+        weighed = _weighed(settled, self.weight)
+        if isinstance(weighed, WeightedSum):
+            return weighed.settled(sources)
+        return PrefixShareMeasure.settled(weighed, sources)  # type: ignore[arg-type]
 
     def check_attribute(self, attribute: Attribute) -> None:
         super().check_attribute(attribute)
@@ -168,15 +212,15 @@ class FAIR(PrefixShareMeasure):
         own = {f"ranked.{self.source}"}
         if self.whole:
             return frozenset({*own, *self.irm.needs})
-        if self.pseudo:
+        if self.pseudo or self.alone:
             return frozenset(own)
-        by_group = set() if isinstance(self.irm, (nDCG, RBP)) else {f"judged.{self.source}"}
+        by_group = set() if isinstance(self.irm, BY_DOCUMENT) else {f"judged.{self.source}"}
         return frozenset({*own, *by_group, "ranked.relevance", "judged.relevance"})
 
     @property
     def depth(self) -> int | None:
         """The ideal of a list that has no judgements, and the greedy order, are of all its documents."""
-        if self.pseudo or self.reachable or self.missing == "drop" or self.cutoff is None:
+        if self.own_order or self.reachable or self.missing == "drop" or self.cutoff is None:
             return None
         if not self.whole:
             return self.cutoff
@@ -193,28 +237,65 @@ class FAIR(PrefixShareMeasure):
         evidence = evidence.cut(self.depth)
         return evidence.compact(evidence.ranked.known(self.source)) if self.missing == "drop" else evidence
 
-    @property
-    def smallest_grade(self) -> int:
-        rel = getattr(self.irm, "rel", None)
-        return 1 if rel is None else int(rel)
-
     def compute(self, evidence: RankedEvidence) -> Result:
         ranked = evidence.ranked.cut(self.cutoff)
-        shares = self.membership(evidence, ranked)
-        apart, some = self._divergences(shares, ranked.mask, evidence)
-        notes = prefix_notes(some, ranked.mask, "not divided")
+        apart, some = self._distances(self.membership(evidence, ranked), ranked.mask, evidence)
+        notes = prefix_notes(some, ranked.mask, "left out" if self.part == FAIRNESS else "not divided")
+        if self.div == RATIO and self.smoothing == 0:
+            notes = (*notes, Note(UNSMOOTHED))
         if self.whole:
             own = self.irm.evaluate(evidence)
             reasons = {**own.undefined, NO_TARGET: self.undefined(evidence)[NO_TARGET]}
             return Result(own.values / (_last(apart, ranked.lengths) + 1), reasons, notes=notes)
+        if self.part == FAIRNESS:
+            return Result(padded_sum(_mean_of_ranks(apart, some)), self._unfair(evidence, some), notes=notes)
+        if self.own_order:
+            notes = (*notes, Note(OWN_RELEVANCE))
+        if isinstance(self.irm, BY_GROUP) and self.part != UTILITY:
+            notes = (*notes, Note(self._counted_twice()))
         contributions, most = self._parts(evidence)
         reasons = {**self.undefined(evidence), NOTHING_TO_GAIN: most <= 0}
-        if self.pseudo:
-            notes = (*notes, Note(OWN_RELEVANCE))
-        return Result(padded_sum(contributions), reasons, notes=notes)
+        if self.part != COLUMNS:
+            return Result(padded_sum(contributions), reasons, notes=notes)
+        return self._columns(evidence, padded_sum(contributions), reasons, apart, some, notes)
+
+    def _columns(
+        self,
+        evidence: RankedEvidence,
+        fair: Floats,
+        reasons: Mapping[str, Bools],
+        apart: Floats,
+        some: Bools,
+        notes: tuple[Note, ...],
+    ) -> Result:
+        """FAIR, utility and fairness beside each other; each is undefined for its own reasons."""
+        utility = padded_sum(replace(self, part=UTILITY)._parts(evidence)[0])
+        values = np.stack([fair, utility, padded_sum(_mean_of_ranks(apart, some))], axis=1)  # (Q, 3)
+        of_relevance, of_fairness = np.array([True, True, False]), np.array([False, False, True])
+        undefined = {reason: where[:, None] & of_relevance for reason, where in reasons.items()}
+        for reason, where in self._unfair(evidence, some).items():
+            own = where[:, None] & of_fairness
+            undefined[reason] = undefined[reason] | own if reason in undefined else own
+        return Result(values, undefined, ("FAIR", UTILITY, FAIRNESS), notes)
+
+    def _unfair(self, evidence: RankedEvidence, some: Bools) -> dict[str, Bools]:
+        """Where fairness alone has no value."""
+        return {**PrefixShareMeasure.undefined(self, evidence), NO_GROUP: ~np.asarray(some.any(axis=1))}
+
+    def _counted_twice(self) -> str:
+        return (
+            f"{self.irm.name} itself rewards documents of new groups of {self.attr!r}, so balance between "
+            f"these groups counts in relevance and in fairness; irm=nDCG counts it once"
+        )
 
     def explain(self, evidence: RankedEvidence) -> Floats | None:
-        return None if self.whole else self._parts(evidence)[0]
+        if self.whole:
+            return None
+        if self.part == FAIRNESS:
+            ranked = evidence.ranked.cut(self.cutoff)
+            found = self._distances(self.membership(evidence, ranked), ranked.mask, evidence)
+            return _mean_of_ranks(*found)
+        return self._parts(evidence)[0]
 
     def _parts(self, evidence: RankedEvidence) -> tuple[Floats, Floats]:
         """(Q, K): what each rank adds, and (Q,): what it is divided by."""
@@ -229,8 +310,11 @@ class FAIR(PrefixShareMeasure):
 
     def _fair_gains(self, lists: ListArrays, evidence: RankedEvidence) -> Floats:
         """(Q, K): what each rank adds, divided by how unfair the list is down to it."""
-        apart, _ = self._divergences(lists.shares, lists.mask, evidence)
-        return self.utility(lists) / (apart + 1)
+        gains = rank_gains(self.irm, lists)
+        if self.part == UTILITY:
+            return gains
+        apart, _ = self._distances(lists.shares, lists.mask, evidence)
+        return gains / (apart + 1)
 
     def lists(self, evidence: RankedEvidence) -> ListArrays:
         """What is known of the documents at each rank."""
@@ -240,58 +324,21 @@ class FAIR(PrefixShareMeasure):
             relevant, worth = grades, self.irm.gain(grades) if isinstance(self.irm, nDCG) else grades
         else:
             grades = np.maximum(ranked["relevance"], 0).astype(float)
-            relevant = ((grades >= self.smallest_grade) & ranked.mask).astype(float)
-            worth = self._worth(grades, evidence)
+            relevant = ((grades >= smallest_grade(self.irm)) & ranked.mask).astype(float)
+            worth = worth_of_grades(self.irm, grades, evidence)
         shares = self.membership(evidence)  # (Q, K, L)
         return ListArrays(worth, relevant, shares, ranked.mask)
 
-    def _worth(self, grades: Floats, evidence: RankedEvidence) -> Floats:
-        """(Q, D): the gain of a grade, for measures that do not look at groups."""
-        if isinstance(self.irm, nDCG):
-            return self.irm.gain(grades, best_grade(evidence))
-        if isinstance(self.irm, RBP) and self.irm.rel is None:
-            return grades / np.maximum(evidence.query["relevance.max_grade"], 1)[:, None]
-        return (grades >= self.smallest_grade).astype(float)
-
-    def utility(self, lists: ListArrays) -> Floats:
-        """(Q, K): IRM_i, what each rank adds, before it is divided by anything."""
-        irm, depth = self.irm, lists.worth.shape[1]
-        if isinstance(irm, nDCG):
-            return lists.worth * attention.log2().weights(depth)
-        if isinstance(irm, RBP):
-            return lists.worth * irm.p ** np.arange(depth)
-        if isinstance(irm, alpha_nDCG):
-            return novelty_gain(lists.covers, irm.alpha) * attention.log2().weights(depth)
-        if isinstance(irm, ERR_IA):
-            return novelty_gain(lists.covers, irm.alpha) / np.arange(1, depth + 1)
-        if isinstance(irm, NRBP):
-            return novelty_gain(lists.covers, irm.alpha) * irm.beta ** np.arange(depth)
-        raise ParameterError(f"FAIR: {irm!r} is no sum over ranks")  # refused when it was made
-
     def ideal(self, everything: ListArrays, evidence: RankedEvidence) -> Floats:
         """(Q,): M, what the sum over ranks has in an ideal list."""
-        irm = self.irm
-        if isinstance(irm, RBP):  # over k ranks even where the list is shorter
-            most = 1 - irm.p**self.cutoff if self.cutoff is not None else 1.0
-            return np.full(len(evidence), most / (1 - irm.p))
-        if isinstance(irm, nDCG):
-            worth = everything.worth
-            if not self.pseudo:
-                grades = evidence.reference["judged"].padded("relevance", self.cutoff)  # best first
-                worth = self._worth(np.maximum(grades, 0).astype(float), evidence)
-            best = -np.sort(-worth, axis=1)[:, : self.cutoff]  # (Q, I)
-            return padded_sum(best * attention.log2().weights(best.shape[1]))
-        covers = everything.covers if self.pseudo else self._judged(evidence)  # (Q, J, L)
-        if isinstance(irm, alpha_nDCG):
-            gains = greedy_ideal(covers, irm.alpha, self.cutoff)  # (Q, D)
-            return padded_sum(gains * attention.log2().weights(gains.shape[1]))
-        served = covers.any(axis=1).sum(axis=1).astype(float)  # (Q,): |A|
-        if isinstance(irm, ERR_IA):
-            steps = np.arange(self.cutoff or 1)
-            return np.asarray(served * ((1 - irm.alpha) ** steps / (steps + 1)).sum())
-        if isinstance(irm, NRBP):
-            return np.asarray(served / (1 - (1 - irm.alpha) * irm.beta))
-        raise ParameterError(f"FAIR: {irm!r} is no sum over ranks")
+        if not isinstance(self.irm, BY_DOCUMENT):
+            covers = everything.covers if self.pseudo else self._judged(evidence)  # (Q, J, L)
+            return ideal_by_group(self.irm, covers, self.cutoff)
+        worth = everything.worth
+        if not self.pseudo:
+            grades = evidence.reference["judged"].padded("relevance", self.cutoff)  # best first
+            worth = worth_of_grades(self.irm, np.maximum(grades, 0).astype(float), evidence)
+        return ideal_by_document(self.irm, worth, self.cutoff)
 
     def _judged(self, evidence: RankedEvidence) -> Floats:
         """(Q, J, L): relevance by group of every judged document."""
@@ -300,26 +347,25 @@ class FAIR(PrefixShareMeasure):
         if self.missing == "uniform":
             unknown = judged.mask() & ~judged.known(self.source)
             shares = np.where(unknown[:, :, None], self.even(evidence)[:, None, :], shares)
-        relevant = judged.padded("relevance") >= self.smallest_grade
+        relevant = judged.padded("relevance") >= smallest_grade(self.irm)
         return np.asarray(relevant[:, :, None] * shares, dtype=np.float64)
 
-    def _divergences(self, shares: Floats, mask: Bools, evidence: RankedEvidence) -> tuple[Floats, Bools]:
+    def _distances(self, shares: Floats, mask: Bools, evidence: RankedEvidence) -> tuple[Floats, Bools]:
         """(Q, K) twice: how far the groups of the first i are from the target, and where there are groups."""
-        mass = np.cumsum(shares, axis=1)
-        total = padded_sum(mass, axis=2)  # (Q, K)
-        some = (total > 0) & mask
-        with np.errstate(invalid="ignore"):  # a query without a target
-            apart = DIVERGENCES[self.div](
-                divide(mass, total[:, :, None]), self.target_shares(evidence)[:, None, :]
+        if self.div in OF_PREFIXES and (evidence.query[f"{self.source}.exists"] > 1).any():
+            raise ParameterError(
+                f"{self!r}: {self.attr!r} has so many values that those outside of a query's pool are "
+                f"counted together, and div={self.div!r} needs each of them: give the target 'present'"
             )
-        return np.where(some, np.maximum(np.nan_to_num(apart, posinf=np.inf), 0.0), 0.0), some
+        weights = self.attention.weights(mask.shape[1])
+        return prefix_distances(self.div, shares, mask, self.target_shares(evidence), weights, self.smoothing)
 
     def _greedy(self, lists: ListArrays, evidence: RankedEvidence) -> Int64s:
         """(Q, K): the places of the documents in the greedy order of this measure."""
         alpha = getattr(self.irm, "alpha", None)  # without novelty a document gains what it is worth
         return greedy_order(
             lists.worth if alpha is None else lists.relevant, lists.shares, self.target_shares(evidence),
-            lists.mask.sum(axis=1), alpha=alpha, steps=self.cutoff, divergence=DIVERGENCES[self.div],
+            lists.mask.sum(axis=1), alpha=alpha, steps=self.cutoff, divergence=OF_SHARES[self.div],
         )[:, 0]  # fmt: skip
 
     def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:
@@ -329,7 +375,7 @@ class FAIR(PrefixShareMeasure):
         best = evidence.reference["judged"].padded("relevance", 1)  # (Q, 1): judged come best first
         return {
             NOT_JUDGED: ~evidence.query["relevance.judged"],
-            NO_RELEVANT: ~np.asarray((best >= self.smallest_grade).any(axis=1)),
+            NO_RELEVANT: ~np.asarray((best >= smallest_grade(self.irm)).any(axis=1)),
             NO_TARGET: reasons[NO_TARGET],
         }
 
@@ -339,3 +385,17 @@ def _last(apart: Floats, lengths: Int64s) -> Floats:
     if not apart.shape[1]:
         return np.zeros(len(apart))
     return np.take_along_axis(apart, np.maximum(lengths - 1, 0)[:, None], axis=1)[:, 0]
+
+
+def _mean_of_ranks(apart: Floats, some: Bools) -> Floats:
+    """(Q, K): what each rank adds to the mean of 1 / (d_i + 1) over the ranks that have a distance."""
+    return divide(some / (apart + 1), some.sum(axis=1, keepdims=True).astype(float))
+
+
+def _weighed(fair: FAIR, weight: float) -> Measure:
+    """FAIR between fairness alone (weight 0) and utility alone (weight 1), as a sum of its parts."""
+    if weight == EVEN_WEIGHT:
+        return fair
+    other, share = (UTILITY, 2 * weight - 1) if weight > EVEN_WEIGHT else (FAIRNESS, 1 - 2 * weight)
+    alone = replace(fair, part=other)
+    return alone if share == 1 else WeightedSum(terms=((share, alone), (1 - share, fair)))

@@ -26,6 +26,10 @@ from evenrank.measures.sums import padded_sum
 
 NO_GROUP = "no document has a group"
 NO_GROUP_MEANS = "no document of the list has any value of the attribute"
+FEASIBLE = (
+    "{count} of {of} lists are infeasible: some group has fewer documents than its target requires at "
+    "{total} ranks in all; every list is feasible down to rank {least}"
+)
 FLOOR_TOLERANCE = 1e-9  # a product of shares and ranks may fall short of a whole number in the last bit
 
 TARGET = choice(*TARGETS, optional=True)
@@ -145,16 +149,55 @@ class FeasibilityMeasure(PrefixShareMeasure):
         raise NotImplementedError(f"{type(self).__name__} has no kernel")
 
 
+def feasible_ranks(short: Bools, mask: Bools) -> Bools:
+    """(Q, K): the ranks down to which no group has too few documents at any rank."""
+    return np.asarray(~np.logical_or.accumulate(short, axis=1) & mask)
+
+
+@declare
+class FeasibleDepth(FeasibilityMeasure):
+    """The rank down to which every group has as many documents as its target requires, at every rank on the
+    way. 0 means that a group has too few at the first rank already; the largest value is the length of the
+    list.
+
+    Use it to say how much of a list keeps a quota; prefer InfeasibleIndex to count the ranks that break it,
+    wherever they are.
+    """
+
+    answers = ("down to which rank is a quota or minimum kept", "length of the feasible part of a list")
+    formula = "max{i <= k: n_g(j) >= floor(q_g j) for all j <= i and all g}"
+    direction = Direction.HIGHER
+
+    def explain(self, evidence: RankedEvidence) -> Floats:
+        short = np.asarray(self.too_few(evidence).any(axis=2))
+        return feasible_ranks(short, evidence.ranked.mask).astype(float)
+
+
 @declare
 class InfeasibleIndex(FeasibilityMeasure):
     """The number of ranks at which some group has fewer documents so far than its target requires. 0 means
     that every group has enough at every rank; the largest value is the number of ranks.
 
-    A list is feasible where this is 0. A list is feasible where this is 0.
+    A list is feasible where this is 0. FeasibleDepth says down to which rank a list is feasible, and
+    InfeasibleCount counts every group that falls short.
     """
 
     answers = ("is a quota or minimum kept at every rank", "violations of a minimum share")
     formula = "#{i <= k: n_g(i) < floor(q_g i) for some g}"
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        """With the summary that a reader needs to say whether the lists are feasible."""
+        undefined = self.undefined(evidence)
+        short = np.asarray(self.too_few(evidence).any(axis=2))  # (Q, K)
+        defined = ~np.any([*undefined.values()], axis=0)  # (Q,)
+        notes: tuple[Note, ...] = ()
+        if defined.any():
+            ranks = short[defined].sum(axis=1)
+            least = feasible_ranks(short, evidence.ranked.mask).sum(axis=1)[defined].min()
+            notes = (
+                Note(FEASIBLE, int((ranks > 0).sum()), len(ranks), 0.0, float(ranks.sum()), float(least)),
+            )
+        return Result(padded_sum(short.astype(float)), undefined, notes=notes)
 
     def explain(self, evidence: RankedEvidence) -> Floats:
         return self.too_few(evidence).any(axis=2).astype(float)

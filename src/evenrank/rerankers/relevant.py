@@ -10,8 +10,9 @@ import numpy as np
 from evenrank.arrays import Bools, Floats
 from evenrank.data.evidence_source import Evidence
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import choice, flag, parameter
-from evenrank.measures.fair import FAIR, ListArrays
+from evenrank.grammar import choice, flag, make, parameter
+from evenrank.measures.fair import FAIR
+from evenrank.measures.fair_lists import ListArrays
 from evenrank.measures.groups import ATTRIBUTE, ATTRIBUTE_MEANS
 from evenrank.measures.prefixes import TARGET, TARGET_MEANS
 from evenrank.measures.relevance import nDCG
@@ -39,10 +40,9 @@ class GroupRelevance(Reranker):
     @property
     def measure(self) -> FAIR:
         """The measure that sees the same: it knows where relevance and membership come from."""
-        return FAIR(
-            irm=nDCG(dcg="log2", judged_only=False, cutoff=None), attr=self.attr, target=self.target,
-            pseudo=self.pseudo, missing=self.missing, cutoff=None, div="KL", whole=False, reachable=False,
-        )  # fmt: skip
+        own = {"attr": self.attr, "target": self.target, "pseudo": self.pseudo, "missing": self.missing}
+        measure: FAIR = make(FAIR, {"irm": make(nDCG, {}), **own})  # type: ignore[assignment]
+        return measure
 
     @property
     def needs(self) -> frozenset[str]:
