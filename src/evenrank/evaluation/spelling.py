@@ -61,7 +61,7 @@ def document_spelling(
         if block in ("ranked", "rankings")
         for name in wanted
     }
-    ranked = _sample(run if depth is None or depth >= run.depth else run.head(depth))
+    ranked = _sample(run, depth)
     if not names or not len(ranked):
         return []
     said = []
@@ -69,6 +69,8 @@ def document_spelling(
         ids = getattr(sources.evidence.get(name), "doc_ids", None)
         if not isinstance(ids, pa.LargeStringArray) or not 0 < len(ids) <= MOST_IDS:
             continue
+        if _one_case(ranked) and _one_case(ranked) == _one_case(ids):
+            continue  # as most ids are: none can look like another, which is seen without comparing them
         lacking = ranked.filter(pc.invert(pc.is_in(ranked, value_set=ids)))
         if not len(lacking):
             continue
@@ -83,16 +85,27 @@ def document_spelling(
     return said
 
 
+def _one_case(ids: pa.LargeStringArray) -> str | None:
+    """ "lower" or "upper" where all letters are ASCII and of that case."""
+    lower = pc.ascii_lower(ids)
+    if not pc.all(pc.string_is_ascii(ids)).as_py():
+        return None
+    return "lower" if lower.equals(ids) else "upper" if pc.ascii_upper(ids).equals(ids) else None
+
+
 def _whose(name: str) -> str:
     if name.startswith(PREFIX):
         return f"the groups of {named_by(name)[0]!r}"
     return {"relevance": "the judgements", "intents": "the judgements by intent"}.get(name, f"the {name}")
 
 
-def _sample(run: Run) -> pa.LargeStringArray:
-    """Some ids of the run that could be written in another way, each once."""
-    ids = run.doc_ids
-    if len(ids) > LOOKED_AT:
-        ids = take(ids, np.linspace(0, len(ids) - 1, LOOKED_AT).astype(np.int64))
-    ids = pc.unique(ids)
+def _sample(run: Run, depth: int | None) -> pa.LargeStringArray:
+    """Some ids of the first ``depth`` ranks that could be written in another way, each once."""
+    lengths = run.lengths if depth is None else np.minimum(run.lengths, depth)
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if len(ends) else 0
+    places = np.unique(np.linspace(0, max(total - 1, 0), min(LOOKED_AT, total)).astype(np.int64))
+    lists = np.searchsorted(ends, places, side="right")
+    rows = run.offsets[lists] + places - (ends - lengths)[lists]
+    ids = pc.unique(take(run.doc_ids, rows))
     return ids.filter(pc.match_substring_regex(ids, _MAY_DIFFER))
