@@ -13,11 +13,13 @@ from evenrank.data.membership import PREFIX, named_by
 from evenrank.data.run import Run
 from evenrank.errors import counted
 from evenrank.evidence.align import Sources, split_needs
-from evenrank.ids import take
+from evenrank.ids import offsets_of, take
 from evenrank.measures import Measure
 
-LOOKED_AT = 2000  # ranked documents, spread over the run
+LOOKED_AT = 1000  # ranked documents, spread over the run
 MOST_IDS = 200_000  # of evidence: more would take longer than the measures do
+
+LAST_ASCII = 127
 
 _MAY_DIFFER = r"[A-Za-z]|[^\x00-\x7f]"  # digits and punctuation have one form only
 
@@ -65,11 +67,12 @@ def document_spelling(
     if not names or not len(ranked):
         return []
     said = []
+    case = _one_case(ranked)
     for name in sorted(names):
         ids = getattr(sources.evidence.get(name), "doc_ids", None)
         if not isinstance(ids, pa.LargeStringArray) or not 0 < len(ids) <= MOST_IDS:
             continue
-        if _one_case(ranked) and _one_case(ranked) == _one_case(ids):
+        if case is not None and case == _one_case(ids):
             continue  # as most ids are: none can look like another, which is seen without comparing them
         lacking = ranked.filter(pc.invert(pc.is_in(ranked, value_set=ids)))
         if not len(lacking):
@@ -87,10 +90,15 @@ def document_spelling(
 
 def _one_case(ids: pa.LargeStringArray) -> str | None:
     """ "lower" or "upper" where all letters are ASCII and of that case."""
-    lower = pc.ascii_lower(ids)
-    if not pc.all(pc.string_is_ascii(ids)).as_py():
+    offsets, buffer = offsets_of(ids), ids.buffers()[2]
+    if (
+        buffer is None
+        or np.frombuffer(buffer, np.uint8)[offsets[0] : offsets[-1]].max(initial=0) > LAST_ASCII
+    ):
         return None
-    return "lower" if lower.equals(ids) else "upper" if pc.ascii_upper(ids).equals(ids) else None
+    if pc.ascii_lower(ids).equals(ids):
+        return "lower"
+    return "upper" if pc.ascii_upper(ids).equals(ids) else None
 
 
 def _whose(name: str) -> str:
