@@ -46,6 +46,11 @@ def test_documents_that_look_the_same_are_different_and_a_note_says_so(ours: str
     assert any("the groups of 'gender' have only in another case" in n for n in scores.notes["run"])
 
 
+def test_a_note_where_one_file_has_capitals_only_and_the_other_none() -> None:
+    scores = evaluate({"q": {"FBIS-1": 2.0, "FBIS-2": 1.0}}, "P@2", qrels={"q": {"fbis-1": 1, "fbis-3": 0}})
+    assert any("'FBIS-1' is 'fbis-1' there" in note for note in scores.notes["run"])
+
+
 def test_no_note_where_ids_are_the_same_or_below_the_cutoff() -> None:
     qrels = {"q": {"doc": 1, "x": 1}}
     assert evaluate({"q": {"x": 3.0, "y": 2.0, "DOC": 1.0}}, "P@2", qrels=qrels).notes["run"] == ()
