@@ -28,47 +28,50 @@ SMALL = Path(__file__).parent.parent / "docs/examples/adv-cpu.toml"
 SEEDS = (0, 1, 2)
 DEPTH = 100
 
-CONFIG = """seed = 0
-
-[data]
+CONFIG = """[data]
 qrels = "qrels.dl20.txt"
 queries = "queries.dl20.tsv"
 documents = "passages.tsv"
+
+[debias]
+seed = 0
+
+[debias.examples]
 pool = "BM25.dl20.trec"
 min_grade = 2
 negatives = {negatives}
 keep_out = "queries.dl19.tsv"
 validation = 0.15
 
-[[attributes]]
+[[debias.attributes]]
 name = "gender"
 lexicon = "gender-words.txt"
 
-[model]
+[debias.model]
 encoder = "{encoder}"
 layers = {layers}
 max_length = {max_length}
 
-[training]
+[debias.training]
 batch = {batch}
 learning_rate = {rate}
 adversary_learning_rate = 1e-3
 save_seconds = 3600
 
-[tune]
+[debias.tune]
 epochs = {tune}
 checkpoints = {looks}
 patience = 4
 
-[adversary]
+[debias.adversary]
 epochs = 1
 
-[joint]
+[debias.joint]
 strengths = {strengths}
 epochs = {joint}
 checkpoints = {checkpoints}
 
-[evaluate]
+[debias.evaluate]
 run = "BM25.dl19.trec"
 queries = "fair.tsv"
 depth = 100
@@ -116,7 +119,7 @@ def train(work: Path, sizes: list[str], seeds: list[int], jobs: int, more: list[
         size, seed = job
         folder = work / "rankers" / f"{size}-{seed}"
         folder.parent.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "evenrank", "debias", "--config", str(work / f"{size}.toml")]
+        command = [sys.executable, "-m", "evenrank", "debias", "--project", str(work / f"{size}.toml")]
         command += ["-o", str(folder), "--seed", str(seed), *more]
         with (work / "rankers" / f"{size}-{seed}.log").open("w") as log:
             return subprocess.run(command, stderr=log, check=False).returncode

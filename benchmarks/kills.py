@@ -6,7 +6,7 @@ Every command is killed by SIGKILL: before the n-th change of the file system th
 a write to its journal, or after a random share of its time. In half of the cases something that it left
 behind to go on from is then damaged: a bit flipped, a file cut short, two stretches exchanged, a file
 deleted. Files of the user's lie beside the output and in the folders that commands make. The same command is
-then run to its end (debias with --resume), and its output must be the bytes of an undisturbed run, or there
+then run to its end, and its output must be the bytes of an undisturbed run, or there
 is one clear error that names the way out. Nothing of the user's may be lost, and no run may take longer than
 a bound.
 
@@ -53,7 +53,6 @@ class Command:
     name: str
     arguments: tuple[str, ...]
     output: str  # a file or a folder
-    again: tuple[str, ...] = ()  # what is added when it is given again
     left: tuple[str, ...] = ()  # patterns of what a killed run leaves, which may be damaged
     folders: tuple[str, ...] = ()  # that it makes, where files of the user's are put
 
@@ -76,7 +75,7 @@ COMMANDS = (
     Command("report", ("report", "a.trec", "b.trec", *RUN, "-o", "r.html"), "r.html", left=(".r.html.*",)),
     Command("evaluate", ("evaluate", "a.trec", "b.trec", *RUN, "-o", "e.csv"), "e.csv", left=(".e.csv.*",)),
     Command(
-        "debias", ("debias", "--config", "t.toml", "-o", "models"), "models", again=("--resume",),
+        "debias", ("debias", "--project", "t.toml", "-o", "models"), "models",
         left=("models/finished.json", "models/state/*.json", "models/state/*/*"),
         folders=("models", "models/base", "models/state"),
     ),
@@ -124,12 +123,13 @@ def make_training(folder: Path, generator: random.Random) -> None:
     (folder / "q.tsv").write_text("".join(f"q{query}\t{words[query]}\n" for query in range(6)))
     (folder / "kin.csv").write_text("word,group\nhe,m\nhis,m\nshe,f\nher,f\n")
     (folder / "t.toml").write_text(
-        '[data]\nqrels = "tq.txt"\nqueries = "q.tsv"\ndocuments = "d.tsv"\nvalidation = 0.2\n'
-        '[[attributes]]\nname = "kin"\nlexicon = "kin.csv"\n'
-        '[model]\nencoder = "bert"\nmax_length = 16\n'
-        '[training]\ndevice = "cpu"\nbatch = 8\nlearning_rate = 1e-3\nsave_seconds = 0\n'
-        "[tune]\nepochs = 1\ncheckpoints = 2\n[adversary]\nepochs = 0.5\n"
-        "[joint]\nstrengths = [0.5]\nepochs = 0.5\ncheckpoints = 2\n"
+        '[data]\nqrels = "tq.txt"\nqueries = "q.tsv"\ndocuments = "d.tsv"\n'
+        "[debias.examples]\nvalidation = 0.2\n"
+        '[[debias.attributes]]\nname = "kin"\nlexicon = "kin.csv"\n'
+        '[debias.model]\nencoder = "bert"\nmax_length = 16\n'
+        '[debias.training]\ndevice = "cpu"\nbatch = 8\nlearning_rate = 1e-3\nsave_seconds = 0\n'
+        "[debias.tune]\nepochs = 1\ncheckpoints = 2\n[debias.adversary]\nepochs = 0.5\n"
+        "[debias.joint]\nstrengths = [0.5]\nepochs = 0.5\ncheckpoints = 2\n"
     )
 
 
@@ -397,7 +397,7 @@ class Harness:
             tally.counts["damaged"] += 1
             what = damage(left, generator)
         begin = time.monotonic()
-        code = finish(start((*command.arguments, *command.again), folder, Death(), said, counts), BOUND)
+        code = finish(start(command.arguments, folder, Death(), said, counts), BOUND)
         tally.slowest = max(tally.slowest, time.monotonic() - begin)
         text = said.read_text(errors="replace")
         verdict = self._verdict(command, folder, code, text, planted)

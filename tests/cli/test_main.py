@@ -206,7 +206,7 @@ def test_help_loads_nothing_heavy() -> None:
         ["counterfactual", "--swap-only", "c.tsv", "-o", "-"],
         ["counterfactual", "--swap-only", "c.tsv", "-o", "s.tsv", "--details", "-"],
         ["polarise", "c.tsv", "-o", "-"],
-        ["debias", "--config", "t.toml", "-o", "-"],
+        ["debias", "--set", "examples.triples=t.tsv", "-o", "-"],
     ],
 )
 def test_no_command_makes_a_file_called_dash(command: list[str], evenrank: Any, files: Path) -> None:

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from evenrank.errors import DataError, ParameterError, UnknownNameError
-from evenrank.neural.config import described, make_config, read_config
-
-DATA = {"qrels": "q.txt", "queries": "q.tsv", "documents": "d.tsv"}
+from evenrank.inputs.project import Project
+from evenrank.neural.config import changed, config_of, described, make_config, read_config
 
 
 def test_defaults_are_those_of_the_paper() -> None:
-    config = make_config({"data": DATA})
+    config = make_config({})
     assert config.joint.strengths == (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
     assert (config.joint.epochs, config.joint.checkpoints) == (2.0, 20)
     assert [attribute.name for attribute in config.attributes] == ["gender"]
@@ -24,29 +23,31 @@ def test_files_and_their_paths(tmp_path: Path) -> None:
     path = tmp_path / "adv.toml"
     path.write_text(
         """
+        [debias]
         seed = 3
-        [data]
-        qrels = "q.txt"
-        queries = "/abs/q.tsv"
-        documents = "ir_datasets:msmarco-passage"
-        [[attributes]]
+        [debias.examples]
+        pool = "run.trec"
+        keep_out = "/abs/q.tsv"
+        [[debias.attributes]]
         lexicon = "words.csv"
-        [[attributes]]
+        [[debias.attributes]]
         name = "age"
         labels = "groups"
-        [model]
+        [debias.model]
         encoder = "./bert"
-        [training]
+        [debias.training]
         clip = 0
-        [tune]
+        [debias.tune]
         patience = 0
+        [debias.evaluate]
+        documents = "ir_datasets:msmarco-passage"
         """
     )
     config = read_config(path)
     assert (config.seed, config.training.clip, config.tune.patience) == (3, None, None)
-    assert config.data.qrels == str(tmp_path / "q.txt")
-    assert config.data.queries == "/abs/q.tsv"
-    assert config.data.documents == "ir_datasets:msmarco-passage"
+    assert config.examples.pool == str(tmp_path / "run.trec")
+    assert config.examples.keep_out == "/abs/q.tsv"
+    assert config.evaluate.documents == "ir_datasets:msmarco-passage"
     assert [attribute.lexicon for attribute in config.attributes] == [
         str(tmp_path / "words.csv"),
         "gender-en",
@@ -55,34 +56,30 @@ def test_files_and_their_paths(tmp_path: Path) -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"dat": DATA}, "'dat' is not a section; did you mean data"),
-    ({"data": {**DATA, "qrel": "x"}}, r"'qrel' is not a key of \[data\]; did you mean qrels"),
+    ({"example": {}}, "'example' is not a section; did you mean examples"),
+    ({"examples": {"pol": "x"}}, r"'pol' is not a key of \[examples\]; did you mean pool"),
+    ({"data": {"qrels": "q.txt"}}, "'data' is no section: qrels, queries and documents are inputs"),
     (
-        {"data": DATA, "joint": {"lambdas": [1]}},
+        {"joint": {"lambdas": [1]}},
         r"'lambdas' is not a key of \[joint\]; they are strengths, epochs",
     ),
     (
-        {"data": DATA, "joint": {"strengths": [0.1, 0.1]}},
+        {"joint": {"strengths": [0.1, 0.1]}},
         r"joint\.strengths must be a list of different numbers >= 0",
     ),
-    ({"data": DATA, "joint": {"strengths": [0.1, 0.1000001]}}, r"joint\.strengths must be a list"),
-    ({"data": DATA, "joint": {"strengths": []}}, r"joint\.strengths must be a list"),
-    ({"data": DATA, "training": {"batch": 0}}, r"training\.batch must be an integer >= 1, got 0"),
-    ({"data": DATA, "training": {"precision": "int8"}}, r"training\.precision must be one of 'float32'"),
-    ({"data": DATA, "training": 3}, r"training is a table of keys, \[training\], got 3"),
-    ({"data": DATA, "attributes": {"name": "x"}}, r"attributes are written \[\[attributes\]\]"),
-    ({"data": DATA, "attributes": []}, "at least one"),
-    ({"data": DATA, "attributes": [{}, {}]}, "different names, got gender, gender"),
-    ({"data": {"qrels": "q"}}, r"data\.queries must be given, or data\.triples"),
-    ({"data": {**DATA, "triples": "t"}}, r"data\.triples stands alone"),
-    ({"data": {**DATA, "folds": 3, "fold": 3}}, r"data\.fold must be below the 3 folds, got 3"),
-    ({"data": DATA, "evaluate": {"run": "r"}}, r"evaluate\.queries must be given"),
-    (
-        {"data": {"triples": "t"}, "evaluate": {"run": "r", "queries": "q"}},
-        r"evaluate\.documents must be given",
-    ),
-    ({"data": DATA, "seed": -1}, "seed must be an integer >= 0, got -1"),
-    ({"data": DATA, "seed": True}, "seed must be an integer >= 0, got True"),
+    ({"joint": {"strengths": [0.1, 0.1000001]}}, r"joint\.strengths must be a list"),
+    ({"joint": {"strengths": []}}, r"joint\.strengths must be a list"),
+    ({"training": {"batch": 0}}, r"training\.batch must be an integer >= 1, got 0"),
+    ({"training": {"precision": "int8"}}, r"training\.precision must be one of 'float32'"),
+    ({"training": 3}, r"training is a table of keys, \[training\], got 3"),
+    ({"attributes": {"name": "x"}}, r"attributes are written \[\[attributes\]\]"),
+    ({"attributes": []}, "at least one"),
+    ({"attributes": [{}, {}]}, "different names, got gender, gender"),
+    ({"examples": {"pool": "p", "triples": "t"}}, r"leave out examples\.pool"),
+    ({"examples": {"folds": 3, "fold": 3}}, r"examples\.fold must be below the 3 folds, got 3"),
+    ({"evaluate": {"run": "r"}}, r"evaluate\.queries must be given"),
+    ({"seed": -1}, "seed must be an integer >= 0, got -1"),
+    ({"seed": True}, "seed must be an integer >= 0, got True"),
 ]
 
 
@@ -94,8 +91,10 @@ def test_what_is_wrong_is_said(content: dict[str, Any], said: str) -> None:
 
 def test_unknown_keys_have_their_own_error(tmp_path: Path) -> None:
     path = tmp_path / "adv.toml"
-    path.write_text("[dta]\n")
-    with pytest.raises(UnknownNameError, match=r"adv\.toml: 'dta' is not a section; did you mean data"):
+    path.write_text("[debias.jont]\n")
+    with pytest.raises(
+        UnknownNameError, match=r"adv\.toml: \[debias\] 'jont' is not a section; did you mean joint"
+    ):
         read_config(path)
     path.write_text("[data\n")
     with pytest.raises(DataError, match=r"adv\.toml: is not TOML"):
@@ -108,3 +107,80 @@ def test_every_key_says_what_it_means() -> None:
     rows = list(described())
     assert len({name for name, *_ in rows}) == len(rows) > 40
     assert all(wording and meaning for _, _, wording, meaning in rows)
+
+
+def test_an_old_file_shows_its_new_form(tmp_path: Path) -> None:
+    """All of it, in one error, and what it shows is the same configuration."""
+    path = tmp_path / "adv.toml"
+    path.write_text(
+        'seed = 3\n[data]\nqrels = "q.txt"\nqueries = "q.tsv"\ndocuments = "d.tsv"\npool = "run.trec"\n'
+        'validation = 0.2\n[[attributes]]\nname = "kin"\n[[attributes]]\nlexicon = "a\\\\b.csv"\n'
+        "[training]\ndeterministic = false\n[joint]\nstrengths = [0.5, 1]\n"
+    )
+    with pytest.raises(DataError) as caught:
+        read_config(path)
+    first, _, form = str(caught.value).partition("\n")
+    assert first == (
+        f"{path}: is a training configuration of an earlier version; "
+        "in a project file (evenrank.toml) it is written"
+    )
+    path.write_text(form)
+    project = Project.read(path)
+    assert project.description().files() == [str(tmp_path / name) for name in ("q.txt", "d.tsv", "q.tsv")]
+    config = read_config(path)
+    assert (config.seed, config.examples.validation, config.examples.pool) == (
+        3,
+        0.2,
+        str(tmp_path / "run.trec"),
+    )
+    assert [(one.name, one.lexicon) for one in config.attributes] == [
+        ("kin", "gender-en"),
+        ("gender", str(tmp_path / "a\\b.csv")),
+    ]
+    assert (config.training.deterministic, config.joint.strengths) == (False, (0.5, 1.0))
+
+
+@pytest.mark.parametrize("text", ['[data]\ntriples = "t.tsv"', "[joint]\nepochs = 1"])
+def test_any_key_of_an_old_file_is_seen(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "adv.toml"
+    path.write_text(text)
+    with pytest.raises(DataError, match="is a training configuration of an earlier version"):
+        Project.read(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[debias.model]\nencoder = "google/bert_uncased_L-4_H-256_A-4"',
+        '[debias.evaluate]\ndocuments = "ir_datasets:msmarco-passage"',
+        '[debias.examples]\npool = "https://example.org/run.trec"',
+    ],
+)
+def test_a_file_that_was_only_found_fetches_nothing(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "evenrank.toml"
+    path.write_text(text)
+    config_of(Project.read(path))
+    with pytest.raises(ParameterError, match="is fetched over a network, and this project file was found"):
+        config_of(Project.read(path, named=False))
+
+
+def test_an_encoder_beside_the_file_is_fetched_from_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "bert").mkdir()
+    for name in ("bert", "./bert", str(tmp_path / "bert")):
+        (tmp_path / "evenrank.toml").write_text(f'[debias.model]\nencoder = "{name}"')
+        config = config_of(Project.read(tmp_path / "evenrank.toml", named=False))
+        assert Path(config.model.encoder) == tmp_path / "bert"
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("joint.strengths=[0.5, 1]", (0.5, 1.0)),
+        ("joint.schedule=linear", "linear"),
+        ('joint.schedule="linear"', "linear"),
+    ],
+)
+def test_keys_are_set_from_the_command_line(change: str, expected: Any) -> None:
+    config = make_config(changed({"joint": {"epochs": 1}}, [change]))
+    assert getattr(config.joint, change.partition("=")[0].removeprefix("joint.")) == expected
+    assert config.joint.epochs == 1

@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch", reason="needs pip install 'evenrank[train]'
 
 from safetensors import SafetensorError  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
+from training_inputs import inputs_of  # noqa: E402
 
 from evenrank.errors import DataError, ParameterError  # noqa: E402
 from evenrank.io.folders import whole_folder  # noqa: E402
@@ -128,12 +129,7 @@ def files(planted: Any, kin: Any, checkpoint: Path, tmp_path: Path) -> dict[str,
         (tmp_path / f"{name}.tsv").write_text("".join(f"{key}\t{text}\n" for key, text in texts.items()))
     (tmp_path / "kin.csv").write_text("word,group\nhe,male\nhis,male\nshe,female\nher,female\n")
     return {
-        "data": {
-            "qrels": "qrels.txt",
-            "queries": "queries.tsv",
-            "documents": "documents.tsv",
-            "negatives": 1,
-        },
+        "examples": {"negatives": 1},
         "attributes": [{"name": "kin", "lexicon": "kin.csv"}],
         "model": {"encoder": str(checkpoint), "max_length": 32},
         "training": {"batch": 8, "device": "cpu", "save_seconds": 0.0},
@@ -155,14 +151,14 @@ def weights(folder: Path) -> dict[str, bytes]:
 def stopped(files: dict[str, Any], tmp_path: Path) -> tuple[Any, Path, dict[str, bytes]]:
     """A run that was killed one step before its end, and what the whole one gives."""
     config = make_config(files, tmp_path)
-    train(config, tmp_path / "whole")
+    train(config, tmp_path / "whole", inputs_of(tmp_path))
 
     def kill(step: int, total: int) -> None:
         if step == total - 1:
             raise Killed
 
     with pytest.raises(Killed):
-        train(config, tmp_path / "stopped", progress=kill)
+        train(config, tmp_path / "stopped", inputs_of(tmp_path), progress=kill)
     return config, tmp_path / "stopped", weights(tmp_path / "whole")
 
 
@@ -193,9 +189,9 @@ def test_damage_to_a_stopped_run(stopped: tuple[Any, Path, dict[str, bytes]]) ->
             said: list[str] = []
             if name in refused:
                 with pytest.raises(DataError, match=message):
-                    train(config, copy, resume=True)
+                    train(config, copy, inputs_of(folder.parent), resume=True)
                 continue
-            train(config, copy, resume=True, say=said.append)
+            train(config, copy, inputs_of(folder.parent), resume=True, say=said.append)
             assert weights(copy) == expected, name
             if damage is not None or "state.json" not in name:  # without the pointer there was no state
                 assert any(message in line or "is missing; the stage" in line for line in said), (name, said)
@@ -212,7 +208,7 @@ def test_a_run_of_another_version_is_not_gone_on_with(
         about[key] = {**about[key], **value} if isinstance(value, dict) else value
     (folder / "config.json").write_text(json.dumps(about))
     with pytest.raises(ParameterError, match=r"was begun with another (later|training\.momentum)"):
-        train(config, folder, resume=True)
+        train(config, folder, inputs_of(folder.parent), resume=True)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +224,7 @@ def test_a_full_disk(
 ) -> None:
     """At any checkpoint: the error names the folder and the way on, which ends as if nothing had been."""
     config = make_config(files, tmp_path)
-    train(config, tmp_path / "whole")
+    train(config, tmp_path / "whole", inputs_of(tmp_path))
     usual: Callable[..., None] = model.save_file
     for written in range(3):
         left = written
@@ -242,9 +238,11 @@ def test_a_full_disk(
 
         folder = tmp_path / f"full-{written}"
         monkeypatch.setattr(model, "save_file", full)
-        with pytest.raises(DataError, match=r"full-\d: cannot be written: .*No space left.*--resume"):
-            train(config, folder)
+        with pytest.raises(
+            DataError, match=r"full-\d: cannot be written: .*No space.*train into this folder"
+        ):
+            train(config, folder, inputs_of(tmp_path))
         monkeypatch.setattr(model, "save_file", usual)
-        train(config, folder, resume=True)
+        train(config, folder, inputs_of(tmp_path), resume=True)
         assert weights(folder) == weights(tmp_path / "whole")
         assert list(folder.rglob(".*")) == []

@@ -30,8 +30,7 @@ def test_a_missing_extra_names_the_pip_line(tmp_path: Path, capfd: Any) -> None:
         MissingExtraError, match=r"evenrank\.neural\.train needs torch: pip install 'evenrank\[train\]'"
     ):
         _ = evenrank.neural.train
-    (tmp_path / "adv.toml").write_text('[data]\ntriples = "t.tsv"\n')
-    assert main(["debias", "--config", str(tmp_path / "adv.toml"), "-o", str(tmp_path / "x")]) == 1
+    assert main(["debias", "--set", "examples.triples=t.tsv", "-o", str(tmp_path / "x")]) == 1
     assert capfd.readouterr().err == "evenrank: evenrank debias needs torch: pip install 'evenrank[train]'\n"
     texts = ["--queries", "q.tsv", "--documents", "d.tsv"]
     assert main(["rerank", "r.trec", "--with", str(tmp_path), *texts]) == 1
@@ -40,7 +39,7 @@ def test_a_missing_extra_names_the_pip_line(tmp_path: Path, capfd: Any) -> None:
 
 @pytest.mark.usefixtures("bare")
 def test_what_needs_no_extra() -> None:
-    assert evenrank.neural.make_config({"data": {"triples": "t.tsv"}}).data.triples == "t.tsv"
+    assert evenrank.neural.make_config({"examples": {"triples": "t.tsv"}}).examples.triples == "t.tsv"
     assert main(["debias", "--keys"]) == 0
 
 

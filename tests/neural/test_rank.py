@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -158,43 +159,47 @@ def files(tmp_path: Path, planted: Any, monkeypatch: pytest.MonkeyPatch) -> Path
     return tmp_path
 
 
-CONFIG = """
+PROJECT = """
 [data]
 qrels = "qrels.txt"
 queries = "queries.tsv"
 documents = "docs.tsv"
-[[attributes]]
+[[debias.attributes]]
 name = "kin"
 lexicon = "kin.csv"
-[model]
+[debias.model]
 encoder = "{checkpoint}"
 max_length = 24
-[training]
+[debias.training]
 device = "cpu"
 batch = 16
-[tune]
+[debias.tune]
 epochs = 1
-[adversary]
+[debias.adversary]
 epochs = 1
-[joint]
+[debias.joint]
 strengths = [0.5, 1]
 epochs = 1
 checkpoints = 2
-[evaluate]
+[debias.evaluate]
 run = "bm25.trec"
 queries = "queries.tsv"
 """
 
 
 def test_train_rank_and_select_from_a_shell(command: Any, files: Path, checkpoint: Path) -> None:
-    Path("adv.toml").write_text(CONFIG.format(checkpoint=checkpoint))
-    done = command("debias", "--config", "adv.toml", "-o", "models")
+    Path("evenrank.toml").write_text(PROJECT.format(checkpoint=checkpoint))
+    done = command("debias")  # which needs no option in a project folder
     assert (done.code, done.out) == (0, ""), done.err
+    assert done.err.startswith("evenrank: project file: evenrank.toml (--no-project ignores it)\n")
     assert done.err.endswith("evenrank: wrote 5 rankers into models\n")
     assert "Loading weights" not in done.err
-    again = command("debias", "--config", "adv.toml", "-o", "models")
-    assert (again.code, "--resume goes on with it" in again.err) == (2, True)
-    assert command("debias", "--config", "adv.toml", "-o", "models", "--resume").code == 0
+    assert command("debias").code == 0  # it was finished
+    again = command("debias", "--set", "joint.epochs=2")
+    assert (again.code, "was begun with another joint.epochs" in again.err) == (2, True)
+    Path("fewer.txt").write_text("".join(Path("qrels.txt").read_text().splitlines(True)[:-9]))
+    again = command("debias", "--qrels", "fewer.txt")
+    assert (again.code, "was begun with other judgements, queries or documents" in again.err) == (2, True)
     name = "lambda-1/checkpoint-02"
     arguments = ["--queries", "queries.tsv", "--documents", "docs.tsv"]
     model = f"models/{name}"
@@ -229,26 +234,37 @@ def test_train_rank_and_select_from_a_shell(command: Any, files: Path, checkpoin
 
 
 def test_bad_command_lines(command: Any, files: Path, checkpoint: Path) -> None:
-    done = command("debias")
-    assert (done.code, "debias takes a file: evenrank debias --config" in done.err) == (2, True)
-    Path("bad.toml").write_text("[dat]\n")
-    done = command("debias", "--config", "bad.toml", "-o", "x")
-    assert (done.code, done.err) == (2, "evenrank: bad.toml: 'dat' is not a section; did you mean data?\n")
+    done = command("debias", "--queries", "queries.tsv")
+    assert done.code == 2
+    assert done.err == (
+        "evenrank: debias learns from judgements, queries and documents: give --qrels, --documents, or "
+        "qrels, documents in [data] of a project file (or examples.triples in [debias])\n"
+    )
+    data = ["--qrels", "qrels.txt", "--queries", "queries.tsv", "--documents", "docs.tsv"]
+    Path("bad.toml").write_text("[debias.tun]\n")
+    done = command("debias", "--project", "bad.toml", *data, "-o", "x")
+    assert (done.code, done.err.splitlines()[-1]) == (
+        2,
+        "evenrank: bad.toml: [debias] 'tun' is not a section; did you mean tune?",
+    )
+    done = command("debias", *data, "--set", "training.device", "-o", "x")
+    assert (done.code, done.err) == (
+        2,
+        "evenrank: a key is set by KEY=VALUE, as training.device=cuda, got 'training.device'\n",
+    )
     rest = ["--queries", "queries.tsv", "--documents", "docs.tsv"]
     done = command("rerank", "bm25.trec", "--with", "no/where", *rest)
     assert (done.code, "'no/where' is no re-ranker and no folder of a trained one" in done.err) == (2, True)
     done = command("rerank", "bm25.trec", "--with", str(files), *rest)
     assert (done.code, "no ranker: there is no ranker.json" in done.err) == (1, True)
-    Path("adv.toml").write_text(CONFIG.format(checkpoint=checkpoint))
-    done = command("debias", "--config", "adv.toml", "-o", "y", "--device", "tpu")
+    Path("adv.toml").write_text(PROJECT.format(checkpoint=checkpoint))
+    done = command("debias", "--project", "adv.toml", "-o", "y", "--set", "training.device=tpu")
     assert (done.code, "device 'tpu' cannot be used here" in done.err) == (2, True)
-    short = (
-        CONFIG.partition("[tune]")[0] + "[tune]\nepochs = 0\n[adversary]\nepochs = 0\n[joint]\nepochs = 0\n"
-    )
-    Path("adv.toml").write_text(short.format(checkpoint=checkpoint))
-    done = command("debias", "--config", "adv.toml")
+    short = [word for stage in ("tune", "adversary", "joint") for word in ("--set", f"{stage}.epochs=0")]
+    done = command("debias", "--project", "adv.toml", *short, "-o", "adv", "--seed", "3")
     assert (done.code, done.err.splitlines()[-1]) == (0, "evenrank: wrote 1 ranker into adv")
     assert Path("adv/base/ranker.json").is_file()
+    assert json.loads(Path("adv/config.json").read_text())["seed"] == 3
     done = command("select", "--relevance", "RR", "--fairness", "P@5")
     assert (done.code, done.err) == (
         2,

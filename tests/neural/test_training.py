@@ -20,6 +20,7 @@ from evenrank.neural.state import read_standing  # noqa: E402
 from evenrank.neural.variants import read_variants  # noqa: E402
 
 VALUES = {"kin": ("neutral", "biased")}
+from training_inputs import inputs_of  # noqa: E402
 
 
 class Killed(BaseException):
@@ -247,12 +248,7 @@ def files(tmp_path: Path, checkpoint: Path, planted: Any) -> dict[str, Any]:
     (tmp_path / "run.trec").write_text("".join(rows))
     (tmp_path / "kin.csv").write_text("word,group\nhe,m\nhis,m\nshe,f\nher,f\n")
     return {
-        "data": {
-            "qrels": "qrels.txt",
-            "queries": "queries.tsv",
-            "documents": "documents.tsv",
-            "validation": 0.2,
-        },
+        "examples": {"validation": 0.2},
         "attributes": [{"name": "kin", "lexicon": "kin.csv"}],
         "model": {"encoder": str(checkpoint), "max_length": 32},
         "training": {"device": "cpu", "batch": 8, "learning_rate": 1e-3, "save_seconds": 0},
@@ -277,7 +273,11 @@ def test_all_stages_from_files(files: dict[str, Any], tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     state = torch.random.get_rng_state()
     variants = train(
-        make_config(files, tmp_path), tmp_path / "out", say=said.append, progress=lambda *at: told.append(at)
+        make_config(files, tmp_path),
+        tmp_path / "out",
+        inputs_of(tmp_path),
+        say=said.append,
+        progress=lambda *at: told.append(at),
     )
     assert torch.equal(torch.random.get_rng_state(), state)  # who draws numbers beside us draws the same
     assert [one.name for one in variants] == ["base"] + [
@@ -294,10 +294,10 @@ def test_all_stages_from_files(files: dict[str, Any], tmp_path: Path) -> None:
         CrossEncoderRanker.load(tmp_path / "out" / variant.name)
     assert not (tmp_path / "out/state").exists()
     with pytest.raises(ParameterError, match="holds a training run already"):
-        train(make_config(files, tmp_path), tmp_path / "out")
+        train(make_config(files, tmp_path), tmp_path / "out", inputs_of(tmp_path))
     files["joint"]["epochs"] = 1
     with pytest.raises(ParameterError, match=r"was begun with another joint\.epochs"):
-        train(make_config(files, tmp_path), tmp_path / "out", resume=True)
+        train(make_config(files, tmp_path), tmp_path / "out", inputs_of(tmp_path), resume=True)
 
 
 @pytest.mark.slow
@@ -306,50 +306,52 @@ def test_a_whole_run_that_was_killed_ends_the_same(
     files: dict[str, Any], tmp_path: Path, killed_at: int
 ) -> None:
     config = make_config(files, tmp_path)
-    train(config, tmp_path / "whole")
+    train(config, tmp_path / "whole", inputs_of(tmp_path))
 
     def kill(step: int, total: int) -> None:
         if step == killed_at:
             raise Killed
 
     with pytest.raises(Killed):
-        train(config, tmp_path / "stopped", progress=kill)
-    train(config, tmp_path / "stopped", resume=True)
+        train(config, tmp_path / "stopped", inputs_of(tmp_path), progress=kill)
+    train(config, tmp_path / "stopped", inputs_of(tmp_path), resume=True)
     assert tree(tmp_path / "stopped") == tree(tmp_path / "whole")
 
 
 def test_a_run_that_could_not_begin_leaves_the_folder_free(files: dict[str, Any], tmp_path: Path) -> None:
-    for section, key, wrong in (("data", "qrels", "none.txt"), ("training", "device", "tpu")):
+    for section, key, wrong in (("examples", "pool", "none.txt"), ("training", "device", "tpu")):
         bad = {**files, section: {**files[section], key: wrong}}
         with pytest.raises(EvenrankError, match=wrong):
-            train(make_config(bad, tmp_path), tmp_path / "out")
+            train(make_config(bad, tmp_path), tmp_path / "out", inputs_of(tmp_path))
     files["joint"]["epochs"] = 0
-    train(make_config(files, tmp_path), tmp_path / "out")
+    train(make_config(files, tmp_path), tmp_path / "out", inputs_of(tmp_path))
     with pytest.raises(ParameterError, match="is a file: name a folder"):
-        train(make_config(files, tmp_path), tmp_path / "qrels.txt")
+        train(make_config(files, tmp_path), tmp_path / "qrels.txt", inputs_of(tmp_path))
 
 
 def test_evaluation_queries_are_kept_out(files: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "out.tsv").write_text("q99\tMOON\n")
-    files["data"]["keep_out"] = "out.tsv"
+    files["examples"]["keep_out"] = "out.tsv"
     with pytest.raises(
         DataError, match=r"out.tsv: 1 query is to be kept out of training, and trained on: q99 \(as q0\)"
     ):
-        train(make_config(files, tmp_path), tmp_path / "out")
+        train(make_config(files, tmp_path), tmp_path / "out", inputs_of(tmp_path))
 
 
 def test_a_fold_is_not_trained_on(files: dict[str, Any], tmp_path: Path) -> None:
-    files["data"] |= {"folds": 4, "fold": 1}
+    files["examples"] |= {"folds": 4, "fold": 1}
     files["joint"]["epochs"] = 0
     files["tune"]["epochs"] = 0
     files.pop("evaluate")
-    variants = train(make_config(files, tmp_path), tmp_path / "out")
+    variants = train(make_config(files, tmp_path), tmp_path / "out", inputs_of(tmp_path))
     assert [one.name for one in variants] == ["base"]
     kept_out = (tmp_path / "out/kept-out.txt").read_text().split()
     assert len(kept_out) == 2
-    files["data"]["keep_out"] = "kept.tsv"
+    files["examples"]["keep_out"] = "kept.tsv"
     (tmp_path / "kept.tsv").write_text("".join(f"{query}\tx\n" for query in kept_out))
-    train(make_config(files, tmp_path), tmp_path / "again")  # they are not trained on, so all is well
+    train(
+        make_config(files, tmp_path), tmp_path / "again", inputs_of(tmp_path)
+    )  # they are not trained on, so all is well
 
 
 @pytest.mark.slow
@@ -360,7 +362,7 @@ def test_several_attributes_have_an_adversary_each(files: dict[str, Any], tmp_pa
     )
     files["joint"]["strengths"] = [0.5]
     files["evaluate"]["probe"] = True
-    train(make_config(files, tmp_path), tmp_path / "out")
+    train(make_config(files, tmp_path), tmp_path / "out", inputs_of(tmp_path))
     ranker = CrossEncoderRanker.load(tmp_path / "out/base")
     assert ranker.attributes == {"kin": ("neutral", "biased"), "who": ("neutral", "m", "f")}
     assert [head[-1].out_features for head in ranker.adversaries.values()] == [2, 3]
@@ -382,7 +384,7 @@ def test_a_base_that_was_about_to_give_way_is_not_lost(
 ) -> None:
     """Killed between the two moves that replace the best ranker; its notes and the user's files stay."""
     config = make_config(files, tmp_path)
-    train(config, tmp_path / "whole")
+    train(config, tmp_path / "whole", inputs_of(tmp_path))
     real, moved = Path.rename, []
 
     def cut(path: Path, target: Path) -> Path:
@@ -395,14 +397,14 @@ def test_a_base_that_was_about_to_give_way_is_not_lost(
         patch.setattr(Path, "rename", cut)
         patch.setattr("evenrank.io.folders.shutil.rmtree", lambda *_, **__: None)
         with pytest.raises(Cut):
-            train(config, tmp_path / "stopped")
+            train(config, tmp_path / "stopped", inputs_of(tmp_path))
     old = tmp_path / "stopped/.base.evenrank-old"
     assert (old / "checkpoint.json").is_file()
     assert not (tmp_path / "stopped/base").exists()
     (old / "notes.txt").write_text("mine")
     (tmp_path / "stopped/state").mkdir(exist_ok=True)
     (tmp_path / "stopped/state/notes.txt").write_text("mine")
-    train(config, tmp_path / "stopped", resume=True)
+    train(config, tmp_path / "stopped", inputs_of(tmp_path), resume=True)
     for name in ("base", "state"):
         assert (tmp_path / "stopped" / name / "notes.txt").read_text() == "mine"
         (tmp_path / "stopped" / name / "notes.txt").unlink()
@@ -420,23 +422,23 @@ def test_a_damaged_state_says_so_and_the_stage_begins_anew(
             raise Killed
 
     with pytest.raises(Killed):
-        train(config, tmp_path / "out", progress=kill)
+        train(config, tmp_path / "out", inputs_of(tmp_path), progress=kill)
     (path,) = (tmp_path / "out/state").rglob(name)
     content = bytearray(path.read_bytes())
     content[-9] ^= 1
     path.write_bytes(content)
     said: list[str] = []
-    train(config, tmp_path / "out", resume=True, say=said.append)
+    train(config, tmp_path / "out", inputs_of(tmp_path), resume=True, say=said.append)
     assert any("damaged" in line and "the stage tune begins anew" in line for line in said)
-    train(config, tmp_path / "whole")
+    train(config, tmp_path / "whole", inputs_of(tmp_path))
     assert tree(tmp_path / "out") == tree(tmp_path / "whole")
 
 
 def test_a_damaged_list_of_what_is_finished_says_so(files: dict[str, Any], tmp_path: Path) -> None:
     files["joint"]["epochs"] = 0
     config = make_config(files, tmp_path)
-    train(config, tmp_path / "out")
+    train(config, tmp_path / "out", inputs_of(tmp_path))
     path = tmp_path / "out/finished.json"
     path.write_text(path.read_text().replace("1", "2"))
     with pytest.raises(DataError, match=r"finished\.json: is damaged: train into a new folder"):
-        train(config, tmp_path / "out", resume=True)
+        train(config, tmp_path / "out", inputs_of(tmp_path), resume=True)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import argparse
 import os
 import textwrap
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
-from evenrank.cli.shared import check_output
+from evenrank.cli.shared import check_written, option, read_inputs
 from evenrank.cli.streams import put, say, terminal_width
 from evenrank.errors import ParameterError, counted
+from evenrank.inputs.file_options import DOCUMENTS, QRELS
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
+    from evenrank.inputs.description import Description
 
 
 def add(commands: Commands) -> None:
@@ -23,54 +26,59 @@ def add(commands: Commands) -> None:
         "debias",
         "can a ranker be trained that does not tell groups apart?",
         """Train a cross-encoder in three stages: for relevance; adversaries that tell protected labels from
-        its vectors; and both together with the adversaries' gradients reversed, once for each strength.
-        Everything is said in a TOML file. The folder gets a ranker for every checkpoint, the run that each
-        re-ranked, and logs that TensorBoard reads.""",
+        its vectors; and both together with the adversaries' gradients reversed, once for each strength. What
+        to train is said in the table [debias] of the project file. The folder gets a ranker for every
+        checkpoint, the run that each re-ranked, and logs that TensorBoard reads. A training that was stopped
+        goes on when the same command is given again.""",
         """
-        evenrank debias --config adv.toml
-        evenrank debias --config adv.toml -o models
-        evenrank debias --config adv.toml -o models --resume
-        evenrank debias --config adv.toml -o models --device cuda --precision bfloat16
+        evenrank debias
+        evenrank debias --project adv.toml -o models
+        evenrank debias --qrels qrels.train.txt --queries queries.train.tsv --documents passages.tsv
+        evenrank debias --set training.device=cuda --set training.precision=bfloat16
         evenrank debias --keys
         """,
     )
-    parser.add_argument("--config", metavar="FILE", help="a TOML file that says what to train, and on what")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FOLDER",
-        help="where everything goes: new or empty; default: the file's name without .toml",
+    known = parser.add_argument_group("what to learn from")
+    known.add_argument(
+        "--qrels", type=option(QRELS.parse), action="append", metavar="FILE",
+        help="relevance judgements of the training queries",
+    )  # fmt: skip
+    known.add_argument(
+        "--queries", metavar="FILE", help="the queries with their texts, as every command reads them"
     )
-    parser.add_argument("--resume", action="store_true", help="go on with a run that was stopped")
-    parser.add_argument("--device", metavar="DEVICE", help="cpu, cuda, cuda:1 or auto (overrides the file)")
-    parser.add_argument(
-        "--precision",
-        choices=("float32", "bfloat16", "float16"),
-        help="numeric precision (overrides the file)",
+    known.add_argument(
+        "--documents", type=option(DOCUMENTS.parse), metavar="FILE", help="the documents, as scan reads them"
     )
-    parser.add_argument("--keys", action="store_true", help="list the keys of the file, and what they mean")
-    parser.set_defaults(run=run)
+    parser.add_argument(
+        "--set", dest="changes", action="append", metavar="KEY=VALUE",
+        help="set a key of [debias], as training.device=cuda (overrides the file); may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "-o", "--output", metavar="FOLDER", default="models",
+        help="where everything goes: new or empty, or a training that was stopped (default: models)",
+    )  # fmt: skip
+    parser.add_argument("--keys", action="store_true", help="list the keys of [debias], and what they mean")
+    parser.set_defaults(run=run, reads_project=True, columns=None)
 
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.keys:
         put(_keys())
         return 0
-    if arguments.config is None:
-        raise ParameterError("debias takes a file: evenrank debias --config adv.toml (or --keys)")
-    import dataclasses
-    from pathlib import Path
-
-    from evenrank.neural.config import read_config
+    from evenrank.neural.config import changed, config_of, make_config
     from evenrank.neural.extra import require
 
-    check_output(arguments.output, [])
-    config = read_config(arguments.config)
-    given = {name: getattr(arguments, name) for name in ("device", "precision")}
-    training = dataclasses.replace(config.training, **{name: value for name, value in given.items() if value})
-    seed = config.seed if arguments.seed is None else arguments.seed
-    config = dataclasses.replace(config, training=training, seed=seed)
-    output = Path(arguments.config).stem if arguments.output is None else arguments.output
+    known = _description(arguments)
+    check_written(known, arguments.output)
+    changes = list(arguments.changes or ())
+    if arguments.everywhere.seed is not None:
+        changes.append(f"seed={arguments.seed}")
+    project = arguments.project
+    config = make_config(changed({}, changes)) if project is None else config_of(project, changes)
+    if config.examples.triples is None:
+        _check_inputs(known)
+    else:  # they have their own queries and texts; the others may be wanted to re-rank a run
+        known = replace(known, qrels=(), queries=None)
     require("evenrank debias")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # the library warns of forks that do not happen
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # or matrix products on a GPU do not repeat
@@ -78,12 +86,34 @@ def run(arguments: argparse.Namespace) -> int:
 
     try:
         with Bar("training", "steps") as bar:
-            variants = train(config, output, resume=arguments.resume, progress=bar, say=say)
+            variants = train(config, arguments.output, read_inputs(known), resume=True, progress=bar, say=say)
     except KeyboardInterrupt:
-        say(f"stopped; --resume goes on with {output}")
+        say("what is finished was kept: the same command goes on from there")
         raise
-    say(f"wrote {counted(len(variants), 'ranker', 'rankers')} into {output}")
+    say(f"wrote {counted(len(variants), 'ranker', 'rankers')} into {arguments.output}")
     return 0
+
+
+def _description(arguments: argparse.Namespace) -> Description:
+    from evenrank.inputs.description import Description
+
+    return Description(
+        qrels=tuple(arguments.qrels or ()),
+        queries=arguments.queries,
+        documents=arguments.documents,
+        columns=arguments.columns,
+    )
+
+
+def _check_inputs(known: Description) -> None:
+    given = {"--qrels": known.qrels, "--queries": known.queries, "--documents": known.documents}
+    lacking = [name for name, value in given.items() if not value]
+    if lacking:
+        keys = ", ".join(name.removeprefix("--") for name in lacking)
+        raise ParameterError(
+            f"debias learns from judgements, queries and documents: give {', '.join(lacking)}, or {keys} in "
+            "[data] of a project file (or examples.triples in [debias])"
+        )
 
 
 def _keys() -> str:

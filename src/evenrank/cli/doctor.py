@@ -104,6 +104,10 @@ def _project(arguments: argparse.Namespace) -> tuple[list[str], list[str]]:
         from evenrank.comparison.gate.config import gate_of
 
         problems += _problems(lambda: gate_of(project.table("gate"), project.name))
+    if project.table("debias"):
+        from evenrank.neural.config import config_of
+
+        problems += _problems(lambda: config_of(project))
     if problems:
         return [], problems
     try:

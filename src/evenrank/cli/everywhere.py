@@ -139,7 +139,7 @@ def apply_everywhere(arguments: argparse.Namespace, choice: Everywhere) -> None:
     if getattr(arguments, "runs", None) and getattr(arguments, "background", None):
         arguments.background = _background_file(arguments.background, arguments.runs, project)
     arguments.filled = set(filled)
-    if filled or arguments.command == "gate":
+    if filled or project.table(arguments.command):
         hint = f" ({NO_PROJECT} ignores it)" if choice.path is None else ""
         say(f"project file: {project.name}{hint}")
 

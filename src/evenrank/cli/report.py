@@ -122,7 +122,6 @@ def _write(arguments: argparse.Namespace, known: Description, output: str) -> Sc
             inputs=inputs,
             progress=bar,
             documents=inputs.documents,
-            columns=known.document_columns,
             lexicon=lexicon,
             query_texts=inputs.query_texts,
             title=arguments.title or TITLE,

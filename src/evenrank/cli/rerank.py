@@ -170,7 +170,7 @@ def _write_run(arguments: argparse.Namespace, known: Description) -> int:
         done = rerank(inputs, method, repeat=arguments.repeat)  # type: ignore[arg-type]
     else:
         with Bar("ranking", "pairs") as bar:
-            done = rerank(inputs, _neural(model, inputs, known, bar))
+            done = rerank(inputs, _neural(model, inputs, bar))
     say(_describe(ranking, done))
     write_ranked(done, arguments)
     return 0
@@ -186,7 +186,7 @@ def _check_texts(known: Description) -> None:
         )
 
 
-def _neural(model: FileOption, inputs: Inputs, known: Description, bar: Bar) -> Reranker:
+def _neural(model: FileOption, inputs: Inputs, bar: Bar) -> Reranker:
     from evenrank.io.texts import read_texts
 
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -199,10 +199,7 @@ def _neural(model: FileOption, inputs: Inputs, known: Description, bar: Bar) -> 
     ranker = CrossEncoderRanker.load(model.path).to(as_device(model.get("device") or "auto"))
     ranking, depth = inputs.one_run("rerank"), model.get("depth")
     head = ranking if depth is None else ranking.head(depth)
-    documents = read_texts(
-        inputs.documents, wanted=set(head.doc_ids.to_pylist()), columns=known.document_columns,
-        format=None if known.documents is None else known.documents.get("format"),
-    )  # fmt: skip
+    documents = read_texts(inputs.documents, wanted=set(head.doc_ids.to_pylist()))
     return NeuralReranker.of(
         ranker, inputs.query_texts or {}, documents, called=among + folder.name,
         batch=model.get("batch") or 128,
@@ -293,7 +290,7 @@ def _tradeoff(arguments: argparse.Namespace, known: Description) -> Tradeoff:
     inputs = shared.read_inputs(known)
     measures = shared.chosen_measures(arguments, inputs)
     with Bar("ranking", "pairs") as bar:
-        neural = [_neural(file, inputs, known, bar) for file in map(_model_of, models) if file is not None]
+        neural = [_neural(file, inputs, bar) for file in map(_model_of, models) if file is not None]
         methods: list[Any] = [*named, *neural]
         return tradeoff(
             inputs,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from evenrank.data.run import Run
     from evenrank.data.runset import RunSet
     from evenrank.data.words import WordCounts
+    from evenrank.io.documents import DocumentsFile
     from evenrank.io.queries import Queries
 
 COLLECTION = "collection"
@@ -145,8 +146,13 @@ class Description:
             found["queries"] = self._known_queries(queries, runs, found)
         found["categories"] = self._categories(queries)
         if self.documents is not None:
-            found["documents"] = self.documents.path
+            found["documents"] = self._documents_file(self.documents)
         return Inputs(runs).with_known(**found)
+
+    def _documents_file(self, documents: FileOption) -> DocumentsFile:
+        from evenrank.io.documents import DocumentsFile
+
+        return DocumentsFile(documents.path, documents.get("format"), self.document_columns)
 
     def _read_queries(self, path: str) -> Queries:
         from evenrank.io.queries import read_queries

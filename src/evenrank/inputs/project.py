@@ -1,4 +1,4 @@
-"""``evenrank.toml``, the project file: data, groups, targets, measures, gate and report in one place.
+"""``evenrank.toml``, the project file: data, groups, measures, gate, report and training in one place.
 
 [data]
 runs = ["runs/*.trec"]          # or a table, [data.runs] with bm25 = "runs/bm25.trec"
@@ -38,6 +38,7 @@ from evenrank.inputs.file_options import (
 from evenrank.inputs.group_options import DOCUMENTS as OF_DOCUMENTS
 from evenrank.inputs.group_options import WORDS as OF_WORDS
 from evenrank.inputs.group_options import GroupsOption, TargetOption, groups_of, target_of
+from evenrank.inputs.old_files import check_version
 from evenrank.io.source import as_source
 from evenrank.io.toml import parse_toml
 from evenrank.remote.addresses import is_address, is_remote, without_userinfo
@@ -50,11 +51,10 @@ DATA = (
 MEASURES = ("use", "cutoffs", "labels")
 COMPARE = ("test", "correction", "alpha", "seed")
 REPORT = ("title", "output", "sort_by", "system", "readable", "lexicon")
-TABLES = ("data", "groups", "targets", "measures", "compare", "gate", "report", "engines")
+TABLES = ("data", "groups", "targets", "measures", "compare", "gate", "report", "engines", "debias")
 TOP = (*TABLES, "baseline")
 MISSING = ("error", "neutral", "uniform", "drop")
 FETCHED = ("ir_datasets:", "http://", "https://", "ftp://")
-OLD_GATE = {"evidence", "alpha", "allowed", "allowed_share", "at_least", "unclear", "correction"}
 
 T = TypeVar("T")
 
@@ -75,8 +75,7 @@ class Project:
         if source is None or source.path is None:
             raise ParameterError(f"a project is a file such as {NAME}, got {str(path)!r}")
         content = parse_toml(b"".join(source.blocks()), source.name)
-        if "gate" not in content and OLD_GATE & set(content):
-            raise DataError(_old_gate(source.name, content))
+        check_version(source.name, content, NAME, DATA)
         made = cls(source.name, source.path.parent, content, named)
         problems = made.problems()
         if problems:
@@ -326,36 +325,3 @@ def _unknown(where: str, key: str, known: Sequence[str]) -> str:
     close = difflib.get_close_matches(key, known, 2, 0.5)
     hint = f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(known)}"
     return f"{where} has no key {key!r}; {hint}"
-
-
-def _old_gate(name: str, content: Mapping[str, Any]) -> str:
-    """The error for a gate.toml: what its keys are called in a project file."""
-    evidence = content.get("evidence", {})
-    lines = ["[data]", *(f"{key} = {_toml(value)}" for key, value in evidence.items() if key in DATA)]
-    for entry in (
-        [evidence["groups"]] if isinstance(evidence.get("groups"), str) else evidence.get("groups", [])
-    ):
-        attribute, _, path = str(entry).partition("=")
-        lines += ["", "[groups]", f"{attribute} = {_toml(path)}"]
-    rules = {key: value for key, value in content.items() if key not in ("evidence", "measures", "baseline")}
-    lines += ["", "[gate]", *(f"{key} = {_toml(value)}" for key, value in rules.items())]
-    for measure, given in content.get("measures", {}).items():
-        lines += [
-            "",
-            f"[gate.measures.{_toml(measure)}]",
-            *(f"{key} = {_toml(value)}" for key, value in given.items()),
-        ]
-    if "baseline" in content:
-        lines.insert(0, f"baseline = {_toml(content['baseline'])}\n")
-    form = "\n".join(lines)
-    return f"{name}: is a gate.toml of an earlier version; in a project file ({NAME}) it is written\n{form}"
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return str(value)

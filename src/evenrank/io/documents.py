@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -29,6 +30,15 @@ _ACCEPTED = (
 )
 
 
+@dataclass(frozen=True)
+class DocumentsFile:
+    """Documents that are read where they are needed, and how to read them."""
+
+    path: str
+    format: str | None = None
+    columns: Mapping[str, str] | None = None
+
+
 def read_documents(
     source: object,
     *,
@@ -53,6 +63,9 @@ def read_documents(
     >>> [batch.to_pylist() for batch in read_documents([("d1", "some words")])]
     [[{'id': 'd1', 'text': 'some words'}]]
     """
+    if isinstance(source, DocumentsFile):
+        format, columns = format or source.format, columns or source.columns
+        source = source.path
     check_format(format, FORMATS)
     if batch_rows < 1:
         raise ParameterError(f"batch_rows must be at least 1, got {batch_rows}")

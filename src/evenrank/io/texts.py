@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenrank.errors import DataError, InputTypeError, counted, few
-from evenrank.io.documents import read_documents
+from evenrank.io.documents import DocumentsFile, read_documents
 from evenrank.io.source import as_source
 
 _SHOWN = 3
@@ -61,6 +61,8 @@ def by_id(pairs: Iterable[tuple[str, str]], where: str) -> dict[str, str]:
 
 def name_of(source: Any, what: str) -> str:
     """What to call a source in a message."""
+    if isinstance(source, DocumentsFile):
+        return source.path
     file = as_source(source) if source else None
     return what if file is None else file.name
 

@@ -1,16 +1,19 @@
-"""What a training run is told: a TOML file, every key of which is declared here with its meaning."""
+"""What a training run is told: the table ``[debias]`` of a project file, each key with its meaning."""
 
 from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from evenrank.errors import DataError, ParameterError, UnknownNameError
 from evenrank.grammar import REFUSED, ParameterRule, choice, flag, integer, number, parameter, text
+from evenrank.inputs.project import FETCHED, Project
 from evenrank.io.toml import parse_toml
+from evenrank.neural.encoders import MINILM
 
 T = TypeVar("T")
 
@@ -47,17 +50,14 @@ class ConfigSection:
 
 
 @dataclasses.dataclass(frozen=True)
-class Data(ConfigSection):
-    """What is learnt from."""
+class ExampleSection(ConfigSection):
+    """How examples are made of the judgements, or which file of triples is read instead."""
 
-    qrels: str | None = parameter(None, text(optional=True), "judgements of the training queries")
-    queries: str | None = parameter(None, text(optional=True), "texts of the queries: id, tab, text")
-    documents: str | None = parameter(None, text(optional=True), "texts of the documents, as scan reads them")
     pool: str | None = parameter(
         None, text(optional=True), "a run whose documents are the negatives; without it the judged ones are"
     )
     triples: str | None = parameter(
-        None, text(optional=True), "instead of all these: a file of query, relevant text, other text"
+        None, text(optional=True), "instead of judgements: a file of query, relevant text, other text"
     )
     limit: int | None = parameter(None, integer(1, optional=True), "how many of the triples are read")
     min_grade: int = parameter(1, integer(1), "the least grade of a relevant document")
@@ -176,7 +176,7 @@ class Evaluate(ConfigSection):
 class Config:
     """All of it. Paths are seen from the folder of the file."""
 
-    data: Data
+    examples: ExampleSection = ExampleSection()
     attributes: tuple[AttributeSection, ...] = (AttributeSection(),)
     model: Model = Model()
     training: Training = Training()
@@ -187,7 +187,7 @@ class Config:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        data, evaluate = self.data, self.evaluate
+        examples, evaluate = self.examples, self.evaluate
         if integer(0).accept(self.seed) is REFUSED:
             raise ParameterError(f"seed must be an integer >= 0, got {self.seed!r}")
         if not self.attributes:
@@ -195,67 +195,91 @@ class Config:
         names = [attribute.name for attribute in self.attributes]
         if len(set(names)) < len(names):
             raise ParameterError(f"attributes must have different names, got {', '.join(names)}")
-        given = {"qrels": data.qrels, "queries": data.queries, "documents": data.documents}
-        if data.triples is None:
-            for key, value in given.items():
-                if value is None:
-                    raise ParameterError(f"data.{key} must be given, or data.triples instead")
-        elif any(value is not None for value in (*given.values(), data.pool)):
-            raise ParameterError("data.triples stands alone: leave out qrels, queries, documents and pool")
-        if data.folds is not None and data.fold >= data.folds:
-            raise ParameterError(f"data.fold must be below the {data.folds} folds, got {data.fold}")
-        if evaluate.run is not None:
-            if evaluate.documents is None and data.documents is None:
-                raise ParameterError("evaluate.documents must be given: there are none in data")
-            if evaluate.queries is None:
-                raise ParameterError("evaluate.queries must be given: those of the run")
+        if examples.triples is not None and examples.pool is not None:
+            raise ParameterError("examples.triples has negatives of its own: leave out examples.pool")
+        if examples.folds is not None and examples.fold >= examples.folds:
+            raise ParameterError(
+                f"examples.fold must be below the {examples.folds} folds, got {examples.fold}"
+            )
+        if evaluate.run is not None and evaluate.queries is None:
+            raise ParameterError("evaluate.queries must be given: those of the run")
 
     def as_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
 
 
 SECTIONS = {
-    "data": Data, "model": Model, "training": Training, "tune": Tune, "adversary": Adversary,
+    "examples": ExampleSection, "model": Model, "training": Training, "tune": Tune, "adversary": Adversary,
     "joint": Joint, "evaluate": Evaluate,
 }  # fmt: skip
-_PATHS = {"data": ("qrels", "queries", "documents", "pool", "triples", "keep_out"),
-          "evaluate": ("run", "queries", "documents")}  # fmt: skip
+_PATHS = {"examples": ("pool", "triples", "keep_out"), "evaluate": ("run", "queries", "documents")}
+_TABLE = "debias"
 
 
 def read_config(path: str | Path) -> Config:
-    """A configuration from a TOML file."""
-    where = Path(path)
+    """The configuration in a project file: its table ``[debias]``."""
+    return config_of(Project.read(path))
+
+
+def config_of(project: Project, changes: Sequence[str] = ()) -> Config:
+    """The configuration of a project, with ``changes`` such as ``"training.device=cuda"``."""
     try:
-        content = parse_toml(where.read_bytes(), str(path))
-    except FileNotFoundError as error:
-        raise DataError(f"{path}: no such file") from error
-    try:
-        return make_config(content, where.parent)
+        return make_config(changed(project.table(_TABLE), changes), project.folder, fetch=project.named)
     except ParameterError as error:
-        raise type(error)(f"{path}: {error}") from None
+        raise type(error)(f"{project.name}: [{_TABLE}] {error}") from None
 
 
-def make_config(content: Mapping[str, Any], folder: Path | None = None) -> Config:
-    """A configuration from plain values; relative paths are seen from ``folder``."""
+def changed(content: Mapping[str, Any], changes: Sequence[str]) -> dict[str, Any]:
+    """The content with some keys replaced; a value is written as in TOML, and text needs no quotes.
+
+    >>> changed({"joint": {"epochs": 2}}, ["joint.epochs=1", "training.device=cuda"])
+    {'joint': {'epochs': 1}, 'training': {'device': 'cuda'}}
+    """
+    made = dict(content)
+    for change in changes:
+        name, equals, given = (part.strip() for part in change.partition("="))
+        if not (name and equals):
+            raise ParameterError(f"a key is set by KEY=VALUE, as training.device=cuda, got {change!r}")
+        try:
+            value = parse_toml(f"value = {given}".encode(), name)["value"]
+        except DataError:
+            value = given
+        section, dot, key = name.partition(".")
+        made[section] = {**_table(made.get(section, {}), section), key: value} if dot else value
+    return made
+
+
+def make_config(content: Mapping[str, Any], folder: Path | None = None, *, fetch: bool = True) -> Config:
+    """A configuration from plain values; relative paths are seen from ``folder``.
+
+    Without ``fetch`` nothing may be named that is fetched over a network.
+    """
+    if "data" in content:
+        raise ParameterError(
+            "'data' is no section: qrels, queries and documents are inputs, as in every command "
+            "(train(config, output, qrels=.., query_texts=.., documents=..)); its other keys are now in "
+            "'examples'"
+        )
     allowed = [*SECTIONS, "attributes", "seed"]
     for key in content:
         _known(key, allowed, "a section")
+    place = partial(_seen_from, folder, fetch=fetch)
     made: dict[str, Any] = {}
     for key, section in SECTIONS.items():
         table = dict(_table(content.get(key, {}), key))
         for name in _PATHS.get(key, ()):
-            if folder is not None and isinstance(table.get(name), str):
-                table[name] = _seen_from(folder, table[name])
-        if key == "model" and folder is not None and str(table.get("encoder", "")).startswith("."):
-            table["encoder"] = _seen_from(folder, str(table["encoder"]))
+            if isinstance(table.get(name), str):
+                table[name] = place(table[name])
+        if key == "model" and isinstance(table.get("encoder"), str):
+            table["encoder"] = _encoder(table["encoder"], folder, fetch)
         made[key] = _made(section, table, key)
     attributes = content.get("attributes", [{}])
     if not isinstance(attributes, list):
         raise ParameterError("attributes are written [[attributes]], once for each")
     tables = [dict(_table(entry, "attributes")) for entry in attributes]
     for table in tables:
-        if folder is not None and "." in str(table.get("lexicon", "")):  # names have no dot
-            table["lexicon"] = _seen_from(folder, str(table["lexicon"]))
+        if "." in str(table.get("lexicon", "")):  # names have no dot
+            table["lexicon"] = place(str(table["lexicon"]))
     made["attributes"] = tuple(_made(AttributeSection, table, "attributes") for table in tables)
     return Config(**made, **({"seed": content["seed"]} if "seed" in content else {}))
 
@@ -296,5 +320,27 @@ def _known(name: str, allowed: list[str], what: str) -> None:
         raise UnknownNameError(f"{name!r} is not {what}; {hint}")
 
 
-def _seen_from(folder: Path, path: str) -> str:
-    return path if path.startswith("ir_datasets:") else str(folder / Path(path).expanduser())
+def _seen_from(folder: Path | None, path: str, *, fetch: bool) -> str:
+    if path.startswith(FETCHED):
+        if not fetch:
+            raise _not_trusted(path)
+        return path
+    return path if folder is None else str(folder / Path(path).expanduser())
+
+
+def _encoder(name: str, folder: Path | None, fetch: bool) -> str:
+    """A folder as seen from the file; any other name is looked up on the hub."""
+    beside = None if folder is None else folder / Path(name).expanduser()
+    is_folder = name.startswith((".", "/", "~")) or (beside is not None and beside.is_dir())
+    if beside is not None and name != MINILM and is_folder:
+        return str(beside)
+    if name != MINILM and not fetch:
+        raise _not_trusted(f"the encoder {name}")
+    return name
+
+
+def _not_trusted(what: str) -> ParameterError:
+    return ParameterError(
+        f"{what} is fetched over a network, and this project file was found, not named: "
+        "name it with --project if you trust it"
+    )

@@ -1,10 +1,15 @@
-"""The files that a configuration names."""
+"""What is learnt from: the inputs, and the files that a configuration names."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
-from evenrank.io import read_qrels, read_run
+import numpy as np
+
+from evenrank.errors import ParameterError
+from evenrank.inputs import Inputs
+from evenrank.io import read_run
 from evenrank.io.lexicons import read_lexicon
 from evenrank.io.texts import read_texts
 from evenrank.neural.config import Config
@@ -23,11 +28,27 @@ class TrainingData:
     labels: dict[str, PairLabels]
     kept_out: tuple[str, ...]  # the queries of the fold that is not trained on
 
+    def fingerprint(self) -> str:
+        """The same for the same examples, in whatever files they are."""
+        examples, digest = self.training, hashlib.sha256()
+        for texts in (examples.query_ids, examples.query_texts, examples.documents):
+            for text in texts:
+                digest.update(f"{len(text)}:{text}".encode("utf-8", "surrogatepass"))
+            digest.update(b"|")
+        for rows in (
+            examples.pair_queries,
+            examples.pair_documents,
+            examples.triples,
+            self.validation.triples,
+        ):
+            digest.update(np.ascontiguousarray(rows, dtype="<i8").tobytes() + b"|")
+        return digest.hexdigest()
 
-def prepare(config: Config) -> TrainingData:
+
+def prepare(config: Config, inputs: Inputs) -> TrainingData:
     """Read and check the data, cut it into training and validation, and label it."""
-    data = config.data
-    examples = _examples(config)
+    data = config.examples
+    examples = _examples(config, inputs)
     queries = list(examples.query_ids)
     left_out: tuple[str, ...] = ()
     if data.folds is not None:
@@ -52,18 +73,27 @@ def prepare(config: Config) -> TrainingData:
     return TrainingData(examples.of_queries(training), examples.of_queries(validation), labels, left_out)
 
 
-def _examples(config: Config) -> Examples:
-    data = config.data
-    if data.triples is not None:
-        return read_triples(data.triples, limit=data.limit)
-    qrels = read_qrels(data.qrels)
-    pool = None if data.pool is None else read_run(data.pool)
+def _examples(config: Config, inputs: Inputs) -> Examples:
+    chosen = config.examples
+    if chosen.triples is not None:
+        if inputs.qrels is not None:
+            raise ParameterError("examples.triples stands alone: leave out the judgements (qrels)")
+        return read_triples(chosen.triples, limit=chosen.limit)
+    needed = {"qrels": inputs.qrels, "query_texts": inputs.query_texts, "documents": inputs.documents}
+    lacking = [name for name, given in needed.items() if given is None]
+    if inputs.qrels is None or lacking:
+        raise ParameterError(
+            "training needs judgements, texts of queries and documents (qrels, query_texts, documents), or "
+            f"examples.triples; {', '.join(lacking)} "
+            f"{'is' if len(lacking) == 1 else 'are'} missing"
+        )
+    pool = None if chosen.pool is None else read_run(chosen.pool)
     return build_examples(
-        qrels,
-        read_texts(data.queries, "queries"),
-        read_texts(data.documents, wanted=needed_documents(qrels, pool)),
+        inputs.qrels,
+        inputs.query_texts or {},
+        read_texts(inputs.documents, wanted=needed_documents(inputs.qrels, pool)),
         pool=pool,
-        min_grade=data.min_grade,
-        negatives=data.negatives,
+        min_grade=chosen.min_grade,
+        negatives=chosen.negatives,
         seed=config.seed,
     )

@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from safetensors import SafetensorError
 
 from evenrank.errors import DataError, ParameterError
+from evenrank.inputs import Inputs, Known
 from evenrank.io import read_run, write_run
 from evenrank.io.atomic import atomic_write
 from evenrank.io.folders import recover_folder
@@ -36,18 +37,23 @@ from evenrank.neural.variants import RUN, VARIANTS, TrainedRanker
 
 BASE, START = "base", "start"
 _CONFIG, _FINISHED, _BEST = "config.json", "finished.json", "checkpoint.json"
+_DATA = "data"  # the key of the configuration under which the fingerprint of the examples is kept
 
 
 def train(
     config: Config,
     output: str | Path,
+    inputs: Inputs | None = None,
     *,
     resume: bool = False,
     progress: Callable[[int, int], None] | None = None,
     say: Say | None = None,
+    **known: Unpack[Known],
 ) -> tuple[TrainedRanker, ...]:
     """Train as the configuration says, and write everything below ``output``.
 
+    ``inputs`` has the judgements, the texts of the queries and the documents to learn from; ``qrels``,
+    ``query_texts`` and ``documents`` may be passed by name instead.
     The same configuration, seed, device and versions give the same weights. With ``resume`` a run that was
     stopped goes on where its state was saved last, and ends as if it had never been stopped.
     """
@@ -57,7 +63,10 @@ def train(
     _check(folder, about, resume)
     device = as_device(config.training.device)
     with own_randomness(device, config.training.deterministic):
-        work = _TrainingWork(config, folder, device, progress, say or (lambda message: None))
+        given = (inputs or Inputs({})).with_known(**known)
+        work = _TrainingWork(config, given, folder, device, progress, say or (lambda message: None))
+        about[_DATA] = work.data.fingerprint()
+        _check_data(folder, about)
         # only now: a run that could not begin leaves the folder to the next try
         _write_json(folder / _CONFIG, about)
         try:
@@ -68,7 +77,7 @@ def train(
             why = getattr(error, "strerror", None) or error
             raise DataError(
                 f"{folder}: cannot be written: {why}; what is finished was kept: "
-                "make room, and go on with resume=True (--resume)"
+                "make room, and train into this folder again (in Python with resume=True)"
             ) from error
 
 
@@ -82,14 +91,23 @@ def _check(folder: Path, about: dict[str, Any], resume: bool) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     elif not resume:
         raise ParameterError(
-            f"{folder}: holds a training run already: --resume goes on with it, or name another"
+            f"{folder}: holds a training run already: resume=True goes on with it, or name another"
         )
     else:
         old, new = _flat(_read_json(there)), _flat(about)
+        old.pop(_DATA, None)  # which is known when the data are read
         changed = [key for key in {**new, **old} if key not in old or key not in new or new[key] != old[key]]
         if changed:
             few = ", ".join(changed[:3])
             raise ParameterError(f"{folder}: was begun with another {few}: name another folder")
+
+
+def _check_data(folder: Path, about: dict[str, Any]) -> None:
+    there = folder / _CONFIG
+    if there.is_file() and _read_json(there).get(_DATA) != about[_DATA]:
+        raise ParameterError(
+            f"{folder}: was begun with other judgements, queries or documents: name another folder"
+        )
 
 
 def _flat(about: dict[str, Any]) -> dict[str, Any]:
@@ -125,11 +143,11 @@ class _TrainingWork:
     """A training run: its data, its ranker, and what is finished."""
 
     def __init__(
-        self, config: Config, folder: Path, device: Any,
+        self, config: Config, inputs: Inputs, folder: Path, device: Any,
         progress: Callable[[int, int], None] | None, say: Say,
     ) -> None:  # fmt: skip
         self.config, self.folder, self.say = config, folder, say
-        self.data: TrainingData = prepare(config)
+        self.data: TrainingData = prepare(config, inputs)
         self.ranker = CrossEncoderRanker.start(
             config.model.encoder,
             {name: found.values for name, found in self.data.labels.items()},
@@ -145,7 +163,7 @@ class _TrainingWork:
         self.trainer = Trainer(
             self.ranker, self.tokens, self.data.labels, config.training, state=folder / "state", say=say
         )
-        self.lists = self._lists()
+        self.lists = self._lists(inputs)
         self.finished: dict[str, list[dict[str, Any]]] = {}
         if (folder / _FINISHED).is_file():
             try:
@@ -173,8 +191,8 @@ class _TrainingWork:
             stages += [_joint_stage(joint, strength, even, config.seed) for strength in joint.strengths]
         return stages
 
-    def _lists(self) -> tuple[Any, ScorablePairs, str] | None:
-        wanted, data = self.config.evaluate, self.config.data
+    def _lists(self, inputs: Inputs) -> tuple[Any, ScorablePairs, str] | None:
+        wanted = self.config.evaluate
         if wanted.run is None:
             return None
         queries = read_texts(wanted.queries, "queries")
@@ -183,7 +201,10 @@ class _TrainingWork:
         if not len(run):
             raise DataError(f"{wanted.run}: has none of the queries of {wanted.queries}")
         head = run.head(wanted.depth)
-        documents = read_texts(wanted.documents or data.documents, wanted=set(head.doc_ids.to_pylist()))
+        source = inputs.documents if wanted.documents is None else wanted.documents
+        if source is None:
+            raise ParameterError("evaluate.documents must be given: the inputs have no documents")
+        documents = read_texts(source, wanted=set(head.doc_ids.to_pylist()))
         return head, ScorablePairs.of(head, queries, documents), run.name
 
     def all(self) -> tuple[TrainedRanker, ...]:
