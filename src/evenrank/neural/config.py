@@ -14,6 +14,7 @@ from evenrank.grammar import REFUSED, ParameterRule, choice, flag, integer, numb
 from evenrank.inputs.project import FETCHED, Project
 from evenrank.io.toml import parse_toml
 from evenrank.neural.encoders import MINILM
+from evenrank.remote.addresses import is_remote
 
 T = TypeVar("T")
 
@@ -321,7 +322,7 @@ def _known(name: str, allowed: list[str], what: str) -> None:
 
 
 def _seen_from(folder: Path | None, path: str, *, fetch: bool) -> str:
-    if path.startswith(FETCHED):
+    if path.startswith(FETCHED) or is_remote(path):
         if not fetch:
             raise _not_trusted(path)
         return path
