@@ -45,7 +45,8 @@ LAYERS = {
     "report": 10,
     "counterfactuals": 11,
     "sample": 11,
-    "cli": 12,
+    "audit": 12,
+    "cli": 13,
 }
 SAME_LAYER = {
     ("comparison", "report"),  # Comparison.report, when it is called

@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ import pytest
 
 from evenrank.cli import build_parser
 from evenrank.cli.everywhere import split_everywhere
+from evenrank.comparison.gate.config import gate_of
 
 Evenrank = Callable[..., SimpleNamespace]
 
@@ -197,5 +199,39 @@ def test_the_workflow_calls_the_command_as_it_is() -> None:
 def test_the_guide_shows_the_rules_of_the_sample() -> None:
     root = Path(__file__).resolve().parents[2]
     guide = (root / "docs/guides/gate.md").read_text(encoding="utf-8")
-    (shown,) = re.findall(r"^```toml\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    shown, limits = re.findall(r"^```toml\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
     assert shown == (root / "src/evenrank/sample/gate.toml").read_text(encoding="utf-8")
+    assert [rule.floor or rule.ceiling for rule in gate_of(tomllib.loads(limits)["gate"], "").gate.rules] == [
+        0.3, 0.6,
+    ]  # fmt: skip
+
+
+LIMIT = "GroupShare(attr='letter')@1[r]"
+
+
+def test_limits_need_no_baseline(evenrank: Evenrank, runs: Path) -> None:
+    """The relevant document is first for four of five queries of production, for none of the worse run."""
+    (runs / "gate.toml").write_text(f'[gate]\nlimits = ["{LIMIT} >= 0.5"]\n')
+    fixed = ["--project", "gate.toml", "--groups", "letter=data/groups.csv"]
+    passed, failed = (evenrank("gate", f"data/{run}.trec", *fixed) for run in ("production", "worse"))
+    assert (passed.code, failed.code) == (0, 3)
+    assert "FAIL: beyond" in failed.out
+    assert "baseline" not in failed.out
+    assert "evenrank: letter: r gets 0% of the attention in the first place but is 20% of" in failed.err
+
+
+def test_the_last_audit_is_the_baseline(evenrank: Evenrank, runs: Path) -> None:
+    for date, run in (("2026-01-01T00-00-00Z", "worse"), ("2026-02-01T00-00-00Z", "production")):
+        folder = runs / "audit" / date / "runs"
+        folder.mkdir(parents=True)
+        (folder.parent / "summary.json").write_text("{}")
+        (folder / "engine.trec").write_text((runs / f"data/{run}.trec").read_text())
+    (runs / "audit/2026-03-01T00-00-00Z").mkdir()  # not an audit: it has no summary
+    fixed = ["--project", "gate.toml", "--qrels", "data/qrels.txt"]
+    found = evenrank("gate", "data/worse.trec", *fixed)
+    assert found.code == 3
+    assert "audit/2026-02-01T00-00-00Z/runs/engine.trec, of the last audit" in found.err
+    (runs / "audit/2026-02-01T00-00-00Z/runs/other.trec").write_text("q0 Q0 a 1 1 x\n")
+    found = evenrank("gate", "data/worse.trec", *fixed)
+    assert (found.code, "say which is the baseline, --baseline FILE" in found.err) == (2, True)
+    assert evenrank("gate", "engine=data/worse.trec", *fixed).code == 3

@@ -367,3 +367,86 @@ def test_many_measures_do_not_fail_more_often() -> None:
     noise = NOISE * math.sqrt(0.05 * 0.95 / repeats)
     assert failed["bonferroni"] / repeats <= 0.05 + noise
     assert failed["none"] > failed["bonferroni"]  # of the same draws
+
+
+SHARE = "GroupShare(attr='size')@10"
+
+
+def shares(mean: float, seed: int = 0, queries: int = QUERIES) -> Scores:
+    """One run alone: the share of two groups by query."""
+    small = np.clip(np.random.default_rng(seed).normal(0, 0.1, queries), -0.2, 0.2)
+    small += mean - small.mean()
+    values = np.column_stack([small, 1 - small])
+    ids = tuple(f"q{place}" for place in range(queries))
+    status = np.zeros(values.shape, np.int16)
+    return Scores(
+        (ScoresBlock("now", parse_measure(SHARE), ids, ("small", "large"), values, status, (OK, INFINITE)),)
+    )
+
+
+def limited(scores: Scores, column: str = "small", **options: Any) -> Any:
+    gate = Gate((GateRule(parse_measure(SHARE), column, **options),))
+    (found,) = apply_gate(scores, gate, baseline=None).verdicts
+    return found
+
+
+@pytest.mark.parametrize(
+    ("mean", "finding"), [(0.2, "beyond"), (0.295, "unclear"), (0.305, "unclear"), (0.4, "safe")]
+)
+def test_a_floor_is_held_against_the_bounds_of_a_share(mean: float, finding: str) -> None:
+    scores = shares(mean)
+    floor, ceiling = limited(scores, floor=0.3), limited(scores, "large", ceiling=0.7)
+    for found in (floor, ceiling):
+        assert found.finding == finding
+        assert found.failed == (finding == "beyond")
+        assert math.isnan(found.baseline)
+        assert limited(scores, found.rule.column, floor=found.rule.floor, ceiling=found.rule.ceiling,
+                       unclear="fail").failed == (finding != "safe")  # fmt: skip
+    values = scores.blocks[0].values[:, 0]
+    bounds = mean_bounds(values, (0.0, 1.0))
+    assert (floor.low, floor.high, floor.value) == (bounds.lower, bounds.upper, pytest.approx(mean))
+
+
+def test_a_floor_and_a_ceiling_together() -> None:
+    scores = shares(0.4)
+    assert limited(scores, floor=0.3, ceiling=0.5).finding == "safe"
+    assert limited(scores, floor=0.3, ceiling=0.35).finding == "beyond"
+    assert limited(scores, floor=0.45, ceiling=0.5).finding == "beyond"
+
+
+def test_limits_share_their_alpha_and_need_enough_queries() -> None:
+    rules = tuple(GateRule(parse_measure(SHARE), column, floor=0.1) for column in ("small", "large"))
+    result = apply_gate(shares(0.4), Gate(rules), baseline=None)
+    assert [found.alpha for found in result.verdicts] == [0.025, 0.025]
+    few = limited(shares(0.4, queries=29), floor=0.3)
+    assert (few.finding, few.problems) == ("too few", ("29 queries with a value, fewer than 30",))
+
+
+def test_a_table_of_limits_has_no_baseline() -> None:
+    gate = Gate((GateRule(parse_measure(SHARE), "small", floor=0.3),))
+    text = apply_gate(shares(0.2), gate, baseline=None).to_table().to_text(100)
+    assert "gate failed: GroupShare(attr='size')@10[small]" in text
+    assert "at least 0.3" in text
+    assert "FAIL: beyond" in text
+    assert "baseline" not in text
+    (record,) = gate_table(apply_gate(shares(0.2), gate, baseline=None)).records
+    assert (record["floor"], record["finding"], record["value"]) == (0.3, "beyond", pytest.approx(0.2))
+
+
+def test_a_comparison_needs_a_baseline() -> None:
+    gate = Gate((GateRule(parse_measure(HIGHER)),))
+    with pytest.raises(ParameterError, match="nDCG@10: is compared with a baseline, and none is given"):
+        apply_gate(runs(0.0), gate, baseline=None)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"floor": 0.4, "ceiling": 0.3}, "floor 0.4 is above ceiling 0.3"),
+        ({"floor": "much"}, "floor must be a number, got 'much'"),
+        ({"floor": 0.3, "allowed": 0.1}, "floor and ceiling stand alone"),
+    ],
+)
+def test_what_is_wrong_with_a_limit(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(ParameterError, match=says):
+        GateRule(parse_measure(SHARE), "small", **options)

@@ -92,3 +92,33 @@ def test_a_file_that_is_nested_too_deeply_is_an_error(tmp_path: Path, content: s
     (tmp_path / "gate.toml").write_text(content)
     with pytest.raises(DataError, match=r"gate\.toml: tables or arrays are nested more than 50 deep"):
         read_gate(tmp_path / "gate.toml")
+
+
+def test_limits_are_floors_and_ceilings() -> None:
+    share = "GroupShare(attr='size', attention=log2)@10[small]"
+    content = {"limits": [f"{share} >= 0.3", f"{share}<=0.6", "nDCG@10 >= 0.5"], "alpha": 0.1}
+    first, second = gate_of(content, "evenrank.toml").gate.rules
+    assert (first.column, first.floor, first.ceiling, first.alpha) == ("small", 0.3, 0.6, 0.1)
+    assert (second.name, second.floor, second.compares) == ("nDCG@10", 0.5, False)
+    table = {"measures": {share: {"floor": 0.3, "ceiling": 0.6}, "nDCG@10": {"floor": 0.5}}, "alpha": 0.1}
+    assert gate_of(table, "evenrank.toml").gate.rules == (first, second)
+
+
+@pytest.mark.parametrize(
+    ("limits", "says"),
+    [
+        ("nDCG@10 >= 0.5", "limits must be a list of text"),
+        (["nDCG@10 > 0.5"], "write a measure, >= or <=, and a number"),
+        (["nDCG@10 >= 1e"], "write a measure, >= or <=, and a number"),
+        (["nDCG@10 >= 0.5", "nDCG@10 >= 0.6"], "'nDCG@10' has two values for >="),
+        (["nDCG@10[ >= 0.5"], "nDCG"),
+    ],
+)
+def test_what_is_wrong_with_limits(limits: object, says: str) -> None:
+    with pytest.raises(ParameterError, match=says):
+        gate_of({"limits": limits}, "evenrank.toml")
+
+
+def test_a_measure_is_limited_once() -> None:
+    with pytest.raises(ParameterError, match='limits and measures both have "nDCG@10"'):
+        gate_of({"limits": ["nDCG@10 >= 0.5"], "measures": {"nDCG@10": {}}}, "evenrank.toml")

@@ -10,6 +10,7 @@ from evenrank.cli.figures import FIGURES, check_drawing, draw
 from evenrank.cli.parser import add_command
 from evenrank.cli.streams import put, say, say_notes, terminal_width
 from evenrank.cli.values import view_of
+from evenrank.cli.verdict_lines import verdict_lines
 from evenrank.errors import ParameterError
 from evenrank.inputs.file_options import AGAINST
 
@@ -74,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     form = arguments.format or "table"
     if view is not None and form not in VIEW_FORMATS:
         raise ParameterError(f"--view {view} is printed as {', '.join(VIEW_FORMATS)}, not as {form}")
-    scores = _scores(arguments)
+    scores, lines = _scores(arguments)
     if arguments.output is not None:
         scores.write(arguments.output)
         say(f"wrote {arguments.output}")
@@ -83,11 +84,14 @@ def run(arguments: argparse.Namespace) -> int:
         put(_disagreements(scores, form))
     elif arguments.output is None or arguments.format is not None or view is not None:
         put(_printed(scores, form, per_query=view == QUERIES))
+        if form == "table" and view is None:
+            put("".join(f"\n{line}\n" for line in lines))
     say_notes(scores, arguments)
     return 0
 
 
-def _scores(arguments: argparse.Namespace) -> Scores:
+def _scores(arguments: argparse.Namespace) -> tuple[Scores, list[str]]:
+    """The scores, and who is favoured where measures were not named."""
     from evenrank.evaluation import evaluate
     from evenrank.scores.files import WRITTEN, file_format
 
@@ -106,7 +110,10 @@ def _scores(arguments: argparse.Namespace) -> Scores:
         inputs, measures, cutoffs=arguments.cutoffs, missing=shared.missing_rule(arguments, measures)
     )
     scores = shared.labelled(scores, arguments)
-    return scores if inputs.categories is None else scores.by(inputs.categories)
+    lines = []
+    if arguments.measures is None:
+        lines = verdict_lines(inputs, known, next(iter(inputs.runs)))
+    return scores if inputs.categories is None else scores.by(inputs.categories), lines
 
 
 def _disagreements(scores: Scores, form: str) -> str:

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 from evenrank.cli import shared
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
-from evenrank.cli.streams import put, say_notes, terminal_width
+from evenrank.cli.streams import put, say, say_notes, terminal_width
+from evenrank.cli.verdict_lines import verdict_lines
 from evenrank.errors import ParameterError
 from evenrank.inputs.file_options import RUN
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
+    from evenrank.comparison.gate import Gate
     from evenrank.comparison.gate.config import GateConfig
+    from evenrank.inputs import Inputs
     from evenrank.inputs.description import Description
 
 GATE_FAILED = 3
@@ -27,10 +30,11 @@ def add(commands: Commands) -> None:
         commands,
         "gate",
         "did a run get worse than its baseline by more than is allowed?",
-        """Compare runs with a baseline by the rules in the [gate] table of the project file. The exit code
-        is 3 when a measure got worse by more than its rule allows, beyond what chance explains. For every
-        measure the differences of the queries give two one-sided bounds of the mean difference: a measure is
-        worse if both lie beyond what is allowed, and safe if both lie within.""",
+        """Hold runs against the rules in the [gate] table of the project file. The exit code is 3 when a
+        measure got worse than in the baseline by more than its rule allows, or lies beyond its floor or
+        ceiling, beyond what chance explains. For every measure the queries give two one-sided bounds: a
+        measure is worse, or beyond its limit, if both lie beyond what is allowed, and safe if both lie
+        within. Limits alone need no baseline.""",
         """
         evenrank gate new.trec --baseline production.trec --project evenrank.toml
         evenrank gate new.trec --baseline production.trec --format markdown > comment.md
@@ -40,7 +44,8 @@ def add(commands: Commands) -> None:
     shared.add_runs(parser, extra="Default: every run of the project file but the baseline")
     parser.add_argument(
         "--baseline", metavar="BASE",
-        help="the run to compare with: a file, or the name of a run (default: baseline in the project file)",
+        help="the run to compare with: a file, or the name of a run (default: baseline in the project file, "
+        "else the run of the last audit)",
     )  # fmt: skip
     shared.add_inputs(parser)
     shared.add_format(parser, FORMATS)
@@ -54,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     from evenrank.tables import printed
 
     config = _config(arguments)
-    known, baseline = _with_baseline(arguments, shared.description(arguments))
+    known, baseline = _with_baseline(arguments, shared.description(arguments), config)
     known.check()
     inputs = shared.read_inputs(known)
     scores = shared.labelled(
@@ -70,8 +75,21 @@ def run(arguments: argparse.Namespace) -> int:
             tables.append(table if category is None else table.titled(category))
             failed = failed or result.failed
     put(printed(tables, arguments.format or "table", terminal_width()))
+    for now in (name for name in known.names if name != baseline):
+        _say_verdicts(config.gate, inputs, known, now)
     say_notes(scores, arguments)
     return GATE_FAILED if failed else 0
+
+
+def _say_verdicts(gate: Gate, inputs: Inputs, known: Description, now: str) -> None:
+    """In words what the floors and ceilings of shares are about: a line for each attribute."""
+    limited = [rule.measure for rule in gate.rules if rule.bounded and hasattr(rule.measure, "attr")]
+    if not limited:
+        return
+    named = [measure.attr for measure in limited]
+    cutoffs = [measure.cutoff for measure in limited if measure.cutoff is not None]
+    for line in verdict_lines(inputs, known, now, [] if None in named else named, max(cutoffs, default=None)):
+        say(line)
 
 
 def _config(arguments: argparse.Namespace) -> GateConfig:
@@ -91,14 +109,24 @@ def _config(arguments: argparse.Namespace) -> GateConfig:
     return gate_of(project.table("gate"), project.name)
 
 
-def _with_baseline(arguments: argparse.Namespace, known: Description) -> tuple[Description, str]:
-    """The runs with the baseline among them, and its name."""
+def _with_baseline(
+    arguments: argparse.Namespace, known: Description, config: GateConfig
+) -> tuple[Description, str | None]:
+    """The runs with the baseline among them, and its name; None where no rule needs one."""
     given = arguments.baseline
-    if given is None:
-        raise ParameterError(
-            "name the run to compare with: --baseline BASE, or baseline = in the project file"
-        )
     shared.need_runs(known)
+    if given is None and not config.gate.compares:
+        return known, None
+    if given is None:
+        from evenrank.audit.history import last_run
+
+        given = last_run(arguments.project.audit_folder, known.names)
+        if given is None:
+            raise ParameterError(
+                "name the run to compare with: --baseline BASE, or baseline = in the project file; "
+                "limits alone need none"
+            )
+        say(f"baseline: {given}, of the last audit")
     if given in known.names:
         found = known, given
     else:

@@ -51,7 +51,8 @@ DATA = (
 MEASURES = ("use", "cutoffs", "labels")
 COMPARE = ("test", "correction", "alpha", "seed")
 REPORT = ("title", "output", "sort_by", "system", "readable", "lexicon")
-TABLES = ("data", "groups", "targets", "measures", "compare", "gate", "report", "engines", "debias")
+AUDIT = ("output", "depth", "target")
+TABLES = ("data", "groups", "targets", "measures", "compare", "gate", "report", "engines", "debias", "audit")
 TOP = (*TABLES, "baseline")
 MISSING = ("error", "neutral", "uniform", "drop")
 FETCHED = ("ir_datasets:", "http://", "https://", "ftp://")
@@ -105,6 +106,7 @@ class Project:
         tables: list[tuple[str, Mapping[str, Any], Sequence[str]]] = [("the file", self.content, TOP)]
         kinds: list[tuple[str, Sequence[str]]] = [
             ("data", DATA), ("measures", MEASURES), ("compare", COMPARE), ("report", REPORT),
+            ("audit", AUDIT),
         ]  # fmt: skip
         for name, known in kinds:
             given = self.content.get(name, {})
@@ -165,6 +167,12 @@ class Project:
         if "output" in report:
             found["report_output"] = self._inside(_text(report["output"], "report.output"), "report.output")
         return found
+
+    @property
+    def audit_folder(self) -> str:
+        """The folder of audits: what the file says, else ``audit`` beside it."""
+        given = self.table("audit").get("output")
+        return self._inside("audit" if given is None else _text(given, "audit.output"), "audit.output")
 
     def engines(self) -> dict[str, dict[str, Any]]:
         """The search engines by name, as tables for ``open_engine(table, folder=project.folder)``.

@@ -100,6 +100,10 @@ def percent(share: float) -> str:
     return f"{_points(share)}%"
 
 
+def places(cutoff: int) -> str:
+    return "place" if cutoff == 1 else f"{cutoff} places"
+
+
 def _points(share: float) -> str:
     value = 100 * share
     return f"{value:.0f}" if abs(value) >= 9.95 or abs(value) < 0.05 else f"{value:.1f}".removesuffix(".0")
@@ -107,7 +111,7 @@ def _points(share: float) -> str:
 
 def _gets(verdict: Verdict, group: GroupFinding, word: str) -> str:
     """``small gets 24% of the attention in the first 10 places (95% interval 22 to 26) but is 65% of ..``."""
-    gets = f"{group.value} gets {percent(group.share)} of the attention in the first {verdict.cutoff} places"
+    gets = f"{group.value} gets {percent(group.share)} of the attention in the first {places(verdict.cutoff)}"
     level = f"{100 * verdict.level:g}% interval"
     if verdict.target == CANDIDATES:
         away = f"difference {_signed(group.difference)} points, {level} {_signed(group.low)} to "

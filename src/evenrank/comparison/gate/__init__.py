@@ -2,7 +2,8 @@
 
 For every measure the differences of the queries give two bounds of the mean difference. If even the better
 one is worse than allowed, the run is worse. If even the worse one is within what is allowed, it is safe.
-Else the queries cannot tell, and the rule says what becomes of that.
+Else the queries cannot tell, and the rule says what becomes of that. A floor or a ceiling is held against
+the bounds of the value itself in the same way, and needs no baseline.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from evenrank.tables import Table, number
 __all__ = ["FAIL", "PASS", "Gate", "GateResult", "GateRule", "Loss", "RuleResult", "apply_gate"]
 
 WORSE, SAFE, UNCLEAR, TOO_FEW, NOT_COMPARED = "worse", "safe", "unclear", "too few", ""
+BEYOND = "beyond"  # a floor or a ceiling
 LOSSES = 3  # queries that are named
 COLUMNS_NAMED = 10
 
@@ -45,8 +47,9 @@ class Loss(NamedTuple):
 class RuleResult:
     """What one rule found. Values are over the queries that both have, in the measure's own units.
 
-    ``low`` and ``high`` bound ``difference``, which is now less baseline, each at ``alpha``. ``value`` is
-    the run's own, over all its queries, which the limit is for.
+    ``low`` and ``high`` bound ``difference``, which is now less baseline, each at ``alpha``; where the rule
+    has a floor or a ceiling they bound ``value``. That is the run's own, over all its queries, which limits
+    are for. Without a baseline ``baseline`` and ``difference`` are NaN.
     """
 
     rule: GateRule
@@ -98,12 +101,18 @@ def apply_gate(
     gate: Gate,
     *,
     now: str = "now",
-    baseline: str = "baseline",
+    baseline: str | None = "baseline",
     progress: Callable[[int, int], None] | None = None,
 ) -> GateResult:
-    """Hold the run called ``now`` against the one called ``baseline``, rule by rule."""
+    """Hold the run called ``now`` against the one called ``baseline``, rule by rule.
+
+    Rules that are limits alone need no baseline: it may be None then.
+    """
+    if baseline is None and gate.compares:
+        compared = next(rule.name for rule in gate.rules if rule.compares)
+        raise ParameterError(f"{compared}: is compared with a baseline, and none is given")
     for name in (now, baseline):
-        if name not in scores.runs:
+        if name is not None and name not in scores.runs:
             raise ParameterError(f"no run is called {name!r}; there are {', '.join(scores.runs)}")
     tables = tables_of(scores)
     verdicts = []
@@ -128,8 +137,10 @@ def _table(scores: Scores, tables: tuple[MeasureTable, ...], rule: GateRule, run
     )
 
 
-def _verdict(table: MeasureTable, rule: GateRule, gate: Gate, now: str, baseline: str) -> RuleResult:
-    new, old = table.values[:, table.place(now)], table.values[:, table.place(baseline)]
+def _verdict(table: MeasureTable, rule: GateRule, gate: Gate, now: str, baseline: str | None) -> RuleResult:
+    new = table.values[:, table.place(now)]
+    alone = baseline is None
+    old = np.full(len(new), np.nan) if baseline is None else table.values[:, table.place(baseline)]
     both = np.isfinite(new) & np.isfinite(old)
     lost, gained = int((np.isfinite(old) & ~both).sum()), int((np.isfinite(new) & ~both).sum())
     gains = paired_differences(new, old, lower_is_better=rule.lower_is_better).values  # (n,) of both
@@ -151,9 +162,15 @@ def _verdict(table: MeasureTable, rule: GateRule, gate: Gate, now: str, baseline
         )
         finding = _finding(gains, rule.at_least, bounds.lower, bounds.upper, allowed)
         low, high = (-bounds.upper, -bounds.lower) if rule.lower_is_better else (bounds.lower, bounds.upper)
+    elif rule.bounded:
+        own_bounds = mean_bounds(
+            own, table.measure.range_of(own), alpha=alpha, resamples=gate.resamples, seed=gate.seed
+        )
+        low, high = own_bounds.lower, own_bounds.upper
+        finding = _within(rule, low, high, len(own))
     problems = [
-        *_compared(rule, finding, len(gains)),
-        *_lost(rule, lost, len(gains)),
+        *_compared(rule, finding, len(own) if rule.bounded else len(gains)),
+        *([] if rule.bounded else _lost(rule, lost, len(gains))),
         *_limit(rule, values[2]),
     ]
     return RuleResult(
@@ -166,13 +183,13 @@ def _verdict(table: MeasureTable, rule: GateRule, gate: Gate, now: str, baseline
         allowed=allowed,
         alpha=alpha,
         value=values[2],
-        queries=len(gains),
-        lost=lost,
-        gained=gained,
-        neither=len(both) - len(gains) - lost - gained,
+        queries=len(own) if alone or rule.bounded else len(gains),
+        lost=0 if rule.bounded else lost,
+        gained=0 if alone or rule.bounded else gained,
+        neither=len(new) - len(own) if alone or rule.bounded else len(both) - len(gains) - lost - gained,
         finding=finding,
         problems=tuple(problems),
-        losses=_losses(table, old, new, both, rule),
+        losses=() if rule.bounded else _losses(table, old, new, both, rule),
     )
 
 
@@ -185,11 +202,24 @@ def _finding(gains: Floats, at_least: int, lower: float, upper: float, allowed: 
     return WORSE if upper < edge else SAFE if lower >= edge else UNCLEAR
 
 
+def _within(rule: GateRule, low: float, high: float, queries: int) -> str:
+    if queries < rule.at_least:
+        return TOO_FEW
+    floor = -math.inf if rule.floor is None else rule.floor - TOLERANCE
+    ceiling = math.inf if rule.ceiling is None else rule.ceiling + TOLERANCE
+    if high < floor or low > ceiling:
+        return BEYOND
+    return SAFE if low >= floor and high <= ceiling else UNCLEAR
+
+
 def _compared(rule: GateRule, finding: str, queries: int) -> list[str]:
     if finding == WORSE:
         return ["worse by more than allowed"]
+    if finding == BEYOND:
+        return ["shown to lie beyond its limit"]
     if finding == TOO_FEW and rule.too_few == FAIL:
-        return [f"{counted(queries, 'query', 'queries')} to compare, fewer than {rule.at_least:,}"]
+        what = "with a value" if rule.bounded else "to compare"
+        return [f"{counted(queries, 'query', 'queries')} {what}, fewer than {rule.at_least:,}"]
     if finding == UNCLEAR and rule.unclear == FAIL:
         return ["not shown to be within what is allowed"]
     return []

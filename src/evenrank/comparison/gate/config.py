@@ -3,6 +3,8 @@
 [gate]
 alpha = 0.05                    # for all measures; so are all keys of a measure but limit
 
+limits = ["GroupShare(attr='size', attention=log2)@10[small] >= 0.3"]     # no baseline needed
+
 [gate.measures."nDCG@10"]
 allowed = 0.01
 """
@@ -20,13 +22,14 @@ from evenrank.errors import EvenrankError, ParameterError
 from evenrank.measures import Measure, parse_measure
 
 SHARED = ("alpha", "allowed", "allowed_share", "at_least", "allowed_lost", "unclear", "too_few")
-OF_A_MEASURE = (*SHARED, "limit")
+OF_A_MEASURE = (*SHARED, "limit", "floor", "ceiling")
 OF_THE_GATE = ("correction", "resamples", "seed")
-TOP = (*SHARED, *OF_THE_GATE, "measures")
+TOP = (*SHARED, *OF_THE_GATE, "measures", "limits")
 
 T = TypeVar("T")
 
-_ALLOWANCES = {"allowed", "allowed_share", "limit"}
+_ALLOWANCES = {"allowed", "allowed_share", "limit", "floor", "ceiling"}
+_LIMIT = re.compile(r"(.*\S)\s*(>=|<=)\s*([0-9.eE+-]+)", re.DOTALL)
 _COLUMN = re.compile(r"(.*\S)\s*\[([^\[\]]+)\]", re.DOTALL)
 
 
@@ -46,7 +49,11 @@ def gate_of(content: Mapping[str, Any], name: str) -> GateConfig:
     """The gate that a table describes. What is wrong with it is reported with the file and the key."""
     name = f"{name}: [gate]"
     check_keys(name, content, TOP)
-    measures = _table(name, content, "measures")
+    measures = {**_table(name, content, "measures")}
+    for written, given in _limits(name, content.get("limits", [])).items():
+        if written in measures:
+            raise ParameterError(f'{name}: limits and measures both have "{written}"; one is enough')
+        measures[written] = given
     if not measures:
         raise ParameterError(f'{name}: names no measure; one is written [gate.measures."nDCG@10"]')
     shared = {key: content[key] for key in SHARED if key in content}
@@ -67,6 +74,28 @@ def _table(name: str, content: Mapping[str, Any], key: str) -> Mapping[str, Any]
     found = content.get(key, {})
     if not isinstance(found, dict):
         raise ParameterError(f"{name}: {key} must be a table, as [{key}], got {found!r}")
+    return found
+
+
+def _limits(name: str, written: Any) -> dict[str, dict[str, float]]:
+    """The rules of ``limits``: a floor, a ceiling or both for each measure."""
+    example = "\"GroupShare(attr='size')@10[small] >= 0.3\""
+    if not isinstance(written, list) or not all(isinstance(text, str) for text in written):
+        raise ParameterError(f"{name}: limits must be a list of text, as [{example}], got {written!r}")
+    found: dict[str, dict[str, float]] = {}
+    for text in written:
+        parts = _LIMIT.fullmatch(text.strip())
+        try:
+            measure, sign, number = parts.groups()  # type: ignore[union-attr]
+            value = float(number)
+        except (AttributeError, ValueError):
+            raise ParameterError(
+                f"{name}: limits: write a measure, >= or <=, and a number, as {example}; got {text!r}"
+            ) from None
+        key = "floor" if sign == ">=" else "ceiling"
+        if key in found.setdefault(measure, {}):
+            raise ParameterError(f"{name}: limits: {measure!r} has two values for {sign}; one is enough")
+        found[measure][key] = value
     return found
 
 

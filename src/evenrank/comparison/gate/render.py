@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "jsonl", "markdown")
 HEAD = ("measure", "baseline", "now", "difference", "bounds", "allowed", "queries")
+ALONE = ("measure", "value", "bounds", "allowed", "queries")  # where there is no baseline
 
-_WORDS = {"worse": "worse", "safe": "safe", "unclear": "unclear", "too few": "too few queries", "": "limit"}
+_WORDS = {"too few": "too few queries", "": "limit"}  # others are said as they are
 
 
 def gate_table(result: GateResult) -> Table:
@@ -27,9 +28,10 @@ def gate_table(result: GateResult) -> Table:
         if failed
         else f"gate passed: {counted(len(result.verdicts), 'measure', 'measures')}"
     )
+    alone = not result.gate.compares
     return Table.of(
-        [*HEAD, Column("verdict", right=False)],
-        map(_row, result.verdicts),
+        [*(ALONE if alone else HEAD), Column("verdict", right=False)],
+        ((_row_alone if alone else _row)(verdict) for verdict in result.verdicts),
         title=title,
         notes=_notes(result),
         records=map(_record, result.verdicts),
@@ -38,17 +40,28 @@ def gate_table(result: GateResult) -> Table:
 
 def _row(verdict: RuleResult) -> tuple[Any, ...]:
     rule = verdict.rule
-    outcome = f"{'FAIL' if verdict.failed else 'pass'}: {_WORDS[verdict.finding]}"
+    outcome = f"{'FAIL' if verdict.failed else 'pass'}: {_WORDS.get(verdict.finding, verdict.finding)}"
     return (
         f"{rule.name} {arrow(rule.measure.direction.value)}",
         verdict.baseline,
         verdict.now,
         Value(verdict.difference, signed=True),
-        Interval(verdict.low, verdict.high, signed=True) if rule.compares else None,
+        _bounds(verdict),
         _allowed(verdict),
         verdict.queries,
         outcome,
     )
+
+
+def _row_alone(verdict: RuleResult) -> tuple[Any, ...]:
+    name, _, _, _, bounds, allowed, queries, outcome = _row(verdict)
+    return name, verdict.value, bounds, allowed, queries, outcome
+
+
+def _bounds(verdict: RuleResult) -> Interval | None:
+    if verdict.rule.compares:
+        return Interval(verdict.low, verdict.high, signed=True)
+    return Interval(verdict.low, verdict.high) if verdict.rule.bounded else None
 
 
 def _allowed(verdict: RuleResult) -> str:
@@ -62,6 +75,8 @@ def _allowed(verdict: RuleResult) -> str:
         signed = rule.measure.direction is Direction.SIGNED
         side = "within ±" if signed else "at most " if rule.lower_is_better else "at least "
         said.append(f"{side}{rule.limit:g}")
+    said += [f"at least {rule.floor:g}"] if rule.floor is not None else []
+    said += [f"at most {rule.ceiling:g}"] if rule.ceiling is not None else []
     return ", ".join(said)
 
 
@@ -79,13 +94,14 @@ def _notes(result: GateResult) -> list[str]:
 
 def _left_out(verdict: RuleResult) -> str:
     """Which queries did not count, where there are any: those without a value, or with an infinite one."""
-    counts = {"now": verdict.lost, "in the baseline": verdict.gained, "in both": verdict.neither}
+    both = "some queries" if verdict.rule.bounded else "in both"
+    counts = {"now": verdict.lost, "in the baseline": verdict.gained, both: verdict.neither}
     said = [f"{count:,} {where}" for where, count in counts.items() if count]
     return f"{verdict.rule.name} has no finite value for: {', '.join(said)}; left out" if said else ""
 
 
 def _legend(result: GateResult) -> list[str]:
-    compared = [verdict for verdict in result.verdicts if verdict.rule.compares]
+    compared = [verdict for verdict in result.verdicts if verdict.rule.compares or verdict.rule.bounded]
     if not compared:
         return []
     alphas = sorted({verdict.alpha for verdict in compared})
@@ -95,9 +111,13 @@ def _legend(result: GateResult) -> list[str]:
         else ""
     )
     levels = ", ".join(f"{100 * (1 - alpha):.4g}%" for alpha in alphas)
+    bad = dict.fromkeys("worse" if verdict.rule.compares else "beyond" for verdict in compared)
     said = [
-        f"bounds: each one-sided, {levels}{shared}; worse: both beyond what is allowed; safe: both within"
+        f"bounds: each one-sided, {levels}{shared}; {' or '.join(bad)}: both beyond what is allowed; "
+        "safe: both within"
     ]
+    if len(bad) > 1:
+        said.append("bounds of a floor or a ceiling are those of the value, the others of the difference")
     if any(v.finding == "unclear" and v.rule.unclear == PASS for v in compared):
         said.append("unclear: the queries show neither; more of them would")
     return said
@@ -118,6 +138,8 @@ def _record(verdict: RuleResult) -> dict[str, Any]:
         "high": verdict.high,
         "allowed": verdict.allowed,
         "limit": rule.limit,
+        "floor": rule.floor,
+        "ceiling": rule.ceiling,
         "value": verdict.value,
         "alpha": verdict.alpha,
         "queries": verdict.queries,

@@ -29,6 +29,10 @@ class GateRule:
     run may have, whatever the baseline has: a floor or a ceiling as the measure points, and of a signed
     measure how far it may be from 0.
 
+    ``floor`` and ``ceiling`` are the least and the most that the value may be, for any measure, as the share
+    of a group. They need no baseline, and they are held against the bounds of the value: the rule fails
+    where the value is shown to lie beyond.
+
     ``unclear`` is what becomes of a measure that is neither shown to be worse by more than is allowed nor
     shown not to be; ``too_few`` of one with values for fewer than ``at_least`` queries. ``allowed_lost`` is
     the share of the baseline's queries that may have no finite value any more.
@@ -39,6 +43,8 @@ class GateRule:
     allowed: float | None = None
     allowed_share: float | None = None
     limit: float | None = None
+    floor: float | None = None
+    ceiling: float | None = None
     alpha: float = 0.05
     at_least: int = AT_LEAST
     allowed_lost: float = 0.1
@@ -52,7 +58,13 @@ class GateRule:
     @property
     def compares(self) -> bool:
         """True where the run is held against the baseline, not only against a limit."""
-        return self.limit is None or self.allowed is not None or self.allowed_share is not None
+        absolute = self.limit is not None or self.bounded
+        return not absolute or self.allowed is not None or self.allowed_share is not None
+
+    @property
+    def bounded(self) -> bool:
+        """True where the value has a floor or a ceiling."""
+        return self.floor is not None or self.ceiling is not None
 
     @property
     def lower_is_better(self) -> bool:
@@ -77,6 +89,11 @@ class GateRule:
                 "a number >= 0" if signed else "a number",
                 lambda number: number >= 0 or not signed,
             )
+        for key in ("floor", "ceiling"):
+            if getattr(self, key) is not None:
+                self._number(key, getattr(self, key), "a number", lambda _: True)
+        if self.floor is not None and self.ceiling is not None and self.floor > self.ceiling:
+            raise ParameterError(f"{self.name}: floor {self.floor:g} is above ceiling {self.ceiling:g}")
         self._number("alpha", self.alpha, "a number > 0 and < 0.5", lambda number: 0 < number < 0.5)
         self._number("allowed_lost", self.allowed_lost, "a share from 0 to 1", lambda share: 0 <= share <= 1)
         if isinstance(self.at_least, bool) or not isinstance(self.at_least, int) or self.at_least < FEWEST:
@@ -98,8 +115,14 @@ class GateRule:
 
     def _check_measure(self) -> None:
         direction = self.measure.direction
+        if self.bounded:
+            self._check_bounded()
+            return
         if direction not in (Direction.HIGHER, Direction.LOWER, Direction.SIGNED):
-            raise ParameterError(f"{self.name}: {direction.value}, so it cannot become worse")
+            raise ParameterError(
+                f"{self.name}: {direction.value}, so it cannot become worse: set floor or ceiling to say "
+                "what it may be"
+            )
         if not self.compares:
             return
         if direction is Direction.SIGNED:
@@ -116,6 +139,17 @@ class GateRule:
             raise ParameterError(
                 f"{self.name}: unclear = fail needs allowed > 0: no number of queries shows that a run is "
                 "not worse by anything at all"
+            )
+
+    def _check_bounded(self) -> None:
+        if self.compares or self.limit is not None:
+            raise ParameterError(
+                f"{self.name}: floor and ceiling stand alone: a rule has these, or limit and allowed"
+            )
+        if self.measure.aggregation != "mean":
+            raise ParameterError(
+                f"{self.name}: its value is the {self.measure.aggregation} over queries, and bounds are of "
+                "means: set limit, which is held against the value itself"
             )
 
 
@@ -149,8 +183,13 @@ class Gate:
 
     @cached_property
     def family(self) -> int:
-        """How many rules can fail because their measure is shown to be worse."""
-        return sum(rule.compares and rule.unclear == PASS for rule in self.rules)
+        """How many rules can fail because their measure is shown to be worse, or beyond a limit."""
+        return sum((rule.compares or rule.bounded) and rule.unclear == PASS for rule in self.rules)
+
+    @property
+    def compares(self) -> bool:
+        """Whether a baseline is needed."""
+        return any(rule.compares for rule in self.rules)
 
     def alpha_of(self, rule: GateRule) -> float:
         shared = self.correction == BONFERRONI and rule.unclear == PASS

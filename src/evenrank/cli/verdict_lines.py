@@ -1,0 +1,37 @@
+"""The verdict under a table: one line for each attribute, the same sentence as in an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evenrank.inputs import Inputs
+    from evenrank.inputs.description import Description
+
+
+def verdict_lines(
+    inputs: Inputs,
+    known: Description,
+    system: str,
+    attributes: Iterable[str] = (),
+    cutoff: int | None = None,
+) -> list[str]:
+    """Who is favoured by one system, a line for each attribute, or for those that are named."""
+    from evenrank.verdict import describe, verdicts
+    from evenrank.verdict.judge import CUTOFF
+
+    wanted = set(attributes)
+    groups = tuple(one for one in inputs.groups if not wanted or one.attribute.name in wanted)
+    if not groups:
+        return []
+    alone = replace(inputs, runs={system: inputs.runs[system]}, groups=groups, words=None, qrels=None)
+    found = verdicts(alone, target=asked_targets(known), cutoff=cutoff or CUTOFF)
+    several = f"{system}, " if len(inputs.runs) > 1 else ""
+    return [several + describe(verdict) for verdict in found]
+
+
+def asked_targets(known: Description) -> dict[str, str]:
+    """The attributes whose target was named as uniform, which is what one without a target has too."""
+    return {option.name: "equal" for option in known.targets if option.target == "uniform"}
