@@ -49,6 +49,8 @@ _HOME = {
     "tradeoff": "comparison.tradeoff",
     "write_run": "io",
 }
+_ABOVE = {"write_report": "report.page"}  # what a lower layer calls by way of this package
+
 
 __all__ = ["__version__", *sorted(_HOME)]
 
@@ -91,12 +93,13 @@ if TYPE_CHECKING:
     from evenrank.measures import all_measures as all_measures
     from evenrank.measures import parse_measure as parse_measure
     from evenrank.report import figures as figures
+    from evenrank.report.page import write_report as write_report
     from evenrank.rerankers import rerank as rerank
     from evenrank.scores import Scores as Scores
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOME.get(name)
+    home = _HOME.get(name) or _ABOVE.get(name)
     if home is None:
         raise AttributeError(f"module 'evenrank' has no attribute {name!r}")
     from importlib import import_module

@@ -71,6 +71,18 @@ def test_it_passes_with_0_and_fails_with_3(evenrank: Evenrank, runs: Path) -> No
     assert "lost most on: q1 1.0000 → 0.3869, q2 " in failed.out
 
 
+def test_labels(evenrank: Evenrank, runs: Path) -> None:
+    failed = gate(evenrank, "worse", "--rename", "nDCG@10=Quality")
+    assert failed.out.startswith("gate failed: Quality\n")
+    assert "Quality lost most on: q1" in failed.out
+    assert "Quality stands for nDCG@10" in failed.out
+    (row,) = map(
+        json.loads,
+        gate(evenrank, "worse", "--rename", "nDCG@10=Quality", "--format", "jsonl").out.splitlines(),
+    )
+    assert row["measure"] == "nDCG@10"
+
+
 def test_a_run_beside_itself_passes(evenrank: Evenrank, runs: Path) -> None:
     outcome = gate(evenrank, "production")
     assert outcome.code == 0

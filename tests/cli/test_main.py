@@ -223,6 +223,39 @@ def test_an_option_and_its_value_may_be_one_word(evenrank: Any, files: Path) -> 
     assert evenrank(*words, "-mRR").out == evenrank(*words, "-m", "RR").out != ""
 
 
+LEAVING = """
+import atexit, sys
+import evenrank.__main__ as program
+def main():
+    sys.stdout.write("data")  # no end of line: nothing but a flush writes it
+    sys.stderr.write("said")
+    return {code}
+atexit.register(lambda: print("tidied", file=open("tidied", "w")))
+program.main = main
+program.entry()
+"""
+
+
+BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_leaving_loses_nothing(tmp_path: Path, code: int) -> None:
+    """The program leaves without taking Python down: output, what is done at exit, and the code remain."""
+    call = [sys.executable, "-c", LEAVING.format(code=code)]
+    done = subprocess.run(call, capture_output=True, check=False, cwd=tmp_path, env=BUFFERED)
+    assert (done.returncode, done.stdout, done.stderr) == (code, b"data", b"said")
+    assert (tmp_path / "tidied").read_text() == "tidied\n"
+
+
+def test_leaving_when_nobody_reads(tmp_path: Path) -> None:
+    call = [sys.executable, "-c", LEAVING.format(code=3)]
+    with subprocess.Popen(call, stdout=subprocess.PIPE, cwd=tmp_path, env=BUFFERED) as program:
+        assert program.stdout is not None
+        program.stdout.close()
+        assert program.wait() == 3
+
+
 def test_what_is_an_option() -> None:
     for word, expected in (("-", False), ("-1", False), ("-.5", False), ("-x", True), ("--x y", False)):
         assert _is_option(word) == expected, word

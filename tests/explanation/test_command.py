@@ -45,6 +45,19 @@ def test_the_table(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "best order of these 3 documents: 0.6934 -> 1.0000, exact" in " ".join(lines)
 
 
+def test_labels(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["explain", "bm25.trec", "-m", "NFaiRR@3 FaiRR@2", "--words", "counts.parquet"]
+    for which in (["--query", "q1"], ["--worst", "1"]):
+        assert main([*command, *which, "--rename", "NFaiRR@3=Neutrality"]) == 0
+        said = capsys.readouterr()
+        first, second = (line for line in said.out.splitlines() if " of query 'q1'" in line)
+        assert (first.partition(" of ")[0], second.partition(" of ")[0]) == ("Neutrality", "FaiRR@2")
+        assert "Neutrality stands for NFaiRR@3" in said.out
+    assert "the worst of 1 queries by Neutrality: q1" in said.err
+    assert main([*command, "--query", "q1", "--rename", "RR=x"]) == 2
+    assert "no measure here is called 'RR'" in capsys.readouterr().err
+
+
 def test_jsonl_is_one_explanation_a_line(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["explain", "bm25.trec", "--query", "q1", "-m", "NFaiRR@3 TED@2", "--words", "counts.parquet"]
     code = main([*command, "--format", "jsonl", "--background", "collection", "--depth", "1"])

@@ -9,7 +9,13 @@ import pytest
 
 import evenrank as er
 from evenrank.data.tables import DocumentTable
-from evenrank.errors import DataError, InputTypeError, MissingEvidenceError, ParameterError
+from evenrank.errors import (
+    DataError,
+    InputTypeError,
+    MissingEvidenceError,
+    ParameterError,
+    UnknownNameError,
+)
 from evenrank.explanation import Explanation, explain
 from evenrank.measures import Delegated
 from evenrank.measures.registry import all_measures
@@ -276,6 +282,27 @@ def test_printed(run: er.Run, counts: er.WordCounts) -> None:
     assert lines[3].split()[:2] == ["1", explanation.documents[0].document]
     assert explanation.best is not None
     assert f"{explanation.value:.4f} -> {explanation.best.value:.4f}, exact" in " ".join(lines)
+
+
+def test_labels_of_the_measure_and_its_columns(run: er.Run, sample: Sample, counts: er.WordCounts) -> None:
+    labels = {"GroupExposure@2": "Exposure", "GroupExposure@2[female]": "women"}
+    found = explain(run, "GroupExposure@2", QUERY, qrels=sample.qrels, words=counts, labels=labels)
+    text = " ".join(repr(found).split())
+    assert text.startswith(f"Exposure of query {QUERY!r} in run")
+    assert ": women " in text
+    assert "without it[women]" in text
+    assert "Exposure stands for GroupExposure@2; women stands for GroupExposure@2[female]" in text
+    assert found.to_dict()["measure"] == "GroupExposure@2"
+    with pytest.raises(UnknownNameError, match="no measure here is called 'RR'"):
+        explain(run, "GroupExposure@2", QUERY, qrels=sample.qrels, words=counts, labels={"RR": "x"})
+
+
+def test_a_label_names_the_measure_that_was_asked_for() -> None:
+    """GF takes the only attribute that there is, and is another measure by name when it is computed."""
+    gender = er.Membership.build(er.Attribute("gender", ("f", "m")), ["a", "b"], ["f", "m"])
+    found = explain({"q": {"a": 2.0, "b": 1.0}}, "GF@10", "q", groups=gender, labels={"GF@10": "Fair"})
+    assert "gender" in repr(found.measure)
+    assert found.name == "Fair"
 
 
 def hostile() -> Explanation:

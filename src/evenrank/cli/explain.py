@@ -121,25 +121,31 @@ def _explain_lists(arguments: argparse.Namespace) -> int:
     inputs = shared.read_inputs(known)
     inputs.one_run("explain")
     measures = shared.chosen_measures(arguments, inputs)
-    queries = [arguments.query] if arguments.query is not None else _worst(inputs, measures[0], arguments)
+    labels = shared.labels_by_measure(arguments, measures)
+    missing = shared.missing_rule(arguments, measures)
+    queries = (
+        [arguments.query]
+        if arguments.query is not None
+        else _worst(inputs, measures[0], arguments, labels[0])
+    )
     found = [
-        explain(
-            inputs, measure, query, missing=shared.missing_rule(arguments, measures), depth=arguments.depth
-        )
+        explain(inputs, measure, query, missing=missing, depth=arguments.depth, labels=own)
         for query in queries
-        for measure in measures
+        for measure, own in zip(measures, labels, strict=True)
     ]
     put(_printed_lists(found, form))
     return 0
 
 
-def _worst(inputs: Inputs, measure: Measure, arguments: argparse.Namespace) -> list[str]:
+def _worst(
+    inputs: Inputs, measure: Measure, arguments: argparse.Namespace, labels: dict[str, str]
+) -> list[str]:
     """The queries with the worst defined values, the worst first."""
     from evenrank.evaluation import evaluate
 
     run = inputs.one_run("explain")
     scores = evaluate(inputs, measure, missing=shared.missing_rule(arguments, [measure]))
-    block = scores.blocks[0]
+    block, shown = scores.blocks[0], scores.with_labels(labels).names.of(repr(scores.measures[0]))
     values = block.values[:, 0].tolist()
     ranked = sorted(
         (block.measure.goodness(value), query)
@@ -149,7 +155,7 @@ def _worst(inputs: Inputs, measure: Measure, arguments: argparse.Namespace) -> l
     if not ranked:
         raise ParameterError(f"{measure!r} is undefined for every query, so none is worst")
     worst = [query for _, query in ranked[: arguments.worst]]
-    say(f"the worst of {len(ranked):,} queries by {block.measure!r}: {', '.join(worst)}")
+    say(f"the worst of {len(ranked):,} queries by {shown}: {', '.join(worst)}")
     return worst
 
 

@@ -351,6 +351,14 @@ def labels_of(arguments: argparse.Namespace, measures: Iterable[Measure]) -> dic
     return known_labels(measures, labels) if "rename" in arguments.filled else labels
 
 
+def labels_by_measure(arguments: argparse.Namespace, measures: Sequence[Measure]) -> list[dict[str, str]]:
+    """For each measure its own labels, where each is treated by itself."""
+    from evenrank.scores.names import known_labels
+
+    given = known_labels(measures, dict(arguments.rename), strict="rename" not in arguments.filled)
+    return [known_labels([measure], given) for measure in measures]
+
+
 def missing_rule(arguments: argparse.Namespace, measures: Iterable[Measure]) -> str | None:
     """The rule of ``--missing``; that of the project file where a measure has such a rule."""
     from evenrank.measures.missing import takes_missing

@@ -182,9 +182,9 @@ class Comparison:
         default the first of fairness, for ``system``, by default the worst that is no baseline. ``cutoffs``
         are those of the curves. ``readable`` is how many queries show documents where scripts are off.
         """
-        from evenrank.report.page import write_report
+        import evenrank  # which knows the layer above this one
 
-        write_report(
+        evenrank.write_report(
             path,
             self.scores,
             comparison=self,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -22,7 +24,8 @@ from evenrank.inputs.coerce import with_options
 from evenrank.inputs.missing import check_missing
 from evenrank.measures import Measure, parse_measure
 from evenrank.measures.neutrality import NeutralityMeasure
-from evenrank.scores import INFINITE, OK
+from evenrank.scores import INFINITE, OK, ScoresBlock
+from evenrank.scores.names import checked_labels, full_name
 
 if TYPE_CHECKING:
     from evenrank.measures.registry import MeasureLike
@@ -40,12 +43,14 @@ def explain(
     *,
     missing: str | None = None,
     depth: int | None = None,
+    labels: Mapping[str, str] | None = None,
     **known: Unpack[Known],
 ) -> Explanation:
     """Why the list of one query has its score under a measure of one list.
 
     The inputs are those of ``evaluate``; evidence that the measure does not need is shown beside the rest.
     ``depth`` is how many ranks are shown: those that count, at most 100, unless it says otherwise.
+    ``labels`` are other names of the measure and its columns, as ``{"NFaiRR@10": "Neutrality"}``.
 
     >>> run = Run.build(["q", "q"], ["a", "b"], [2.0, 1.0])
     >>> found = explain(run, "nDCG@10", "q", qrels={"q": {"b": 1}})
@@ -115,7 +120,19 @@ def explain(
         else BestOrder(tuple(ids[row] for row in best.rows.tolist()), best.value, best.exact, best.how),
         ideal=ideal_list(trial, sources, query) if set(statuses) <= {OK, INFINITE} else None,
         notes=tuple(notes),
+        labels={} if labels is None else _labels(block, asked, labels),
     )
+
+
+def _labels(block: ScoresBlock, asked: Measure, labels: Mapping[str, str]) -> dict[str, str]:
+    """The labels by column, whether they name the measure that was asked for or what it became."""
+    named = checked_labels([replace(block, measure=asked), block], labels)
+    found: dict[str, str] = {}
+    for column in ("", *block.columns):
+        for measure in (asked, block.measure):
+            if (name := full_name(repr(measure), column)) in named:
+                found[column] = named[name]
+    return found
 
 
 def _check_one_list(measure: Measure) -> None:

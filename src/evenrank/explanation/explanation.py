@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from evenrank.explanation.documents import DocumentFacts
@@ -58,6 +58,12 @@ class Explanation:
     best: BestOrder | None = None
     ideal: Ideal | None = None
     notes: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)  # what people see; of the measure under ""
+
+    @property
+    def name(self) -> str:
+        """What the measure is called where people read it."""
+        return self.labels.get("") or repr(self.measure)
 
     @property
     def value(self) -> float:

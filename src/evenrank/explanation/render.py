@@ -61,7 +61,7 @@ def _columns(explanation: Explanation) -> list[_Column]:
             )
         )
     for name in next((list(d.change_without) for d in explanation.documents if d.change_without), []):
-        head = full_name("without it", name)
+        head = full_name("without it", explanation.labels.get(name, name) if name else "")
         columns.append(_Column(head, lambda d, n=name: _change(d, n)))  # type: ignore[misc]
     if any(d.best_rank is not None for d in explanation.documents):
         columns.append(_Column("best", lambda d: _whole(d.best_rank)))
@@ -98,18 +98,18 @@ def _words(document: RankedDocument) -> str:
 
 
 def _headline(explanation: Explanation) -> str:
-    measure, direction = explanation.measure, explanation.measure.direction.value
+    direction, labels = explanation.measure.direction.value, explanation.labels
     values = []
     for column, value in explanation.values.items():
         status = explanation.statuses[column]
         shown = number(value) if status in (OK, INFINITE) else f"undefined ({status})"
-        values.append(f"{column} {shown}" if column else shown)
+        values.append(f"{labels.get(column, column)} {shown}" if column else shown)
     if len(values) > TERMS_SHOWN:
         largest = sorted(explanation.values.items(), key=lambda item: -item[1])[:TERMS_SHOWN]
-        values = [f"{column} {number(value)}" for column, value in largest]
+        values = [f"{labels.get(column, column)} {number(value)}" for column, value in largest]
         values.append(f"and {len(explanation.values) - TERMS_SHOWN:,} smaller ones")
     return (
-        f"{measure!r} of query {explanation.query!r} in run {explanation.run!r}: "
+        f"{explanation.name} of query {explanation.query!r} in run {explanation.run!r}: "
         f"{', '.join(values)} ({direction})"
     )
 
@@ -142,6 +142,10 @@ def _remarks(explanation: Explanation) -> Iterator[str]:
     if any(document.change_without for document in documents):
         yield _describe_without(explanation.measure)
     yield from explanation.notes
+    if explanation.labels:
+        real = repr(explanation.measure)
+        pairs = (f"{label} stands for {full_name(real, c)}" for c, label in explanation.labels.items())
+        yield "; ".join(pairs)
 
 
 def _describe_without(measure: Measure) -> str:

@@ -96,14 +96,21 @@ def checked_labels(blocks: Iterable[ScoresBlock], given: Mapping[str, str]) -> d
     return found
 
 
-def known_labels(measures: Iterable[Measure], given: Mapping[str, str]) -> dict[str, str]:
-    """Those of the labels that rename one of these measures: a project file may have labels of others."""
+def known_labels(
+    measures: Iterable[Measure], given: Mapping[str, str], *, strict: bool = False
+) -> dict[str, str]:
+    """Those of the labels that rename one of these measures: a project file may have labels of others.
+
+    With ``strict`` a label of any other measure is an error.
+    """
     columns: dict[Measure, tuple[str, ...]] = dict.fromkeys(measures, ())
     found: dict[str, str] = {}
     for key, label in given.items():
         try:
             _renamed(columns, key.partition("[")[0], label)
         except UnknownNameError:
+            if strict:
+                raise
             continue
         found[key] = label
     return found

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -68,6 +68,11 @@ class RuleResult:
     finding: str
     problems: tuple[str, ...]  # why it fails; none where it passes
     losses: tuple[Loss, ...]  # the queries that lost most
+    label: str = ""  # what people see instead of the rule's name
+
+    @property
+    def name(self) -> str:
+        return self.label or self.rule.name
 
     @property
     def failed(self) -> bool:
@@ -119,7 +124,10 @@ def apply_gate(
     for done, rule in enumerate(gate.rules):
         if progress is not None:
             progress(done, len(gate.rules))
-        verdicts.append(_verdict(_table(scores, tables, rule, now), rule, gate, now, baseline))
+        table = _table(scores, tables, rule, now)
+        is_labelled = not {repr(table.measure), table.name}.isdisjoint(scores.labels)
+        verdict = _verdict(table, rule, gate, now, baseline)
+        verdicts.append(replace(verdict, label=table.shown if is_labelled else ""))
     return GateResult(gate, tuple(verdicts))
 
 

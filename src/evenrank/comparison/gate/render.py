@@ -22,7 +22,7 @@ _WORDS = {"too few": "too few queries", "": "limit"}  # others are said as they 
 
 
 def gate_table(result: GateResult) -> Table:
-    failed = [verdict.rule.name for verdict in result.verdicts if verdict.failed]
+    failed = [verdict.name for verdict in result.verdicts if verdict.failed]
     title = (
         f"gate failed: {', '.join(failed)}"
         if failed
@@ -42,7 +42,7 @@ def _row(verdict: RuleResult) -> tuple[Any, ...]:
     rule = verdict.rule
     outcome = f"{'FAIL' if verdict.failed else 'pass'}: {_WORDS.get(verdict.finding, verdict.finding)}"
     return (
-        f"{rule.name} {arrow(rule.measure.direction.value)}",
+        f"{verdict.name} {arrow(rule.measure.direction.value)}",
         verdict.baseline,
         verdict.now,
         Value(verdict.difference, signed=True),
@@ -82,14 +82,17 @@ def _allowed(verdict: RuleResult) -> str:
 
 def _notes(result: GateResult) -> list[str]:
     notes = [
-        f"{verdict.rule.name} fails: {problem}" for verdict in result.verdicts for problem in verdict.problems
+        f"{verdict.name} fails: {problem}" for verdict in result.verdicts for problem in verdict.problems
     ]
     for verdict in result.verdicts:
         if verdict.losses:
             lost = ", ".join(f"{q} {number(old)} → {number(new)}" for q, old, new in verdict.losses)
-            notes.append(f"{verdict.rule.name} lost most on: {lost}")
+            notes.append(f"{verdict.name} lost most on: {lost}")
     notes += filter(None, map(_left_out, result.verdicts))
-    return notes + _legend(result)
+    pairs = [
+        f"{verdict.label} stands for {verdict.rule.name}" for verdict in result.verdicts if verdict.label
+    ]
+    return [*notes, *_legend(result), *(["; ".join(pairs)] if pairs else [])]
 
 
 def _left_out(verdict: RuleResult) -> str:
@@ -97,7 +100,7 @@ def _left_out(verdict: RuleResult) -> str:
     both = "some queries" if verdict.rule.bounded else "in both"
     counts = {"now": verdict.lost, "in the baseline": verdict.gained, both: verdict.neither}
     said = [f"{count:,} {where}" for where, count in counts.items() if count]
-    return f"{verdict.rule.name} has no finite value for: {', '.join(said)}; left out" if said else ""
+    return f"{verdict.name} has no finite value for: {', '.join(said)}; left out" if said else ""
 
 
 def _legend(result: GateResult) -> list[str]:
