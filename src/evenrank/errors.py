@@ -94,6 +94,8 @@ class MissingEvidenceError(DataError):
 class RemoteError(DataError):
     """A server that cannot be reached, refuses, or gives an answer that cannot be used."""
 
+    status: int | None = None  # of HTTP, where the server gave one
+
 
 class ParameterError(EvenrankError, ValueError):
     """A parameter outside what its declaration allows."""

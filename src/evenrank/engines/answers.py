@@ -80,11 +80,10 @@ class Answers:
     def describe_problems(self) -> str:
         """One line a kind: how many queries, what it means, and one of them.
 
-        >>> problem = AnswerProblem("found nothing", "no document was found")
+        >>> problem = AnswerProblem("found nothing", "0 found")
         >>> engine = EngineDescription("sqlite", "", "", "")
         >>> Answers("shop", {"q": "lamp"}, {}, engine, {}, {"q": (problem,)}).describe_problems()
-        'found nothing, 1 query: the engine found no document; the query has no list (q: no document was
-        found)'
+        'found nothing, 1 query: the engine found no document; the query has no list (q: 0 found)'
         """
         first: dict[str, tuple[str, str]] = {}
         counts: Counter[str] = Counter()

@@ -33,7 +33,7 @@ def kept_part(
         elif wanted.fields is not None:
             if any(field == name or field.startswith(name + ".") for field in wanted.fields):
                 kept[name] = value
-        elif wanted.texts or _is_short(value):
+        elif wanted.texts or is_short(value):
             kept[name] = value
     return kept
 
@@ -50,7 +50,7 @@ def fields_of(document: Mapping[str, Any], texts: Sequence[str], wanted: Wanted)
     return {
         name: value
         for name, value in _flat(document)
-        if name.partition(".")[0] not in texts and _is_short(value)
+        if name.partition(".")[0] not in texts and is_short(value)
     }
 
 
@@ -83,13 +83,14 @@ def _flat(document: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]
     return found
 
 
-def _is_short(value: Any) -> bool:
+def is_short(value: Any) -> bool:
+    """Whether a value may be a field; what is longer is text."""
     if isinstance(value, str):
         return len(value) <= LONGEST_FIELD
     if isinstance(value, Mapping):
-        return all(map(_is_short, value.values()))
+        return all(map(is_short, value.values()))
     if isinstance(value, list):
         return len(value) <= LONGEST_FIELD and all(
-            isinstance(item, _SIMPLE) and _is_short(item) for item in value
+            isinstance(item, _SIMPLE) and is_short(item) for item in value
         )
     return value is None or isinstance(value, _SIMPLE)

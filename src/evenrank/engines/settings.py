@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,12 +43,15 @@ KEYS: dict[str, str] = {  # all that an engine file may say; each engine uses so
     "hits": "JSON pointers into the answer",
     "paging": "how long lists are asked for in pages",
     "about": "where the engine tells its version and number of documents",
+    "api_key_header": "the header that carries the API key",
+    "tls": "false for a PostgreSQL server without TLS",
     "query_by": "the fields that Typesense searches",
     "batch": "queries in one request, where the engine takes several",
     "certificates": "a file with the certificates of your own authority",
     "credentials": "names of environment variables",
     **dict.fromkeys(LIMITS, "how patient and how polite to be"),
 }
+_SECRET = re.compile(r"auth|cookie|key|token|secret|password", re.IGNORECASE)
 _LISTS = ("fields", "text", "query_by")
 _TABLES = ("body", "parameters", "headers", "hits", "paging", "about", "credentials")
 
@@ -96,9 +100,20 @@ class EngineSettings:
         except ValueError as error:
             raise DataError(f"{path}: is not JSON: {error}") from None
 
+    def _own_headers(self) -> dict[str, str]:
+        own = {str(name): str(value) for name, value in self.get("headers", {}).items()}
+        for name in own:
+            if _SECRET.search(name):
+                raise self.error(
+                    f"headers: {name} looks like a secret, which belongs into an environment "
+                    f"variable: name that "
+                    'under [credentials], as api_key = "EVENRANK_KEY", bearer, or user and password'
+                )
+        return own
+
     def client(self, headers: Mapping[str, str] | None = None) -> Client:
         """A client for the server of the address. ``headers`` may hold secrets."""
-        own = {str(key): str(value) for key, value in self.get("headers", {}).items()}
+        own = self._own_headers()
         user, password = self.secrets.get("user"), self.secrets.get("password")
         bearer = self.secrets.get("bearer")
         if bearer is not None:

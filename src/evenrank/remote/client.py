@@ -115,6 +115,11 @@ class Client:
         times = self.limits.retries + 1
         raise self._error(f"{trouble} ({times} {'attempt' if times == 1 else 'attempts'})")
 
+    def pause(self, attempt: int) -> None:
+        """Wait as after failure number ``attempt``, where an answer says inside that the server is too
+        busy."""
+        self._clock.sleep(back_off(attempt, self._clock))
+
     def close(self) -> None:
         if self._http is not None:
             self._http.close()
@@ -186,9 +191,9 @@ class Client:
                 else "it wants credentials: put them into environment variables and name those "
                 "under [credentials]"
             )
-            raise self._error(f"status {status}, {way}{_beginning(raw)}")
+            raise self._error(f"status {status}, {way}{_beginning(raw)}", status)
         if not 200 <= status < 300:
-            raise self._error(f"status {status}{_beginning(raw)}")
+            raise self._error(f"status {status}{_beginning(raw)}", status)
         try:
             return ServerReply(status, json.loads(raw))
         except (ValueError, RecursionError):
@@ -247,8 +252,10 @@ class Client:
             )
         return self._http
 
-    def _error(self, what: str) -> RemoteError:
-        return RemoteError(self.secrets.redact(f"{self.origin}: {what}"))
+    def _error(self, what: str, status: int | None = None) -> RemoteError:
+        error = RemoteError(self.secrets.redact(f"{self.origin}: {what}"))
+        error.status = status
+        return error
 
 
 def _beginning(raw: bytes) -> str:

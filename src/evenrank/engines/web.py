@@ -1,0 +1,145 @@
+"""What engines behind HTTP have in common: a client, a rate, and answers whose parts fail one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from evenrank.engines.base import Answer, DeclaredEngine, Hit, Raw, Wanted, checked_hits, hash_settings
+from evenrank.engines.documents import TEXT_NAMES, fields_of, is_short, kept_part, text_of
+from evenrank.engines.rows import finite
+from evenrank.engines.settings import EngineSettings
+from evenrank.engines.templates import at
+from evenrank.errors import RemoteError, shortened
+from evenrank.remote.client import REPEATED
+
+# pieces of a document's text beside the document
+HIGHLIGHTS = ("highlight", "highlights", "_formatted", "_highlightResult", "_snippetResult", "_explanation")
+
+
+class WebEngine(DeclaredEngine):
+    """An engine that a ``Client`` asks."""
+
+    kind = ""
+
+    def __init__(
+        self, settings: EngineSettings, headers: Mapping[str, str] | None = None, batch: int = 1
+    ) -> None:
+        super().__init__(settings.name)
+        self.settings = settings
+        self.secrets = settings.secrets
+        self.concurrency = settings.limits.concurrency
+        self.batch = whole_number(settings, "batch", batch)
+        self.rate = settings.limits.rate
+        self.address = f"{settings.address.origin}{settings.address.path}"
+        self.client = settings.client(headers)
+        self.texts = settings.texts_of("text") or TEXT_NAMES
+
+    @property
+    def settings_hash(self) -> str:
+        options = {key: value for key, value in self.settings.options.items() if key not in ("name", "batch")}
+        options["body"] = self.settings.body
+        return hash_settings({"engine": self.settings.kind, "address": self.address, **options})
+
+    def close(self) -> None:
+        self.client.close()
+
+    def error(self, what: str) -> RemoteError:
+        return RemoteError(self.secrets.redact(f"{self.address}: {what}"))
+
+    def again(
+        self, texts: Sequence[str], fetch: Callable[[Sequence[str]], list[Any]]
+    ) -> list[Raw | RemoteError]:
+        """Several queries in one request, of which some may be refused for now: those are asked again."""
+        answers: dict[int, Raw | RemoteError] = {}
+        left = list(range(len(texts)))
+        for attempt in range(self.settings.limits.retries + 1):
+            found = fetch([texts[place] for place in left])
+            answers.update(zip(left, found, strict=True))
+            left = [place for place in left if isinstance(answers[place], Refused)]
+            if not left:
+                break
+            if attempt < self.settings.limits.retries:
+                self.client.pause(attempt)
+        return [answers[place] for place in range(len(texts))]
+
+
+class Refused(RemoteError):
+    """A query that the engine refused for now, as one that is too busy does."""
+
+
+def failure(engine: WebEngine, status: Any, what: Any) -> RemoteError:
+    """Why one query of several has no answer."""
+    text = engine.secrets.redact(f"{engine.address}: {shortened(' '.join(str(what).split()), 200)}")
+    return Refused(text) if status in REPEATED else RemoteError(text)
+
+
+def kept_hit(hit: Any, pointer: str, texts: Sequence[str], wanted: Wanted, always: Sequence[str] = ()) -> Any:
+    """A hit as JSON whose document, which stands at ``pointer``, has only what is wanted; what is no object
+    stays."""
+    if not isinstance(hit, Mapping):
+        return hit
+    name, _, rest = pointer.removeprefix("/").partition("/")
+    if not name:
+        own = {key: value for key, value in hit.items() if key not in HIGHLIGHTS}
+        return kept_part(own, texts, wanted, always)
+    kept = {
+        key: value
+        for key, value in hit.items()
+        if key not in HIGHLIGHTS and key != name and (wanted.texts or is_short(value))
+    }
+    document = hit.get(name)
+    if isinstance(document, Mapping):
+        kept[name] = kept_hit(document, f"/{rest}" if rest else "", texts, wanted, always)
+    return kept
+
+
+def read_hits(
+    pages: Sequence[Any],
+    depth: int,
+    wanted: Wanted,
+    *,
+    identifier: str,
+    score: str | None,
+    document: str,
+    texts: Sequence[str],
+    found: Any = None,
+) -> Answer:
+    """Hits by JSON pointers."""
+    hits: list[Hit | None] = []
+    for hit in pages:
+        key = at(hit, identifier)
+        if isinstance(key, bool) or not isinstance(key, (str, int)) or key == "":
+            hits.append(None)
+            continue
+        own = at(hit, document)
+        own = own if isinstance(own, Mapping) else {}
+        hits.append(
+            Hit(
+                str(key),
+                None if score is None else finite(at(hit, score)),
+                text_of(own, texts, wanted),
+                fields_of(own, texts, wanted),
+            )
+        )
+    total = found if isinstance(found, int) and not isinstance(found, bool) else None
+    return checked_hits(hits, depth, total)
+
+
+def whole_number(settings: EngineSettings, key: str, default: int) -> int:
+    given = settings.get(key, default)
+    if isinstance(given, str) and given.isascii() and given.isdigit():
+        given = int(given)
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise settings.error(f"{key} must be an integer >= 1, got {given!r}")
+    return given
+
+
+def list_at(engine: WebEngine, answer: Any, pointer: str) -> list[Any]:
+    """The list of hits, or an error that says what stands there instead."""
+    found = at(answer, pointer)
+    if not isinstance(found, list):
+        raise engine.error(
+            f"the answer has no list at {pointer or 'its root'}, but {shortened(repr(found), 80)}"
+        )
+    return found
