@@ -17,7 +17,13 @@ def test_userinfo_is_left_out_and_not_repeated() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["http://me:hunter2@host:99999/x", "http://me:hunter2@/x", "http://a:hunter2@h/#f"]
+    "text",
+    [
+        "http://me:hunter2@host:99999/x",
+        "http://me:hunter2@/x",
+        "http://a:hunter2@h/#f",
+        "http://a:1/hunter2@h/x",
+    ],
 )
 def test_a_bad_address_is_not_repeated_with_its_password(text: str) -> None:
     with pytest.raises(ParameterError) as caught:

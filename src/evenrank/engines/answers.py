@@ -73,7 +73,7 @@ class Answers:
         for name in names:
             if name not in columns:
                 columns[name] = _column([hit.fields.get(name) for hit in seen.values()])
-        if any(hit.text is not None for hit in seen.values()):
+        if self.provenance.get("texts"):
             columns["text"] = pa.array([hit.text for hit in seen.values()], pa.large_string())
         return pa.table(columns)
 

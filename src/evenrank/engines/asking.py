@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -269,6 +270,7 @@ class _Asking:
         date = datetime.now(UTC).isoformat(timespec="seconds")
         state = None if self._description is None else self._description.state
         if not isinstance(raw, RemoteError):
+            raw = self._without_secrets(raw)
             try:
                 self._engine.read(raw, self._depth, self._wanted)
             except RemoteError as error:
@@ -283,6 +285,15 @@ class _Asking:
         )
         self._take(query, raw, date, state)
         return True
+
+    def _without_secrets(self, raw: Raw) -> Raw:
+        """A server may repeat what it was sent, and ids and fields of documents are written to further
+        files."""
+        if not self._engine.secrets:
+            return raw
+        content = json.dumps(raw, ensure_ascii=False)
+        clean = self._engine.secrets.redact(content)
+        return raw if clean == content else json.loads(clean)
 
     def _take(self, query: str, raw: Raw, date: str, state: str | None) -> None:
         self._answers[query] = self._engine.read(raw, self._depth, self._wanted)

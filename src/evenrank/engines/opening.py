@@ -13,7 +13,7 @@ from evenrank.engines.callables import CallableEngine, PyTerrierEngine
 from evenrank.engines.declared import REGISTRY
 from evenrank.engines.settings import EngineSettings, read_engine_file, settings_of
 from evenrank.errors import DataError, InputTypeError, ParameterError, RemoteError
-from evenrank.remote.addresses import is_address, without_userinfo
+from evenrank.remote.addresses import is_address, shown_address
 from evenrank.remote.pace import Clock
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ def recognised(settings: EngineSettings) -> str:
         raise ParameterError(
             f"{settings.source}: no engine is asked by {settings.address.scheme}://; {_WAY_OUT}"
         )
-    client = settings.client()
+    once = replace(settings, limits=replace(settings.limits, retries=0))  # one request
+    client = once.client()
     try:
         root = client.ask("GET", "/")
     except RemoteError as error:
@@ -131,11 +132,11 @@ def _table(given: Any, folder: Path) -> tuple[dict[str, Any], Path, str]:
         return (
             dict(given),
             folder,
-            f"engine {given.get('name') or without_userinfo(str(given.get('address', '')))}",
+            f"engine {given.get('name') or shown_address(str(given.get('address', '')))}",
         )
     text = os.fspath(given)
     if is_address(text):
-        return {"address": text}, folder, without_userinfo(text).partition("?")[0]
+        return {"address": text}, folder, shown_address(text)
     file = text.partition("?")[0]
     path = folder / file
     if path.suffix == ".toml":

@@ -97,8 +97,9 @@ class PostgresqlEngine(DeclaredEngine):
         # coalesce: a missing title must not hide the description
         text = " || ' ' || ".join(f"coalesce({_quoted(name)}, '')" for name in self._texts)
         return (
-            f"select *, ts_rank_cd(to_tsvector({text}), words) as score from {_quoted(self._table)}, "
-            f"to_tsquery(replace(plainto_tsquery(%(query)s)::text, '&', '|')) as words "
+            f"select documents.*, ts_rank_cd(to_tsvector({text}), words) as score "
+            f"from {_quoted(self._table)} as documents, "
+            "(select replace(plainto_tsquery(%(query)s)::text, '&', '|')::tsquery as words) as asked "
             f"where to_tsvector({text}) @@ words order by score desc, "
             f"{_quoted(self._settings.get('id') or 'id')} "
             "limit %(depth)s"

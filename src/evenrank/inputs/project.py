@@ -41,7 +41,7 @@ from evenrank.inputs.group_options import GroupsOption, TargetOption, groups_of,
 from evenrank.inputs.old_files import check_version
 from evenrank.io.source import as_source
 from evenrank.io.toml import parse_toml
-from evenrank.remote.addresses import is_address, is_remote, without_userinfo
+from evenrank.remote.addresses import is_address, is_remote, shown_address
 
 NAME = "evenrank.toml"
 DATA = (
@@ -186,7 +186,7 @@ class Project:
                 raise ParameterError(f"{where} must be a table, written [{where}]")
             address = _text(given.get("address"), f"{where}.address")
             if is_remote(address):
-                self._refuse_if_found(where, without_userinfo(address))
+                self._refuse_if_found(where, shown_address(address))
             found[name] = {"name": name, **given}
         return found
 
@@ -249,7 +249,7 @@ class Project:
 
     def _located(self, file: FileOption, where: str) -> FileOption:
         if file.path.startswith(FETCHED) or is_remote(file.path):
-            self._refuse_if_found(where, without_userinfo(file.path))
+            self._refuse_if_found(where, shown_address(file.path))
             return file
         if is_address(file.path):
             return file

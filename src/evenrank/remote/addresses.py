@@ -66,20 +66,26 @@ def parse_address(text: str) -> Address:
         raise ParameterError(
             "an address begins with the kind of engine and ://, as "
             "opensearch+http://localhost:9200/products; "
-            f"got {without_userinfo(text)!r}"
+            f"got {shown_address(text)!r}"
         )
     try:
         parts = urlsplit(text)
         port = parts.port
         settings = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
     except ValueError as error:
-        raise ParameterError(f"{without_userinfo(text)}: is not an address: {_safe(error, text)}") from None
+        raise ParameterError(f"{shown_address(text)}: is not an address: {_safe(error, text)}") from None
     kind, _, scheme = parts.scheme.lower().rpartition("+")
+    if "@" in parts.path + parts.query + parts.fragment:
+        raise ParameterError(
+            f"{shown_address(text)}: an at sign stands behind the host: write it as %40, and put "
+            f"user names and "
+            "passwords into environment variables"
+        )
     if parts.fragment:
-        raise ParameterError(f"{without_userinfo(text)}: an address has no part after #")
+        raise ParameterError(f"{shown_address(text)}: an address has no part after #")
     host = unquote(parts.hostname or "")
     if scheme in _WEB and not host:
-        raise ParameterError(f"{without_userinfo(text)}: there is no host in the address")
+        raise ParameterError(f"{shown_address(text)}: there is no host in the address")
     if parts.username is not None or parts.password is not None:
         warnings.warn(
             EvenrankWarning(
@@ -93,15 +99,17 @@ def parse_address(text: str) -> Address:
     return Address(scheme, kind or None, host, port, parts.path, settings)
 
 
-def without_userinfo(text: str) -> str:
-    """The same text without whatever stands before an at sign in the place of the host.
+def shown_address(text: str) -> str:
+    """An address for a message: without what stands before the at sign, and without its settings, where
+    somebody may have put a password by mistake.
 
-    >>> without_userinfo("https://me:secret@host/index")
+    >>> shown_address("https://me:secret@host/index?rate=5")
     'https://host/index'
     """
-    return re.sub(r"(://)[^/?#]*@", r"\1", text)
+    # a password may hold slashes
+    return re.sub(r"(://).*@", r"\1", text, flags=re.DOTALL).partition("?")[0]
 
 
 def _safe(error: Exception, text: str) -> str:
     """The reason, unless it repeats what stands before the at sign."""
-    return str(error) if "@" not in text else "its host, port or settings cannot be read"
+    return str(error) if "@" not in text and "?" not in text else "its host, port or settings cannot be read"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from evenrank.errors import MissingExtraError, ParameterError, RemoteError, shortened
-from evenrank.remote.addresses import without_userinfo
+from evenrank.remote.addresses import shown_address
 from evenrank.remote.pace import Clock, RateLimit, back_off
 from evenrank.remote.secrets import Secrets
 
@@ -20,6 +20,11 @@ REPEATED = frozenset({408, 425, 429, 500, 502, 503, 504})  # statuses after whic
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MOST_REDIRECTS = 3
 LONGEST_WAIT = 120.0  # seconds that a server may ask for by Retry-After
+BROKEN = {
+    "ReadError": "the connection broke while the answer came",
+    "WriteError": "the connection broke while the request was sent",
+    "RemoteProtocolError": "the server hung up, or what it sent is no HTTP",
+}
 SHOWN = 200  # characters of an answer in a message
 
 
@@ -77,7 +82,7 @@ class Client:
         clock: Clock | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self.origin, self.limits = without_userinfo(origin), limits or Limits()
+        self.origin, self.limits = shown_address(origin), limits or Limits()
         self.secrets = secrets or Secrets()
         self.requests = 0  # that were sent
         self._clock = clock or Clock()
@@ -160,7 +165,8 @@ class Client:
             except httpx.ConnectError as error:
                 raise _Trouble(f"no connection: {error}") from None
             except httpx.TransportError as error:
-                raise _Trouble(f"the connection broke: {error or type(error).__name__}") from None
+                # without httpx's own words, which may repeat what the server sent
+                raise _Trouble(BROKEN.get(type(error).__name__, type(error).__name__)) from None
             except httpx.DecodingError:
                 raise _Trouble("the answer is compressed and damaged") from None
             return self._judged(answer, raw)

@@ -1,0 +1,95 @@
+"""A search server on loopback that does whatever a test says: answers, refuses, hangs up, lies."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Behaviour = Callable[["Asked"], None]
+
+
+class Asked:
+    """One request, and ways to answer it."""
+
+    def __init__(self, handler: BaseHTTPRequestHandler, query: str, server: MisbehavingServer) -> None:
+        self.handler, self.query, self.server = handler, query, server
+        self.authorization = handler.headers.get("Authorization", "")
+
+    def send(self, content: Any, status: int = 200, **headers: str) -> None:
+        raw = content if isinstance(content, bytes) else json.dumps(content).encode()
+        self.handler.send_response(status)
+        for name, value in {"Content-Length": str(len(raw)), **headers}.items():
+            self.handler.send_header(name.replace("_", "-"), value)
+        self.handler.end_headers()
+        self.handler.wfile.write(raw)
+
+    def hits(self, *ids: str | None, **more: Any) -> dict[str, Any]:
+        """Hits with falling scores."""
+        hits = [
+            {"id": key, "score": float(len(ids) - at), "seller": "small", "text": "x" * 300}
+            for at, key in enumerate(ids)
+        ]
+        return {"hits": hits, "total": len(hits), **more}
+
+    def good(self) -> None:
+        self.send(self.hits(f"{self.query}-1", f"{self.query}-2"))
+
+
+class MisbehavingServer:
+    """``behaviours`` are by query; ``asked`` are the queries that came, in their order."""
+
+    def __init__(self, behaviours: dict[str, Behaviour] | None = None) -> None:
+        self.behaviours = behaviours or {}
+        self.asked: list[str] = []
+        self.released = threading.Event()  # what hangs goes on when the test is over
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            wbufsize = 1 << 16  # an answer in one packet: two would wait for each other
+
+            def do_GET(self) -> None:
+                self.answer({})
+
+            def do_POST(self) -> None:
+                self.answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+            def answer(self, body: dict[str, Any]) -> None:
+                query = str(body.get("q", self.path))
+                outer.asked.append(query)
+                try:
+                    outer.behaviours.get(query, Asked.good)(Asked(self, query, outer))
+                except (BrokenPipeError, ConnectionResetError):
+                    self.close_connection = True
+
+            def log_message(self, *_: object) -> None: ...
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._server.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients may leave
+        self.address = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+
+    @contextmanager
+    def running(self) -> Iterator[MisbehavingServer]:
+        self._thread.start()
+        try:
+            yield self
+        finally:
+            self.released.set()
+            self._server.shutdown()
+            self._server.server_close()
+
+    def engine(self, **more: Any) -> dict[str, Any]:
+        """The table of an engine that asks this server."""
+        return {
+            "engine": "http",
+            "address": f"{self.address}/search",
+            "body": {"q": "{query}", "limit": "{size}"},
+            "rate": float("inf"),
+            **more,
+        }
