@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -233,6 +234,8 @@ def test_a_measure_that_became_another_one_does_not_compare() -> None:
     plain = evaluate(run, "GF(attr='g')@3", groups=groups)
     with pytest.raises(ParameterError, match=r"means different things.*one: .*ERR.*; two: .*RBP"):
         compare({"one": judged, "two": plain})
+    with pytest.raises(ParameterError, match="means different things"):  # whatever notes say
+        compare({"one": replace(judged, notes={}), "two": plain})
     assert compare({"one": judged, "two": judged}).pairs[0].p_value == 1
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from evenrank.arrays import Floats
 from evenrank.errors import ParameterError
-from evenrank.evaluation.notes import BECAME
 from evenrank.measures import Direction, Measure
 from evenrank.scores import INFINITE, OK, Scores, ScoresBlock
 from evenrank.scores.names import arrow, full_name
@@ -149,12 +148,9 @@ def _same_meaning(parts: Sequence[tuple[str, Scores]]) -> None:
     """A measure that leaves something open must have become the same one everywhere."""
     became: dict[str, dict[str, str]] = {}
     for name, scores in parts:
+        meaning = scores.provenance.get("measures") or {}
         for measure in map(repr, scores.measures):
-            said = (note for notes in scores.notes.values() for note in notes)
-            meaning = next(
-                (note for note in said if note.startswith(f"{measure}{BECAME}")), f"{measure} as it is"
-            )
-            became.setdefault(measure, {})[name] = meaning
+            became.setdefault(measure, {})[name] = meaning.get(measure, measure)
     for measure, meanings in became.items():
         if len(set(meanings.values())) > 1:
             listed = "; ".join(f"{name}: {meaning}" for name, meaning in meanings.items())

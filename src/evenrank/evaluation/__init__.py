@@ -72,4 +72,6 @@ def evaluate(
         notes[name] = (*common, *paired, *said, *spelt)
     for name, more in fair_notes(blocks).items():
         notes[name] = (*notes[name], *more)
-    return Scores(tuple(blocks), notes, partial(provenance, dict(inputs.runs), sources, inputs.queries))
+    became = {repr(one): repr(two) for one, two in zip(wanted, settled, strict=True)}
+    facts = partial(provenance, dict(inputs.runs), sources, inputs.queries, became)
+    return Scores(tuple(blocks), notes, facts)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from evenrank.scores import ScoresBlock
 
 VALUES_SHOWN = 12
-BECAME = " was computed as "  # between a measure as asked for and what the evidence made of it
 FILLED = frozenset({"neutral", "uniform"})  # rules that make a perfect list out of unknown documents
 WORDS = {"relevance": "judgements", "intents": "judgements by intent"}
 MISSING = {
@@ -277,7 +276,7 @@ def intent_notes(sources: Sources, graded: bool, by_intent: bool, derived: bool)
 
 def settled_notes(asked: Sequence[Measure], settled: Sequence[Measure]) -> list[str]:
     """What the measures that leave something open have become with the evidence there is."""
-    return [f"{one!r}{BECAME}{two!r}" for one, two in zip(asked, settled, strict=True) if one != two]
+    return [f"{one!r} was computed as {two!r}" for one, two in zip(asked, settled, strict=True) if one != two]
 
 
 def describe_groups(membership: Membership) -> str:

@@ -23,7 +23,9 @@ def provenance(
     runs: Mapping[str, Run | RunSet],
     sources: Sources,
     asked: tuple[str, ...] | None,
+    measures: Mapping[str, str],
 ) -> dict[str, Any]:
+    """``measures`` says what each became with the evidence that there was."""
     from evenrank._version import __version__
     from evenrank.scores.scores import RESAMPLES, SEED
 
@@ -33,6 +35,7 @@ def provenance(
         "numpy": np.__version__,
         "pyarrow": pa.__version__,
         "ir_measures": version("ir_measures"),
+        "measures": dict(measures),
         "runs": {name: _run_facts(run) for name, run in runs.items()},
         "evidence": {
             name: {"sha256": source.fingerprint, "source": getattr(source, "source", None), **_values(source)}
