@@ -6,7 +6,7 @@ import pytest
 
 import evenrank as er
 from evenrank import cli, errors
-from evenrank.cli import parser
+from evenrank.cli import parser, streams
 from evenrank.cli.streams import say
 from evenrank.errors import DataError, EvenrankError, EvenrankWarning, readable
 
@@ -69,3 +69,22 @@ def test_a_line_of_many_words_loses_its_middle(capsys: pytest.CaptureFixture[str
     assert "...(12,009 characters left out)..." in said
     say("x" * 2000)
     assert capsys.readouterr().err == f"evenrank: {'x' * 2000}\n"
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_messages_are_wrapped_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int
+) -> None:
+    """A command stays in one line, so that it can be copied; so does everything in a file."""
+    command = "evenrank scan FILE --lexicon gender-en -o counts.parquet"
+    message = f"the measure NFaiRR@10 needs counts of words, which are missing: count them by {command} first"
+    say(message)
+    assert capsys.readouterr().err == f"evenrank: {message}\n"
+    monkeypatch.setattr(streams, "is_terminal", lambda: True)
+    monkeypatch.setattr(streams, "message_width", lambda: width)
+    say(message)
+    lines = capsys.readouterr().err.splitlines()
+    assert " ".join(line.strip() for line in lines) == f"evenrank: {message}"
+    assert len(lines) > 1
+    assert all(len(line) <= width or line.strip() == command for line in lines)
+    assert any(command in line for line in lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 import textwrap
 import unicodedata
 
@@ -15,6 +16,12 @@ _LATEX_SPECIALS = {
     **{special: "\\" + special for special in "{}$&#_%"},
     **LATEX_ARROWS,
 }  # fmt: skip
+# as evenrank scan FILE -o counts.parquet, --groups NAME=FILE, pip install 'evenrank[scan]'
+_COMMAND = re.compile(
+    r"(?:evenrank [a-z]+|pip install)(?: (?:--?[a-z][a-z-]*(?: "
+    r"[^\s-]\S*)?|'[^']*'|[A-Z_]{2,}\S*|\S*[./=@]\w\S*))*"
+    r"|--[a-z][a-z-]*(?: (?:'[^']*'|[A-Z_]{2,}\S*|\S*[./=@]\w\S*))*"
+)
 NARROWEST = 40  # columns that a note is wrapped to, however narrow the terminal is
 
 
@@ -73,7 +80,16 @@ def fit(text: str, width: int) -> str:
 
 
 def wrapped(text: str, width: int) -> str:
-    """A note as lines of a terminal: later lines are indented, and names are not broken at hyphens."""
-    return textwrap.fill(
-        printable(text), max(width, NARROWEST), subsequent_indent="  ", break_on_hyphens=False
-    )
+    """A note as lines of a terminal: later lines are indented, and neither words nor commands
+    are broken, so that they can be copied.
+
+    >>> print(wrapped("no words are counted: evenrank scan docs.tsv -o counts.parquet", 40))
+    no words are counted:
+      evenrank scan docs.tsv -o counts.parquet
+    """
+    kept = _COMMAND.sub(lambda found: found[0].replace(" ", "\0"), printable(text))
+    lines = textwrap.fill(
+        kept, max(width, NARROWEST), subsequent_indent="  ",
+        break_on_hyphens=False, break_long_words=False,
+    )  # fmt: skip
+    return lines.replace("\0", " ")

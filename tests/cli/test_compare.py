@@ -105,13 +105,13 @@ def test_correlations_over_cutoffs(evenrank: Evenrank, runs: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("low.trec", "high.trec"), "nothing is known of the documents, so no measure can be chosen"),
-        ((), "give two runs or more, or --scores"),
-        (("low.trec", "--scores", "x.jsonl"), "give two runs or more, or --scores"),
+        (("low.trec", "high.trec"), "nothing is known about the documents, so no measure can be chosen"),
+        ((), "give either two or more runs or --scores"),
+        (("low.trec", "--scores", "x.jsonl"), "give either two or more runs or --scores"),
         (("low.trec", "--qrels", "qrels.txt", "-m", "RR"), "give two runs or more"),
         (("--scores", "x.jsonl", "-m", "RR"), "scores are compared as they are"),
         (("low.trec", "high.trec", "-m", "RR", "--view", "tukey:over=queries"), "tukey takes trials=.."),
-        (("low.trec", "high.trec", "-m", "RR", "--view", "power", "--format", "csv"), "is printed as"),
+        (("low.trec", "high.trec", "-m", "RR", "--view", "power", "--format", "csv"), "can be printed as"),
         (("low.trec", "high.trec", "-m", "RR", "-o", "x.xlsx"), "the name must end in"),
         (
             ("low.trec", "high.trec", "--qrels", "qrels.txt", "-m", "RR", "--test", "t,2"),

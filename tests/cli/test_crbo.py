@@ -116,9 +116,9 @@ def test_a_lexicon_of_three_groups(evenrank: Evenrank, tmp_path: Path) -> None:
     [
         (["--system", "bm52"], "no system is called 'bm52'"),
         (["--page", "lists.txt"], "the name of a page ends in .html"),
-        (["--details", "m.tsv"], "--details is about --one-at-a-time or --swap-only"),
+        (["--details", "m.tsv"], "--details needs --one-at-a-time or --swap-only"),
         (["--kinds", "verbs"], "verbs"),
-        (["--kinds", ","], "names no kind: ','"),
+        (["--kinds", ","], "no kind of word is named in ','"),
         (["--p", "2"], "p must be a number"),
         (["--depth", "0"], "must be an integer > 0"),
     ],
@@ -190,7 +190,7 @@ def test_columns_of_the_queries(evenrank: Evenrank, collection: tuple[str, str],
     assert evenrank(*COMMAND, *named, collection[0], str(tmp_path / "queries.csv")).code == 0
     (tmp_path / "queries.csv").write_text("query,kind\nq1,x\n", encoding="utf-8")
     outcome = evenrank(*COMMAND, collection[0], str(tmp_path / "queries.csv"))
-    assert (outcome.code, "query 'q1' has no text, and a search needs one" in outcome.err) == (1, True)
+    assert (outcome.code, "query 'q1' has no text, which a search needs" in outcome.err) == (1, True)
 
 
 def test_help_has_examples(evenrank: Evenrank) -> None:

@@ -219,7 +219,7 @@ def test_run_names(paths: list[str], names: list[str]) -> None:
 
 
 USAGE = [
-    (["bm25.trec"], "nothing is known of the documents, so no measure can be chosen"),
+    (["bm25.trec"], "nothing is known about the documents, so no measure can be chosen"),
     (["--qrels", "qrels.txt", "-m", "RR"], "name a run: a file such as bm25.trec"),
     (["bm25.trec", "-m", "RR"], "RR needs judgements"),
     (
@@ -248,8 +248,8 @@ USAGE = [
     ),
     (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "-o", "x.xlsx"], "the name must end in .jsonl, "),
     (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "-o", "x.xlsx"], ", .md, .markdown\n"),
-    (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "-o", "sub/../bm25.trec"], "would be written over"),
-    (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "-o", "link.csv"], "link.csv: is read here"),
+    (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "-o", "sub/../bm25.trec"], "would be overwritten"),
+    (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "-o", "link.csv"], "link.csv: is also an input"),
     (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--columns", "side=x"], "'side' is not a role"),
     (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--columns", "query"], "must be ROLE=NAME,"),
     (["bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--columns", "rank=a,rank=b"], "named twice"),

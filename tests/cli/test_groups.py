@@ -306,7 +306,7 @@ def test_standard_input_is_read_once_and_inputs_are_not_written_over(
     outcome = evenrank(
         "evaluate", "bm25.trec", "--groups", "gender=groups.csv", "-m", "GF@2", "-o", "groups.csv"
     )
-    assert "groups.csv: is read here, and would be written over" in outcome.err
+    assert "groups.csv: is also an input, and would be overwritten" in outcome.err
 
 
 def test_ntcir(shared: Path, evenrank: Callable[..., Any]) -> None:

@@ -101,7 +101,7 @@ def failing(error: BaseException) -> Callable[[], Parser]:
         (er.MissingExtraError("pip install it"), 1, "evenrank: pip install it\n"),
         (er.ParameterError("bad"), 2, "evenrank: bad\n"),
         (PermissionError(13, "Permission denied", "f.trec"), 1, "evenrank: f.trec: Permission denied\n"),
-        (MemoryError(), 1, "evenrank: there is not enough memory for this\n"),
+        (MemoryError(), 1, "evenrank: there is not enough memory for this command\n"),
         (KeyboardInterrupt(), 130, "evenrank: interrupted\n"),
         (BrokenPipeError(), 0, ""),
         (ZeroDivisionError("a\nb"), 1, BUG),

@@ -106,7 +106,7 @@ def test_collection_and_queries(folder: Path, evenrank: Evenrank) -> None:
             ["-m", "NFaiRR@3", "--view", "extremes:1", "--view", "terms:1", "--format", "tsv"],
             "ask for one of them",
         ),
-        (["-m", "NFaiRR@3", "--kind", "places:arrow=first>second"], "give --figure FILE too"),
+        (["-m", "NFaiRR@3", "--kind", "places:arrow=first>second"], "add --figure FILE"),
         (
             ["-m", "NFaiRR@3", "--kind", "places:arrow=first>fifth", "--figure", "x.svg"],
             "no run is called 'fifth'",
@@ -129,7 +129,7 @@ def test_what_is_wrong_is_said_before_files_are_read(
 def test_words_are_needed_for_terms(folder: Path, evenrank: Evenrank) -> None:
     outcome = evenrank("explain", "first.trec", "--qrels", "qrels.txt", "-m", "RR@3", "--view", "terms:1")
     assert outcome.code == 2
-    assert "--view terms is about the words of --words" in outcome.err
+    assert "--view terms needs counts of words" in outcome.err
 
 
 def test_the_figure(folder: Path, evenrank: Evenrank) -> None:
@@ -169,9 +169,9 @@ def test_select_is_that_of_the_function(folder: Path, evenrank: Evenrank) -> Non
         (["--beta", "0,-1"], "beta must be a number >= 0, or inf; got '-1'"),
         (["--beta", "0,x"], "got 'x'"),
         (["--baseline", "nobody"], "no run is called 'nobody'"),
-        (["--family", "a=*"], "give --figure FILE too"),
-        (["--family", "a=z*", "--figure", "x.svg"], "no run is like 'z*'"),
-        (["--shade", "a=([", "--figure", "x.svg"], "is no regular expression"),
+        (["--family", "a=*"], "add --figure FILE"),
+        (["--family", "a=z*", "--figure", "x.svg"], "no run matches 'z*'"),
+        (["--shade", "a=([", "--figure", "x.svg"], "is not a regular expression"),
         (["--shade", "a=f.", "--figure", "x.svg"], "with one group"),
         (["--shade", "a=fi(r)", "--figure", "x.svg"], "'r' in 'first' is not a number"),
         (["--shade", "a=z([0-9])", "--figure", "x.svg"], "no run has 'z([0-9])' in its name"),

@@ -139,12 +139,12 @@ def test_few_queries_have_no_interval(evenrank: Evenrank, debates: Path) -> None
 
 def test_what_has_no_meaning_or_no_axis_is_said(evenrank: Evenrank, debates: Path) -> None:
     outcome = evenrank("polarise", "plain.csv", "--encoder", "good.parquet", "-o", "p.parquet")
-    assert "no perspectives are named: which side is positive has no meaning" in outcome.err
+    assert "no perspectives are named, so the sign of the scores has no meaning" in outcome.err
     table = polars.read_csv("debates.csv")
     table[[*range(9), *range(12, 14), *range(16, 24)]].write_csv("some.csv")
     outcome = evenrank("polarise", "some.csv", "--encoder", "good.parquet", "-o", "p.parquet")
     assert "1 query has no axis: one document only, so all scores are 0" in outcome.err
-    assert "1 query without both perspectives: which side is positive has no meaning there" in outcome.err
+    assert "1 query without both perspectives, where the sign of the scores has no meaning" in outcome.err
 
 
 def test_columns_of_another_name_and_other_documents(evenrank: Evenrank, debates: Path) -> None:
@@ -166,7 +166,7 @@ def test_columns_of_another_name_and_other_documents(evenrank: Evenrank, debates
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["debates.csv", "--encoder", "good.parquet"], 2, "say where the scores go: -o polarity.parquet"),
+        (["debates.csv", "--encoder", "good.parquet"], 2, "name the file to write: -o polarity.parquet"),
         (["debates.csv", "--encoder", "good.parquet", "-o", "p.csv"], 2, "the name must end in .parquet"),
         (["debates.csv", "--encoder", "none.npy", "-o", "p.parquet"], 1, "none.npy: no such file"),
         (["debates.csv", "--encoder", "./none", "-o", "p.parquet"], 1, "./none: no such folder of a model"),
@@ -174,14 +174,14 @@ def test_columns_of_another_name_and_other_documents(evenrank: Evenrank, debates
         (
             ["plain.csv", "--encoder", "good.parquet", "--encoder", "noise.npy"],
             2,
-            "FIT names two perspectives: add that column",
+            "FIT must name two perspectives: add that column",
         ),
         (
             ["debates.csv", "--encoder", "good.parquet", "--encoder", "noise.npy", "-o", "p.parquet"],
             2,
             "several encoders are compared, and no scores are written: leave -o out",
         ),
-        (["debates.csv", "--encoder", "p.parquet", "-o", "p.parquet"], 2, "p.parquet: is read here"),
+        (["debates.csv", "--encoder", "p.parquet", "-o", "p.parquet"], 2, "p.parquet: is also an input"),
         (["debates.csv", "--axes", "0", "-o", "p.parquet"], 2, "must be an integer > 0, got '0'"),
         (["ids.csv", "--encoder", "./none", "-o", "p.parquet"], 1, "no column for the text"),
         (["-", "--documents", "-", "-o", "p.parquet"], 2, "standard input (-) can stand for one file only"),

@@ -77,7 +77,7 @@ def test_options_go_first(evenrank: Evenrank, project: Path) -> None:
     done = evenrank("evaluate", "bm25.trec", "-m", "P@1")
     assert "dense" not in done.out
     assert "Precision" in done.out
-    assert "nothing is known of the documents" in evenrank("evaluate", "bm25.trec", "--no-project").err
+    assert "nothing is known about the documents" in evenrank("evaluate", "bm25.trec", "--no-project").err
     by = evenrank("evaluate", "bm25", "-m", "RR", "--by", "topic")
     assert by.code == 0
     assert {"x", "y"} <= {line.split()[0] for line in by.out.splitlines()}
@@ -192,7 +192,7 @@ def test_init_writes_what_doctor_accepts(evenrank: Evenrank, files: Path) -> Non
     assert evenrank("doctor").code == 0
     assert "the baseline is 'bm25', because its file is the first of 2 runs in alphabetical order" in done.err
     again = evenrank("init")
-    assert (again.code, "is there already" in again.err) == (1, True)
+    assert (again.code, "exists already" in again.err) == (1, True)
 
 
 def test_the_demo_project_shows_a_change(

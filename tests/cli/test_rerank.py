@@ -213,14 +213,14 @@ def test_draws_go_into_a_folder(evenrank: Evenrank) -> None:
         (["bm25.trec", "--with", "DetCons(top=0)"], 2, "DetCons: top must be an integer >= 1"),
         (["bm25.trec", "--with", "DetCons"], 2, "DetCons"),
         (["bm25.trec", "--with", "Oracle"], 2, "Oracle needs judgements: pass qrels= (--qrels FILE)"),
-        (["bm25.trec", "--with", "Random", "-o", "bm25.trec"], 2, "bm25.trec: is read here, and would be"),
-        (["bm25.trec", "--with", "Oracle", "--qrels", "qrels.txt", "-o", "qrels.txt"], 2, "is read here"),
+        (["bm25.trec", "--with", "Random", "-o", "bm25.trec"], 2, "bm25.trec: is also an input"),
+        (["bm25.trec", "--with", "Oracle", "--qrels", "qrels.txt", "-o", "qrels.txt"], 2, "is also an input"),
         (["bm25.trec", "--with", "Random", "--by", "x.csv"], 2, "--by is for the trade-off of several"),
-        (["bm25.trec", "--with", "Random", "--repeat", "3"], 2, "say into which folder"),
+        (["bm25.trec", "--with", "Random", "--repeat", "3"], 2, "name a folder for them"),
         (["bm25.trec", "--with", "Random", "--repeat", "0", "-o", "d"], 2, "must be an integer > 0"),
         (["bm25.trec", "--with", "Oracle", "--qrels", "qrels.txt", "--repeat", "3", "-o", "d"], 2, "leave"),
         (["bm25.trec", "--with", "SortBy", "--table", "x"], 2, "must be NAME=FILE"),
-        (["bm25.trec", "--with", "SortBy", "--table", "g=groups.csv", "-o", "groups.csv"], 2, "is read here"),
+        (["bm25.trec", "--with", "SortBy", "--table", "g=groups.csv", "-o", "groups.csv"], 2, "an input"),
         (["bm25.trec", "--with", "Random", "--columns", "query=q"], 2, "--columns needs a table"),
         (["none.trec", "--with", "Random"], 1, "none.trec: no such file"),
         (["-", "--with", "Oracle", "--qrels", "-"], 2, "standard input (-) can stand for one file only"),
@@ -239,7 +239,9 @@ def test_what_is_wrong_is_said(evenrank: Evenrank, arguments: list[str], code: i
 def test_what_is_wrong_is_said_before_files_are_read(evenrank: Evenrank) -> None:
     Path("bm25.trec").write_text("broken\n")
     assert "no reranker is called" in evenrank("rerank", "bm25.trec", "--with", "Nothing").err
-    assert "say into which folder" in evenrank("rerank", "bm25.trec", "--with", "Random", "--repeat", "2").err
+    assert (
+        "name a folder for them" in evenrank("rerank", "bm25.trec", "--with", "Random", "--repeat", "2").err
+    )
 
 
 def test_the_list_has_all_of_them(evenrank: Evenrank) -> None:

@@ -43,7 +43,7 @@ def test_counts_are_not_written_over(evenrank: Evenrank, counted: Path, option: 
     before = (counted / "c.parquet").read_bytes()
     outcome = evenrank("evaluate", "r.trec", "--words", "c.parquet", "-m", "FaiRR@2", option, "c.parquet")
     assert outcome.code == 2
-    assert "c.parquet: is read here, and would be written over: choose another name" in outcome.err
+    assert "c.parquet: is also an input, and would be overwritten: choose another name" in outcome.err
     assert (counted / "c.parquet").read_bytes() == before
 
 

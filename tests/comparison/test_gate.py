@@ -233,7 +233,7 @@ def test_alpha_is_shared_by_the_rules_that_fail_when_worse() -> None:
         (HIGHER, {"allowed": math.nan}, "allowed must be a number >= 0, got nan"),
         (HIGHER, {"allowed": "0.1"}, "allowed must be a number >= 0, got '0.1'"),
         (HIGHER, {"allowed": True}, "allowed must be a number >= 0, got True"),
-        (HIGHER, {"allowed": 0.1, "allowed_share": 0.1}, "two ways to say one thing"),
+        (HIGHER, {"allowed": 0.1, "allowed_share": 0.1}, "exclude each other"),
         (HIGHER, {"alpha": 0.5}, "alpha must be a number > 0 and < 0.5, got 0.5"),
         (HIGHER, {"at_least": 4}, "at_least must be an integer >= 5, got 4"),
         (HIGHER, {"at_least": 20.0}, "at_least must be an integer >= 5, got 20.0"),

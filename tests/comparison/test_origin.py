@@ -147,7 +147,7 @@ def test_the_seed_decides_what_is_drawn() -> None:
 
 def test_progress_is_told() -> None:
     seen: list[tuple[int, int]] = []
-    found("TExFAIR@2", draws=25, told=lambda done, total: seen.append((done, total)))
+    found("TExFAIR@2", draws=25, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(10, 50), (20, 50), (25, 50), (35, 50), (45, 50), (50, 50)]
 
 
@@ -276,8 +276,8 @@ def test_the_whole_collection_is_no_list() -> None:
     ours = found("TExFAIR NFaiRR@2", draws=4)
     assert COLLECTION not in [b.run for b in ours.scores.blocks if repr(b.measure) == "TExFAIR"]
     assert (
-        "(collection): TExFAIR looks at a whole list, and the whole collection is none: no value"
-        in ours.notes
+        "(collection): TExFAIR needs a ranked list, which the whole collection is not, so it has no "
+        "value there" in ours.notes
     )
     assert [s.against for s in ours.steps() if repr(s.measure) == "TExFAIR"] == [None, BACKGROUND]
 

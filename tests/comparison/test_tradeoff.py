@@ -264,7 +264,7 @@ def test_the_rule_for_missing_evidence_reaches_methods() -> None:
     lexicon = er.Lexicon.build("two", {"female": ["she"], "male": ["he"]})
     run = er.Run.build(["q"] * 4, list("axby"), [4.0, 3.0, 2.0, 1.0])
     words = er.WordCounts.build(["a", "b"], [4, 4], [[4, 0], [2, 2]], lexicon)
-    with pytest.warns(er.EvenrankWarning, match=r"1 of 4 documents \(25\.0%\) stand lower"):
+    with pytest.warns(er.EvenrankWarning, match=r"1 of 4 documents \(25\.0%\) are ranked lower"):
         found = tradeoff(
             run, ["Neutral", "Neutral(missing='behind')"], "FaiRR@4", words=words, missing="neutral"
         )

@@ -125,7 +125,7 @@ def test_without_numba_the_bytes_are_the_same(tmp_path: Path, monkeypatch: pytes
         (b"a\tshe\nb\t\xff\n", "c.tsv", "s.tsv", DataError, "c.tsv:2: invalid UTF-8 in the text at byte 8"),
         (b'{"id": "a", "text": "b"}\n[1]\n', "c.jsonl", "s.jsonl", DataError, "c.jsonl:2: not JSON"),
         (b"[1]\n", "c.jsonl", "s.jsonl", DataError, "the first line is not JSON"),
-        (b'{"id": "a", "text": "x\\ny"}\n', "c.jsonl", "s.tsv", DataError, "end of line, which TSV cannot"),
+        (b'{"id": "a", "text": "x\\ny"}\n', "c.jsonl", "s.tsv", DataError, "line break, which TSV cannot"),
         (b"\n\n", "c.tsv", "s.tsv", DataError, "no documents"),
     ],
 )  # fmt: skip
@@ -143,7 +143,7 @@ def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "c.tsv").write_text("a\tshe\n")
     (tmp_path / "link.tsv").symlink_to(tmp_path / "c.tsv")
     for output in ("c.tsv", "link.tsv"):
-        with pytest.raises(ParameterError, match="is read here, and would be written over"):
+        with pytest.raises(ParameterError, match="is also an input, and would be overwritten"):
             swapped(tmp_path / "c.tsv", tmp_path / output)
     assert (tmp_path / "c.tsv").read_text() == "a\tshe\n"
 
@@ -279,7 +279,7 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
         "wrote s.tsv: 1 of 2 documents changed, 3 words swapped: pronouns 1, nouns 0, titles 1, names 1"
         in said.err
     )
-    assert "a second swap does not bring back: ms -> mr 1" in said.err
+    assert "a second swap would not restore: ms -> mr 1" in said.err
     report = json.loads(Path("r.json").read_text())
     assert report["not_restored"] == [{"word": "ms", "becomes": "mr", "count": 1}]
     assert {pair["word"] for pair in report["pairs"]} == {"ms", "she", "mary"}
@@ -290,7 +290,7 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert Path("m.tsv").read_text() == "d1\tMs Hall, he met Mary\nd2\tnothing\n"
     capsys.readouterr()
     for wrong, message, code in (
-        (["-o", "c.tsv"], "c.tsv: is read here, and would be written over", 2),
+        (["-o", "c.tsv"], "c.tsv: is also an input, and would be overwritten", 2),
         (["-o", "s.tsv", "--mapping", "none.csv"], "there is no file none.csv", 2),
         (["-o", "s.tsv", "--mapping", "c.tsv"], "c.tsv: must have the columns word and becomes", 1),
         (["-o", "s.tsv", "--kinds", "verbs"], "kinds must be some of", 2),

@@ -14,7 +14,7 @@ from evenrank.data.attribute import attribute_of
 from evenrank.errors import InputTypeError
 
 REFUSED: dict[str, tuple[Callable[[], Any], type[EvenrankError], str]] = {
-    "no name": (lambda: Attribute("", ("a", "b")), ParameterError, "the name of an attribute is a word"),
+    "no name": (lambda: Attribute("", ("a", "b")), ParameterError, "the name of an attribute must be a word"),
     "a dot in the name": (lambda: Attribute("a.b", ("a", "b")), ParameterError, "without dots"),
     "a quote in the name": (lambda: Attribute("a'b", ("a", "b")), ParameterError, r"got \"a'b\""),
     "half a combination": (lambda: Attribute("a*", ("a", "b")), ParameterError, "a word"),
@@ -28,16 +28,20 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[EvenrankError], str]] = {
         ParameterError,
         "the value 'a' is listed twice",
     ),
-    "values as text": (lambda: Attribute("g", "ab"), InputTypeError, "values are a list of names, got 'ab'"),  # type: ignore[arg-type]
+    "values as text": (
+        lambda: Attribute("g", "ab"),
+        InputTypeError,
+        "values must be a list of names, got 'ab'",
+    ),  # type: ignore[arg-type]
     "values as text, by labels": (
         lambda: attribute_of("g", ["a"], values="ab"),
         InputTypeError,
-        "values are a list of names, got 'ab'",
+        "values must be a list of names, got 'ab'",
     ),
     "a value that is a number": (
         lambda: Attribute("g", (1, 2)),  # type: ignore[arg-type]
         InputTypeError,
-        "values are names, each a string",
+        "values must be names, each a string",
     ),
     "an unknown kind of target": (
         lambda: Attribute("g", ("a", "b"), target="even"),

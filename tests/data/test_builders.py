@@ -107,12 +107,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "half a grade": (
         lambda: Qrels.build(["q", "q"], ["a", "b"], [1, 0.5]),
         DataError,
-        r"^qrels:2: grades are whole numbers, got 0\.5$",
+        r"^qrels:2: grades must be whole numbers, got 0\.5$",
     ),
     "no grade": (
         lambda: Qrels.build(["q"], ["a"], [float("nan")]),
         DataError,
-        r"^qrels:1: grades are whole numbers, got nan$",
+        r"^qrels:1: grades must be whole numbers, got nan$",
     ),
     "intents of unequal columns": (
         lambda: DiversityQrels.build(["q"], ["i", "j"], ["a"], [1]),
@@ -142,7 +142,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a document table without columns": (
         lambda: DocumentTable.build("w", ["a"], [1]),
         InputTypeError,
-        "w: columns are a mapping",
+        "w: columns must be a mapping",
     ),
     "a string as two queries": (
         lambda: QueryTable.build("x", "ab", {"": [1, 2]}),

@@ -138,9 +138,9 @@ def test_qrels_stand_best_grade_first() -> None:
 
 @pytest.mark.parametrize("grade", [0.5, float("nan")])
 def test_a_grade_that_is_not_whole_is_refused(grade: float) -> None:
-    with pytest.raises(DataError, match="grades are whole numbers, got"):
+    with pytest.raises(DataError, match="grades must be whole numbers, got"):
         Qrels.build(["q", "q"], ["a", "b"], [1.0, grade])
-    with pytest.raises(DataError, match="grades are whole numbers, got"):
+    with pytest.raises(DataError, match="grades must be whole numbers, got"):
         DiversityQrels.build(["q", "q"], ["1", "1"], ["a", "b"], [1.0, grade])
 
 

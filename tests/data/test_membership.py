@@ -226,7 +226,7 @@ LABELS_REFUSED: dict[str, tuple[Callable[[], Any], type[EvenrankError], str]] = 
     "a number": (
         lambda: Membership.from_labels("g", {"a": 1}),
         InputTypeError,
-        "document 'a': a label is a string, got 1",
+        "document 'a': a label must be a string, got 1",
     ),
     "a mix": (
         lambda: Membership.from_labels("g", {"a": "f", "q": {"b": "f"}}),
@@ -236,7 +236,7 @@ LABELS_REFUSED: dict[str, tuple[Callable[[], Any], type[EvenrankError], str]] = 
     "no mapping": (
         lambda: Membership.from_labels("g", ["a"]),  # type: ignore[arg-type]
         InputTypeError,
-        "labels are a mapping",
+        "labels must be a mapping",
     ),
     "an unknown rule": (
         lambda: Membership.from_labels("g", {"a": "f"}, unlabelled="drop"),

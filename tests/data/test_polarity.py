@@ -30,7 +30,7 @@ def test_scores_are_kept_as_given_and_cannot_be_changed() -> None:
         ([1.0, float("inf")], {}, DataError, "polarity:2: document 'b': the score is not finite"),
         ([1.0], {}, DataError, r"scores of \(1, 1\) do not fit 2 documents"),
         ([[[1.0]], [[1.0]]], {}, DataError, r"scores of \(2, 1, 1\) do not fit 2 documents"),
-        (["x", "y"], {}, InputTypeError, "scores are numbers, one row a document"),
+        (["x", "y"], {}, InputTypeError, "scores must be numbers, one row for each document"),
         ([1.0, 2.0], {"axes": ["a", "b"]}, ParameterError, "2 names for 1 axes"),
         ([1.0, 2.0], {"queries": ["q"]}, DataError, "1 queries for 2 documents"),
     ],
@@ -65,7 +65,7 @@ def test_labels_are_sides() -> None:
     ("labels", "further", "error", "said"),
     [
         ({}, {}, DataError, "no document has a label"),
-        ([("a", "p1")], {}, InputTypeError, "labels are a mapping"),
+        ([("a", "p1")], {}, InputTypeError, "labels must be a mapping"),
         ({"a": "x"}, {}, ParameterError, "no document is labelled 'p1': found are 'x'"),
         (
             {"a": "p1", "b": "p2", "c": "p3"},

@@ -153,7 +153,7 @@ def test_several_result_columns() -> None:
     assert table["ToyColumns@2[left]"] == pytest.approx({"q1": 0.5, "q2": 0.25})
     assert table["ToyColumns@2[right]"] == pytest.approx({"q1": 0.5, "q2": 0.75})
     assert scores.mean("ToyColumns@2", column="right") == pytest.approx(0.625)
-    with pytest.raises(ParameterError, match="several columns, say which: left, right"):
+    with pytest.raises(ParameterError, match="several columns: name one of left, right"):
         scores.mean("ToyColumns@2")
 
 
@@ -354,21 +354,21 @@ def test_judgements_by_intent_that_are_none() -> None:
 
 def test_runs_and_judgements_are_not_mixed_up() -> None:
     run, qrels = read_run(RUN), read_qrels(QRELS)
-    with pytest.raises(TypeError, match="was given for a run: swapped"):
+    with pytest.raises(TypeError, match="was given for a run: are run and judgements swapped"):
         evaluate(qrels, "RR", qrels=qrels)
     with pytest.raises(TypeError, match="was given for judgements"):
         evaluate(run, "RR", qrels=run)
-    with pytest.raises(TypeError, match="several runs are given by name"):
+    with pytest.raises(TypeError, match="several runs must be given by name"):
         evaluate([run, run], "RR", qrels=qrels)
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"cutoffs": 10}, "cutoffs is a list of depths"),
-        ({"evidence": WEIGHT}, "evidence is a list of sources"),
-        ({"queries": 5}, "queries is a list of query ids"),
-        ({"queries": "q1"}, "queries is a list of query ids"),
+        ({"cutoffs": 10}, "cutoffs must be a list of depths"),
+        ({"evidence": WEIGHT}, "evidence must be a list of sources"),
+        ({"queries": 5}, "queries must be a list of query ids"),
+        ({"queries": "q1"}, "queries must be a list of query ids"),
         ({"against": RUN}, "against= takes a Run"),
     ],
 )
@@ -481,5 +481,5 @@ def test_evidence_is_not_hashed_unless_somebody_asks() -> None:
 def test_what_is_no_evidence_is_refused() -> None:
     with pytest.raises(InputTypeError, match=r"evidence must have a name and gather\(\).*got object"):
         evaluate(RUN, "RR", qrels=QRELS, evidence=[object()])
-    with pytest.raises(InputTypeError, match="evidence is a list of sources"):
+    with pytest.raises(InputTypeError, match="evidence must be a list of sources"):
         evaluate(RUN, "RR", qrels=QRELS, evidence=WEIGHT)

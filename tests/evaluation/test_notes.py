@@ -99,7 +99,8 @@ def test_groups_found_in_labels_are_shown_with_a_way_to_choose() -> None:
     )
     assert said == (
         "groups of 'side' by their documents: for (2, target 0.3333), against (1, target 0.3333), "
-        "off (1, target 0.3333). These are all the labels found: if some are no groups, name the groups with "
+        "off (1, target 0.3333). These are all the labels found: if some are not groups, name the groups "
+        "with "
         "values= and say what the other labels are with even= or ignore= (in the shell "
         "FILE:values=..:ignore=..)"
     )
@@ -202,7 +203,7 @@ def test_a_depth_that_means_nothing_is_refused() -> None:
     words = counts("a")
     with pytest.raises(ParameterError, match="background_depth must be an integer >= 1, got 0"):
         evaluate(a_run("a"), "NFaiRR@1", words=words, background_depth=0)
-    with pytest.raises(ParameterError, match="the background is no run"):
+    with pytest.raises(ParameterError, match="the background is not a run"):
         evaluate(a_run("a"), "NFaiRR@1", words=words, background=words, background_depth=5)
 
 

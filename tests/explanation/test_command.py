@@ -83,7 +83,7 @@ def test_counts_without_terms(files: Path, capsys: pytest.CaptureFixture[str]) -
         (["--query", "q1", "-m", "FaiRR@3"], 2, "FaiRR@3 needs word counts"),
         (["--query", "q1", "-m", "FaiRRR@3"], 2, "did you mean FaiRR"),
         (["--query", "q1", "--worst", "2", "-m", "FaiRR@3"], 2, "--query and --worst both say"),
-        (["--query", "q1", "-m", "nDCG@3", "--background", "collection"], 2, "the collection of --words"),
+        (["--query", "q1", "-m", "nDCG@3", "--background", "collection"], 2, "the documents of --words"),
         (["--query", "q1", "-m", "nDCG@3", "--depth", "0"], 2, "must be an integer > 0, got '0'"),
         (["--query", "q1", "-m", "nDCG@3", "--qrels", "no.txt"], 1, "no.txt: no such file"),
     ],
@@ -106,9 +106,9 @@ def test_notes_of_all_lists_stand_once(files: Path, capsys: pytest.CaptureFixtur
     assert main(command) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert out.count(" of query ") == 6
-    assert out.count("the words found are shown where") == 1
+    assert out.count("the words themselves are not shown") == 1
     assert out.count("TED@3 is not a sum over ranks") == 1
-    assert out.index("the words found are shown where") > out.rindex("best order of these")
+    assert out.index("the words themselves are not shown") > out.rindex("best order of these")
 
 
 @pytest.mark.parametrize(

@@ -244,7 +244,7 @@ def test_any_other_evidence_is_shown(run: er.Run, counts: er.WordCounts) -> None
     [
         ({"query": "occ-11"}, DataError, "'occ-11' is not in run 'mixed'; did you mean 'occ-1'"),
         ({"query": "%%%"}, DataError, "'%%%' is not in run 'mixed'; it has 'occ-1', 'occ-2', 'occ-3', ..."),
-        ({"query": 7}, InputTypeError, "query is a query id, a string; got int"),
+        ({"query": 7}, InputTypeError, "query must be a query id, a string; got int"),
         ({"measure": "TED@3"}, ParameterError, "TED@3 needs word counts"),
         ({"measure": "nDCG@3"}, ParameterError, "nDCG@3 needs judgements"),
         (
@@ -258,8 +258,8 @@ def test_any_other_evidence_is_shown(run: er.Run, counts: er.WordCounts) -> None
             "'q9' is judged but not in run 'mixed': it counts as an empty list",
         ),
         ({"run": {"a": SMALL, "b": SMALL}}, ParameterError, "explain takes one run, got 2: a, b"),
-        ({"run": er.RunSet.build([SMALL, SMALL])}, InputTypeError, "one ranking a query, got a RunSet"),
-        ({"evidence": 3}, InputTypeError, "evidence is a list of sources"),
+        ({"run": er.RunSet.build([SMALL, SMALL])}, InputTypeError, "one ranking for each query"),
+        ({"evidence": 3}, InputTypeError, "evidence must be a list of sources"),
     ],
 )  # fmt: skip
 def test_errors(

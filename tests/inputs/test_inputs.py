@@ -94,9 +94,9 @@ def test_every_keyword_is_a_field_of_the_same_name() -> None:
     [
         ({"groups": {"a": "left"}}, "groups= takes what read_groups gives"),
         ({"groups": [1]}, "groups= takes what read_groups gives, got int"),
-        ({"evidence": 3}, "evidence is a list of sources"),
+        ({"evidence": 3}, "evidence must be a list of sources"),
         ({"words": 3}, "words= takes word counts"),
-        ({"queries": "q"}, "queries is a list of query ids"),
+        ({"queries": "q"}, "queries must be a list of query ids"),
         ({"against": {"q": {}}}, "against= takes a Run"),
     ],
 )

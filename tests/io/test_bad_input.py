@@ -21,9 +21,9 @@ BAD_RUNS = {
     "only blank lines": (b"\n \t\n\r\n", "{}: no ranked documents (only comments and blank lines)"),
     "too few fields": (
         GOOD + b"1 Q0 b 2 1.0\n",
-        "{}:2: 5 fields, needed are 6 or more: query Q0 document rank score tag",
+        "{}:2: 5 fields, but 6 or more are needed: query Q0 document rank score tag",
     ),
-    "one field": (b"hello\n", "{}:1: 1 field, needed are 6 or more: query Q0 document rank score tag"),
+    "one field": (b"hello\n", "{}:1: 1 field, but 6 or more are needed: query Q0 document rank score tag"),
     "CSV": (
         b"query,document,score\n" + b"1,a,2\n" * 30,
         "{}:1: this file is read as TREC (query Q0 document rank score tag), but this line looks like CSV: "
@@ -71,7 +71,7 @@ BAD_RUNS = {
         b"# head\n\n1 Q0 a 1 x t\n1 Q0 b 2 1 t\n1 Q0 b 2 1 t\n1 Q0\n",
         "{0}:3: score 'x' is not a number\n"
         "{0}:5: document 'b' is twice in query '1' (first on line 4)\n"
-        "{0}:6: 2 fields, needed are 6 or more: query Q0 document rank score tag",
+        "{0}:6: 2 fields, but 6 or more are needed: query Q0 document rank score tag",
     ),
     "truncated gzip": (
         gzip.compress(GOOD * 10, mtime=0)[:-4],
@@ -104,10 +104,11 @@ def test_bad_run_from_a_file_object(case: str) -> None:
 
 BAD_QRELS = {
     "empty": (b"", "{}: no judgements (the file is empty)"),
-    "three fields": (b"1 0 a\n", "{}:1: 3 fields, needed are 4: query iteration document grade"),
+    "three fields": (b"1 0 a\n", "{}:1: 3 fields, but 4 are needed: query iteration document grade"),
     "a blank in the document": (
         b"1 0 a one 1\n",
-        "{}:1: 5 fields, needed are 4: query iteration document grade (does the document id hold a blank? "
+        "{}:1: 5 fields, but 4 are needed: query iteration document grade (does the document id hold a "
+        "blank? "
         "TREC files cannot hold such ids: replace the blank, or use a table (CSV, JSON lines, Parquet))",
     ),
     "grade is a word": (b"1 0 a x\n", "{}:1: grade 'x' is not a whole number"),
@@ -145,7 +146,7 @@ def test_bad_diversity_qrels() -> None:
         read_qrels(io.BytesIO(b"1 i a 1\n1 j a 1\n1 i a 0\n1 a 1\n"), diversity=True)
     assert str(caught.value) == (
         "<file>:3: document 'a' is judged twice for intent 'i' of query '1' (first on line 1)\n"
-        "<file>:4: 3 fields, needed are 4: query intent document grade"
+        "<file>:4: 3 fields, but 4 are needed: query intent document grade"
     )
 
 
@@ -284,9 +285,9 @@ def test_options_are_checked() -> None:
         ParameterError, match="format must be one of trec, csv, tsv, jsonl, parquet, got 'xml'"
     ):
         read_run(io.BytesIO(GOOD), format="xml")
-    with pytest.raises(ParameterError, match="columns is for tables"):
+    with pytest.raises(ParameterError, match="columns= applies only to tables"):
         read_run(io.BytesIO(GOOD), columns={"query": "q"})
-    with pytest.raises(ParameterError, match="format is for files"):
+    with pytest.raises(ParameterError, match="format= applies only to files"):
         read_run({"q": {"d": 1.0}}, format="csv")
     with pytest.raises(ParameterError, match="ties must be one of"):
         read_run(io.BytesIO(GOOD), ties="random")  # type: ignore[arg-type]

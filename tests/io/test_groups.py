@@ -367,8 +367,8 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "csv",
         "d1,Advanced,Developing\nd2,Advanced\n",
         {},
-        "<file>:2: 2 columns, but the header has 3\nif the first line is no header and each is "
-        "document,label,label,.. it is format='trec-fair' (in the shell FILE:format=trec-fair)",
+        "<file>:2: 2 columns, but the header has 3\nif the first line is not a header and every line is "
+        "document,label,label,.. then say format='trec-fair' (in the shell FILE:format=trec-fair)",
     ),
     "authors without a header, of the same number": (
         "csv",
@@ -376,7 +376,8 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         {},
         "<file>: no column for the document (accepted: document, doc, doc_id, docid, docno, did, corpus-id); "
         "the columns found are 'd1', 'Advanced': name it with columns={'document': ...} (in the shell "
-        "FILE:document=NAME); if the first line is no header and each is document,label,label,.. it is "
+        "FILE:document=NAME); if the first line is not a header and every line is "
+        "document,label,label,.. then say "
         "format='trec-fair' (in the shell FILE:format=trec-fair)",
     ),
     "a table as trec-fair": (
@@ -390,23 +391,27 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "trec",
         "a,f,m\nb,f\n",
         {},
-        "<file>:1: 1 fields, needed are 4: query iteration document label (for document,label,label,.. say "
+        "<file>:1: 1 field, but 4 are needed: query iteration document label (for "
+        "document,label,label,.. say "
         "format='trec-fair', in the shell FILE:format=trec-fair)\n"
-        "<file>:2: 1 fields, needed are 4: query iteration document label (for document,label,label,.. say "
+        "<file>:2: 1 field, but 4 are needed: query iteration document label (for "
+        "document,label,label,.. say "
         "format='trec-fair', in the shell FILE:format=trec-fair)",
     ),
     "a table as trec": (
         "trec",
         "doc,gender\n",
         {},
-        "<file>:1: 1 fields, needed are 4: query iteration document label (for a table say format='csv', in "
+        "<file>:1: 1 field, but 4 are needed: query iteration document label (for a table say "
+        "format='csv', in "
         "the shell FILE:format=csv)",
     ),
     "gmemb as trec": (
         "trec",
         "1 a 0.5 0.25 0.25\n",
         {},
-        "<file>:1: 5 fields, needed are 4: query iteration document label (for query document share share .. "
+        "<file>:1: 5 fields, but 4 are needed: query iteration document label (for query document share "
+        "share .. "
         "say format='gmemb', in the shell FILE:format=gmemb)",
     ),
     "trec as gmemb": (
@@ -421,7 +426,8 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "doc,age\na,1\n",
         {},
         "<file>: no column of labels for 'gender' (accepted: gender, value, group, label), and no columns of "
-        "shares: one column is no choice; the columns found are 'doc', 'age': name it with column=... "
+        "shares: a single column cannot hold shares; the columns found are 'doc', 'age': name it with "
+        "column=... "
         "(in the shell FILE:column=NAME)",
     ),
     "a value without a column": (
@@ -451,8 +457,8 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "gmemb",
         "1 a 0.5 0.5\n1 b 1\n1 c 0 0 1\n# x\n1 d 0 high\n1 e 0 nan\n",
         {},
-        "<file>:2: 3 fields, needed are 4 or more: query document share share ..\n"
-        "<file>:3: document 'c': 3 shares, needed are 2\n"
+        "<file>:2: 3 fields, but 4 or more are needed: query document share share ..\n"
+        "<file>:3: document 'c': 3 shares, but 2 are needed\n"
         "<file>:5: document 'd': share 'high' is not a number\n"
         "<file>:6: document 'e': share 'nan' is not finite",
     ),
@@ -460,7 +466,7 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "gmemb",
         "1 a 0.5 0.5\n",
         {"values": ["x", "y", "z"]},
-        "<file>:1: document 'a': 2 shares, needed are 3",
+        "<file>:1: document 'a': 2 shares, but 3 are needed",
     ),
     "gmemb, a sum": (
         "gmemb",
@@ -474,7 +480,7 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "trec",
         "1 0 a FIRST\n1 0 b\n",
         {},
-        "<file>:2: 3 fields, needed are 4: query iteration document label",
+        "<file>:2: 3 fields, but 4 are needed: query iteration document label",
     ),
     "trec, two labels": (
         "trec",
@@ -541,11 +547,11 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], type[EvenrankError], str]] = {
         "numbers with a point are none: shares of values are a table",
     ),
     "one value": ({"a": "f"}, {}, ParameterError, "a share needs at least two values"),
-    "values as text": ({"a": "f"}, {"values": "fm"}, InputTypeError, "values are a list of names"),
-    "a scale of words": ({"a": "f", "b": "m"}, {"ordinal": True}, ParameterError, "are no numbers"),
+    "values as text": ({"a": "f"}, {"values": "fm"}, InputTypeError, "values must be a list of names"),
+    "a scale of words": ({"a": "f", "b": "m"}, {"ordinal": True}, ParameterError, "are not numbers"),
     "an unknown format": (io.StringIO(""), {"format": "xml"}, ParameterError, "gmemb, trec-fair, got 'xml'"),
-    "a format for a dict": ({"a": "f"}, {"format": "csv"}, ParameterError, "format is for files"),
-    "a column for a dict": ({"a": "f"}, {"column": "x"}, ParameterError, "columns are for tables"),
+    "a format for a dict": ({"a": "f"}, {"format": "csv"}, ParameterError, "format= applies only to files"),
+    "a column for a dict": ({"a": "f"}, {"column": "x"}, ParameterError, "columns= applies only to tables"),
     "a column for lines": (
         io.StringIO("1 0 a f\n"),
         {"column": "x", "format": "trec"},

@@ -35,7 +35,7 @@ def test_bad_judgements() -> None:
         "<file>:2: document 'a' is judged twice for query '1' (first on line 1)\n"
         "<file>:3: grade 'Lx' is not one of L0, L1, L2, ..\n"
         "<file>:4: grade 'high' is not one of L0, L1, L2, ..\n"
-        "<file>:5: 4 fields, needed are 3: query document grade "
+        "<file>:5: 4 fields, but 3 are needed: query document grade "
         "(4 fields are judgements of TREC: leave the format out)\n"
         "<file>:6: grade '99999999999' does not fit 32 bits"
     )
@@ -45,7 +45,7 @@ def test_judgements_of_ntcir_are_recognised_in_the_error() -> None:
     with pytest.raises(DataError) as caught:
         read_qrels(io.BytesIO(b"1 a L2\n"))
     assert str(caught.value) == (
-        "<file>:1: 3 fields, needed are 4: query iteration document grade "
+        "<file>:1: 3 fields, but 4 are needed: query iteration document grade "
         "(judgements of NTCIR? read them with format='ntcir', --qrels FILE:format=ntcir)"
     )
 
@@ -105,9 +105,9 @@ def test_lines_and_bytes_are_counted_after_a_description(case: str) -> None:
 
 
 def test_a_description_without_an_end_or_a_run() -> None:
-    with pytest.raises(DataError, match=r"^<file>:1: 2 fields, needed are 6 or more"):
+    with pytest.raises(DataError, match=r"^<file>:1: 2 fields, but 6 or more are needed"):
         read_run(io.BytesIO(b"<SYSDESC>no end\n1 0 a 1 5 t\n"))
-    with pytest.raises(DataError, match=r"^<file>:2: 1 field, needed are 6"):
+    with pytest.raises(DataError, match=r"^<file>:2: 1 field, but 6 or more are needed"):
         read_run(io.BytesIO(b"1 0 a 1 5 t\n<SYSDESC></SYSDESC>\n"))
     with pytest.raises(DataError, match=r"^<file>: no ranked documents \(only comments and blank lines\)$"):
         read_run(io.BytesIO(b"<SYSDESC>alone</SYSDESC>"))

@@ -75,7 +75,7 @@ def test_dictionaries() -> None:
         ({}, DataError, "polarity: no scores"),
         ({"q": {}}, DataError, "polarity: no scores"),
         ({"q": {"a": 1.0}, "b": 2.0}, InputTypeError, "some of the values are scores"),
-        ({"a": "much"}, InputTypeError, "scores are numbers"),
+        ({"a": "much"}, InputTypeError, "scores must be numbers"),
         ({"a": float("nan")}, DataError, "document 'a': the score is not finite"),
         (7, InputTypeError, "polarity is read from a path, a table, or a dict"),
     ):

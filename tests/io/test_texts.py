@@ -64,5 +64,5 @@ def test_a_source_without_a_name_is_called_by_what_it_holds() -> None:
 
 def test_few_texts_of_a_mapping() -> None:
     assert read_texts({"a": "one", "b": "two"}, wanted={"b", "c"}) == {"b": "two"}
-    with pytest.raises(InputTypeError, match="documents: the text of 'a' is no string: int"):
+    with pytest.raises(InputTypeError, match="documents: the text of 'a' is not a string: int"):
         read_texts({"a": 1}, wanted={"a"})

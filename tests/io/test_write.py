@@ -121,7 +121,7 @@ def test_documents_may_begin_with_a_hash(tmp_path: Path) -> None:
 
 def test_what_cannot_be_written(tmp_path: Path) -> None:
     run = read_run({"1": {"a": 1.0}})
-    with pytest.raises(ParameterError, match="tag is for TREC files: a table has none"):
+    with pytest.raises(ParameterError, match="tag= applies only to TREC files: a table has none"):
         write_run(run, tmp_path / "x.csv", tag="mine")
     with pytest.raises(ParameterError, match="format must be one of trec, parquet, csv, tsv, jsonl, got 'x'"):
         write_run(run, tmp_path / "x", format="x")

@@ -133,8 +133,8 @@ BAD_CSV = {
     "no word": ("he,m\n ,f\nshe,f\n", "{}:2: the word is empty"),
     "no group": ("he,m\nshe,\nher,f\n", "{}:2: 'she' has no group"),
     "blanks": ("he,m\nold  lady,f\n", "{}:2: 'old  lady': the words of a term are separated by one blank"),
-    "three columns": ("he,m\nshe,f,x\n", "{}:2: 3 columns, needed are 2: word, group"),
-    "one column": ("word,group\nhe,m\nshe\n", "{}:3: 1 column, needed are 2: word, group"),
+    "three columns": ("he,m\nshe,f,x\n", "{}:2: 3 columns, but 2 are needed: word, group"),
+    "one column": ("word,group\nhe,m\nshe\n", "{}:3: 1 column, but 2 are needed: word, group"),
     "another header": (
         "word,gender\nhe,m\n",
         "{}:1: the columns must be word, group and, if wanted, partner (two columns need no header line); "

@@ -78,7 +78,7 @@ def test_complex_numbers_are_refused() -> None:
     attribute = Attribute("g", ("x", "y"))
     with pytest.raises(InputTypeError, match="g: a matrix holds numbers alone"):
         Membership.from_matrix(attribute, ["a", "b"], table)
-    with pytest.raises(InputTypeError, match="scores are numbers"):
+    with pytest.raises(InputTypeError, match="scores must be numbers"):
         Polarity.build(["a", "b"], table)
     with pytest.raises(ValueError, match=r"gave .* for 2 pairs of texts"):
         Scoring("mine", lambda queries, documents: np.array([1j, 2])).score(["q", "q"], ["a", "b"])

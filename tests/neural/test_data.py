@@ -75,8 +75,8 @@ def test_what_has_no_text_is_left_out_and_counted() -> None:
         found = pairs_of(build_examples(QRELS, QUERIES, texts, negatives=9))
     assert found == [("first", "text of b", "text of c")]
     assert [str(w.message) for w in said] == [
-        "training goes without 2 documents that have no text: a, d",
-        "training goes without 1 query that lacks a text, a relevant document or another one: q2",
+        "training goes without 2 documents that have no text: 'a', 'd'",
+        "training goes without 1 query that lacks a text, a relevant document or another one: 'q2'",
     ]
     with pytest.raises(DataError, match="no query has a relevant document"):
         build_examples(QRELS, QUERIES, {})

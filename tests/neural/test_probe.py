@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch", reason="needs pip install 'evenrank[train]'
 from evenrank.data.lexicon import Lexicon  # noqa: E402
 from evenrank.errors import DataError  # noqa: E402
 from evenrank.neural import CrossEncoderRanker, PairLabels, PairTokens, Probe, label_pairs, probe_ranker  # noqa: E402
-from evenrank.neural.probe import probe_vectors, said  # noqa: E402
+from evenrank.neural.probe import describe_probe, probe_vectors  # noqa: E402
 from evenrank.stats.intervals import TOO_FEW  # noqa: E402
 
 QUERIES = np.repeat(np.arange(30), 20)
@@ -96,8 +96,8 @@ def test_the_probe_of_a_ranker(checkpoint: Path, examples: Any, kin: Lexicon) ->
     assert all(torch.equal(value, before[name]) for name, value in ranker.state_dict().items())
     assert one.total.sum() == 2 * (len(examples) // 4 * 4)  # two pairs a triple, as many of each combination
     assert one.total.sum(axis=0)[0] == one.total.sum(axis=0)[1]
-    assert said(one, one).startswith("kin: balanced accuracy 0.")
-    assert "change 0.0000 [-0." in said(one, one)
+    assert describe_probe(one, one).startswith("kin: balanced accuracy 0.")
+    assert "change 0.0000 [-0." in describe_probe(one, one)
 
 
 def test_an_interval_is_that_of_queries_drawn_again() -> None:

@@ -68,7 +68,7 @@ def test_only_so_many_ranks_and_another_method_behind(ranker: Any, run: er.Run, 
 def test_texts_that_are_missing_are_named(ranker: Any, run: er.Run, planted: Any) -> None:
     texts = {name: text for name, text in planted.documents.items() if not name.endswith("-2")}
     with pytest.raises(
-        MissingEvidenceError, match=r"7 ranked documents have no text: q1-2, q2-2, q3-2, \.\.;"
+        MissingEvidenceError, match=r"7 ranked documents have no text: 'q1-2', 'q2-2', 'q3-2', \.\.\.;"
     ):
         er.rerank(run, NeuralReranker.of(ranker, planted.queries, texts))
     er.rerank(run, NeuralReranker.of(ranker, planted.queries, texts) @ 2)  # they are below
@@ -254,7 +254,10 @@ def test_bad_command_lines(command: Any, files: Path, checkpoint: Path) -> None:
     )
     rest = ["--queries", "queries.tsv", "--documents", "docs.tsv"]
     done = command("rerank", "bm25.trec", "--with", "no/where", *rest)
-    assert (done.code, "'no/where' is no re-ranker and no folder of a trained one" in done.err) == (2, True)
+    assert (
+        done.code,
+        "'no/where' is neither a re-ranker nor the folder of a trained ranker" in done.err,
+    ) == (2, True)
     done = command("rerank", "bm25.trec", "--with", str(files), *rest)
     assert (done.code, "no ranker: there is no ranker.json" in done.err) == (1, True)
     Path("adv.toml").write_text(PROJECT.format(checkpoint=checkpoint))

@@ -333,7 +333,8 @@ def test_evaluation_queries_are_kept_out(files: dict[str, Any], tmp_path: Path) 
     (tmp_path / "out.tsv").write_text("q99\tMOON\n")
     files["examples"]["keep_out"] = "out.tsv"
     with pytest.raises(
-        DataError, match=r"out.tsv: 1 query is to be kept out of training, and trained on: q99 \(as q0\)"
+        DataError,
+        match=r"out.tsv: 1 query is to be kept out of training, but in the training data: q99 \(as q0\)",
     ):
         train(make_config(files, tmp_path), tmp_path / "out", inputs_of(tmp_path))
 

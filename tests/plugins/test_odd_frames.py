@@ -59,7 +59,7 @@ def test_runs_of_wrong_types(measure: str, wrong: str) -> None:
     ("columns", "message"),
     [
         ({"relevance": ["x", "y"]}, "column 'relevance' holds 'x', which is no number"),
-        ({"relevance": [0.5, 1.0]}, "relevance: grades are whole numbers"),
+        ({"relevance": [0.5, 1.0]}, "relevance: grades must be whole numbers"),
         ({"query_id": [1, 1]}, "query_id: ids are strings, got 1"),
     ],
 )

@@ -73,7 +73,7 @@ def test_axes_zero_and_intervals() -> None:
 def test_some_of_the_runs() -> None:
     (layer,) = marks(layers(bars_figure(scores(), "AP", runs=["run 3", "run 1"])), "bar")
     assert sorted(row["run"] for row in rows(layer)) == ["run 1", "run 3"]
-    with pytest.raises(UnknownNameError, match="no run 'run 9' here"):
+    with pytest.raises(UnknownNameError, match="no run is called 'run 9'"):
         bars_figure(scores(), "AP", runs="run 9")
     with pytest.raises(ParameterError, match="runs is empty"):
         bars_figure(scores(), "AP", runs=[])

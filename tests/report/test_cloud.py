@@ -105,7 +105,7 @@ def test_shades_are_darker_for_larger_numbers() -> None:
 
 
 def test_what_is_wrong_is_said() -> None:
-    with pytest.raises(ParameterError, match="no run 'x' here"):
+    with pytest.raises(ParameterError, match="no run is called 'x'"):
         drawn(scores(), families={"a": ["x"]})
     with pytest.raises(ParameterError, match="is in family 'a' and in 'b'"):
         drawn(scores(), families={"a": ["plain"], "b": ["plain"]})

@@ -117,7 +117,7 @@ def test_what_does_not_fit_is_refused(
 
 def test_draw_needs_a_figure(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert evaluate("-m", "nDCG@5 AP", "--kind", "scatter") == 2
-    assert "give --figure FILE too" in capsys.readouterr().err
+    assert "add --figure FILE" in capsys.readouterr().err
 
 
 def test_what_is_wrong_is_said_before_files_are_read(

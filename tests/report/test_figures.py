@@ -239,4 +239,4 @@ def test_the_command_does_not_draw_over_its_input(files: Path, capsys: pytest.Ca
     (files / "one.svg").write_bytes((files / "one.trec").read_bytes())
     command = ["evaluate", "one.svg:format=trec", "--qrels", "qrels.txt", "-m", "nDCG"]
     assert main([*command, "--cutoffs", "5,10", "--figure", "one.svg"]) == 2
-    assert "would be written over" in capsys.readouterr().err
+    assert "would be overwritten" in capsys.readouterr().err

@@ -308,7 +308,7 @@ def test_sections_of_ones_own(tmp_path: Path) -> None:
     from evenrank.report.page.sections.systems import systems_section
 
     def greeting(material: Any) -> Section:
-        return Section("hello", "Hello", render("figures.html", charts=[], told="<b>not bold</b>"))
+        return Section("hello", "Hello", render("figures.html", charts=[], lead="<b>not bold</b>"))
 
     seen: list[tuple[int, int]] = []
     scores = er.evaluate(RUNS, "P@1", qrels=QRELS)
@@ -375,7 +375,7 @@ def test_equal_systems_have_no_best(tmp_path: Path) -> None:
         ({"lexicon": "gender-en"}, "lexicon= takes what read_lexicon gives, got str"),
         ({"query_texts": ["q"]}, "query_texts is a mapping from ids to strings, got list"),
         ({"query_texts": {"x": "what?"}}, "has the text of none of the queries"),
-        ({"documents": {"a": 3}}, "the text of 'a' is no string: int"),
+        ({"documents": {"a": 3}}, "the text of 'a' is not a string: int"),
         ({"documents": {"z": "text"}}, "has none of the documents that are ranked"),
     ],
 )

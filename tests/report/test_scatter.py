@@ -185,7 +185,7 @@ def test_runs_over_other_queries_say_so_and_runs_without_a_value_are_left_out() 
 def test_what_was_not_evaluated_is_said() -> None:
     with pytest.raises(UnknownNameError, match=re.escape("RR was not evaluated; there are nDCG@5, AP, RaB")):
         scatter_figure(scores(), "nDCG@5", "RR")
-    with pytest.raises(UnknownNameError, match="no run 'other' here"):
+    with pytest.raises(UnknownNameError, match="no run is called 'other'"):
         scatter_figure(scores(), "nDCG@5", "AP", run="other")
 
 
@@ -343,6 +343,6 @@ def test_one_column_of_a_measure() -> None:
         own.mean("GroupExposure@2", column=side) for side in ("left", "right")
     )
     with pytest.raises(
-        ParameterError, match=re.escape("say which: GroupExposure@2[left], GroupExposure@2[right]")
+        ParameterError, match=re.escape("name one of GroupExposure@2[left], GroupExposure@2[right]")
     ):
         scatter_figure(own, "GroupExposure@2", "TED@2")

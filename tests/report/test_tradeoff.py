@@ -276,10 +276,10 @@ def test_formats(folder: Path, capsys: pytest.CaptureFixture[str], form: str) ->
     [
         (["-m", "nDCG@6", "--figure", "x.svg", "--kind", "plane"], "-m must name two"),
         (["-m", "AP", "--figure", "x.svg"], "values by rank need a measure"),
-        (["-m", "AP", "--kind", "plane"], "give --figure FILE too"),
+        (["-m", "AP", "--kind", "plane"], "add --figure FILE"),
         (["-m", "AP", "--figure", "x.doc"], "the name of a figure must end in"),
-        (["-m", "AP", "--figure", "qrels.txt"], "is read here"),
-        (["-m", "AP", "-o", "bm25.trec"], "is read here"),
+        (["-m", "AP", "--figure", "qrels.txt"], "is also an input"),
+        (["-m", "AP", "-o", "bm25.trec"], "is also an input"),
         (["-m", "AP", "--with", "MMR(lam={2})"], "MMR: lam must be a number"),
         (["-m", "AP", "--repeat", "x"], "must be an integer > 0"),
         (["-m", "Nothing@3"], "Nothing"),

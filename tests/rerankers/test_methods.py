@@ -43,9 +43,9 @@ def test_draws_differ_and_come_back() -> None:
 def test_unique_keeps_what_belongs_to_nobody() -> None:
     chains = Membership.from_labels("chain", {"b": "x", "c": "x", "e": "y"})
     assert rerank(RUN, "Unique", groups=chains).documents("q") == ["a", "b", "d", "e"]
-    with pytest.warns(EvenrankWarning, match="stand lower because they have no groups of 'chain'"):
+    with pytest.warns(EvenrankWarning, match="are ranked lower because they have no groups of 'chain'"):
         assert rerank(RUN, "Unique(missing='behind')", groups=chains).documents("q") == ["b", "e", "a", "d"]
-    with pytest.warns(EvenrankWarning, match="stand lower"):
+    with pytest.warns(EvenrankWarning, match="are ranked lower"):
         assert rerank(RUN, "Unique(missing='behind')@4", groups=chains).documents("q") == ["b", "a", "d", "e"]
 
 
@@ -202,7 +202,7 @@ def test_documents_without_a_group_stay_unless_told_otherwise() -> None:
         assert sorted(new) == list("abcde")
     with pytest.warns(
         EvenrankWarning,
-        match=r"2 of 5 documents \(40\.0%\) stand lower because they have no groups of 'side' "
+        match=r"2 of 5 documents \(40\.0%\) are ranked lower because they have no groups of 'side' "
         r"\(missing='behind'\); missing='stay' leaves them",
     ):
         new = rerank(RUN, "DetCons(missing='behind')", groups=groups).documents("q")

@@ -103,7 +103,7 @@ def test_what_has_no_better_side_is_refused() -> None:
     with pytest.raises(ParameterError, match="two measures or more, got 1"):
         scores.disagreements(["nDCG@10"])
     alone = scores_of({"a": {"nDCG@10": [0.9], "RR@10": [0.1]}})
-    with pytest.raises(ParameterError, match="between two runs or more, got a"):
+    with pytest.raises(ParameterError, match="need two runs or more, got a"):
         alone.disagreements()
 
 

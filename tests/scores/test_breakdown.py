@@ -69,7 +69,7 @@ def test_reasons_and_notes_stay(scores: er.Scores) -> None:
 
 def test_categories_that_cannot_be_used(scores: er.Scores) -> None:
     for wrong in ({}, ["law"], None):
-        with pytest.raises(InputTypeError, match="categories are a mapping"):
+        with pytest.raises(InputTypeError, match="categories must be a mapping"):
             scores.by(wrong)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="none of the 1 queries with a category was scored"):
         scores.by({"other": "law"})

@@ -106,7 +106,7 @@ def test_nobody_clicked() -> None:
 @pytest.mark.parametrize(
     ("given", "error", "said"),
     [
-        (7, InputTypeError, "trials are a table or a dict of columns, got int"),
+        (7, InputTypeError, "trials must be a table or a dict of columns, got int"),
         ({"posterior": [1.0], "prior": [1.0]}, DataError, "no column 'duo'; there are 'posterior', 'prior'"),
         ({"posterior": [], "prior": [], "duo": []}, DataError, "trials: there are none"),
         ({"posterior": [1.0], "prior": [1.0, 2.0], "duo": [1.0]}, DataError, "columns of different length"),

@@ -97,7 +97,7 @@ def _run(argv: Sequence[str] | None) -> int:
         say(readable(f"{error.filename}: {error.strerror}" if error.filename else str(error)))
         return BAD_DATA
     except MemoryError:
-        say("there is not enough memory for this")
+        say("there is not enough memory for this command")
         return BAD_DATA
     except Exception as error:
         if os.environ.get(DEBUG):

@@ -76,7 +76,7 @@ def _view(text: str) -> View:
     found = view_of(text, VIEWS)
     if found.name == CORRELATIONS:
         if found.value is not None and found.value not in METHODS:
-            raise ParameterError(f"correlations are {', '.join(METHODS)}, got {found.value!r}")
+            raise ParameterError(f"the correlation must be one of {', '.join(METHODS)}, got {found.value!r}")
         if found.settings.get("over", OVER[0]) not in OVER:
             raise ParameterError(f"over must be one of {', '.join(OVER)}, got {found.settings['over']!r}")
     trials = found.settings.get("trials", "1")
@@ -111,10 +111,11 @@ def _check_asked(arguments: argparse.Namespace) -> None:
     known = shared.description(arguments)
     if arguments.scores:
         if arguments.runs and arguments.project is None:
-            raise ParameterError("give two runs or more, or --scores, not both")
+            raise ParameterError("give either two or more runs or --scores, not both")
         if arguments.measures is not None or arguments.cutoffs or arguments.queries:
             raise ParameterError(
-                "scores are compared as they are: measures, cut-offs and queries belong to runs"
+                "scores are compared as they are: leave out measures, cut-offs and queries, or give runs "
+                "instead of --scores"
             )
     else:
         if len(known.runs) < 2:
@@ -125,7 +126,7 @@ def _check_asked(arguments: argparse.Namespace) -> None:
     shared.check_written(known, arguments.output, arguments.figure, further=further)
     view: View | None = arguments.view
     if view is not None and arguments.format not in (None, *VIEW_FORMATS):
-        raise ParameterError(f"--view is printed as {', '.join(VIEW_FORMATS)}, not as {arguments.format}")
+        raise ParameterError(f"--view can be printed as {', '.join(VIEW_FORMATS)}, not as {arguments.format}")
     if shared.check_figure_asked(arguments) and (view is None or view.name == TUKEY):
         raise ParameterError("--figure draws --view power or --view correlations: ask for one of them")
     if arguments.output is not None:

@@ -180,7 +180,7 @@ def _check_asked(arguments: argparse.Namespace) -> None:
     if arguments.page is not None and find_spec("jinja2") is None:
         raise MissingExtraError.for_job("--page", "Jinja2", "report")
     if arguments.details is not None and arguments.one_at_a_time is None:
-        raise ParameterError("--details is about --one-at-a-time or --swap-only: add one of them")
+        raise ParameterError("--details needs --one-at-a-time or --swap-only: add one of them")
     for name in arguments.system or ["bm25"]:
         make_system(name)
 
@@ -231,7 +231,7 @@ def _query_texts(path: str, named: dict[str, str]) -> dict[str, str]:
     )
     lacking = [query for query in found.distinct if query not in found.texts]
     if lacking:
-        raise DataError(f"{found.source}: query {lacking[0]!r} has no text, and a search needs one")
+        raise DataError(f"{found.source}: query {lacking[0]!r} has no text, which a search needs")
     return dict(found.texts)
 
 

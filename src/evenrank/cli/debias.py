@@ -26,8 +26,8 @@ def add(commands: Commands) -> None:
         "debias",
         "can a ranker be trained that does not tell groups apart?",
         """Train a cross-encoder in three stages: for relevance; adversaries that tell protected labels from
-        its vectors; and both together with the adversaries' gradients reversed, once for each strength. What
-        to train is said in the table [debias] of the project file. The folder gets a ranker for every
+        its vectors; and both together with the adversaries' gradients reversed, once for each strength. The
+        table [debias] of the project file describes what to train. The folder gets a ranker for every
         checkpoint, the run that each re-ranked, and logs that TensorBoard reads. A training that was stopped
         goes on when the same command is given again.""",
         """
@@ -88,7 +88,9 @@ def run(arguments: argparse.Namespace) -> int:
         with Bar("training", "steps") as bar:
             variants = train(config, arguments.output, read_inputs(known), resume=True, progress=bar, say=say)
     except KeyboardInterrupt:
-        say("what is finished was kept: the same command goes on from there")
+        from evenrank.io.resumable import KEPT
+
+        say(KEPT)
         raise
     say(f"wrote {counted(len(variants), 'ranker', 'rankers')} into {arguments.output}")
     return 0
@@ -120,7 +122,7 @@ def _keys() -> str:
     from evenrank.neural.config import described
 
     width = max(terminal_width() or 100, 60)
-    lines = ["seed = 0", "    of everything; an integer >= 0"]
+    lines = ["seed = 0", "    seed of everything that is drawn at random; an integer >= 0"]
     for name, default, wording, meaning in described():
         shown = "not given" if default is None else repr(default)
         lines.append(f"{name} = {shown}")

@@ -55,7 +55,7 @@ def add(commands: Commands) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--view", type=shared.option(lambda text: view_of(text, VIEWS)), metavar="VIEW",
-        help="print something else than means: queries (the value of every query) or disagreements "
+        help="what to print instead of means: queries (the value of every query) or disagreements "
         "(queries for "
         "which the measures order two runs differently)",
     )  # fmt: skip
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     view = None if arguments.view is None else arguments.view.name
     form = arguments.format or "table"
     if view is not None and form not in VIEW_FORMATS:
-        raise ParameterError(f"--view {view} is printed as {', '.join(VIEW_FORMATS)}, not as {form}")
+        raise ParameterError(f"--view {view} can be printed as {', '.join(VIEW_FORMATS)}, not as {form}")
     scores, lines = _scores(arguments)
     if arguments.output is not None:
         scores.write(arguments.output)

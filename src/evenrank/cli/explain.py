@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evenrank.cli import shared
 from evenrank.cli.figures import arrows_of
@@ -67,7 +67,7 @@ def add(commands: Commands) -> None:
     shared.add_measures(parser)
     parser.add_argument(
         "--collection", metavar="FILE",
-        help="the documents of the collection, one id a line (default: all documents of --words)",
+        help="the documents of the collection, one id per line (default: all documents of --words)",
     )  # fmt: skip
     parser.add_argument(
         "--draws", type=positive, default=200, metavar="N",
@@ -112,7 +112,7 @@ def _explain_lists(arguments: argparse.Namespace) -> int:
         raise ParameterError("--query and --worst both say which lists are explained: give one of them")
     form = arguments.format or "table"
     if form not in LIST_FORMATS:
-        raise ParameterError(f"a list is explained as {' or '.join(LIST_FORMATS)}, not as {form}")
+        raise ParameterError(f"a list can be explained as {' or '.join(LIST_FORMATS)}, not as {form}")
     for option in ("output", "figure", "view", "collection"):
         if getattr(arguments, option) is not None:
             raise ParameterError(f"--{option} belongs to explain without --query and --worst: leave it out")
@@ -208,7 +208,7 @@ def _origin(arguments: argparse.Namespace, views: dict[str, int]) -> tuple[Origi
     known = shared.description(arguments)
     shared.need_runs(known)
     if TERMS in views and known.words is None:
-        raise ParameterError("--view terms is about the words of --words: give that too")
+        raise ParameterError("--view terms needs counts of words: add --words FILE")
     further = [path for path in (arguments.collection,) if path is not None]
     shared.check_written(known, arguments.output, arguments.figure, further=further)
     if arguments.output is not None:
@@ -226,13 +226,14 @@ def _origin(arguments: argparse.Namespace, views: dict[str, int]) -> tuple[Origi
     if TERMS in views:
         measures = _with_terms(measures)
     with Bar("drawing", "random lists") as bar:
-        options: dict[str, Any] = {"draws": arguments.draws, "seed": shared.seed_of(arguments), "told": bar}
         found = origin(
             inputs,
             measures,
             collection=collection,
             missing=shared.missing_rule(arguments, measures),
-            **options,
+            draws=arguments.draws,
+            seed=shared.seed_of(arguments),
+            progress=bar,
         )
     return found.with_labels(
         shared.labels_of(arguments, found.scores.measures)

@@ -98,7 +98,7 @@ def _config(arguments: argparse.Namespace) -> GateConfig:
     project = arguments.project
     if project is None:
         raise ParameterError(
-            "the rules of a gate stand in the [gate] table of a project file: give --project FILE, or "
+            "the rules of a gate are read from the [gate] table of a project file: give --project FILE, or "
             "write one "
             "with evenrank init"
         )

@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise DataError(f"{folder}: no such folder")
     if target.exists():
         raise DataError(
-            f"{target}: is there already: edit it, or move it away first (evenrank doctor checks it)"
+            f"{target}: exists already: edit it, or move it away first (evenrank doctor checks it)"
         )
     if arguments.demo:
         from evenrank.sample.sample_files import write_sample

@@ -60,7 +60,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments") and "@" in message:
-            message += "; several measures are quoted, as -m 'nDCG@10 RR@10'"
+            message += "; put several measures into one pair of quotes, as -m 'nDCG@10 RR@10'"
         say(f"{readable(message)} (try: {self.prog} --help)")
         raise SystemExit(2)
 

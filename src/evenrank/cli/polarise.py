@@ -116,7 +116,7 @@ def _check_asked(arguments: argparse.Namespace, *, several: bool) -> None:
     """What is wrong with the command line is said before anything is encoded."""
     if not several:
         if arguments.output is None and arguments.figure is None:
-            raise ParameterError("say where the scores go: -o polarity.parquet")
+            raise ParameterError("name the file to write: -o polarity.parquet")
     elif arguments.output is not None:
         raise ParameterError(
             "several encoders are compared, and no scores are written: leave -o out, or name one encoder"
@@ -141,7 +141,9 @@ def _results(arguments: argparse.Namespace, encoders: Mapping[str, int]) -> dict
     fit.sides_from(arguments.positive)  # a name that is not there is said before anything is encoded
     distractors = read(arguments.distractors)
     if len(encoders) > 1 and fit.sides is None:
-        raise ParameterError("accuracies are compared where FIT names two perspectives: add that column")
+        raise ParameterError(
+            "encoders are compared by accuracy, for which FIT must name two perspectives: add that column"
+        )
     results = {}
     for name, batch in encoders.items():
         with Bar("encoding", "texts") as bar:
@@ -182,10 +184,10 @@ def _describe(result: PolariseResult) -> list[str]:
     many = counted(len(polarity.query_ids or ()), "query", "queries")
     lines = [f"{counted(len(polarity), 'document', 'documents')} of {many}"]
     if not polarity.oriented:
-        lines.append("no perspectives are named: which side is positive has no meaning")
+        lines.append("no perspectives are named, so the sign of the scores has no meaning")
     elif result.unturned:
         many = counted(len(result.unturned), "query", "queries")
-        lines.append(f"{many} without both perspectives: which side is positive has no meaning there")
+        lines.append(f"{many} without both perspectives, where the sign of the scores has no meaning")
     if found is not None:
         many = counted(len(found.values), "query", "queries")
         low, high, _ = interval = found.interval()

@@ -140,7 +140,7 @@ def _model_of(method: str) -> FileOption | None:
         return file
     if os.sep in file.path and "(" not in file.path:
         raise ParameterError(
-            f"{file.path!r} is no re-ranker and no folder of a trained one (see: rerank --list)"
+            f"{file.path!r} is neither a re-ranker nor the folder of a trained ranker (see: rerank --list)"
         )
     return None
 
@@ -209,7 +209,7 @@ def _neural(model: FileOption, inputs: Inputs, bar: Bar) -> Reranker:
 
 def _check_folder(output: str | None) -> None:
     if output is None:
-        raise ParameterError("--repeat writes a run for every draw: say into which folder, -o draws/")
+        raise ParameterError("--repeat writes a run for every draw: name a folder for them, as -o draws/")
     folder = Path(output)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ParameterError(f"{output}: --repeat writes into a folder that is new or empty")

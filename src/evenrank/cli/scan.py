@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if collection is None or arguments.lexicon is None or output is None:
         raise ParameterError(
-            "scan takes documents, a lexicon and a file to write: scan FILE --lexicon gender-en -o "
+            "scan needs documents, a lexicon and a file to write: scan FILE --lexicon gender-en -o "
             "counts.parquet"
         )
     shared.check_output(output, [collection.path, arguments.lexicon])
@@ -90,7 +90,9 @@ def run(arguments: argparse.Namespace) -> int:
         )
     except KeyboardInterrupt:
         bar.close()
-        say("what is finished was kept: the same command goes on from there")
+        from evenrank.io.resumable import KEPT
+
+        say(KEPT)
         raise
     finally:
         bar.close()

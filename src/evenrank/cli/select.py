@@ -97,7 +97,7 @@ def _shade(text: str) -> tuple[str, re.Pattern[str]]:
     try:
         found = re.compile(pattern)
     except re.error as error:
-        raise argparse.ArgumentTypeError(f"{pattern!r} is no regular expression: {error}") from None
+        raise argparse.ArgumentTypeError(f"{pattern!r} is not a regular expression: {error}") from None
     if not (name and equals) or found.groups != 1:
         raise argparse.ArgumentTypeError(f"must be NAME=PATTERN with one group, got {text!r}")
     return name, found
@@ -175,12 +175,12 @@ def _families(names: Sequence[str], arguments: argparse.Namespace) -> dict[str, 
     if arguments.baseline is not None and arguments.baseline not in names:
         raise ParameterError(f"no run is called {arguments.baseline!r}; there are {', '.join(names)}")
     if arguments.figure is None and (arguments.family or arguments.shade is not None):
-        raise ParameterError("--family and --shade are about the figure: give --figure FILE too")
+        raise ParameterError("--family and --shade change the figure: add --figure FILE")
     found: dict[str, list[str]] = {}
     for family, pattern in arguments.family:
         own = [name for name in names if fnmatchcase(name, pattern)]
         if not own:
-            raise ParameterError(f"--family {family}: no run is like {pattern!r}: {', '.join(names)}")
+            raise ParameterError(f"--family {family}: no run matches {pattern!r}: {', '.join(names)}")
         found.setdefault(family, []).extend(own)
     return found
 
@@ -222,7 +222,7 @@ def _default_measures(arguments: argparse.Namespace, inputs: Inputs) -> tuple[st
     for kind, option in ((False, "--relevance"), (True, "--fairness")):
         first = next((measure for measure in chosen if measure.fairness is kind), None)
         if given[kind] is None and first is None:
-            raise ParameterError(f"{option} MEASURE is needed: nothing is known that one could be chosen by")
+            raise ParameterError(f"give {option} MEASURE: there is no evidence by which one could be chosen")
         if given[kind] is None and first is not None:
             given[kind] = first.name
             taken.append(first)

@@ -63,7 +63,7 @@ def add_runs(parser: argparse.ArgumentParser, *, extra: str = "") -> None:
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
     """What is known of runs, documents and queries: the same options in every command that scores runs."""
-    known = parser.add_argument_group("what is known of documents and queries")
+    known = parser.add_argument_group("what is known about documents and queries")
     known.add_argument(
         "--qrels", type=option(QRELS.parse), action="append", metavar="FILE",
         help="relevance judgements; FILE:intents are judgements by intent (TREC Web); :format=ntcir reads "
@@ -196,7 +196,9 @@ def test_of(text: str) -> Test:
                 found = found._replace(alpha=float(part))
             except ValueError:
                 known = ", ".join((*TESTS, *CORRECTIONS))
-                raise ParameterError(f"{part!r} is no test, correction or level: there are {known}") from None
+                raise ParameterError(
+                    f"{part!r} is not a test, a correction or a level: there are {known}"
+                ) from None
     if not 0 < found.alpha < 1:
         raise ParameterError(f"the significance level must be above 0 and below 1, got {found.alpha}")
     return found
@@ -302,7 +304,7 @@ def check_output(output: str | None, inputs: Sequence[str | None]) -> None:
         raise ParameterError("-: this cannot be written to standard output: give the name of a file")
     for path in inputs:
         if path is not None and path != STDIN and _same_file(output, path):
-            raise ParameterError(f"{output}: is read here, and would be written over: choose another name")
+            raise ParameterError(f"{output}: is also an input, and would be overwritten: choose another name")
 
 
 def _same_file(one: str, other: str) -> bool:
@@ -380,7 +382,7 @@ def check_figure_asked(arguments: argparse.Namespace) -> bool:
     """Whether a figure is wanted; its name is checked before anything is read."""
     if arguments.figure is None:
         if getattr(arguments, "kind", None) is not None:
-            raise ParameterError("--kind says what --figure shows: give --figure FILE too")
+            raise ParameterError("--kind says what --figure shows: add --figure FILE")
         return False
     from evenrank.report.figures.files import check_figure
 

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 from evenrank.errors import DataError, EvenrankWarning, ParameterError
+from evenrank.text import printable, wrapped
 
 if TYPE_CHECKING:
     from evenrank.scores import Scores
@@ -44,14 +45,16 @@ def put(text: str) -> None:
 
 
 def say(message: str) -> None:
-    """A message. Each of its lines is prefixed, none is very long, and nothing in it steers the terminal."""
+    """A message. Each of its lines is prefixed, none is very long, and nothing in it steers the terminal.
+
+    On a terminal, lines are wrapped at its width; in a file each stays one line.
+    """
     if sys.stderr is None:
         return
-    lines = (
-        "".join(c if c.isprintable() else ascii(c)[1:-1] for c in _shortened(line))
-        for line in message.split("\n")
-    )
-    write_message("".join(f"evenrank: {line}\n" for line in lines))
+    lines = [f"evenrank: {printable(_shortened(line))}" for line in message.split("\n")]
+    if is_terminal():
+        lines = [wrapped(line, message_width()) for line in lines]
+    write_message("".join(f"{line}\n" for line in lines))
 
 
 def say_notes(scores: Scores, arguments: argparse.Namespace) -> None:

@@ -23,7 +23,7 @@ CYCLIC = "cyclic"
 def words_of(text: str) -> tuple[str, ...]:
     words = tuple(part.strip() for part in text.split(",") if part.strip())
     if not words:
-        raise argparse.ArgumentTypeError(f"names no kind: {text!r}")
+        raise argparse.ArgumentTypeError(f"no kind of word is named in {text!r}")
     return words
 
 
@@ -35,7 +35,7 @@ def swap_only(arguments: argparse.Namespace) -> int:
     collection = arguments.documents
     inputs = [collection.path, arguments.lexicon, arguments.mapping]
     if arguments.output is None:
-        raise ParameterError("--swap-only writes a collection: say where, -o swapped.tsv")
+        raise ParameterError("--swap-only writes a collection: name the file, as -o swapped.tsv")
     check_output(arguments.output, inputs)
     check_output(arguments.details, [*inputs, arguments.output])
     bar = Bar("swapping")
@@ -57,7 +57,9 @@ def swap_only(arguments: argparse.Namespace) -> int:
         )
     except KeyboardInterrupt:
         bar.close()
-        say("what is finished was kept: the same command goes on from there")
+        from evenrank.io.resumable import KEPT
+
+        say(KEPT)
         raise
     finally:
         bar.close()
@@ -121,7 +123,7 @@ def describe_swap(summary: SwapSummary, output: str) -> str:
     )
     if summary.one_way:
         shown = ", ".join(f"{old} -> {new} {count:,}" for (old, new), count in summary.one_way.items())
-        lines.append(f"a second swap does not bring back: {shown}")
+        lines.append(f"a second swap would not restore: {shown}")
     if summary.found:
         lines.append(f"resumed: {summary.found:,} of {summary.pieces:,} pieces were finished before")
     return "\n".join(lines)

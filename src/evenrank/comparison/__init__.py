@@ -155,7 +155,7 @@ class Comparison:
 
     def _one(self, system: str | None) -> str:
         if system is None and len(self.scores.runs) > 1:
-            raise ParameterError(f"say which system: {', '.join(self.scores.runs)}")
+            raise ParameterError(f"name the system: one of {', '.join(self.scores.runs)}")
         return system or self.scores.runs[0]
 
     def report(
@@ -248,7 +248,7 @@ def compare(
     )
     names = scores.runs
     if len(names) < 2:
-        raise ParameterError(f"a comparison is of two systems or more, got {', '.join(names)}")
+        raise ParameterError(f"a comparison needs two systems or more, got {', '.join(names)}")
     chosen = (
         (names[0],)
         if baseline is None
@@ -282,14 +282,16 @@ def _inputs(
         _no_more(measures, known, cutoffs, missing)
         return None
     elif not isinstance(systems, Mapping) or not systems:
-        raise InputTypeError(f"systems are a mapping {{name: run or Scores}}, got {type(systems).__name__}")
+        raise InputTypeError(
+            f"systems must be a mapping {{name: run or Scores}}, got {type(systems).__name__}"
+        )
     else:
         done = [isinstance(system, Scores) for system in systems.values()]
         if all(done):
             _no_more(measures, known, cutoffs, missing)
             return None
         if any(done):
-            raise InputTypeError("systems are all runs or all Scores, not a mix of both")
+            raise InputTypeError("systems must be all runs or all Scores, not a mix of both")
         found = Inputs.of(dict(systems), **known)
     if measures is None:
         raise ParameterError(
@@ -300,7 +302,7 @@ def _inputs(
 
 def _no_more(measures: Any, *more: Any) -> None:
     if measures is not None or any(more):
-        raise ParameterError("Scores are compared as they are: measures and inputs belong to runs")
+        raise ParameterError("Scores are compared as they are: leave out measures and inputs, or pass runs")
 
 
 def _scores(systems: Any) -> Scores:

@@ -28,13 +28,13 @@ def tukey_tables(comparison: Comparison, *, trials: int = 5000) -> tuple[Table, 
     tables = []
     for table in comparison.tables:
         found = comparison.tukey(table.name, trials=trials)
-        told = _beaten(comparison, table, found)
+        beaten = _beaten(comparison, table, found)
         notes = [f"randomised Tukey HSD, {trials:,} trials, alpha {comparison.alpha:g} over all pairs"]
-        if found.reason is not None or not told:
+        if found.reason is not None or not beaten:
             notes.insert(0, found.reason or NONE_DIFFER)
         if found.dropped:
             notes.append(f"{found.dropped} queries that some system lacks a value for are left out")
-        rows = ((system, ", ".join(others)) for system, others in told)
+        rows = ((system, ", ".join(others)) for system, others in beaten)
         head = ["system", "beats" if table.has_better else "differs from"]
         pairs = _pairs(table, found)
         title = f"{table.heading}, n = {found.queries}"

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from evenrank.comparison.measure_table import MeasureTable, tables_of
-from evenrank.comparison.random_lists import DocumentPool, Told, random_scores, reach
+from evenrank.comparison.random_lists import DocumentPool, Progress, random_scores, reach
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.data.words import WordCounts
@@ -148,7 +148,7 @@ class Origin:
     def by(self, categories: Mapping[str, str | Iterable[str]]) -> dict[str, Origin]:
         """The same for each category of queries; a query may have several."""
         if not isinstance(categories, Mapping) or not categories:
-            raise InputTypeError("categories are a mapping {query: category}, or {query: [category, ..]}")
+            raise InputTypeError("categories must be a mapping {query: category}, or {query: [category, ..]}")
         own = {query: {given} if isinstance(given, str) else {*given} for query, given in categories.items()}
         asked = {query for block in self.scores.blocks for query in block.query_ids}
         if not asked & set(own):
@@ -196,7 +196,7 @@ def origin(
     collection: WordCounts | Sequence[str] | None = None,
     draws: int = DRAWS,
     seed: int = 0,
-    told: Told | None = None,
+    progress: Progress | None = None,
     cutoffs: Sequence[int] | None = None,
     missing: str | None = None,
     **known: Unpack[Known],
@@ -206,7 +206,7 @@ def origin(
     The inputs are those of ``evaluate``. The background is its ``background``, for one run alone the run's
     own first documents. The collection is ``collection``, else the documents of ``words``. For NFaiRR and
     FaiRR at a cut-off the values of random orders are exact; for any other measure they are means over
-    ``draws`` random lists, by ``seed``. ``told`` is called with how many of all draws are done.
+    ``draws`` random lists, by ``seed``. ``progress`` is called with how many of all draws are done.
     """
     inputs = Inputs.of(run, **known)
     runs = inputs.runs
@@ -245,14 +245,15 @@ def origin(
             done = before
             drawn = random_scores(
                 each, sampled[place], inputs, draws=draws, seed=seed * 2 + turn,
-                told=None if told is None else lambda n, _, done=done: told(done + n, total),  # type: ignore[misc]
+                progress=None if progress is None else lambda n, _, done=done: progress(done + n, total),  # type: ignore[misc]
             )  # fmt: skip
             before += draws
             blocks += [replace(block, run=place) for block in drawn.blocks]
             for block in drawn.blocks:
                 notes += [_error_note(block, place), *(f"{place}: {n}" for n in share_notes(block, draws))]
         notes += [
-            f"{place}: {measure!r} looks at a whole list, and the whole collection is none: no value"
+            f"{place}: {measure!r} needs a ranked list, which the whole collection is not, so it has no "
+            "value there"
             for measure in scores.measures
             if measure not in wanted[place]
         ]

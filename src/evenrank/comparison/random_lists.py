@@ -20,7 +20,7 @@ from evenrank.scores import Scores, ScoresBlock
 SPARE = 20  # times the cut-off, where documents are left out of a list from the collection
 AT_ONCE = 10  # draws between two reports of progress
 
-Told = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ def random_scores(
     *,
     draws: int,
     seed: int,
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> Scores:
     """The mean of each measure over random orders of the pool, by query; ``draws`` of a block has each one's.
 
@@ -72,8 +72,8 @@ def random_scores(
         count = min(AT_ONCE, draws - begin)
         lists = RunSet.build([_draw(pool, queries, depth, generator) for _ in range(count)])
         parts.append((count, evaluate(inputs.with_runs(lists), measures)))
-        if told is not None:
-            told(begin + count, draws)
+        if progress is not None:
+            progress(begin + count, draws)
     blocks = [
         _mean([count for count, _ in parts], [scores.block(measure) for _, scores in parts])
         for measure in parts[0][1].measures

@@ -62,7 +62,7 @@ def expand(source: str) -> list[str]:
         value = raw[element.col_offset : element.end_col_offset].decode()
         found += expand(before + value + after)
         if len(found) > MOST:
-            raise ParameterError(f"{source!r} stands for more than {MOST} methods: leave values out")
+            raise ParameterError(f"{source!r} stands for more than {MOST} methods: list fewer values")
     return found
 
 
@@ -72,7 +72,7 @@ def variants(methods: str | Reranker | Iterable[str | Reranker]) -> list[Tradeof
     found: dict[Reranker, TradeoffVariant] = {}
     for place, one in enumerate(given):
         if not isinstance(one, (str, Reranker)):
-            raise InputTypeError(f"a re-ranker is a string or a Reranker, got {type(one).__name__}")
+            raise InputTypeError(f"a re-ranker must be a string or a Reranker, got {type(one).__name__}")
         for text in expand(one) if isinstance(one, str) else [repr(one)]:
             method = parse_reranker(text)
             found.setdefault(method, TradeoffVariant(text, method, place))

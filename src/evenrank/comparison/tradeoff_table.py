@@ -71,7 +71,7 @@ def notes(found: Tradeoff) -> list[str]:
     left = [called(measure) for measure in found.measures if measure not in ordered]
     if left:
         lines.append(
-            "not looked at for the front, having several columns, no better side, or values of all rows for "
+            "not compared, because they have several columns, no better side, or values of all rows for "
             f"fewer than half of the queries: {', '.join(left)}"
         )
     lines.append("brackets: 95% interval over the n queries that have a value")

@@ -128,17 +128,17 @@ class Attribute:
 def _check_name(name: object) -> None:
     if not isinstance(name, str) or not all(_NAME.fullmatch(part) for part in name.split(COMBINED)):
         raise ParameterError(
-            "the name of an attribute is a word without dots, commas, quotes or brackets, as 'gender'; "
+            "the name of an attribute must be a word without dots, commas, quotes or brackets, as 'gender'; "
             f"got {name!r}"
         )
 
 
 def _values(name: str, values: Any) -> tuple[str, ...]:
     if isinstance(values, str) or not isinstance(values, Sequence):
-        raise InputTypeError(f"attribute {name!r}: values are a list of names, got {values!r}")
+        raise InputTypeError(f"attribute {name!r}: values must be a list of names, got {values!r}")
     if not all(isinstance(value, str) and value for value in values):
         raise InputTypeError(
-            f"attribute {name!r}: values are names, each a string, got {list(values)!r:.120}"
+            f"attribute {name!r}: values must be names, each a string, got {list(values)!r:.120}"
         )
     if len(set(values)) != len(values):
         twice = next(value for place, value in enumerate(values) if value in values[:place])
@@ -164,7 +164,7 @@ def attribute_of(
     ('1', '5', '10')
     """
     if isinstance(values, str):
-        raise InputTypeError(f"attribute {name!r}: values are a list of names, got {values!r}")
+        raise InputTypeError(f"attribute {name!r}: values must be a list of names, got {values!r}")
     if values is None:
         values = list(dict.fromkeys(labels))
         if ordinal:
@@ -172,7 +172,7 @@ def attribute_of(
                 values = sorted(values, key=float)
             except ValueError:
                 raise ParameterError(
-                    f"attribute {name!r}: is ordinal, and its values are no numbers: give them in their "
+                    f"attribute {name!r}: is ordinal, but its values are not numbers: give them in their "
                     f"order, values=[..]; found are {', '.join(map(repr, values[:8]))}"
                 ) from None
     return Attribute(name, tuple(values), ordinal, target)

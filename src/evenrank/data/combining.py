@@ -22,7 +22,7 @@ MOST_VALUES = 4096
 def combine(parts: Sequence[Membership], target: Any) -> Membership:
     """See ``Membership.combined``. A document must be listed in all of them."""
     if len(parts) < 2:
-        raise ParameterError(f"a combination is of two attributes or more, got {len(parts)}")
+        raise ParameterError(f"a combination needs two attributes or more, got {len(parts)}")
     attribute = combined_attribute([part.attribute for part in parts], target)
     first = next((part for part in parts if part.query_ids is not None), parts[0])
     for part in parts:

@@ -209,7 +209,7 @@ def _intent_probabilities(
 ) -> npt.NDArray[np.float64]:
     given = {} if given is None else given
     if not isinstance(given, Mapping) or not all(isinstance(inner, Mapping) for inner in given.values()):
-        raise InputTypeError("intent probabilities are a mapping {query: {intent: probability}}")
+        raise InputTypeError("intent probabilities must be a mapping {query: {intent: probability}}")
     judged = set(query_ids)
     others = [query for query in given if query not in judged]
     if others:

@@ -58,7 +58,7 @@ def from_labels(
     spread = [(q, d, v) for q, d, values in named for v in _listed(values)]
     for _, document, value in spread:
         if not isinstance(value, str):
-            raise InputTypeError(f"document {document!r}: a label is a string, got {value!r}")
+            raise InputTypeError(f"document {document!r}: a label must be a string, got {value!r}")
     named_values = isinstance(attribute, Attribute)
     if isinstance(attribute, str):
         attribute = attribute_of(attribute, [value for *_, value in spread if value not in evenly])
@@ -108,7 +108,7 @@ def spread_evenly(
 
 def _rows(labels: Any) -> Iterable[tuple[str | None, Any, Any]]:
     if not isinstance(labels, Mapping) or not labels:
-        raise InputTypeError(f"labels are a mapping {{document: value}}, got {labels!r:.80}")
+        raise InputTypeError(f"labels must be a mapping {{document: value}}, got {labels!r:.80}")
     nested = [isinstance(inner, Mapping) for inner in labels.values()]
     if any(nested) and not all(nested):
         raise InputTypeError("labels are {document: value} or {query: {document: value}}, not a mix of both")

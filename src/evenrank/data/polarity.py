@@ -63,7 +63,7 @@ class Polarity:
         try:
             table = owned(real_numbers(scores), scores)
         except (TypeError, ValueError):
-            raise InputTypeError(f"{name}: scores are numbers, one row a document") from None
+            raise InputTypeError(f"{name}: scores must be numbers, one row for each document") from None
         table = table[:, None] if table.ndim == 1 else table
         if table.ndim != 2 or len(table) != len(doc_ids) or table.shape[1] < 1:
             raise DataError(f"{name}: scores of {table.shape} do not fit {len(doc_ids)} documents")
@@ -163,7 +163,7 @@ class Polarity:
 
 def _nested(labels: Any) -> bool:
     if not isinstance(labels, Mapping):
-        raise InputTypeError(f"labels are a mapping {{document: label}}, got {type(labels).__name__}")
+        raise InputTypeError(f"labels must be a mapping {{document: label}}, got {type(labels).__name__}")
     kinds = {isinstance(inner, Mapping) for inner in labels.values()}
     if len(kinds) > 1:
         raise InputTypeError(

@@ -161,7 +161,8 @@ def whole_grades(grades: Any, source: str) -> npt.NDArray[np.int64]:
     broken = np.flatnonzero(values != given)
     if len(broken):
         problems = [
-            Problem(row + 1, f"grades are whole numbers, got {given[row]}") for row in broken[:21].tolist()
+            Problem(row + 1, f"grades must be whole numbers, got {given[row]}")
+            for row in broken[:21].tolist()
         ]
         raise DataError.listing(source, problems)
     return values

@@ -146,7 +146,9 @@ class QueryTable:
 def _columns(name: str, columns: Mapping[str, Any], rows: int, of: str) -> dict[str, Array]:
     """The columns as arrays that are ours to lock, each with as many rows as there are ids."""
     if not isinstance(columns, Mapping):
-        raise InputTypeError(f"{name}: columns are a mapping {{name: values}}, got {type(columns).__name__}")
+        raise InputTypeError(
+            f"{name}: columns must be a mapping {{name: values}}, got {type(columns).__name__}"
+        )
     arrays = {key: owned(np.asarray(values), values) for key, values in columns.items()}
     for key, values in arrays.items():
         if values.ndim == 0 or len(values) != rows:

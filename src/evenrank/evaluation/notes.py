@@ -68,7 +68,7 @@ def query_notes(
             raise DataError(
                 f"run {name!r} has none of the queries asked for: {few(asked)}; it has {few(own)}"
             )
-        findings.append((absent, "asked for but not in the run (an empty list)"))
+        findings.append((absent, "asked for but not in the run (counted as empty lists)"))
         for kind, ids in judged.items():
             unjudged = _without(asked, ids)
             if len(unjudged) == len(asked) > 1:  # a single query without judgements is undefined
@@ -87,7 +87,9 @@ def query_notes(
                 f"no query of run {name!r} has {WORDS[kind]}: the run has {few(own)}; "
                 f"the {WORDS[kind]} are for {few(ids)}{''.join(f'. {line}' for line in spelt)}"
             )
-        findings.append((_without(ids, own), f"with {WORDS[kind]} but not in the run (an empty list)"))
+        findings.append(
+            (_without(ids, own), f"with {WORDS[kind]} but not in the run (counted as empty lists)")
+        )
         findings.append(
             (unjudged, f"in the run but without {WORDS[kind]} (not included in measures that need them)")
         )
@@ -258,7 +260,7 @@ def polarity_notes(sources: Sources, measures: Sequence[Measure]) -> list[str]:
     if why:
         reasons = ", ".join(f"{reason} ({count:,})" for reason, count in why.items())
         many = counted(why.total(), "query has", "queries have")
-        said.append(f"polarity: {many} no axis, and scores of 0: {reasons}")
+        said.append(f"polarity: {many} no axis, so all their scores are 0: {reasons}")
     return said
 
 
@@ -296,7 +298,7 @@ def describe_groups(membership: Membership) -> str:
     said = f"groups of {attribute.name!r} by their documents: {listed}{target}"
     if not membership.named:
         said += (
-            ". These are all the labels found: if some are no groups, name the groups with values= and say "
+            ". These are all the labels found: if some are not groups, name the groups with values= and say "
             "what the other labels are with even= or ignore= (in the shell FILE:values=..:ignore=..)"
         )
     return said

@@ -92,7 +92,9 @@ def explain(
         and inputs.words is not None
         and inputs.words.terms is None
     ):
-        notes.append("the words found are shown where counts were made by term (--terms, terms=True)")
+        notes.append(
+            "the words themselves are not shown, because they were counted without --terms (terms=True)"
+        )
     places = {} if best is None else {row: place for place, row in enumerate(best.rows.tolist(), 1)}
     facts = known_documents(wanted, trial.evidence, sources, query, shown.tolist())
     takes_part = set(counting.tolist())
@@ -138,12 +140,14 @@ def _labels(block: ScoresBlock, asked: Measure, labels: Mapping[str, str]) -> di
 def _check_one_list(measure: Measure) -> None:
     blocks = split_needs(measure.needs)
     if "against" in blocks or "rankings" in blocks:
-        raise ParameterError(f"{measure!r} is not a measure of one list: explain has nothing to say of it")
+        raise ParameterError(
+            f"{measure!r} is not a measure of one list, so it cannot be explained rank by rank"
+        )
 
 
 def _check_query(run: Run, measure: Measure, query: str, sources: Sources) -> None:
     if not isinstance(query, str):
-        raise InputTypeError(f"query is a query id, a string; got {type(query).__name__}")
+        raise InputTypeError(f"query must be a query id, a string; got {type(query).__name__}")
     judged = {kind: sources.judged_queries(kind) for kind in sorted(measure.judged_by)}
     if query not in run:
         if any(query in ids for ids in judged.values()):

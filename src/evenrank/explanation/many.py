@@ -107,13 +107,13 @@ def _without(
     nothing = np.full((len(queries), depth), np.nan)
     result = measure.evaluate(aligned)
     if len(result.columns) > 1:
-        return Effects("", nothing, "it has several columns and is no sum over ranks")
+        return Effects("", nothing, "it has several columns and is not a sum over ranks")
     try:
         for part in measure.parts():
             below = None if part.depth is None else part.depth + 1
             check_missing(part, aligned.cut(below), queries, run)
     except MissingEvidenceError:
-        reason = "it is no sum over ranks, and the documents that would move up have no evidence"
+        reason = "it is not a sum over ranks, and the documents that would move up have no evidence"
         return Effects("", nothing, reason)
     whole, ranked = _values(measure, aligned), aligned.ranked
     changes = np.full((len(queries), min(depth, LONGEST, ranked.depth)), np.nan)

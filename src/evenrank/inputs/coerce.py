@@ -35,7 +35,9 @@ def named_runs(run: Any) -> dict[str, Run | RunSet]:
     if isinstance(run, (Run, RunSet)):
         return {run.name: run}
     if isinstance(run, (list, tuple)):
-        raise InputTypeError("several runs are given by name, as {'bm25': run, 'dense': other}; got a list")
+        raise InputTypeError(
+            "several runs must be given by name, as {'bm25': run, 'dense': other}; got a list"
+        )
     if (
         isinstance(run, Mapping)
         and run
@@ -112,7 +114,7 @@ def as_evidence(evidence: Any) -> tuple[Evidence, ...]:
     if evidence is None:
         return ()
     if is_evidence(evidence) or not isinstance(evidence, Iterable):
-        raise InputTypeError(f"evidence is a list of sources, as [table]; got {type(evidence).__name__}")
+        raise InputTypeError(f"evidence must be a list of sources, as [table]; got {type(evidence).__name__}")
     return tuple(evidence)
 
 
@@ -184,8 +186,8 @@ def as_background(
             raise ParameterError(f"background_depth must be an integer >= 1, got {depth!r}")
         if given is not None and not isinstance(given, Run):
             raise ParameterError(
-                "background_depth (FILE:depth=N in the shell) is where a run is cut, "
-                "and the background is no run"
+                "background_depth (FILE:depth=N in the shell) says where a run is cut, "
+                "but the background is not a run"
             )
     documents, note = _background(given, runs, depth or BACKGROUND_DEPTH, needed=needed)
     return documents, note if needed else None
@@ -246,10 +248,10 @@ def _needs_background(measure: HasNeeds, sources: Mapping[str, Evidence]) -> boo
 
 def asked_queries(queries: Iterable[str]) -> tuple[str, ...]:
     if isinstance(queries, str) or not isinstance(queries, Iterable):
-        raise InputTypeError(f"queries is a list of query ids, got {queries!r}")
+        raise InputTypeError(f"queries must be a list of query ids, got {queries!r}")
     ids = tuple(dict.fromkeys(queries))
     if not all(isinstance(query, str) for query in ids):
-        raise InputTypeError("queries is a list of query ids, each a string")
+        raise InputTypeError("queries must be a list of query ids, each a string")
     if not ids:
         raise ParameterError("queries is empty: name at least one, or leave it out for all")
     return ids
@@ -265,7 +267,7 @@ def with_options(
         measures = [with_missing(measure, missing) for measure in measures]
     if cutoffs is not None:
         if isinstance(cutoffs, (str, int)) or not isinstance(cutoffs, Iterable):
-            raise InputTypeError(f"cutoffs is a list of depths, as [5, 10]; got {cutoffs!r}")
+            raise InputTypeError(f"cutoffs must be a list of depths, as [5, 10]; got {cutoffs!r}")
         depths = [depth.item() if hasattr(depth, "item") else depth for depth in cutoffs]  # numpy's too
         if not depths:
             raise ParameterError("cutoffs is empty: name at least one, or leave it out")

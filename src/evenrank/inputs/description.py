@@ -278,7 +278,9 @@ class Description:
             return None
         if file.path == COLLECTION:
             if words is None:
-                raise ParameterError("--background collection is the collection of --words: give that too")
+                raise ParameterError(
+                    "--background collection means the documents of --words: add --words FILE"
+                )
             return words
         if file.get("format") is None and not is_table(file) and lists_ids(file.path):
             return read_ids(file.path, "document")

@@ -59,19 +59,19 @@ def groups_of(text: str) -> list[GroupsOption]:
     before = text.partition(":")[0]
     if "=" not in before:
         fields = [field.strip() for field in before.split(",")]
-        told: list[str] = text.split(":")[1:]
-        if not all(fields) or not all(map(_is_option, told)):
+        written: list[str] = text.split(":")[1:]
+        if not all(fields) or not all(map(_is_option, written)):
             raise ParameterError(f"must be NAME=FILE[:OPTION..], or fields of the documents, got {text!r}")
-        return [GroupsOption(field, DOCUMENTS, _options(told, text)) for field in fields]
+        return [GroupsOption(field, DOCUMENTS, _options(written, text)) for field in fields]
     name, equals, rest = text.partition("=")
     parts = rest.split(":")
-    told = []
+    written = []
     while len(parts) > 1 and _is_option(parts[-1]):
-        told.insert(0, parts.pop())
+        written.insert(0, parts.pop())
     path = ":".join(parts)
     if not (name.strip() and equals and path):
         raise ParameterError(f"must be NAME=FILE or NAME=FILE:OPTION:.., got {text!r}")
-    return [GroupsOption(name.strip(), path, _options(told, text))]
+    return [GroupsOption(name.strip(), path, _options(written, text))]
 
 
 def _is_option(part: str) -> bool:
@@ -79,10 +79,10 @@ def _is_option(part: str) -> bool:
     return part in _FLAGS or (bool(equals) and key in _SETTINGS)
 
 
-def _options(told: list[str], text: str) -> dict[str, Any]:
+def _options(written: list[str], text: str) -> dict[str, Any]:
     options: dict[str, Any] = {}
     seen: set[str] = set()
-    for part in told:
+    for part in written:
         key, _, given = part.partition("=")
         if key in seen:
             raise ParameterError(f"{key} is given twice in {text!r}")

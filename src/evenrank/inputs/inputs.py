@@ -136,7 +136,9 @@ class Inputs:
             raise ParameterError(f"{what} takes one run, got {len(self.runs)}: {', '.join(self.runs)}")
         (only,) = self.runs.values()
         if not isinstance(only, Run):
-            raise InputTypeError(f"{what} takes one ranking a query, got a RunSet: pass one of its runs")
+            raise InputTypeError(
+                f"{what} takes one ranking for each query, got a RunSet: pass one of its runs"
+            )
         return only
 
     @cached_property

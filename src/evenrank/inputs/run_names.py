@@ -21,7 +21,7 @@ def run_names(files: Sequence[FileOption]) -> list[str]:
     twice = [path for path, count in Counter(map(_absolute, unnamed)).items() if count > 1]
     if twice:
         raise ParameterError(
-            f"run {twice[0]} is given twice: leave it out once, or name both, as first={unnamed[0]}"
+            f"run {twice[0]} is given twice: leave one out, or name both, as first={unnamed[0]}"
         )
     stems = dict(zip(unnamed, _stems(unnamed), strict=True))
     names = [as_text(stems[file.path] if file.name is None else file.name) for file in files]

@@ -49,14 +49,14 @@ def load(
     if source is not None:
         return _load_file(source, layout, build, format, columns)
     if format is not None:
-        raise ParameterError(f"format is for files, got {type(value).__name__}")
+        raise ParameterError(f"format= applies only to files, got {type(value).__name__}")
     frame = as_frame(value)
     if frame is not None:
         report = RowProblems(kind)
         found = frame_columns(frame, layout, columns, kind, report=report)
         return _built(build, found, Provenance(), report)
     if columns is not None:
-        raise ParameterError(f"columns is for tables, got {type(value).__name__}")
+        raise ParameterError(f"columns= applies only to tables, got {type(value).__name__}")
     name = None
     if not isinstance(value, Mapping):
         name = getattr(value, "name", None)
@@ -77,7 +77,7 @@ def _load_file(
     origin = Provenance(source.name, source.stem)
     if format == "trec":
         if columns is not None:
-            raise ParameterError("columns is for tables: a TREC file has no named columns")
+            raise ParameterError("columns= applies only to tables: a TREC file has no named columns")
         return trec.read(source, layout, lambda found: build(found, origin))
     table = tables.read(source, layout, format, columns)
     return _built(build, table.columns, Provenance(source.name, source.stem, table.metadata), table.report)
@@ -97,7 +97,8 @@ def _refuse_other_kind(value: object, kind: str) -> None:
     other = isinstance(value, (Qrels, DiversityQrels)) if kind == "run" else isinstance(value, Run)
     if other:
         raise InputTypeError(
-            f"{value!r} was given for {'a run' if kind == 'run' else 'judgements'}: swapped?"
+            f"{value!r} was given for {'a run' if kind == 'run' else 'judgements'}: are run and "
+            "judgements swapped?"
         )
 
 

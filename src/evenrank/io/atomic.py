@@ -35,7 +35,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     compress = target.suffix if target.suffix in (".gz", ".zst") else None
     mode = target.stat().st_mode if target.exists() else None
     if mode is not None and stat.S_ISDIR(mode):
-        raise DataError(f"{path}: is a directory, give a file name")
+        raise DataError(f"{path}: is a directory: give the name of a file")
     try:
         if mode is not None and not stat.S_ISREG(mode):
             with target.open("wb") as direct, _compressed(direct, compress) as file:

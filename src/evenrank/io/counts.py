@@ -213,7 +213,10 @@ def _check_source(about: Mapping[str, Any], name: str, source: str | os.PathLike
             f"{name}: was counted by an earlier version, which kept no hash of all of {own!r}: scan again"
         )
     if "hash" not in kept:
-        raise DataError(f"{name}: was not counted in a file ({own}), so nothing tells if it is {wanted.name}")
+        raise DataError(
+            f"{name}: was not counted in a file ({own}), so it cannot be checked whether this is "
+            f"{wanted.name}"
+        )
     found: str | None
     try:
         if "columns" in kept:
@@ -237,7 +240,7 @@ def _about(schema: pa.Schema, name: str) -> dict[str, Any]:
     try:
         about: dict[str, Any] = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{name}: what it says about its counts is damaged: {error}") from error
+        raise DataError(f"{name}: its metadata about the counts is damaged: {error}") from error
     if about.get("format") != FORMAT:
         raise DataError(
             f"{name}: has format {about.get('format')} of word counts, this version has {FORMAT}: scan again"

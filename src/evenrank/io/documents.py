@@ -76,12 +76,12 @@ def read_documents(
         file.check()
         return _checked(_file_tables(file, format, columns), file.name, batch_rows)
     if format is not None:
-        raise ParameterError(f"format is for files, got {type(source).__name__}")
+        raise ParameterError(f"format= applies only to files, got {type(source).__name__}")
     frame = as_frame(source)
     if frame is not None:
         return _checked(iter([_frame_table(frame, columns, "documents")]), "documents", batch_rows)
     if columns is not None:
-        raise ParameterError(f"columns is for tables and files, got {type(source).__name__}")
+        raise ParameterError(f"columns= applies only to tables and files, got {type(source).__name__}")
     if isinstance(source, Mapping):
         return _checked(_pair_tables(source.items(), batch_rows), "documents", batch_rows)
     if isinstance(source, Iterable) and not isinstance(source, (bytes, bytearray)):
@@ -113,8 +113,9 @@ def _file_tables(source: Source, format: str | None, columns: Mapping[str, str] 
     format = format or source.guessed_format
     if format not in FORMATS:
         raise ParameterError(
-            f"{source.name}: the name does not tell the format: "
-            f"pass format= (--format), one of {', '.join(FORMATS)}, or give the file such an ending"
+            f"{source.name}: the suffix does not tell the format: pass "
+            f"format= (in the shell FILE:format=NAME), one of {', '.join(FORMATS)}, or give the file such "
+            "a suffix"
         )
     if format == "parquet":
         return _parquet_tables(source, columns)

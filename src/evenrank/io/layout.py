@@ -67,7 +67,7 @@ class Layout:
         elif not self.rest_of_line and count > len(self.fields):
             hint = f" (does the document id hold a blank? {NO_BLANKS})"
         found = f"{count} {'field' if count == 1 else 'fields'}"
-        return f"{found}, needed are {needed}: {' '.join(self.fields)}{hint}"
+        return f"{found}, but {needed} are needed: {' '.join(self.fields)}{hint}"
 
     def moved(self, fields: Sequence[bytes]) -> str:
         """What to say of a line whose rank is no number, as after a document id with a blank in it."""

@@ -264,7 +264,7 @@ def _from_csv(text: str, source: str, name: str, *, delimiter: str = ",") -> Lex
                 rows.problem(
                     source,
                     line,
-                    f"{_counted(len(cells), 'column')}, needed are {len(columns)}: {', '.join(columns)}",
+                    f"{_counted(len(cells), 'column')}, but {len(columns)} are needed: {', '.join(columns)}",
                 )
                 continue
             cell = dict(zip(columns, cells, strict=True))

@@ -29,7 +29,7 @@ def target_of(output: str | os.PathLike[str]) -> Path:
     refuse_standard_output(output)
     target = Path(output)
     if target.is_dir():
-        raise DataError(f"{output}: is a directory, give a file name")
+        raise DataError(f"{output}: is a directory: give the name of a file")
     # a link stays a link: what it points to is replaced
     return Path(os.path.realpath(target)) if target.is_symlink() else target
 
@@ -44,7 +44,7 @@ def check_not_read(target: Path, output: str | os.PathLike[str], value: object) 
     except (OSError, ValueError, AttributeError):  # it is not there, or no file of the system
         return
     if os.path.samestat(read, target.stat()):
-        raise ParameterError(f"{output}: is read here, and would be written over: choose another name")
+        raise ParameterError(f"{output}: is also an input, and would be overwritten: choose another name")
 
 
 @contextmanager

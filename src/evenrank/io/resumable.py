@@ -24,7 +24,7 @@ from evenrank.errors import DataError, EvenrankWarning, counted
 from evenrank.io.atomic import TEMPORARY, atomic_write, cannot_write
 from evenrank.io.journal import FRAME_MARK, Journal
 
-KEPT = "what is finished was kept: the same command goes on from there"
+KEPT = "what is finished was kept: give the same command again to continue from there"
 
 _SETTINGS = "settings.json"
 _LOCK = "lock"

@@ -104,7 +104,7 @@ def write_run(
         raise DataError(f"run {run.name!r} has no ranked documents: there is nothing to write")
     if format != "trec":
         if tag is not None:
-            raise ParameterError("tag is for TREC files: a table has none")
+            raise ParameterError("tag= applies only to TREC files: a table has none")
         report = RowProblems(run.name)  # what is written must be read back
         checked_ids(as_strings(run.query_ids), "query", report)
         checked_ids(run.doc_ids, "document", report)

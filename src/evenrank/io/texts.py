@@ -72,5 +72,5 @@ def _wanted_of(source: Mapping[Any, Any], wanted: Collection[str], what: str) ->
     found = {name: source[name] for name in wanted if name in source}
     for name, text in found.items():
         if not isinstance(text, str):
-            raise InputTypeError(f"{what}: the text of {name!r} is no string: {type(text).__name__}")
+            raise InputTypeError(f"{what}: the text of {name!r} is not a string: {type(text).__name__}")
     return found

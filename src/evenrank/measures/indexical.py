@@ -240,7 +240,7 @@ def _duo_notes(unproved: int, too_high: float, below: Bools) -> tuple[Note, ...]
         )
         notes.append(Note(text, unproved, most=1.05 * too_high))  # printed with two digits, so rounded up
     if below.any():
-        text = "{count} lists have a smaller D than the programme found, and stand for it"
+        text = "{count} lists have a smaller D than the programme found, and are scaled by their own"
         notes.append(Note(text, int(below.sum())))
     return tuple(notes)
 

@@ -40,7 +40,7 @@ def parse_measure(source: MeasureLike, *, check: bool = True) -> Measure:
     if type(source).__module__.partition(".")[0] == "ir_measures":
         source = repr(source)  # their measures are known here by the same names
     if not isinstance(source, str):
-        raise InputTypeError(f"a measure is a string or a Measure, got {type(source).__name__}")
+        raise InputTypeError(f"a measure must be a string or a Measure, got {type(source).__name__}")
     if source.strip().isdigit():
         raise ParameterError(
             f"{source!r} is a number: several cut-offs are given by cutoffs=[5, 10] (--cutoffs 5,10)"
@@ -60,7 +60,7 @@ def parse_measures(source: MeasureLike | Iterable[MeasureLike], *, check: bool =
         iterator = iter(items)
     except TypeError:
         raise InputTypeError(
-            f"measures are a string, a Measure or a list of them, got {type(source).__name__}"
+            f"measures must be a string, a Measure or a list of them, got {type(source).__name__}"
         ) from None
     measures: list[Measure] = []
     for item in iterator:

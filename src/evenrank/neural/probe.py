@@ -194,7 +194,7 @@ def _few_threads() -> Iterator[None]:
         torch.set_num_threads(had)
 
 
-def said(found: Probe, before: Probe | None = None) -> str:
+def describe_probe(found: Probe, before: Probe | None = None) -> str:
     """One line: accuracy, interval, chance, and the change from before."""
     low, high, _ = found.interval()
     line = f"{found.attribute}: balanced accuracy {estimate(found.accuracy, low, high)}"

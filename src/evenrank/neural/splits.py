@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from evenrank.errors import DataError, ParameterError, counted, few
+from evenrank.errors import DataError, ParameterError, counted
 
 
 def query_folds(queries: Sequence[str], folds: int, seed: int = 0) -> tuple[tuple[str, ...], ...]:
@@ -48,7 +48,8 @@ def check_kept_out(training: Mapping[str, str], kept_out: Mapping[str, str], sou
     if found:
         many = counted(len(found), "query is", "queries are")
         raise DataError(
-            f"{source}: {many} to be kept out of training, but in the training data: {few(found)}; "
+            f"{source}: {many} to be kept out of training, but in the training data: "
+            f"{', '.join(found[:3])}{', ...' if len(found) > 3 else ''}; "
             "take them out of the judgements or triples"
         )
 

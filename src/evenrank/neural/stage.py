@@ -208,7 +208,7 @@ class Trainer:
                 return anew
             load_state(self.state, self.ranker, optimizer)
         except DataError as error:  # nothing of it is in place
-            self._tell(f"{error}; the stage {stage.key} begins anew")
+            self._report(f"{error}; the stage {stage.key} begins anew")
             forget_state(self.state)
             return anew
         self.piece = standing.piece
@@ -320,7 +320,7 @@ class Trainer:
 
     def _halve(self, where: str, most: int) -> None:
         self.piece = halved(min(self.piece, most), self.ranker.device)
-        self._tell(f"{where}: out of memory; {self.piece} triples at once from here")
+        self._report(f"{where}: out of memory; {self.piece} triples at once from here")
 
     def _standing(
         self, stage: Stage, step: int, best: float | None, since: int, scaler: torch.amp.GradScaler
@@ -346,6 +346,6 @@ class Trainer:
             "lower the learning rates, or set training.clip, and train into a new folder"
         )
 
-    def _tell(self, message: str) -> None:
+    def _report(self, message: str) -> None:
         if self.say is not None:
             self.say(message)

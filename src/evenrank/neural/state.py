@@ -79,7 +79,7 @@ def read_checked(path: Path) -> dict[str, Any]:
     if not isinstance(kept, dict) or not isinstance(kept.get("content"), str):
         raise ValueError("no content")
     if zlib.crc32(kept["content"].encode("utf-8", "surrogatepass")) != kept.get(_SUM):
-        raise ValueError("the sum is another")
+        raise ValueError("the checksum differs")
     content: dict[str, Any] = json.loads(kept["content"])
     return content
 

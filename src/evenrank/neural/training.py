@@ -26,7 +26,7 @@ from evenrank.neural.labels import shares
 from evenrank.neural.logs import Log
 from evenrank.neural.model import CrossEncoderRanker, check_ranker
 from evenrank.neural.precision import as_device, own_randomness
-from evenrank.neural.probe import Probe, as_rows, probe_ranker, said
+from evenrank.neural.probe import Probe, as_rows, describe_probe, probe_ranker
 from evenrank.neural.reading import TrainingData, prepare
 from evenrank.neural.reranker import NeuralReranker, ScorablePairs
 from evenrank.neural.sampling import balanced
@@ -311,12 +311,12 @@ class _TrainingWork:
         return {}
 
     def _run(self, stage: Stage, keep: Callable[[Checkpoint], None] | None) -> None:
-        def told(step: int) -> None:
+        def advance(step: int) -> None:
             if self._progress is not None:
                 self._progress(self._before + step, self._total)
 
         validation = None if stage.kind == ADVERSARY else self.data.validation.triples
-        self.trainer.run(stage, validation=validation, at_checkpoint=keep, progress=told)
+        self.trainer.run(stage, validation=validation, at_checkpoint=keep, progress=advance)
 
     def _rank(self, folder: Path, name: str) -> None:
         if self.lists is None:
@@ -353,7 +353,7 @@ class _TrainingWork:
                 for labels in self.data.labels.values()
             ]
             for number, one in enumerate(found[name]):
-                self.say(f"{name}: {said(one, None if name == BASE else found[BASE][number])}")
+                self.say(f"{name}: {describe_probe(one, None if name == BASE else found[BASE][number])}")
         rows = {name: as_rows(own, () if name == BASE else found[BASE]) for name, own in found.items()}
         _write_json(self.folder / "probes.json", rows)
 

@@ -35,7 +35,7 @@ def qrels_of(frame: Any, *, by_intent: bool) -> Qrels | DiversityQrels:
     queries, documents = ids_of(frame, "query_id"), ids_of(frame, "doc_id")
     grades = numbers_of(frame, "relevance")
     if (grades != np.floor(grades)).any():
-        raise DataError("relevance: grades are whole numbers; scale fractions before they are passed")
+        raise DataError("relevance: grades must be whole numbers: scale fractions before you pass them")
     if by_intent or ("iteration" in frame and frame["iteration"].nunique() > 1):
         intents = (
             [str(intent) for intent in frame["iteration"]] if "iteration" in frame else ["0"] * len(frame)

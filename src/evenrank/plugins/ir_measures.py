@@ -107,8 +107,8 @@ class EvenrankMeasure(measures.Measure):
         (block,) = evaluate(ranking, measure, qrels=judgements, **self.arguments).blocks
         if len(block.columns) > 1:
             raise ParameterError(
-                f"{measure!r} has several columns ({', '.join(block.columns)}), ir_measures holds one "
-                f"number a query; use evenrank.evaluate"
+                f"{measure!r} has several columns ({', '.join(block.columns)}), but ir_measures "
+                "holds one number for each query: use evenrank.evaluate"
             )
         for query, value in zip(block.query_ids, block.values[:, 0].tolist(), strict=True):
             if not math.isnan(value) and (judged is None or query in judged):

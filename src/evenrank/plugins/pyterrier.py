@@ -37,7 +37,7 @@ def transformer(method: str | Reranker, **evidence: Any) -> Any:
     draw is that of their ``seed``; it depends on the queries of the frame, and so on ``batch_size``.
     """
     if evidence.pop("repeat", None) is not None:
-        raise ParameterError("a transformer gives one list a query: repeat= has no place here")
+        raise ParameterError("a transformer gives one list for each query: leave repeat= out")
     return _transformer()(parse_reranker(method), Inputs({}).with_known(**evidence))
 
 

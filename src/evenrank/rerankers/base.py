@@ -215,7 +215,7 @@ def parse_reranker(source: str | Reranker) -> Reranker:
     if isinstance(source, Reranker):
         return source
     if not isinstance(source, str):
-        raise InputTypeError(f"a re-ranker is a string or a Reranker, got {type(source).__name__}")
+        raise InputTypeError(f"a re-ranker must be a string or a Reranker, got {type(source).__name__}")
     steps = [parse(ast.unparse(step), "reranker") for step in operands(expression(source), ast.BitOr)]
     for step in steps:
         if not isinstance(step, Reranker):
@@ -256,7 +256,7 @@ def _put_behind(method: Reranker, places: Int64s, evidence: RankedEvidence) -> t
     rule = next(field.metadata["rule"] for field in method.parameters() if field.name == "missing")
     way_out = "" if rule.accept("stay") is REFUSED else "; missing='stay' leaves them at their rank"
     return (
-        f"{count:,} of {of:,} documents ({count / of:.1%}) stand lower because they have no "
+        f"{count:,} of {of:,} documents ({count / of:.1%}) are ranked lower because they have no "
         f"{_named(known)} (missing='behind'){way_out}",
     )
 

@@ -67,7 +67,7 @@ def disagreements(
     chosen = _measures(scores, measures)
     names = scores.runs if runs is None else tuple(runs)
     if len(names) < 2:
-        raise ParameterError(f"disagreements are between two runs or more, got {', '.join(names) or 'none'}")
+        raise ParameterError(f"disagreements need two runs or more, got {', '.join(names) or 'none'}")
     found: list[tuple[float, Disagreement]] = []
     for first, second in itertools.combinations(names, 2):
         queries, values = _common(scores, chosen, first, second)  # (Q, M, 2)
@@ -85,7 +85,7 @@ def disagreements(
 def _measures(scores: Scores, given: MeasureLike | Iterable[MeasureLike] | None) -> tuple[Measure, ...]:
     chosen = scores.measures if given is None else tuple(parse_measures(given))
     if len(chosen) < 2:
-        raise ParameterError(f"disagreements are between two measures or more, got {len(chosen)}")
+        raise ParameterError(f"disagreements need two measures or more, got {len(chosen)}")
     for measure in chosen:
         if measure.direction not in SIGNS:
             raise ParameterError(f"{measure!r} calls no run better: {measure.direction.value}")

@@ -57,7 +57,7 @@ def _checked(
 ) -> tuple[dict[str, list[str]], list[str]]:
     """The categories of each query, and all of them in the order in which they appear."""
     if not isinstance(categories, Mapping) or not categories:
-        raise InputTypeError("categories are a mapping {query: category}, or {query: [category, ..]}")
+        raise InputTypeError("categories must be a mapping {query: category}, or {query: [category, ..]}")
     own = {query: [given] if isinstance(given, str) else list(given) for query, given in categories.items()}
     names = list(dict.fromkeys(name for given in own.values() for name in given))
     known = {query for block in scores.blocks for query in block.query_ids}

@@ -21,7 +21,7 @@ class Largest:
     smaller: int
     zero: int  # in all runs, or undefined there
 
-    def said(self) -> str:
+    def describe(self) -> str:
         counts = {"smaller ones": self.smaller, "that are 0": self.zero}
         rest = " and ".join(f"{count} {what}" for what, count in counts.items() if count)
         return f"the {len(self.places)} largest columns; {rest} are left out (tsv and jsonl have all)"

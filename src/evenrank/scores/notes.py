@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SHOWN = 5  # notes, where somebody may ask for the others
 
-Said = dict[str, dict[str, list[str]]]  # what -> run -> measures
+Notes = dict[str, dict[str, list[str]]]  # what -> run -> measures
 
 
 def grouped_notes(scores: Scores, limit: int | None = SHOWN, *, rest: str = "--notes") -> list[str]:
@@ -33,16 +33,16 @@ def remarks(scores: Scores, *, notes: bool = True, limit: int | None = None) -> 
 
     ``limit`` is for the notes of the evaluation, which may be many.
     """
-    said: Said = {}
+    said: Notes = {}
     largest = largest_columns(scores)
     for row in scores.summary():
-        for what in _said_of(row):
+        for what in _row_notes(row):
             named = said.setdefault(what, {}).setdefault(row.run, [])
             name = scores.names.of(row.measure, "" if row.measure in largest else row.column)
             if name not in named:
                 named.append(name)
     for measure, columns in largest.items():
-        said[columns.said()] = {run: [scores.names.of(measure)] for run in scores.runs}
+        said[columns.describe()] = {run: [scores.names.of(measure)] for run in scores.runs}
     lines = _lines(said, scores.runs)
     if notes:
         lines += _limited(_lines(_notes(scores), scores.runs), scores.runs, limit, "see notes")
@@ -51,9 +51,9 @@ def remarks(scores: Scores, *, notes: bool = True, limit: int | None = None) -> 
     return lines + scores.names.notes() + signs
 
 
-def _notes(scores: Scores) -> Said:
+def _notes(scores: Scores) -> Notes:
     """The notes of the runs; what begins with the name of a measure is about that measure."""
-    said: Said = {}
+    said: Notes = {}
     names = [repr(measure) for measure in scores.measures]
     for run, texts in scores.notes.items():
         for text in texts:
@@ -64,7 +64,7 @@ def _notes(scores: Scores) -> Said:
     return said
 
 
-def _lines(said: Said, runs: Sequence[str], all_runs: str = "") -> list[str]:
+def _lines(said: Notes, runs: Sequence[str], all_runs: str = "") -> list[str]:
     """``runs: measures: what``; runs are left out, or called ``all_runs``, where it is about all of them."""
     lines = []
     for what, measures_of in said.items():
@@ -98,7 +98,7 @@ def _alike(lines: Iterable[str], runs: Sequence[str]) -> Iterator[str]:
         yield f"{first} (likewise, with other numbers, for {likewise})" if others else first
 
 
-def _said_of(row: SummaryRow) -> Iterator[str]:
+def _row_notes(row: SummaryRow) -> Iterator[str]:
     if row.undefined:
         reasons = ", ".join(f"{reason} ({count})" for reason, count in row.undefined.items())
         yield f"undefined for {sum(row.undefined.values())} of {row.queries} queries: {reasons}"

@@ -136,7 +136,7 @@ def query_table(scores: Scores) -> Table:
         (*[run] * several, query, *(values.get(head) for head in heads))
         for (run, query), values in found.items()
     )
-    said = [f"{scores.names.of(measure)}: {columns.said()}" for measure, columns in largest.items()]
+    said = [f"{scores.names.of(measure)}: {columns.describe()}" for measure, columns in largest.items()]
     head = ["run"] * several + ["query", *heads.values()]
     return Table.of(head, body, words=1 + several, notes=said + scores.names.notes())
 

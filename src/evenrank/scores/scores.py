@@ -160,14 +160,14 @@ class Scores:
         """The values of one measure on one run; ``run`` may be left out where there is one."""
         if run is None:
             if len(self.runs) != 1:
-                raise ParameterError(f"there are several runs, say which: {', '.join(self.runs)}")
+                raise ParameterError(f"there are several runs: name one of {', '.join(self.runs)}")
             run = self.runs[0]
         wanted = parse_measure(measure)
         for block in self.blocks:
             if block.run == run and block.measure == wanted:
                 return block
         if run not in self.runs:
-            raise UnknownNameError(f"no run {run!r} here; there are {', '.join(self.runs)}")
+            raise UnknownNameError(f"no run is called {run!r}; there are {', '.join(self.runs)}")
         # evaluate(..., missing=) gives measures a rule that who asks by name need not repeat
         if wanted == without_missing(wanted):
             alike = [b for b in self.blocks if b.run == run and without_missing(b.measure) == wanted]
@@ -357,7 +357,7 @@ def _column_index(block: ScoresBlock, column: str | None) -> int:
     names: Sequence[str] = block.columns
     if column is None:
         if len(names) > 1:
-            raise ParameterError(f"{block.measure!r} has several columns, say which: {', '.join(names)}")
+            raise ParameterError(f"{block.measure!r} has several columns: name one of {', '.join(names)}")
         return 0
     if column not in names:
         raise UnknownNameError(f"{block.measure!r} has no column {column!r}; it has {', '.join(names)}")

@@ -91,7 +91,7 @@ def _columns(trials: Any) -> dict[str, Any]:
         names: Sequence[str] = list(getattr(trials, "column_names", None) or trials.columns)
         given = {str(name): trials[name] for name in names}
     else:
-        raise InputTypeError(f"trials are a table or a dict of columns, got {type(trials).__name__}")
+        raise InputTypeError(f"trials must be a table or a dict of columns, got {type(trials).__name__}")
     lacking = [role for role in ("posterior", "prior", "duo") if role not in given]
     if lacking:
         raise DataError(f"trials: no column {lacking[0]!r}; there are {', '.join(map(repr, given))}")

@@ -117,5 +117,5 @@ def test_widths_that_do_not_compare(
 
 def test_the_cache_is_a_folder(tmp_path: Path, debate: Debate, counting: Counting) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(DataError, match="is a file, and the cache of vectors is a folder"):
+    with pytest.raises(DataError, match="is a file, but the cache of vectors must be a folder"):
         er.polarise(debate, encoder=named(counting), cache=tmp_path / "file")

@@ -188,15 +188,15 @@ def test_perspectives_are_two(debate: Debate, bag: Encode, sides: Any, said: str
         ),
         (
             lambda texts: [[1.0]] * (len(texts) - 1),
-            r"gave an array of \(3, 1\) for 4 documents, needed is \(4, width\)",
+            r"gave an array of \(3, 1\) for 4 documents, but it must be \(4, width\)",
         ),
         (lambda texts: [1.0] * len(texts), r"gave an array of \(4,\)"),
         (lambda texts: [[]] * len(texts), r"gave an array of \(4, 0\)"),
         (
             lambda texts: [[1.0] * (n + 1) for n in range(len(texts))],
-            "one vector of numbers a document, all of the same width",
+            "one vector of numbers for each document, all of the same width",
         ),
-        (lambda texts: [["a", "b"]] * len(texts), "one vector of numbers a document"),
+        (lambda texts: [["a", "b"]] * len(texts), "one vector of numbers for each document"),
     ],
 )
 def test_vectors_that_cannot_be_used(debate: Debate, encode: Encode, said: str) -> None:
@@ -250,7 +250,7 @@ def test_texts_that_cannot_be_read(tmp_path: Path, debate: Debate, bag: Encode) 
         er.polarise(7, encoder=bag)
     with pytest.raises(InputTypeError, match=r"query 'q': expected \{document: text\}, got list"):
         er.polarise({"q": ["a"]}, encoder=bag)
-    with pytest.raises(InputTypeError, match="document 'a': a text is a string, got int"):
+    with pytest.raises(InputTypeError, match="document 'a': a text must be a string, got int"):
         er.polarise({"q": {"a": 1}}, encoder=bag)
     with pytest.raises(DataError, match="no documents"):
         er.polarise({}, encoder=bag)
@@ -293,7 +293,7 @@ def test_a_sign_without_meaning_and_queries_without_an_axis_are_said(debate: Deb
         return [note for note in notes if note.startswith("polarity:")]
 
     fitted = er.polarise(texts, encoder=bag)
-    axis = "polarity: 2 queries have no axis, and scores of 0: one document only (2)"
+    axis = "polarity: 2 queries have no axis, so all their scores are 0: one document only (2)"
     assert said("DUO rND", fitted) == [axis]
     for measure in ("DUO(signed=True)", "rRD", "0.5*DUO + 0.5*rRD"):
         found = said(measure, fitted)

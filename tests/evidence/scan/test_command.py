@@ -50,7 +50,7 @@ def test_tokenizer_and_format(capfd: pytest.CaptureFixture[str], folder: Path) -
     (folder / "c.tsv").rename(folder / "collection")
     code, _, err = run(capfd, "collection", "--lexicon", "sides", "-o", "o.parquet")
     assert code == 2
-    assert "the name does not tell the format" in err
+    assert "the suffix does not tell the format" in err
     arguments = (
         "collection:format=tsv",
         "--lexicon",
@@ -81,7 +81,7 @@ def test_interrupted_it_says_how_to_go_on(
     monkeypatch.setattr(package, "scan_file", interrupt)
     code, _, err = run(capfd, "c.tsv", "--lexicon", "sides", "-o", "o.parquet")
     assert code == 130
-    assert "the same command goes on from there" in err
+    assert "give the same command again to continue from there" in err
 
 
 def test_a_full_disk_names_the_file_and_the_way_on(
@@ -97,8 +97,8 @@ def test_a_full_disk_names_the_file_and_the_way_on(
         code, _, err = run(capfd, "c.tsv", "--lexicon", "sides", "-o", "counts.parquet")
     assert code == 1
     assert err == (
-        "evenrank: counts.parquet: No space left on device; what is finished was kept: the same command goes "
-        "on from there once there is room\n"
+        "evenrank: counts.parquet: No space left on device; what is finished was kept: give the same command "
+        "again to continue from there once there is room\n"
     )
     assert run(capfd, "c.tsv", "--lexicon", "sides", "-o", "counts.parquet")[0] == 0
 

@@ -50,16 +50,16 @@ def test_a_collection_is_not_written_over(folder: Path) -> None:
     (folder / "link.tsv").symlink_to(folder / "c.tsv")
     (folder / "twin.tsv").hardlink_to(folder / "c.tsv")
     for output in ("c.tsv", "./c.tsv", folder / "c.tsv", "link.tsv", "twin.tsv"):
-        with pytest.raises(ParameterError, match="is read here, and would be written over"):
+        with pytest.raises(ParameterError, match="is also an input, and would be overwritten"):
             scan("c.tsv", LEXICON, output)
-    with open("c.tsv", "rb") as file, pytest.raises(ParameterError, match="would be written over"):  # noqa: PTH123
+    with open("c.tsv", "rb") as file, pytest.raises(ParameterError, match="would be overwritten"):  # noqa: PTH123
         scan(file, LEXICON, "c.tsv", format="tsv")
     assert (folder / "c.tsv").read_text() == TEXT
     assert not list(folder.glob("*.parts"))
 
 
 def test_a_lexicon_is_not_written_over(folder: Path) -> None:
-    with pytest.raises(ParameterError, match=r"words\.csv: is read here"):
+    with pytest.raises(ParameterError, match=r"words\.csv: is also an input"):
         scan("c.tsv", "words.csv", "words.csv")
     assert (folder / "words.csv").read_text().startswith("word,group")
 
@@ -69,7 +69,7 @@ def test_the_command_writes_over_neither(capfd: pytest.CaptureFixture[str], fold
     for output in ("c.tsv", "words.csv"):
         code, err = command(capfd, "c.tsv", "--lexicon", "words.csv", "-o", output)
         assert code == 2
-        assert f"{output}: is read here, and would be written over: choose another name" in err
+        assert f"{output}: is also an input, and would be overwritten: choose another name" in err
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -84,7 +84,7 @@ def test_standard_input_is_not_written_over(folder: Path) -> None:
             check=False,
         )
     assert done.returncode == 2
-    assert "c.tsv: is read here" in done.stderr
+    assert "c.tsv: is also an input" in done.stderr
     assert (folder / "c.tsv").read_text() == TEXT
 
 
@@ -124,7 +124,7 @@ def test_columns_of_the_command(capfd: pytest.CaptureFixture[str], folder: Path)
 def test_a_format_that_is_not_told_names_the_flag(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
     (folder / "c.tsv").rename(folder / "collection")
     _, err = command(capfd, "collection", "--lexicon", "words.csv", "-o", "o.parquet")
-    assert "pass format= (--format), one of tsv, csv, jsonl, parquet" in err
+    assert "pass format= (in the shell FILE:format=NAME), one of tsv, csv, jsonl, parquet" in err
 
 
 def test_a_lexicon_by_name_or_path() -> None:

@@ -167,7 +167,7 @@ BAD = {
     "text": (b"a\tx\nb\the \xff\n", ["c.tsv:2: invalid UTF-8 in the text at byte 9"]),
     "cut": (b"a\tx\nb\the \xc3\nc\ty\n", ["c.tsv:2: invalid UTF-8 in the text at byte 9"]),
     "id": (b"a\tx\n\xff\the\n", ["c.tsv:2: invalid UTF-8 in the id at byte 4"]),
-    "twice": (b"a\tx\nb\ty\na\tz\nc\t\nb\t\n", ["more than once are 'a', 'b'"]),
+    "twice": (b"a\tx\nb\ty\na\tz\nc\t\nb\t\n", ["more than once: 'a', 'b'"]),
     "nothing": (b"\n\n", ["no documents"]),
     "empty": (b"", ["no documents"]),
 }
@@ -196,7 +196,7 @@ def test_bad_tsv(case: str, block_bytes: int, tmp_path: Path) -> None:
         (b"\n[1]\n", "c.jsonl:2: expected an object"),
         (b'{"id": "a", "text": "x"}\n{"id": "b",\n "text": "y"}\n', "c.jsonl:2: not JSON"),
         (b'{"id": "a", "text": "x"}\n{"id": "b"}\n', "c.jsonl:2: text is missing"),
-        (b'{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}\n', "more than once are 'a'"),
+        (b'{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}\n', "more than once: 'a'"),
         (b'{"name": "a", "text": "x"}\n', "no column for the id"),
         (b'{"id": "a", "text": "x"}\n{"id": "b", "text": "\xff"}\n', "UTF-8"),
     ],
@@ -235,14 +235,14 @@ def test_ids_in_many_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duplicates, "_repeated", lambda hashes: taken.append(len(hashes)) or usual(hashes))
     assert len(scan(DOCUMENTS, LEXICON)) == len(DOCUMENTS) == sum(taken)
     assert len(taken) > 1
-    with pytest.raises(DataError, match="more than once are 'n7'"):
+    with pytest.raises(DataError, match="more than once: 'n7'"):
         scan([*DOCUMENTS, ("n7", "")], LEXICON)
 
 
 def test_equal_hashes_are_no_equal_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duplicates, "hash_strings", lambda strings: np.zeros(len(strings), np.uint64))
     assert len(scan(DOCUMENTS, LEXICON)) == len(DOCUMENTS)
-    with pytest.raises(DataError, match="more than once are 'd1'"):
+    with pytest.raises(DataError, match="more than once: 'd1'"):
         scan([*DOCUMENTS, ("d1", "")], LEXICON)
 
 

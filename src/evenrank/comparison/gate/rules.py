@@ -102,7 +102,9 @@ class GateRule:
             if getattr(self, key) not in OUTCOMES:
                 raise self._wrong(key, " or ".join(OUTCOMES), getattr(self, key))
         if self.allowed is not None and self.allowed_share is not None:
-            raise ParameterError(f"{self.name}: allowed and allowed_share are two ways to say one thing")
+            raise ParameterError(
+                f"{self.name}: allowed and allowed_share exclude each other: keep one of them"
+            )
         self._check_measure()
 
     def _number(self, key: str, value: object, what: str, fits: Callable[[float], bool]) -> None:
@@ -170,7 +172,7 @@ class Gate:
 
     def __post_init__(self) -> None:
         if not self.rules:
-            raise ParameterError("a gate without rules lets everything pass: name a measure")
+            raise ParameterError("a gate without rules would let everything pass: name a measure")
         if self.correction not in CORRECTIONS:
             raise ParameterError(f"correction must be {' or '.join(CORRECTIONS)}, got {self.correction!r}")
         for key, least in (("resamples", 1), ("seed", 0)):

@@ -236,6 +236,7 @@ def _tsv(ids: list[str], texts: list[str], name: str) -> Iterator[str]:
     for own, text in zip(ids, texts, strict=True):
         if "\n" in text or "\r" in text or "\t" in own:
             raise DataError(
-                f"{name}: document {own!r} holds an end of line, which TSV cannot: write .jsonl or .parquet"
+                f"{name}: document {own!r} holds a line break, which TSV cannot hold: write .jsonl or "
+                ".parquet"
             )
         yield f"{own}\t{text}\n"

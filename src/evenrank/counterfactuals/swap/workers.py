@@ -107,8 +107,8 @@ class _Result:
             return self._future.result()
         except BrokenProcessPool as error:
             raise EvenrankError(
-                "a process was ended by the system, perhaps for want of memory: what is finished was kept; "
-                "go on with fewer (--threads 1)"
+                "a process was ended by the system, perhaps for lack of memory. What is finished was kept: "
+                "continue with fewer threads (--threads 1)"
             ) from error
 
 

@@ -29,7 +29,7 @@ class VectorCache:
     def __init__(self, folder: str | os.PathLike[str], model: str) -> None:
         self.folder = Path(folder)
         if self.folder.exists() and not self.folder.is_dir():
-            raise DataError(f"{folder}: is a file, and the cache of vectors is a folder")
+            raise DataError(f"{folder}: is a file, but the cache of vectors must be a folder")
         self.model = model
         self._vectors: dict[str, Floats] = {}
         for path in sorted(self.folder.glob("*.npz")) if self.folder.is_dir() else []:

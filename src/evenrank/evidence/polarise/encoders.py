@@ -129,11 +129,11 @@ def checked(
         table = real_numbers(vectors)
     except (TypeError, ValueError):
         raise DataError(
-            f"{source} must give one vector of numbers a document, all of the same width"
+            f"{source} must give one vector of numbers for each document, all of the same width"
         ) from None
     if table.ndim != 2 or len(table) != count or table.shape[1] == 0:
         raise DataError(
-            f"{source} gave an array of {table.shape} for {count} documents, needed is ({count}, width)"
+            f"{source} gave an array of {table.shape} for {count} documents, but it must be ({count}, width)"
         )
     if width is not None and table.shape[1] != width:
         raise DataError(

@@ -147,7 +147,7 @@ def _of_mapping(given: Mapping[Any, Any], *, with_texts: bool) -> Opinions:
             documents.append(str(document))
             if with_texts and not isinstance(inner[document], str):
                 raise InputTypeError(
-                    f"document {document!r}: a text is a string, got {type(inner[document]).__name__}"
+                    f"document {document!r}: a text must be a string, got {type(inner[document]).__name__}"
                 )
             if with_texts:
                 texts.append(inner[document])

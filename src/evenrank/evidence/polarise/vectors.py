@@ -82,7 +82,8 @@ def _of_array(path: Path) -> GivenVectors:
         text = beside.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise DataError(
-            f"{path}: whose vectors are they? Put the ids into {beside.name} beside it, one a line"
+            f"{path}: the ids of these vectors are missing: write them to {beside.name} beside it, one "
+            "per line"
         ) from None
     except UnicodeDecodeError:
         raise DataError(f"{beside}: is not UTF-8") from None
@@ -90,7 +91,7 @@ def _of_array(path: Path) -> GivenVectors:
     if table.ndim != 2 or len(table) != len(documents):
         raise DataError(
             f"{path}: has an array of {table.shape} for the {len(documents):,} ids of {beside.name}, "
-            f"needed is ({len(documents)}, width)"
+            f"but it must be ({len(documents)}, width)"
         )
     return _built(documents, table, str(path))
 

@@ -126,4 +126,4 @@ def _compare(pieces: Iterator[pa.LargeStringArray], repeated: UInt64s, name: str
     if twice:
         shown = ", ".join(repr(identifier) for identifier in twice[:_SHOWN])
         more = ", ..." if len(twice) > _SHOWN else ""
-        raise DataError(f"{name}: a document id must be there once; more than once are {shown}{more}")
+        raise DataError(f"{name}: document ids must be unique, but these occur more than once: {shown}{more}")

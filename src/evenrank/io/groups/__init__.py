@@ -89,13 +89,13 @@ def read_groups(
     if unlabelled not in (None, OWN):
         raise ParameterError(f"unlabelled must be None or {OWN!r}, got {unlabelled!r}")
     if isinstance(values, str):
-        raise InputTypeError(f"attribute {name!r}: values are a list of names, got {values!r}")
+        raise InputTypeError(f"attribute {name!r}: values must be a list of names, got {values!r}")
     file = as_source(source)
     asked = Asked(name, values, multilabel, column, columns or {})
     if file is not None:
         entries = _of_file(file, format, asked)
     elif format is not None:
-        raise ParameterError(f"format is for files, got {type(source).__name__}")
+        raise ParameterError(f"format= applies only to files, got {type(source).__name__}")
     else:
         entries = _of_object(source, asked)
     named = values is not None or entries.order is not None
@@ -119,7 +119,9 @@ def _of_file(file: Source, format: str | None, asked: Asked) -> Entries:
             raise uneven_rows(error) from None
         return frame_entries(table.frame, asked, file.name, table.report)
     if asked.column is not None or asked.own_columns:
-        raise ParameterError(f"{file.name}: columns are for tables: a {format} file has no named columns")
+        raise ParameterError(
+            f"{file.name}: columns= applies only to tables: a {format} file has no named columns"
+        )
     return READERS[format](file, asked.values, asked.multilabel)
 
 
@@ -128,7 +130,7 @@ def _of_object(value: object, asked: Asked) -> Entries:
     if frame is not None:
         return frame_entries(frame, asked, asked.name, RowProblems(asked.name))
     if asked.column is not None or asked.columns:
-        raise ParameterError(f"columns are for tables, got {type(value).__name__}")
+        raise ParameterError(f"columns= applies only to tables, got {type(value).__name__}")
     to_dict = getattr(value, "to_dict", None)
     if not isinstance(value, Mapping) and callable(to_dict) and not isinstance(value, type):
         value = to_dict()  # as a Series of pandas

@@ -16,7 +16,7 @@ from evenrank.io.values import BadValue, parse_score
 
 _HEADERS = frozenset(name for names in ACCEPTED.values() for name in names) | {"id", "_id"}
 NO_HEADER = (
-    "if the first line is no header and each is document,label,label,.. it is format='trec-fair' "
+    "if the first line is not a header and every line is document,label,label,.. then say format='trec-fair' "
     "(in the shell FILE:format=trec-fair)"
 )
 _MANY = 1000  # cells that are looked at before a table is called by another name
@@ -53,16 +53,16 @@ def other_lines(fields: Sequence[str], wanted: str) -> str:
     if len(fields) == 1 and "," in fields[0]:
         parts = fields[0].split(",")
         if _HEADERS.intersection(parts):
-            return _say("csv", "a table")
-        return _say("trec-fair", "document,label,label,..")
+            return _other_format_hint("csv", "a table")
+        return _other_format_hint("trec-fair", "document,label,label,..")
     if wanted == "trec" and len(fields) > 3 and all(map(_is_number, fields[2:])):
-        return _say("gmemb", "query document share share ..")
+        return _other_format_hint("gmemb", "query document share share ..")
     if wanted == "gmemb" and len(fields) == 4 and not _is_number(fields[3]):
-        return _say("trec", "query iteration document label")
+        return _other_format_hint("trec", "query iteration document label")
     return ""
 
 
-def _say(format: str, lines: str) -> str:
+def _other_format_hint(format: str, lines: str) -> str:
     return f" (for {lines} say format={format!r}, in the shell FILE:format={format})"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
+from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem, counted
 from evenrank.ids import as_strings
 from evenrank.io.groups.entries import Entries
 from evenrank.io.groups.hints import has_header, other_lines
@@ -76,7 +76,10 @@ def read_gmemb(source: Source, values: Values, multilabel: bool) -> Entries:
     width = None if values is None else len(values)
     for fields in lines:
         if len(fields) < 4:
-            what = f"{len(fields)} fields, needed are 4 or more: query document share share .."
+            what = (
+                f"{counted(len(fields), 'field', 'fields')}, but 4 or more are needed: query document "
+                "share share .."
+            )
             lines.wrong(what + lines.hint(fields, "gmemb"))
             continue
         query, document, *given = fields
@@ -84,7 +87,7 @@ def read_gmemb(source: Source, values: Values, multilabel: bool) -> Entries:
             continue
         width = width or len(given)
         if len(given) != width:
-            lines.wrong(f"document {quoted(document)}: {len(given)} shares, needed are {width}")
+            lines.wrong(f"document {quoted(document)}: {len(given)} shares, but {width} are needed")
             continue
         try:
             row = [parse_score(share.encode(), "share") for share in given]
@@ -115,7 +118,9 @@ def read_judged_labels(source: Source, values: Values, multilabel: bool) -> Entr
     by_intent = False
     for fields in lines:
         if len(fields) != 4:
-            what = f"{len(fields)} fields, needed are 4: query iteration document label"
+            what = (
+                f"{counted(len(fields), 'field', 'fields')}, but 4 are needed: query iteration document label"
+            )
             lines.wrong(what + lines.hint(fields, "trec"))
             continue
         if not lines.fit(query=fields[0], document=fields[2]):

@@ -49,7 +49,7 @@ def mapping_entries(mapping: Mapping[Any, Any], name: str) -> Entries:
     if by_query and any(_is_share(cell) for inner in mapping.values() for cell in inner.values()):
         raise InputTypeError(
             f"{name}: {{query: {{document: value}}}} has labels, and numbers with a point are none: shares "
-            "of values are a table with one column a value, or rows for Membership.build"
+            "of values are a table with one column for each value, or rows for Membership.build"
         )
     cells = (
         [(query, document, cell) for query, inner in mapping.items() for document, cell in inner.items()]
@@ -152,7 +152,7 @@ def _value_columns(frame: Frame, asked: Asked, chosen: Mapping[str, str], source
         names = rest
         text = next((name for name in names if not holds_numbers(frame, name)), None)
         wrong = f"{text!r} holds no shares" if text is not None else ""
-        wrong = "one column is no choice" if len(names) == 1 and not wrong else wrong
+        wrong = "a single column cannot hold shares" if len(names) == 1 and not wrong else wrong
     if wrong or not names:
         raise DataError(
             f"{source}: no column of labels for {asked.name!r} (accepted: {asked.name}, "

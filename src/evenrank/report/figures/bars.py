@@ -57,7 +57,7 @@ def _names(scores: Scores, runs: str | Sequence[str] | None) -> list[str]:
     names = list(scores.runs if runs is None else [runs] if isinstance(runs, str) else dict.fromkeys(runs))
     for name in names:
         if name not in scores.runs:
-            raise UnknownNameError(f"no run {name!r} here; there are {', '.join(scores.runs)}")
+            raise UnknownNameError(f"no run is called {name!r}; there are {', '.join(scores.runs)}")
     if not names:
         raise ParameterError("runs is empty: name at least one, or leave it out for all")
     return names

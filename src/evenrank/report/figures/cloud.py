@@ -96,7 +96,7 @@ def _families(scores: Scores, given: Mapping[str, Sequence[str]] | None) -> dict
         for run in runs:
             if run not in scores.runs:
                 raise ParameterError(
-                    f"family {name!r}: no run {run!r} here; there are {', '.join(scores.runs)}"
+                    f"family {name!r}: no run is called {run!r}; there are {', '.join(scores.runs)}"
                 )
             if seen.setdefault(run, name) != name:
                 raise ParameterError(f"run {run!r} is in family {seen[run]!r} and in {name!r}")

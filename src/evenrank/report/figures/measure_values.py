@@ -45,7 +45,7 @@ def choose(scores: Scores, wanted: str | Measure) -> Chosen:
         raise UnknownNameError(f"{measure!r} was not evaluated; there are {', '.join(map(str, columns))}")
     if len(columns[measure]) > 1:
         listed = ", ".join(full_name(repr(measure), column) for column in columns[measure])
-        raise ParameterError(f"{measure!r} has several columns, say which: {listed}")
+        raise ParameterError(f"{measure!r} has several columns: name one of {listed}")
     return Chosen.of(scores, measure, columns[measure][0])
 
 

@@ -260,14 +260,15 @@ def _facts(
         if isinstance(source, WordCounts | DiversityQrels) or target is not None or "*" in attribute:
             continue  # counts stand beside the text; targets and combinations say nothing new
         gathered = source.gather(pairs)
-        for row, said in enumerate(_said(name, source, gathered)):
-            if said and gathered.known[row]:
-                words[row].append(safe.name(said))
+        for row, fact in enumerate(_document_facts(name, source, gathered)):
+            if fact and gathered.known[row]:
+                words[row].append(safe.name(fact))
     keys = zip(codes.tolist(), ids.to_pylist(), strict=True)
     return dict(zip(keys, words, strict=True))
 
 
-def _said(name: str, source: Any, gathered: Gathered) -> list[str]:
+def _document_facts(name: str, source: Any, gathered: Gathered) -> list[str]:
+    """What the evidence says about each document, as ``relevance 2`` or ``gender: female``."""
     if isinstance(source, Membership):
         labels = source.attribute.values
         shared = gathered.columns[""]
@@ -275,7 +276,7 @@ def _said(name: str, source: Any, gathered: Gathered) -> list[str]:
         shares = shared if isinstance(shared, np.ndarray) else shared.dense(rows)
         if shares.ndim != 2 or shares.shape[1] != len(labels):
             return [""] * len(rows)
-        return [f"{source.attribute.name}: {_shares(labels, row)}" for row in shares.tolist()]
+        return [f"{source.attribute.name}: {_describe_shares(labels, row)}" for row in shares.tolist()]
     column = gathered.columns.get("")
     if not isinstance(column, np.ndarray) or column.ndim != 1:
         return [""] * len(gathered.known)
@@ -283,7 +284,7 @@ def _said(name: str, source: Any, gathered: Gathered) -> list[str]:
     return [f"{what} {value:g}" for value in np.asarray(column, dtype=float).tolist()]
 
 
-def _shares(labels: Sequence[str], shares: Sequence[float]) -> str:
+def _describe_shares(labels: Sequence[str], shares: Sequence[float]) -> str:
     there = {label: share for label, share in zip(labels, shares, strict=True) if share}
     if len(there) == 1:
         return next(iter(there))

@@ -30,11 +30,11 @@ def cutoffs_section(material: ReportData) -> Section | None:
     if not charts:
         return None
     left = len(material.systems) - len(kept)
-    told = (
+    lead = (
         f"{len(kept)} of {len(material.systems)} systems are drawn: the baseline, the one shown first, the "
         "best, the worst, and some between them."
     )
-    body = render("figures.html", charts=charts, told=told if left else "")
+    body = render("figures.html", charts=charts, lead=lead if left else "")
     return Section("cutoffs", "Cut-off curves", body, charts=charts)
 
 
@@ -101,5 +101,5 @@ def _charts(scores: Scores, systems: Sequence[str]) -> Iterator[Chart]:
             figure = cutoff_figure(own)
         except ParameterError:
             continue
-        label = f"Lines of {safe.name(name)} by cut-off, one a system, with 95% intervals."
+        label = f"Lines of {safe.name(name)} by cut-off, one for each system, with 95% intervals."
         yield chart_of(figure, label, **LEGEND)

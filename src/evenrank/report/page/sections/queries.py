@@ -33,7 +33,7 @@ def queries_section(material: ReportData) -> Section:
         lists=bool(material.runs),
         readable=min(material.readable, len(order)),
         marks=[(label, mark, place % COLOURS) for place, (label, mark) in enumerate(data["groups"])],
-        told=list(_told(material, lists)),
+        notes=list(_describe_lists(material, lists)),
     )
     return Section("queries", "Queries", body, data=data)
 
@@ -47,24 +47,25 @@ def _how(material: ReportData) -> str:
     return "highest first"
 
 
-def _told(material: ReportData, lists: PageLists) -> Sequence[str]:
-    told = []
+def _describe_lists(material: ReportData, lists: PageLists) -> Sequence[str]:
+    """What to know about the lists below, a sentence each."""
+    notes = []
     if not material.runs:
         return [
             "Only scores are known here, no ranked lists: documents cannot be shown. "
             "Compare runs to see them."
         ]
     if material.documents is None:
-        told.append("No texts were given (documents=, --documents): documents are shown by their ids.")
+        notes.append("No texts were given (documents=, --documents): documents are shown by their ids.")
     else:
         if lists.shortened:
-            told.append("Long texts are shortened to their beginning and what stands around group words.")
+            notes.append("Long texts are shortened to their beginning and what stands around group words.")
         if lists.without_text:
-            told.append(
+            notes.append(
                 f"{lists.without_text:,} of {len(lists.data['documents']):,} documents have no text here."
             )
     if "adds" in lists.effects:
-        told.append(
+        notes.append(
             "“adds” is what a document adds to the value of its list"
             + (
                 ", and in brackets how much more that is than in the baseline's."
@@ -73,11 +74,11 @@ def _told(material: ReportData, lists: PageLists) -> Sequence[str]:
             )
         )
     if "without" in lists.effects:
-        told.append(
+        notes.append(
             "“without it” is how the value would change if the document were removed and those below it "
             "moved up: the measure is not a sum over ranks."
         )
-    return told
+    return notes
 
 
 def query_view(data: dict[str, Any], place: int, query: int, *, readable: bool) -> dict[str, Any]:

@@ -141,7 +141,7 @@ def _limits(material: ReportData) -> Iterator[tuple[str, str]]:
         yield "Significance", _significance(material)
     yield from _evidence(material)
     yield (
-        "What no number here says",
+        "What these numbers cannot tell",
         "Whether the groups are the ones that matter, what share would be fair, and how the people who use "
         "the engine are affected. An interval is about other queries like these, not about other judges, "
         "other documents or other readers.",
@@ -188,10 +188,10 @@ def _undefined(material: ReportData) -> Iterator[tuple[str, str]]:
             reasons[reason] = max(count, reasons.get(reason, 0))
             measures.add(row.measure)
     if reasons:
-        told = "; ".join(f"{safe.name(reason)} (up to {count})" for reason, count in reasons.items())
+        listed = "; ".join(f"{safe.name(reason)} (up to {count})" for reason, count in reasons.items())
         yield (
             "Queries without a value",
-            f"{counted(len(measures), 'measure is', 'measures are')} undefined for some queries: {told}. "
+            f"{counted(len(measures), 'measure is', 'measures are')} undefined for some queries: {listed}. "
             "These are left out of means, not counted as 0, so values may be over different queries.",
         )
 

@@ -20,7 +20,7 @@ def tradeoff_section(material: ReportData) -> Section | None:
         return None
     crossed = len(material.systems) > 1
     title = "Trade-off" if crossed else "Query by query"
-    return Section("tradeoff", title, render("figures.html", charts=[chart], told=""), charts=[chart])
+    return Section("tradeoff", title, render("figures.html", charts=[chart], lead=""), charts=[chart])
 
 
 def _pair(material: ReportData) -> tuple[str, str] | None:
@@ -46,7 +46,7 @@ def _plane(material: ReportData) -> Chart | None:
     except ParameterError:  # no point has both values
         return None
     x, y = map(safe.name, pair)
-    what = "a point a system" if run is None else "a point a query"
+    what = "one point for each system" if run is None else "one point for each query"
     label = f"Scatter plot of {y} against {x}, {what}. The table of systems has the values."
     return chart_of(figure, label, narrow=narrow)
 
@@ -58,5 +58,5 @@ def _bars(material: ReportData) -> Chart | None:
         figure = bars_figure(material.scores, name, by_query=by_query)
     except ParameterError:  # nothing has a value
         return None
-    what = "a bar a query" if by_query else "a bar a system, with 95% intervals"
+    what = "a bar a query" if by_query else "one bar for each system, with 95% intervals"
     return chart_of(figure, f"Bars of {safe.name(name)}, {what}.")
