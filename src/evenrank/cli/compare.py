@@ -119,7 +119,7 @@ def _check_asked(arguments: argparse.Namespace) -> None:
             )
     else:
         if len(known.runs) < 2:
-            raise ParameterError("give two runs or more, or --scores")
+            raise ParameterError("give either two or more runs or --scores")
         known_names(arguments.baseline or (), known.names)
     shared.check_measures(arguments)
     further = [file.path for file in arguments.scores or ()]
