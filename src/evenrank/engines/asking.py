@@ -50,7 +50,8 @@ def ask(
 
     ``engine`` is whatever ``open_engine`` takes. ``queries`` is a file, a mapping ``{id: text}`` or pairs.
     ``log`` is a folder that keeps every answer as it comes: the same call asks only queries that have no
-    answer there. ``fields`` are the fields of documents to keep, by default all with short values. Document
+    answer there. ``fields`` are the fields of documents to keep, by default those that the
+    engine's settings name, or all with short values. Document
     texts are kept, on disk and in the result, only with ``keep_texts``.
 
     A query that fails is named in ``problems`` and has no list; the others are not affected. If ten fail in
@@ -60,10 +61,11 @@ def ask(
     >>> answers.run.documents("q1")
     ['d1', 'd2']
     """
-    asked, wanted = query_texts(queries), _wanted(fields, keep_texts)
+    asked = query_texts(queries)
     if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
         raise ParameterError(f"depth must be an integer >= 1, got {depth!r}")
     opened = open_engine(engine)
+    wanted = _wanted(opened, fields, keep_texts)
     try:
         return _Asking(opened, asked, depth, wanted, progress).all(None if log is None else Path(log))
     finally:
@@ -110,8 +112,9 @@ def plan(
     >>> plan(lambda text, depth: [], {"q1": "lamp"}).requests
     ("lambda('lamp', 100)",)
     """
-    asked, wanted = query_texts(queries), _wanted(fields, keep_texts)
+    asked = query_texts(queries)
     opened = open_engine(engine)
+    wanted = _wanted(opened, fields, keep_texts)
     state = _Asking(opened, asked, depth, wanted, None)
     if log is not None and (path := state.path(Path(log))).exists():
         state.load(AnswerLog(path, opened.secrets))
@@ -345,10 +348,10 @@ class _Asking:
         }
 
 
-def _wanted(fields: Sequence[str] | None, texts: bool) -> Wanted:
+def _wanted(engine: DeclaredEngine, fields: Sequence[str] | None, texts: bool) -> Wanted:
     if isinstance(fields, str):
         raise InputTypeError(f"fields are a list of names, got the text {fields!r}")
-    return Wanted(None if fields is None else tuple(fields), texts)
+    return Wanted(engine.fields if fields is None else tuple(fields), texts)
 
 
 def _batches(left: Batch, size: int) -> Iterator[Batch]:

@@ -107,6 +107,9 @@ class DeclaredEngine(ABC):
     batch: int = field(default=1, init=False)  # queries in one request
     concurrency: int = field(default=1, init=False)  # requests at a time
     secrets: Secrets = field(default_factory=Secrets, init=False)
+    fields: tuple[str, ...] | None = field(
+        default=None, init=False
+    )  # to keep, unless somebody says otherwise
 
     @abstractmethod
     def describe(self) -> EngineDescription: ...

@@ -72,7 +72,9 @@ def open_engine(
         raise ParameterError(
             f"{source}: there is no engine {made.kind!r}; there are {', '.join(sorted(REGISTRY))}"
         )
-    return kind.make(made)
+    engine = kind.make(made)
+    engine.fields = made.texts_of("fields") or None
+    return engine
 
 
 def recognised(settings: EngineSettings) -> str:

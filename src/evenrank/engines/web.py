@@ -114,6 +114,8 @@ def read_hits(
             continue
         own = at(hit, document)
         own = own if isinstance(own, Mapping) else {}
+        if not document:  # the hit is the document: its id and score are no fields
+            own = {name: value for name, value in own.items() if f"/{name}" not in (identifier, score)}
         hits.append(
             Hit(
                 str(key),

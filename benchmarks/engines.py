@@ -1,0 +1,152 @@
+"""How long 1,000 queries at depth 100 take from OpenSearch, against opensearch-py with the same concurrency.
+
+    make engines && python benchmarks/engines.py --write
+
+One OpenSearch on loopback (tests/engines/servers.py) holds 20,000 made-up documents. Both sides send the
+same searches from the same number of threads, once one query a request and once eight (`_msearch`), in
+turns. evenrank also writes every answer to its log, checks the hits and makes the run; opensearch-py only
+returns parsed JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "tests/engines"))
+
+import servers  # noqa: E402
+
+from evenrank.engines import ask, open_engine  # noqa: E402
+
+DOCUMENTS, QUERIES, DEPTH = 20_000, 1_000, 100
+BODY = {"query": {"match": {"text": "{query}"}}}
+
+
+def words(generator: np.random.Generator, count: int, tail: float) -> list[str]:
+    """Words as often as in language: a few of them very often."""
+    return [f"w{number}" for number in np.minimum(generator.zipf(tail, count), 30_000)]
+
+
+def fill(server: str) -> dict[str, str]:
+    """Index the documents; the queries."""
+    generator = np.random.default_rng(0)
+    servers.ask(
+        f"{server}/bench", {"settings": {"number_of_shards": 1, "number_of_replicas": 0}}, method="PUT"
+    )
+    for begin in range(0, DOCUMENTS, 2_000):
+        lines = []
+        for number in range(begin, begin + 2_000):
+            document = {
+                "text": " ".join(words(generator, 80, 1.3)),
+                "seller": "small" if number % 3 else "large",
+                "price": number % 97,
+            }
+            lines += [json.dumps({"index": {"_id": f"d{number}"}}), json.dumps(document)]
+        servers.ask(f"{server}/bench/_bulk?refresh=true", ("\n".join(lines) + "\n").encode())
+    servers.ask(f"{server}/bench/_forcemerge?max_num_segments=1", b"{}")
+    return {f"q{number}": " ".join(words(generator, 3, 1.3)) for number in range(QUERIES)}
+
+
+def ours(server: str, queries: dict[str, str], concurrency: int, batch: int) -> int:
+    table = {
+        "address": f"opensearch+{server}/bench",
+        "body": BODY,
+        "concurrency": concurrency,
+        "batch": batch,
+    }
+    engine = open_engine(table, rate=float("inf"))
+    with tempfile.TemporaryDirectory() as folder:
+        answers = ask(engine, queries, depth=DEPTH, log=folder)
+    assert not answers.unanswered
+    return len(answers.run.doc_ids)
+
+
+def theirs(server: str, queries: dict[str, str], concurrency: int, batch: int) -> int:
+    from opensearchpy import OpenSearch
+
+    client = OpenSearch(server, pool_maxsize=concurrency)
+
+    def body(text: str) -> dict[str, Any]:
+        return {"query": {"match": {"text": text}}, "size": DEPTH, "_source": {"excludes": ["text"]}}
+
+    def one(texts: list[str]) -> int:
+        if batch == 1:
+            return len(client.search(index="bench", body=body(texts[0]))["hits"]["hits"])
+        lines = [line for text in texts for line in ({}, body(text))]
+        found = client.msearch(index="bench", body=lines, params={"max_concurrent_searches": 1})
+        return sum(len(answer["hits"]["hits"]) for answer in found["responses"])
+
+    texts = list(queries.values())
+    with ThreadPoolExecutor(concurrency) as pool:
+        return sum(pool.map(one, [texts[at : at + batch] for at in range(0, len(texts), batch)]))
+
+
+def seconds(work: Callable[..., int], *arguments: Any) -> tuple[float, int]:
+    begin = time.perf_counter()
+    found = work(*arguments)
+    return time.perf_counter() - begin, found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--write", action="store_true", help="put the table into benchmarks/engines.md")
+    options = parser.parse_args()
+    rows = [
+        "| threads | queries a request | opensearch-py | evenrank | ratio | ratios of single runs |",
+        "|---|---|---|---|---|---|",
+    ]
+    with servers.opensearch() as server:
+        queries = fill(server)
+        version = servers.ask(server)["version"]["number"]
+        theirs(server, queries, 2, 8)  # the server compiles what it does often
+        ours(server, queries, 2, 8)
+        for concurrency in (1, 4):
+            for batch in (1, 8):
+                pairs = []
+                for _ in range(options.repeats):
+                    their, expected = seconds(theirs, server, queries, concurrency, batch)
+                    our, found = seconds(ours, server, queries, concurrency, batch)
+                    assert found == expected
+                    pairs.append((their, our))
+                middle = [statistics.median(column) for column in zip(*pairs, strict=True)]
+                ratios = sorted(our / their for their, our in pairs)
+                rows.append(
+                    f"| {concurrency} | {batch} | {middle[0]:.2f} s | {middle[1]:.2f} s | "
+                    f"{statistics.median(ratios):.2f} | {ratios[0]:.2f} to {ratios[-1]:.2f} |"
+                )
+                print(rows[-1], file=sys.stderr)
+    table = "\n".join(rows) + "\n"
+    print(table)
+    if options.write:
+        import opensearchpy
+
+        target = HERE / "engines.md"
+        before, mark, _ = target.read_text(encoding="utf-8").partition("<!-- table -->\n")
+        told = (
+            f"{QUERIES:,} queries, depth {DEPTH}, {DOCUMENTS:,} documents, median of "
+            f"{options.repeats} runs in turns. "
+            f"OpenSearch {version}, opensearch-py {opensearchpy.__versionstr__}, Python "
+            f"{platform.python_version()}, "
+            "2 cores shared by server and clients.\n\n"
+        )
+        target.write_text(before + mark + told + table, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
