@@ -108,7 +108,7 @@ def test_correlations_over_cutoffs(evenrank: Evenrank, runs: Path) -> None:
         (("low.trec", "high.trec"), "nothing is known about the documents, so no measure can be chosen"),
         ((), "give either two or more runs or --scores"),
         (("low.trec", "--scores", "x.jsonl"), "give either two or more runs or --scores"),
-        (("low.trec", "--qrels", "qrels.txt", "-m", "RR"), "give two runs or more"),
+        (("low.trec", "--qrels", "qrels.txt", "-m", "RR"), "give either two or more runs"),
         (("--scores", "x.jsonl", "-m", "RR"), "scores are compared as they are"),
         (("low.trec", "high.trec", "-m", "RR", "--view", "tukey:over=queries"), "tukey takes trials=.."),
         (("low.trec", "high.trec", "-m", "RR", "--view", "power", "--format", "csv"), "can be printed as"),
