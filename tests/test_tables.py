@@ -197,3 +197,21 @@ def test_fitted_text_fits(text: str, width: int) -> None:
 
 def test_latex_specials_are_text() -> None:
     assert escape_latex("50% of_a {b} --") == r"50\% of\_a \{b\} {-}{-}"
+
+
+def test_a_column_wraps_where_the_table_is_too_wide() -> None:
+    """Nothing is lost, a word is never broken, and a table that fits stays as it is."""
+    words = "one two three four five six seven eight nine ten eleven twelve"
+    table = Table.of(
+        ["key", Column("text", right=False, wraps=True), Column("n")], [["a", words, 3], ["b", "", 4]]
+    )
+    head, first, *rest, last = table.to_text(40).splitlines()
+    assert all(len(line) <= 40 for line in (head, first, *rest, last))
+    assert first.split()[0] == "a"
+    assert first.split()[-1] == "3"
+    assert [
+        word for line in (first, *rest) for word in line.split() if word not in ("a", "3")
+    ] == words.split()
+    assert {line[:5] for line in rest} == {"     "}
+    assert last.split() == ["b", "4"]
+    assert len(table.to_text(200).splitlines()) == 3

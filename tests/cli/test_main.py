@@ -68,7 +68,7 @@ def test_version(evenrank: Evenrank) -> None:
     assert evenrank("--version").out == f"evenrank {er.__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["doctor", "extra"]])
+@pytest.mark.parametrize("arguments", [["nonsense"], ["doctor", "extra"]])
 def test_wrong_usage(evenrank: Evenrank, arguments: list[str]) -> None:
     outcome = evenrank(*arguments)
     assert (outcome.code, outcome.out) == (2, "")
@@ -221,6 +221,14 @@ def test_no_command_makes_a_file_called_dash(command: list[str], evenrank: Any, 
 def test_an_option_and_its_value_may_be_one_word(evenrank: Any, files: Path) -> None:
     words = ("evaluate", "bm25.trec", "--qrels", "qrels.txt")
     assert evenrank(*words, "-mRR").out == evenrank(*words, "-m", "RR").out != ""
+
+
+def test_without_a_command_the_commands_are_listed(evenrank: Any) -> None:
+    for words in ([], ["--no-project"]):
+        done = evenrank(*words)
+        assert (done.code, done.out) == (2, "")
+        assert "\nmeasure:\n  measures " in done.err
+        assert done.err.endswith("evenrank: name a command, as evenrank evaluate (try: evenrank --help)\n")
 
 
 LEAVING = """

@@ -87,6 +87,29 @@ def test_categories_extremes_and_words(folder: Path, evenrank: Evenrank) -> None
             assert row["exposure"] == pytest.approx(whole.mean("TermExposure@3", column=row["term"]))
 
 
+def test_documents_are_the_collection(folder: Path, evenrank: Evenrank) -> None:
+    """Where no words were counted, and where --collection names documents rather than ids."""
+    half = list(DOCUMENTS)[:6]
+    Path("half.csv").write_text("id,text\n" + "".join(f"{d},{DOCUMENTS[d]}\n" for d in half))
+    Path("side.csv").write_text(
+        "document,side\n" + "".join(f"{d},{'ab'[len(text) % 2]}\n" for d, text in DOCUMENTS.items())
+    )
+    known = ("--groups", "side=side.csv", "--background", "third.trec", "--draws", "5", "-m", "GF@3")
+    start = ("explain", "first.trec", "second.trec", *known, "--format", "jsonl")
+
+    def places(*more: str) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in evenrank(*start, *more).out.splitlines()]
+
+    without = evenrank(*start[:-2])
+    assert "the collection is not known: pass documents= (--documents)" in " ".join(without.out.split())
+    assert COLLECTION not in {row["place"] for row in places()}
+    Path("ids.txt").write_text("\n".join(half))
+    expected = places("--collection", "ids.txt")
+    assert COLLECTION in {row["place"] for row in expected}
+    assert places("--documents", "half.csv") == expected
+    assert places("--collection", "half.csv") == expected
+
+
 def test_collection_and_queries(folder: Path, evenrank: Evenrank) -> None:
     (folder / "ids.txt").write_text("d3\nd9\n")  # without group words
     (folder / "some.txt").write_text("q1\nq4\n")

@@ -160,8 +160,27 @@ def test_every_problem_is_listed_at_once(evenrank: Evenrank, project: Path) -> N
 def test_doctor_tells_what_entries_became(evenrank: Evenrank, project: Path) -> None:
     done = evenrank("doctor")
     assert done.code == 0, done.out
-    for line in ("run bm25: ", "judgements: ", "groups side: right 3, left 2", "target 0.5000, 0.5000"):
-        assert line in done.out
+    out = " ".join(done.out.split())
+    for line in ("run bm25 ", "judgements ", "groups side right 3, left 2", "target 0.5000, 0.5000"):
+        assert line in out
+
+
+def test_doctor_tells_what_entries_became_though_the_gate_is_wrong(evenrank: Evenrank, project: Path) -> None:
+    (project / "evenrank.toml").write_text(PROJECT + '\n[gate.measures."nDCG@10"]\nalowed = 1\n')
+    done = evenrank("doctor")
+    assert done.code == 1
+    assert "run bm25 " in done.out
+    assert "no key is called 'alowed'; did you mean allowed" in done.out
+
+
+def test_doctor_misses_runs(evenrank: Evenrank, project: Path) -> None:
+    qrels = PROJECT[PROJECT.index("qrels") :].partition("\n")[0]
+    (project / "evenrank.toml").write_text(f"[data]\n{qrels}\n")
+    done = evenrank("doctor")
+    assert (done.code, "all is well" in done.out) == (1, False)
+    assert 'problem: evenrank.toml: names no run: write runs = ["runs/*.trec"] under [data]\n' in done.out
+    (project / "evenrank.toml").write_text(f"[data]\n{qrels}\n[debias.joint]\nepochs = 1\n")
+    assert evenrank("doctor").code == 0  # rankers are trained without a run
 
 
 def test_what_the_file_says_of_others_is_no_error(evenrank: Evenrank, project: Path) -> None:

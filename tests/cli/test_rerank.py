@@ -251,7 +251,7 @@ def test_the_list_has_all_of_them(evenrank: Evenrank) -> None:
     for name, cls in all_rerankers().items():
         assert f"{name} {cls.summary()}" in text
         for field in cls.parameters():
-            assert f"{field.name}={field.default!r}: {field.metadata['meaning']}" in text
+            assert f"{field.name}={field.default!r} {field.metadata['meaning']}" in text
     assert max(map(len, done.out.splitlines())) <= 100
 
 

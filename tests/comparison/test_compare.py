@@ -235,7 +235,7 @@ def test_a_measure_that_became_another_one_does_not_compare() -> None:
     with pytest.raises(ParameterError, match=r"means different things.*one: .*ERR.*; two: .*RBP"):
         compare({"one": judged, "two": plain})
     with pytest.raises(ParameterError, match="means different things"):  # whatever notes say
-        compare({"one": replace(judged, notes={}), "two": plain})
+        compare({"one": replace(judged, notes={}), "two": replace(plain, notes={})})
     assert compare({"one": judged, "two": judged}).pairs[0].p_value == 1
 
 

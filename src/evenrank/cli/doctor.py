@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from evenrank.cli.parser import add_command
-from evenrank.cli.streams import put
+from evenrank.cli.streams import put, terminal_width
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
+    from evenrank.tables import Table
 
 TOLERANCE = 1e-12
 
@@ -59,35 +60,38 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from evenrank._version import __version__
+    from evenrank.tables import Table, printed
 
     requirements = list(_requirements())
-    problems: list[str] = []
-    lines = [f"Python {platform.python_version()} ({sys.executable})", f"evenrank {__version__}"]
-    lines += ["", "dependencies:"]
-    for requirement in requirements:
-        if not requirement.extra:
-            state, fine = _state(requirement)
-            lines.append(f"  {requirement.package} {state}")
-            if not fine:
-                problems.append(f"{requirement.package} {state}: pip install --upgrade evenrank")
-    lines += ["", "extras:", *_extras(requirements), "", f"torch: {_torch_build()}", "", "self-check:"]
+    states = [(needed.package, *_state(needed)) for needed in requirements if not needed.extra]
+    problems = [
+        f"{package} {state}: pip install --upgrade evenrank" for package, state, fine in states if not fine
+    ]
     wrong = [] if problems else _self_check()
-    problems += wrong
     skipped = "not run, since a dependency is missing or too old"
-    lines.append(f"  {skipped if problems and not wrong else _verdict(wrong)}")
-    shown, wrong = _project(arguments)
-    lines += shown
-    problems += wrong
-    lines += ["", *(f"problem: {problem}" for problem in problems)] if problems else ["", "all is well"]
-    put("\n".join(lines) + "\n")
+    checked = skipped if problems else _verdict(wrong)
+    project, of_project = _project(arguments)
+    problems += [*wrong, *of_project]
+    tables = [
+        Table.of(["dependency", "version"], ((package, state) for package, state, _ in states), words=2),
+        Table.of(["extra", "state"], _extras(requirements), words=2),
+    ]
+    parts = [
+        f"Python {platform.python_version()} ({sys.executable})\nevenrank {__version__}\n",
+        printed(tables, "table", terminal_width()),
+        f"torch: {_torch_build()}\nself-check: {checked}\n",
+        *(printed([table], "table", terminal_width()) for table in project),
+        "".join(f"problem: {problem}\n" for problem in problems) or "all is well\n",
+    ]
+    put("\n".join(parts))
     return 1 if problems else 0
 
 
-def _project(arguments: argparse.Namespace) -> tuple[list[str], list[str]]:
+def _project(arguments: argparse.Namespace) -> tuple[list[Table], list[str]]:
     """What the entries of the project file became, and what is wrong with them."""
     from evenrank.cli.everywhere import project_of
     from evenrank.errors import EvenrankError
-    from evenrank.inputs.described import describe_inputs
+    from evenrank.inputs.described import table_of_inputs
 
     try:
         project = project_of(arguments.everywhere)
@@ -96,10 +100,13 @@ def _project(arguments: argparse.Namespace) -> tuple[list[str], list[str]]:
     if project is None:
         return [], []
     known = replace(project.description(), lexicon=project.options().get("lexicon"))
-    problems = [
+    unreadable = [
         *_problems(known.check, f"{project.name}: "),
         *(f"{path}: no such file" for path in known.files() if not _is_there(path)),
     ]
+    problems = []
+    if not known.runs and not project.table("debias"):  # rankers are trained without runs
+        problems.append(f'{project.name}: names no run: write runs = ["runs/*.trec"] under [data]')
     if project.table("gate"):
         from evenrank.comparison.gate.config import gate_of
 
@@ -108,14 +115,13 @@ def _project(arguments: argparse.Namespace) -> tuple[list[str], list[str]]:
         from evenrank.neural.config import config_of
 
         problems += _problems(lambda: config_of(project))
-    if problems:
-        return [], problems
+    if unreadable:
+        return [], [*unreadable, *problems]
     try:
         inputs = known.read()
     except EvenrankError as error:
-        return [], str(error).split("\n")
-    lines = describe_inputs(inputs, known)
-    return ["", f"project {project.name}:", *(f"  {line}" for line in lines)], []
+        return [], [*str(error).split("\n"), *problems]
+    return [table_of_inputs(inputs, known, f"project {project.name}")], problems
 
 
 def _problems(check: Callable[[], object], before: str = "") -> list[str]:
@@ -199,15 +205,15 @@ def _installed(package: str) -> bool:
     return True
 
 
-def _extras(requirements: list[Requirement]) -> Iterator[str]:
+def _extras(requirements: list[Requirement]) -> Iterator[tuple[str, str]]:
     for extra in dict.fromkeys(requirement.extra for requirement in requirements if requirement.extra):
         members = [requirement for requirement in requirements if requirement.extra == extra]
         states = [(member.package, *_state(member)) for member in members]
         lacking = [f"{package} {state}" for package, state, fine in states if not fine]
         if lacking:
-            yield f"  {extra}: {', '.join(lacking)}: pip install 'evenrank[{extra}]'"
+            yield extra, f"{', '.join(lacking)}: pip install 'evenrank[{extra}]'"
         else:
-            yield f"  {extra}: installed"
+            yield extra, "installed"
 
 
 def _self_check() -> list[str]:

@@ -67,7 +67,8 @@ def add(commands: Commands) -> None:
     shared.add_measures(parser)
     parser.add_argument(
         "--collection", metavar="FILE",
-        help="the documents of the collection, one id per line (default: all documents of --words)",
+        help="the documents of the collection, as lines of ids or as --documents has them (default: all "
+        "documents of --words, or of --documents)",
     )  # fmt: skip
     parser.add_argument(
         "--draws", type=positive, default=200, metavar="N",
@@ -200,7 +201,6 @@ def _improved(arguments: argparse.Namespace) -> list[tuple[str, str]]:
 
 def _origin(arguments: argparse.Namespace, views: dict[str, int]) -> tuple[Origin, Inputs]:
     from evenrank.comparison.origin import origin
-    from evenrank.inputs.id_lists import read_ids
     from evenrank.inputs.several_files import attempt, reading_files
     from evenrank.scores.files import WRITTEN, file_format
 
@@ -220,7 +220,7 @@ def _origin(arguments: argparse.Namespace, views: dict[str, int]) -> tuple[Origi
     collection = None
     with reading_files():
         if arguments.collection is not None:
-            collection = attempt(partial(read_ids, arguments.collection, "document"))
+            collection = attempt(partial(_read_collection, arguments.collection))
     inputs = shared.read_inputs(known)
     measures = shared.chosen_measures(arguments, inputs)
     if TERMS in views:
@@ -238,6 +238,15 @@ def _origin(arguments: argparse.Namespace, views: dict[str, int]) -> tuple[Origi
     return found.with_labels(
         shared.labels_of(arguments, found.scores.measures)
     ) if arguments.rename else found, inputs
+
+
+def _read_collection(path: str) -> list[str]:
+    from evenrank.inputs.id_lists import read_ids
+    from evenrank.io.source import guess_format
+    from evenrank.io.texts import read_document_ids
+
+    tables = ("csv", "jsonl", "parquet")
+    return read_document_ids(path) if guess_format(path) in tables else read_ids(path, "document")
 
 
 def _with_terms(measures: Sequence[Measure]) -> list[Measure]:

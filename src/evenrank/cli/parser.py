@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from evenrank.cli.everywhere import EVERYWHERE, NAMES, add_everywhere
-from evenrank.cli.streams import put, say
+from evenrank.cli.streams import put, say, write_message
 from evenrank.errors import readable
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction["Parser"]
 
+COMMAND = "COMMAND"  # what stands for it in usage
 EXIT_CODES = "exit codes: 0 ok, 1 bad data, 2 wrong usage, 3 a gate failed, 130 interrupted"
 
 
@@ -61,6 +62,9 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments") and "@" in message:
             message += "; put several measures into one pair of quotes, as -m 'nDCG@10 RR@10'"
+        if message == f"the following arguments are required: {COMMAND}":
+            write_message(self.format_help() + "\n")
+            message = "name a command, as evenrank evaluate"
         say(f"{readable(message)} (try: {self.prog} --help)")
         raise SystemExit(2)
 
@@ -117,7 +121,7 @@ def make_parser() -> tuple[Parser, Commands]:
     )
     add_everywhere(parser)
     commands = parser.add_subparsers(
-        metavar="COMMAND", dest="command", required=True, prog="evenrank", help=argparse.SUPPRESS
+        metavar=COMMAND, dest="command", required=True, prog="evenrank", help=argparse.SUPPRESS
     )
     return parser, commands
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -315,35 +314,18 @@ def _check_figure(arguments: argparse.Namespace) -> None:
 
 def _list() -> str:
     from evenrank.rerankers.registry import all_rerankers, describe
+    from evenrank.tables import Column, Table, printed
 
-    width = max(terminal_width() or 100, 60)
-    records = [describe(cls) for cls in all_rerankers().values()]
-    indent = max(len(record["name"]) for record in records) + 2
-    lines: list[str] = []
-    for record in records:
-        said = [record["summary"]]
-        said.append(f"Needs {'; '.join(record['needs']) or 'nothing beside the run'}.")
+    rows: list[tuple[str, str, str]] = []
+    for record in map(describe, all_rerankers().values()):
+        said = [record["summary"], f"Needs {'; '.join(record['needs']) or 'nothing beside the run'}."]
         if record["random"]:
             said.append("Leaves something to chance: --repeat.")
-        lines.append(
-            textwrap.fill(
-                " ".join(said),
-                width,
-                initial_indent=f"{record['name']:<{indent}}",
-                subsequent_indent=" " * indent,
-            )
-        )
+        rows.append((record["name"], "", " ".join(said)))
         for name, entry in record["parameters"].items():
-            line = f"{name}={entry['default']!r}: {entry['meaning']}; {entry['must be']}"
-            lines.append(
-                textwrap.fill(
-                    line,
-                    width,
-                    initial_indent=" " * (indent + 2),
-                    subsequent_indent=" " * (indent + 6),
-                    break_on_hyphens=False,
-                )
-            )
-        lines.append("")
+            rows.append(("", f"{name}={entry['default']!r}", f"{entry['meaning']}; {entry['must be']}"))
+    what = Column("what it does", right=False, wraps=True)
     after = "Every method takes a cut-off, as DetCons@20: only so many ranks change. 'a | b' is a, then b."
-    return "\n".join([*lines, textwrap.fill(after, width)]) + "\n"
+    return printed(
+        [Table.of(["method", "parameter", what], rows, words=3, notes=["", after])], "table", terminal_width()
+    )

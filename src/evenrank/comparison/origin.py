@@ -24,6 +24,7 @@ from evenrank.evaluation import evaluate
 from evenrank.evaluation.notes import share_notes
 from evenrank.inputs import Inputs, Known
 from evenrank.inputs.coerce import BACKGROUND_DEPTH
+from evenrank.io.texts import read_document_ids
 from evenrank.measures import Measure
 from evenrank.measures.neutrality import FaiRR, NeutralityMeasure, NFaiRR, NSetFaiRR, SetFaiRR
 from evenrank.scores import Scores, ScoresBlock
@@ -204,9 +205,10 @@ def origin(
     """Score runs, and beside them the collection and the background in random order.
 
     The inputs are those of ``evaluate``. The background is its ``background``, for one run alone the run's
-    own first documents. The collection is ``collection``, else the documents of ``words``. For NFaiRR and
-    FaiRR at a cut-off the values of random orders are exact; for any other measure they are means over
-    ``draws`` random lists, by ``seed``. ``progress`` is called with how many of all draws are done.
+    own first documents. The collection is ``collection``, else the documents of ``words``, else those of
+    ``documents``. For NFaiRR and FaiRR at a cut-off the values of random orders are exact; for any other
+    measure they are means over ``draws`` random lists, by ``seed``. ``progress`` is called with how many
+    of all draws are done.
     """
     inputs = Inputs.of(run, **known)
     runs = inputs.runs
@@ -216,6 +218,8 @@ def origin(
                 f"a run cannot be called {name!r} here: that is the name of what is compared"
             )
     documents = inputs.words if collection is None else collection
+    if documents is None and inputs.documents is not None:
+        documents = read_document_ids(inputs.documents)
     background, pool = _background(inputs)
     inputs = inputs.with_known(background=background)
     scores = evaluate(inputs, measures, cutoffs=cutoffs, missing=missing)
@@ -258,7 +262,10 @@ def origin(
             if measure not in wanted[place]
         ]
     if pools[COLLECTION] is None:
-        notes.append("the collection is not known: pass words= (--words) or collection= (--collection)")
+        notes.append(
+            "the collection is not known: pass documents= (--documents), words= (--words) or "
+            "collection= (--collection)"
+        )
     together = Scores((*blocks, *scores.blocks), scores.notes, scores.describe_inputs)
     return Origin(together, tuple(runs), tuple(notes))
 

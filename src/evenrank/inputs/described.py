@@ -1,4 +1,4 @@
-"""Inputs in words: how many runs, queries and judgements there are, and who is in which group."""
+"""Inputs as a table: how many runs, queries and judgements there are, and who is in which group."""
 
 from __future__ import annotations
 
@@ -7,34 +7,35 @@ from collections.abc import Iterator
 from evenrank.errors import counted
 from evenrank.inputs.description import Description
 from evenrank.inputs.inputs import Inputs
-from evenrank.tables import number
+from evenrank.tables import Column, Table, number
 
 MOST_GROUPS = 8
 
 
-def describe_inputs(inputs: Inputs, known: Description) -> list[str]:
-    """A line for each kind of input, with what it became."""
-    return [*_lines(inputs), *known.notes]
+def table_of_inputs(inputs: Inputs, known: Description, title: str) -> Table:
+    """A row for each input, with what it became."""
+    became = Column("what it became", right=False, wraps=True)
+    return Table.of(["input", became], _rows(inputs), words=2, title=title, notes=known.notes)
 
 
-def _lines(inputs: Inputs) -> Iterator[str]:
+def _rows(inputs: Inputs) -> Iterator[tuple[str, str]]:
     for name, run in inputs.runs.items():
-        yield f"run {name}: {counted(len(run.query_ids), 'query', 'queries')}"
+        yield f"run {name}", counted(len(run.query_ids), "query", "queries")
     if not inputs.runs:
-        yield "no runs"
+        yield "runs", "none"
     if inputs.qrels is not None:
-        yield f"judgements: {counted(len(inputs.qrels.query_ids), 'query', 'queries')}"
+        yield "judgements", counted(len(inputs.qrels.query_ids), "query", "queries")
     if inputs.intents is not None:
-        yield f"judgements by intent: {counted(len(inputs.intents.query_ids), 'query', 'queries')}"
+        yield "judgements by intent", counted(len(inputs.intents.query_ids), "query", "queries")
     if inputs.queries is not None:
         with_text = sum(query in (inputs.query_texts or {}) for query in inputs.queries)
-        yield f"queries: {len(inputs.queries):,}, {with_text:,} with a text"
+        yield "queries", f"{len(inputs.queries):,}, {with_text:,} with a text"
     if inputs.categories is not None:
         names = list(dict.fromkeys(name for own in inputs.categories.values() for name in own))
-        yield f"categories of queries: {', '.join(names)}"
+        yield "categories of queries", ", ".join(names)
     if inputs.words is not None:
         groups = ", ".join(inputs.words.lexicon.groups)
-        yield f"word counts: {counted(len(inputs.words), 'document', 'documents')}; groups {groups}"
+        yield "word counts", f"{counted(len(inputs.words), 'document', 'documents')}; groups {groups}"
     for membership in inputs.groups:
         attribute = membership.attribute
         sizes = zip(attribute.values, membership.sizes().tolist(), strict=True)
@@ -42,9 +43,9 @@ def _lines(inputs: Inputs) -> Iterator[str]:
         more = (
             "" if len(attribute.values) <= MOST_GROUPS else f" and {len(attribute.values) - MOST_GROUPS} more"
         )
-        yield f"groups {attribute.name}: {shown}{more}; target {_target(attribute.target)}"
+        yield f"groups {attribute.name}", f"{shown}{more}; target {_target(attribute.target)}"
     if inputs.polarity is not None:
-        yield f"polarity: {counted(len(inputs.polarity), 'document', 'documents')}"
+        yield "polarity", counted(len(inputs.polarity), "document", "documents")
 
 
 def _target(target: object) -> str:

@@ -43,6 +43,17 @@ def read_texts(
     return by_id(pairs(), name_of(source, what))
 
 
+def read_document_ids(source: Any) -> list[str]:
+    """The ids of all documents of anything that ``read_documents`` reads, in their order.
+
+    >>> read_document_ids([("d1", "a cat"), ("d2", "a dog")])
+    ['d1', 'd2']
+    """
+    if isinstance(source, Mapping):
+        return list(source)
+    return [name for batch in read_documents(source) for name in batch.column("id").to_pylist()]
+
+
 def by_id(pairs: Iterable[tuple[str, str]], where: str) -> dict[str, str]:
     """The pairs as a mapping; ids that are there twice are one error."""
     texts: dict[str, str] = {}

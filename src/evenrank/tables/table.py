@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Any
 
 from evenrank.tables.cells import HTML, LATEX, MARKDOWN, TEXT, CellStyle, Column, Interval, Value
@@ -79,10 +81,11 @@ class Table:
 
     def to_text(self, width: int | None = None, *, color: bool = False) -> str:
         """For a terminal of ``width`` columns: where they are too few, intervals behind values are left out
-        and elastic columns are cut. ``color`` marks the head and the best values in bold."""
+        elastic columns are cut, and others wrap. ``color`` marks the head and the best values in bold."""
         limit = width or WIDTH
         style, said = TEXT, [*(self._legend() if color else ()), *self.notes]
-        if width is not None and self.width() > limit >= self.width(intervals=False) - self._spare():
+        bare = self.width(intervals=False)
+        if width is not None and self.width() > max(limit, bare) and limit >= bare - self._spare():
             style, said = replace(style, intervals=False), [NO_INTERVALS, *said]
         cells = self._cells(style)
         sizes = self._fitted(_widths(cells), limit)
@@ -91,7 +94,7 @@ class Table:
         lines = [wrapped(self.title, limit)] if self.title else []
         strong = [[True] * len(self.columns), *([_is_best(cell) for cell in row] for row in self.rows)]
         for row, marks in zip(cells, strong, strict=True):
-            lines.append(self._line(row, sizes, [color and mark for mark in marks]))
+            lines += self._lines(row, sizes, [color and mark for mark in marks])
         return "\n".join([*lines, *(wrapped(note, limit) for note in said)])
 
     def marks_best(self) -> bool:
@@ -99,6 +102,14 @@ class Table:
 
     def _legend(self) -> tuple[str, ...]:
         return (BEST,) if self.legend and self.marks_best() else ()
+
+    def _lines(self, cells: Sequence[str], sizes: Sequence[int], bold: Sequence[bool]) -> list[str]:
+        """A row: one line, or as many as the longest text takes in a column that wraps."""
+        parts = [
+            textwrap.wrap(cell, size, break_on_hyphens=False) or [""] if column.wraps else [cell]
+            for cell, size, column in zip(cells, sizes, self.columns, strict=True)
+        ]
+        return [self._line(line, sizes, bold) for line in zip_longest(*parts, fillvalue="")]
 
     def _line(self, cells: Sequence[str], sizes: Sequence[int], bold: Sequence[bool]) -> str:
         parts = []
@@ -113,13 +124,15 @@ class Table:
         """Columns of a terminal that cutting elastic text can give back."""
         sizes = _widths(self._cells(TEXT))
         return sum(
-            max(0, size - _LEAST) for size, column in zip(sizes, self.columns, strict=True) if column.elastic
+            max(0, size - _LEAST)
+            for size, column in zip(sizes, self.columns, strict=True)
+            if column.elastic or column.wraps
         )
 
     def _fitted(self, sizes: list[int], width: int) -> list[int]:
         over = _total(sizes) - width
         for place, column in enumerate(self.columns):
-            if column.elastic and over > 0:
+            if (column.elastic or column.wraps) and over > 0:
                 cut = min(over, max(0, sizes[place] - _LEAST))
                 sizes[place] -= cut
                 over -= cut
