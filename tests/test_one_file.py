@@ -64,7 +64,7 @@ from evenrank.report.page.rendering import Section, render, section
 
 @section(15)
 def greeting_section(data):
-    return Section("greeting", "Greeting", render("figures.html", charts=[], progress="Welcome."))
+    return Section("greeting", "Greeting", render("figures.html", charts=[], lead="Welcome."))
 """
 
 SYSTEM = """

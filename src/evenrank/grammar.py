@@ -154,6 +154,18 @@ class Term:
         """The declared parameters, without the cut-off."""
         return tuple(f for f in dataclasses.fields(cls) if "rule" in f.metadata and f.name != "cutoff")
 
+    @classmethod
+    def describe_parameters(cls) -> dict[str, dict[str, Any]]:
+        """Default, rule and meaning of each parameter, as plain data."""
+        return {
+            f.name: {
+                "default": f.default,
+                "must be": f.metadata["rule"].wording,
+                "meaning": f.metadata["meaning"],
+            }
+            for f in cls.parameters()
+        }
+
     def __repr__(self) -> str:
         given = ",".join(
             f"{f.name}={getattr(self, f.name)!r}"

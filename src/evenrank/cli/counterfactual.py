@@ -237,14 +237,13 @@ def _query_texts(path: str, named: dict[str, str]) -> dict[str, str]:
 
 def _swappers(arguments: argparse.Namespace) -> dict[str, Swapper]:
     """What is swapped: the kinds asked for together; if stratified, then each that the lexicon has."""
-    from evenrank.counterfactuals.experiment import as_swapper
-    from evenrank.counterfactuals.swap import KINDS
+    from evenrank.counterfactuals.swap import KINDS, make_swapper
     from evenrank.counterfactuals.table import ALL
 
     stratified = arguments.kinds == (EACH,)
     asked = KINDS if stratified else tuple(arguments.kinds or KINDS)
     make = partial(
-        as_swapper,
+        make_swapper,
         arguments.lexicon,
         seed=shared.seed_of(arguments),
         tagger=arguments.tagger,

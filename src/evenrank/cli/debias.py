@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evenrank.cli.parser import add_command
-from evenrank.cli.progress import Bar
+from evenrank.cli.progress import ResumableBar
 from evenrank.cli.shared import check_written, option, read_inputs
 from evenrank.cli.streams import put, say, terminal_width
 from evenrank.errors import ParameterError, counted
@@ -84,14 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # or matrix products on a GPU do not repeat
     from evenrank.neural.training import train
 
-    try:
-        with Bar("training", "steps") as bar:
-            variants = train(config, arguments.output, read_inputs(known), resume=True, progress=bar, say=say)
-    except KeyboardInterrupt:
-        from evenrank.io.resumable import KEPT
-
-        say(KEPT)
-        raise
+    with ResumableBar("training", "steps") as bar:
+        variants = train(config, arguments.output, read_inputs(known), resume=True, progress=bar, say=say)
     say(f"wrote {counted(len(variants), 'ranker', 'rankers')} into {arguments.output}")
     return 0
 

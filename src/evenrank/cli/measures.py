@@ -192,14 +192,7 @@ def _of_attention(term: type[Term]) -> dict[str, Any]:
         "name": term.name,
         "kind": "position bias",
         "summary": " ".join(summary.split()),
-        "parameters": {
-            field.name: {
-                "default": field.default,
-                "must be": field.metadata["rule"].wording,
-                "meaning": field.metadata["meaning"],
-            }
-            for field in term.parameters()
-        },
+        "parameters": term.describe_parameters(),
         "text": text.partition(">>>")[0].strip(),
     }
 

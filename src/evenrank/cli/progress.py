@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Self, TypeVar
 
-from evenrank.cli.streams import is_terminal, message_width, write_message
+from evenrank.cli.streams import is_terminal, message_width, say, write_message
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ class Bar:
         self._announce_later()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.close()
 
     def begin(self, what: str, unit: str | None = None) -> None:
@@ -83,6 +83,17 @@ class Bar:
         """In place of the line that is shown, cut to the terminal: one that wraps could not be cleared."""
         self._shown = True
         write_message(f"{_CLEAR}{line[: max(0, message_width() - 1)]}")
+
+
+class ResumableBar(Bar):
+    """A bar of work that continues where it was interrupted, and says so when it is."""
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.close()
+        if kind is KeyboardInterrupt:
+            from evenrank.io.resumable import KEPT
+
+            say(KEPT)
 
 
 def progress(items: Sequence[T], what: str) -> Iterator[T]:

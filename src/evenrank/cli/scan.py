@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from evenrank.cli import shared
 from evenrank.cli.parser import add_command
-from evenrank.cli.progress import Bar
+from evenrank.cli.progress import ResumableBar
 from evenrank.cli.streams import say
 from evenrank.errors import ParameterError
 from evenrank.inputs.file_options import DOCUMENTS
@@ -74,8 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     shared.check_output(output, [collection.path, arguments.lexicon])
     lexicon = read_lexicon(arguments.lexicon)
-    bar = Bar("scanning")
-    try:
+    with ResumableBar("scanning") as bar:
         summary = scan_file(
             collection.path,
             lexicon,
@@ -88,14 +87,6 @@ def run(arguments: argparse.Namespace) -> int:
             format=collection.get("format"),
             columns=_columns(arguments),
         )
-    except KeyboardInterrupt:
-        bar.close()
-        from evenrank.io.resumable import KEPT
-
-        say(KEPT)
-        raise
-    finally:
-        bar.close()
     say(_describe(summary, output))
     return 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from evenrank.cli.progress import Bar
+from evenrank.cli.progress import ResumableBar
 from evenrank.cli.shared import check_output, seed_of
 from evenrank.cli.streams import say
 from evenrank.errors import DataError, ParameterError
@@ -38,8 +38,7 @@ def swap_only(arguments: argparse.Namespace) -> int:
         raise ParameterError("--swap-only writes a collection: name the file, as -o swapped.tsv")
     check_output(arguments.output, inputs)
     check_output(arguments.details, [*inputs, arguments.output])
-    bar = Bar("swapping")
-    try:
+    with ResumableBar("swapping") as bar:
         summary = swap_file(
             collection.path,
             arguments.output,
@@ -55,14 +54,6 @@ def swap_only(arguments: argparse.Namespace) -> int:
             format=collection.get("format"),
             columns=arguments.columns,
         )
-    except KeyboardInterrupt:
-        bar.close()
-        from evenrank.io.resumable import KEPT
-
-        say(KEPT)
-        raise
-    finally:
-        bar.close()
     if arguments.details is not None:
         _write(summary, arguments.details)
     say(describe_swap(summary, arguments.output))

@@ -100,7 +100,8 @@ def counterfactual(
     >>> counterfactual("bm25", texts, queries={"q1": "where is he", "q2": "night"}).crbo
     0.5
     """
-    swapper = as_swapper(lexicon, kinds=kinds, seed=seed, tagger=tagger)
+    given = isinstance(lexicon, Swapper)
+    swapper = lexicon if given else make_swapper(lexicon, kinds=kinds, seed=seed, tagger=tagger)
     texts = texts_of(documents, "documents")
     if queries is None:
         if swap_queries:
@@ -177,20 +178,6 @@ def _of_documents(
     swapped = as_run(function(replaced(texts, changed)), name)
     measure = RBO(p=p, form="ext", cutoff=check_depth(depth))
     return compared(original, swapped, measure, changed, texts, {}, None)
-
-
-def as_swapper(
-    lexicon: Any,
-    *,
-    kinds: Collection[str] = KINDS,
-    seed: int = 0,
-    tagger: str = "auto",
-    mapping: Mapping[str, str] | str | None = None,
-    one_way: bool = False,
-) -> Swapper:
-    if isinstance(lexicon, Swapper):
-        return lexicon
-    return make_swapper(lexicon, kinds=kinds, seed=seed, tagger=tagger, mapping=mapping, one_way=one_way)
 
 
 def texts_of(source: Any, what: str) -> dict[str, str]:

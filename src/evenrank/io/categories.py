@@ -7,10 +7,7 @@ from collections.abc import Mapping
 from evenrank.errors import DataError, InputTypeError
 from evenrank.io.cells import id_cells
 from evenrank.io.column_names import ACCEPTED
-from evenrank.io.frames import as_frame
-from evenrank.io.row_problems import RowProblems
-from evenrank.io.source import as_source, guess_format
-from evenrank.io.tables import open_table
+from evenrank.io.tables import any_table
 
 CATEGORY = ("category", "domain", "family", "group", "class")
 
@@ -19,18 +16,10 @@ def read_categories(
     source: object, *, format: str | None = None, columns: Mapping[str, str] | None = None
 ) -> dict[str, list[str]]:
     """``{query: [category, ..]}`` from a file or a table with the columns query and category."""
-    file = as_source(source)
-    name, report = "categories", RowProblems("categories")
-    if file is not None:
-        file.check()
-        form = format or guess_format(file.path or file.name) or "csv"
-        table = open_table(file, form, lambda name, why: DataError(f"{name}: no categories ({why})"))
-        frame, report, name = table.frame, table.report, file.name
-    else:
-        found = as_frame(source)
-        if found is None:
-            raise InputTypeError(f"categories are read from a path or a table, got {type(source).__name__}")
-        frame = found
+    table = any_table(source, "categories", "categories", format=format)
+    if table is None:
+        raise InputTypeError(f"categories are read from a path or a table, got {type(source).__name__}")
+    frame, report, _, name = table
     chosen = {}
     for role, accepted in (("query", ACCEPTED["query"]), ("category", CATEGORY)):
         column = (columns or {}).get(role) or next((c for c in accepted if c in frame.names), None)

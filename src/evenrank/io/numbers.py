@@ -14,10 +14,7 @@ from evenrank.data.tables import DocumentTable
 from evenrank.errors import DataError, InputTypeError
 from evenrank.io.cells import id_cells, is_missing, one_array
 from evenrank.io.column_names import ACCEPTED, resolve
-from evenrank.io.frames import as_frame
-from evenrank.io.row_problems import RowProblems
-from evenrank.io.source import as_source, guess_format
-from evenrank.io.tables import open_table
+from evenrank.io.tables import any_table
 
 
 def read_numbers(
@@ -28,17 +25,10 @@ def read_numbers(
     ``columns`` names them where they are called otherwise, as ``{"document": "sku"}``. An empty cell is not
     a number. A column with anything else but numbers is left out.
     """
-    file, report, where = as_source(source), RowProblems(name), name
-    if file is not None:
-        file.check()
-        form = format or guess_format(file.path or file.name) or "csv"
-        table = open_table(file, form, lambda name, why: DataError(f"{name}: no numbers ({why})"))
-        frame, report, where = table.frame, table.report, file.name
-    else:
-        found = as_frame(source)
-        if found is None:
-            raise InputTypeError(f"numbers are read from a path or a table, got {type(source).__name__}")
-        frame = found
+    table = any_table(source, "numbers", name, format=format)
+    if table is None:
+        raise InputTypeError(f"numbers are read from a path or a table, got {type(source).__name__}")
+    frame, report, _, where = table
     wanted = ["document", "query"] if _has_query(frame.names, columns) else ["document"]
     chosen = resolve(frame.names, wanted, columns, where, advice=" (--columns document=NAME)")
     document, query = chosen["document"], chosen.get("query")

@@ -18,10 +18,9 @@ from evenrank.ids import take
 from evenrank.io.atomic import atomic_write
 from evenrank.io.cells import id_cells, score_cells
 from evenrank.io.column_names import ACCEPTED
-from evenrank.io.frames import Frame, as_frame
+from evenrank.io.frames import Frame
 from evenrank.io.row_problems import RowProblems
-from evenrank.io.source import as_source, guess_format
-from evenrank.io.tables import open_table
+from evenrank.io.tables import any_table
 
 SCORE_COLUMNS = ("polarity", "score", "bias")
 AXIS = "axis_"
@@ -42,16 +41,10 @@ def read_polarity(
     """
     if isinstance(source, Polarity):
         return source
-    file = as_source(source)
-    if file is not None:
-        file.check()
-        form = format or guess_format(file.path or file.name) or "csv"
-        table = open_table(file, form, lambda name, why: DataError(f"{name}: no scores ({why})"))
-        about = _about(table.metadata.get(_KEY), file.name)
-        return _of_frame(table.frame, columns, file.name, table.report, about)
-    frame = as_frame(source)
-    if frame is not None:
-        return _of_frame(frame, columns, "polarity", RowProblems("polarity"), {})
+    table = any_table(source, "scores", "polarity", format=format)
+    if table is not None:
+        about = _about(table.metadata.get(_KEY), table.name)
+        return _of_frame(table.frame, columns, table.name, table.report, about)
     if not isinstance(source, Mapping):
         raise InputTypeError(
             "polarity is read from a path, a table, or a dict {document: score} or "

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from evenrank.errors import DataError
-from evenrank.io.frames import frame_columns
+from evenrank.io.frames import Frame, as_frame, frame_columns
 from evenrank.io.layout import Columns, Layout
 from evenrank.io.row_problems import RowProblems
-from evenrank.io.source import Source
+from evenrank.io.source import Source, as_source, guess_format
 from evenrank.io.table_formats import table_formats
 from evenrank.io.table_formats.declared import OpenTable
 
@@ -47,6 +47,30 @@ def _with_lines(error: DataError, table: OpenTable, name: str) -> DataError:
     if error.problems or not table.report.lines:
         return lines
     return DataError(f"{lines}\n{error}")
+
+
+class NamedTable(NamedTuple):
+    """A table from a file or from memory, with what it is called in messages."""
+
+    frame: Frame
+    report: RowProblems
+    metadata: dict[str, str]
+    name: str
+
+
+def any_table(
+    source: object, what: str, name: str, *, format: str | None = None, usual: str = "csv"
+) -> NamedTable | None:
+    """The table in a file or in memory; None for anything else. ``what`` is what an empty file has none of,
+    ``usual`` the format of a file whose suffix does not tell it."""
+    file = as_source(source)
+    if file is None:
+        frame = as_frame(source)
+        return None if frame is None else NamedTable(frame, RowProblems(name), {}, name)
+    file.check()
+    chosen = format or guess_format(file.path or file.name) or usual
+    table = open_table(file, chosen, lambda name, why: DataError(f"{name}: no {what} ({why})"))
+    return NamedTable(table.frame, table.report, table.metadata, file.name)
 
 
 def open_table(source: Source, format: str, nothing: Callable[[str, str], DataError]) -> OpenTable:

@@ -234,14 +234,7 @@ class Measure(Term):
             "formula": cls.formula,
             "direction": cls.direction.value,
             "aggregation": cls.aggregation,
-            "parameters": {
-                f.name: {
-                    "default": f.default,
-                    "must be": f.metadata["rule"].wording,
-                    "meaning": f.metadata["meaning"],
-                }
-                for f in cls.parameters()
-            },
+            "parameters": cls.describe_parameters(),
             "undefined when": dict(cls.undefined_when),
             "reference": cls.reference,
             "text": (inspect.getdoc(cls) or "").partition("\n\n")[2],

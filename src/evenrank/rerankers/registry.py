@@ -32,14 +32,7 @@ def describe(cls: type[Reranker]) -> dict[str, Any]:
         "needs": sorted({_needed(need, default) for need in default.needs}),
         "random": _may_vary(cls),
         "documents": _documents(cls),
-        "parameters": {
-            field.name: {
-                "default": field.default,
-                "must be": field.metadata["rule"].wording,
-                "meaning": field.metadata["meaning"],
-            }
-            for field in cls.parameters()
-        },
+        "parameters": cls.describe_parameters(),
         "text": text.partition(">>>")[0].strip(),
     }
 

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from evenrank.cli import main
+from evenrank.cli.progress import Bar
 from evenrank.data.lexicon import Lexicon
 from evenrank.evidence import scan as package
 from evenrank.io.counts import read_counts
@@ -112,3 +113,13 @@ def test_a_folder_that_cannot_be_written_to_is_not_blamed_on_a_hidden_file(
     monkeypatch.setattr(Path, "mkdir", refuse)
     code, _, err = run(capfd, "c.tsv", "--lexicon", "sides", "-o", "counts.parquet")
     assert (code, err) == (1, "evenrank: counts.parquet: cannot be written: Read-only file system\n")
+
+
+def test_work_that_begins_in_silence_is_announced(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first scan compiles for seconds before it counts anything."""
+    announced = []
+    monkeypatch.setattr(Bar, "_announce_later", lambda bar: announced.append(bar))
+    assert run(capfd, "c.tsv", "--lexicon", "sides", "-o", "counts.parquet")[0] == 0
+    assert len(announced) == 1

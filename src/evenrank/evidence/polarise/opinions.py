@@ -14,10 +14,9 @@ from evenrank.data.qrels import repeated_pairs
 from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
 from evenrank.ids import as_strings, encode_first_seen
 from evenrank.io.cells import id_cells, is_missing, text_cells
-from evenrank.io.frames import Frame, as_frame
+from evenrank.io.frames import Frame
 from evenrank.io.row_problems import RowProblems
-from evenrank.io.source import as_source, guess_format
-from evenrank.io.tables import open_table
+from evenrank.io.tables import any_table
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     "query": ("query", "query_id", "qid", "topic"),
@@ -93,15 +92,9 @@ def read_opinions(
     """
     if isinstance(source, Opinions):
         return source
-    file = as_source(source)
-    if file is not None:
-        file.check()
-        form = format or guess_format(file.path or file.name) or "jsonl"
-        table = open_table(file, form, lambda name, why: DataError(f"{name}: no documents ({why})"))
-        return _of_frame(table.frame, columns, file.name, table.report, texts)
-    frame = as_frame(source)
-    if frame is not None:
-        return _of_frame(frame, columns, "documents", RowProblems("documents"), texts)
+    table = any_table(source, "documents", "documents", format=format, usual="jsonl")
+    if table is not None:
+        return _of_frame(table.frame, columns, table.name, table.report, texts)
     if not isinstance(source, Mapping):
         raise InputTypeError(f"documents are read from {_ACCEPTED}; got {type(source).__name__}")
     return _of_mapping(source, with_texts=texts)
