@@ -15,6 +15,7 @@ from evenrank.measures import (
     RR,
     Delegated,
     P,
+    Product,
     WeightedSum,
     alpha_nDCG,
     nDCG,
@@ -40,6 +41,10 @@ from evenrank.measures import (
         ("nDCG(dcg=log2)", nDCG()),
         ("RR + P@5", RR() + P() @ 5),
         ("0.2*RR@3+0.8*AP", 0.2 * (RR() @ 3) + 0.8 * AP()),
+        ("nDCG@10 * RR", Product(factors=(nDCG() @ 10, RR()))),
+        ("nDCG@10*P@5*RR@3", (nDCG() @ 10) * (P() @ 5) * (RR() @ 3)),
+        ("(P@5)*(RR)", P() @ 5 * RR()),
+        ("0.5*P@5*RR + 0.5*AP", 0.5 * ((P() @ 5) * RR()) + 0.5 * AP()),
     ],
 )
 def test_text_and_value_are_the_same_thing(text: str, measure) -> None:

@@ -9,6 +9,7 @@ import group_oracles
 import oracles
 import order_oracles
 import pair_oracles
+import peer_oracles
 import pytest
 import word_oracles
 from measure_evidence import evidence_for
@@ -59,6 +60,7 @@ for kind, arguments in [
     *fair_oracles.FAIR_VARIANTS.items(),
     *order_oracles.ORDER_VARIANTS.items(),
     *pair_oracles.PAIR_VARIANTS.items(),
+    *peer_oracles.PEER_VARIANTS.items(),
 ]:
     VARIANTS[kind] = [*VARIANTS.get(kind, []), *arguments]
 MANY_CASES = 12
@@ -77,6 +79,7 @@ ORACLES = {
     **fair_oracles.FAIR_ORACLES,
     **order_oracles.ORDER_ORACLES,
     **pair_oracles.PAIR_ORACLES,
+    **peer_oracles.PEER_ORACLES,
     "AWRF": awrf,
 }
 

@@ -12,13 +12,9 @@ from reranker_oracles import adjusted, failing, minima
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.errors import EvenrankWarning, ParameterError
+from evenrank.measures.minimum_table import adjusted_alpha, failure_probability, minimum_table
 from evenrank.rerankers import rerank
-from evenrank.rerankers.fa_ir import (
-    TOO_FEW_PROTECTED,
-    adjusted_alpha,
-    failure_probability,
-    minimum_table,
-)
+from evenrank.rerankers.fa_ir import TOO_FEW_PROTECTED
 
 # Zehlike et al. 2017, the table of minimum counts at alpha = 0.1 for k = 1 .. 12; written down without the
 # paper at hand, and equal to exact binomials (below) and to LensKit 2025.8.1

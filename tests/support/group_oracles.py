@@ -192,7 +192,19 @@ def hellinger(p: Row, q: Row) -> float:
     return sqrt(sum((sqrt(a) - sqrt(b)) ** 2 for a, b in zip(p, q, strict=True)) / 2)
 
 
-DIVERGENCES = {"JSD": jsd, "NMD": nmd, "RNOD": rnod, "KL": kl, "L1": l1, "Hellinger": hellinger}
+def largest(p: Row, q: Row) -> float:
+    return max(abs(a - b) for a, b in zip(p, q, strict=True))
+
+
+DIVERGENCES = {
+    "MAX": largest,
+    "JSD": jsd,
+    "NMD": nmd,
+    "RNOD": rnod,
+    "KL": kl,
+    "L1": l1,
+    "Hellinger": hellinger,
+}
 
 
 def weight(bias: attention.Attention, rank: int) -> float:
@@ -440,6 +452,7 @@ GROUP_VARIANTS = {
         *_READER,
         *({"attr": attr, "div": div} for attr in ("side", "stars") for div in ("NMD", "RNOD")),
         {"div": "RNOD", "decay": "RBP", "missing": "drop"},
+        *({"attr": attr, "div": "MAX"} for attr in ("side", "origin", "stars")),
     ],
     "dGF": [*_BINARY, *_READER, {"div": "NMD"}, {"div": "RNOD"}],
     "GFR": [

@@ -26,6 +26,7 @@ from evenrank.scores import INFINITE, OK, ScoresBlock
 Int16s = npt.NDArray[np.int16]
 
 NO_REASON = "undefined"
+ALL_QUERIES = "all"  # stands in for the query of a value that belongs to all of them together
 
 _NUMBERS_AT_ONCE = 1 << 20  # dense numbers in one block of queries: small enough for the cache
 
@@ -132,17 +133,25 @@ def _compute(
             looked_at = aligned.cut(part.depth)
             check_missing(part, looked_at, scope, run)
             said += missing_notes(part, looked_at, anywhere, own)
-    size = min(_queries_at_once(measure, aligned.cut(measure.depth)) for measure in measures)
     results: dict[Measure, list[Result]] = {measure: [] for measure in measures}
-    for begin in range(0, max(1, len(aligned)), size):
+    by_query = [measure for measure in measures if not measure.over_queries]
+    for measure in measures:
+        if measure.over_queries:
+            results[measure].append(_check_result(measure, measure.evaluate(aligned.cut(measure.depth)), 1))
+    size = min((_queries_at_once(measure, aligned.cut(measure.depth)) for measure in by_query), default=1)
+    for begin in range(0, max(1, len(aligned)) if by_query else 0, size):
         end = min(begin + size, len(aligned))
         block = aligned if size >= len(aligned) else aligned.select(np.arange(begin, end))
-        for measure, found in results.items():
-            found.append(_check_result(measure, measure.evaluate(block.cut(measure.depth)), len(block)))
+        for measure in by_query:
+            result = measure.evaluate(block.cut(measure.depth))
+            results[measure].append(_check_result(measure, result, len(block)))
     for measure, found in results.items():
         notes = Note.merged(note for result in found for note in result.notes)
         said += [f"{measure!r}: {note}" for note in notes]
-    return {measure: _block(measure, scope, found) for measure, found in results.items()}, said
+    return {
+        measure: _block(measure, (ALL_QUERIES,) if measure.over_queries else scope, found)
+        for measure, found in results.items()
+    }, said
 
 
 def _queries_at_once(measure: Measure, evidence: RankedEvidence) -> int:

@@ -139,7 +139,7 @@ def _labels(block: ScoresBlock, asked: Measure, labels: Mapping[str, str]) -> di
 
 def _check_one_list(measure: Measure) -> None:
     blocks = split_needs(measure.needs)
-    if "against" in blocks or "rankings" in blocks:
+    if "against" in blocks or "rankings" in blocks or measure.over_queries:
         raise ParameterError(
             f"{measure!r} is not a measure of one list, so it cannot be explained rank by rank"
         )

@@ -72,7 +72,7 @@ def document_effects(
     none = np.full((len(queries), depth), np.nan)
     settled = known.settled[measure]
     blocks = split_needs(settled.needs)
-    if "against" in blocks or "rankings" in blocks:
+    if "against" in blocks or "rankings" in blocks or settled.over_queries:
         return Effects("", none, "it is not a measure of one list")
     # one more: the document that moves up when another is left out
     deepest = None if settled.depth is None else max(depth, settled.depth) + 1

@@ -11,6 +11,7 @@ from evenrank.arrays import Floats, Int64s
 from evenrank.data.evidence_source import Gathered
 from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence, dense_width
 from evenrank.measures import Delegated, Measure, WeightedSum
+from evenrank.measures.combined import CombinedMeasure
 
 NUMBERS_AT_ONCE = 1 << 22
 
@@ -66,9 +67,9 @@ def counting(measure: Measure, evidence: RankedEvidence) -> RankedEvidence:
 
 
 def counting_rows(measure: Measure, evidence: RankedEvidence) -> Int64s:
-    """The rows of the documents that count, in rank order. In a sum, those that count for any part."""
-    if isinstance(measure, WeightedSum):
-        parts = [counting_rows(part, evidence) for _, part in measure.terms]
+    """The rows of the documents that count, in rank order; of sums and products, those of any part."""
+    if isinstance(measure, CombinedMeasure):
+        parts = [counting_rows(part, evidence) for part in measure.measures]
         return np.unique(np.concatenate(parts))
     rows: Int64s = counting(measure, evidence).ranked.rows[0]
     return rows[rows >= 0]

@@ -11,6 +11,7 @@ from typing import Any
 from evenrank.measures.base import Direction, Measure, Note, Result
 from evenrank.measures.combined import WeightedSum
 from evenrank.measures.delegated import Delegated
+from evenrank.measures.product import Product
 from evenrank.measures.registry import all_measures, parse_measure, parse_measures
 from evenrank.modules import load_folder
 
@@ -21,6 +22,7 @@ __all__ = [
     "Direction",
     "Measure",
     "Note",
+    "Product",
     "Result",
     "WeightedSum",
     "all_measures",

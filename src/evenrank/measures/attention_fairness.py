@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
@@ -9,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from evenrank import attention
-from evenrank.arrays import Floats
+from evenrank.arrays import Bools, Floats
 from evenrank.attention import Attention
 from evenrank.data.evidence_source import Evidence
 from evenrank.errors import ParameterError
@@ -28,8 +29,61 @@ MISSING_MEANS = (
 )
 
 
+@dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
+class AttentionShareMeasure(Measure):
+    """A measure of the share of attention that each group gets, and of the share that it should get.
+
+    With ``attr`` a document gives its attention to groups by its membership, without it by the words in it;
+    equally to all where it has neither.
+    """
+
+    family: ClassVar[str] = "words"
+    undefined_when: ClassVar[Mapping[str, str]] = GroupMeasure.undefined_when
+
+    attr: str | None = parameter(
+        None, ATTRIBUTE, "the attribute; None: the groups of the words, where there are any"
+    )
+    attention: Attention = parameter(  # noqa: RUF009
+        attention.log2(), term_of("attention"), "how attention falls with rank"
+    )
+    missing: str = parameter("error", AWRF_MISSING, MISSING_MEANS)
+
+    def settled(self, sources: Mapping[str, Evidence]) -> Measure:
+        if self.attr is not None or "words" in sources or not attributes_of(sources):
+            return self
+        return replace(self, attr=only_attribute(repr(self), sources))
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"ranked.words"}) if self.attr is None else self._groups().needs
+
+    def _groups(self) -> GroupMeasure:
+        return GroupMeasure(attr=self.attr, cutoff=self.cutoff)
+
+    def membership(self, evidence: RankedEvidence) -> Floats:
+        """(Q, K, G): how a document divides its attention over the groups; 0 in the padding."""
+        if self.attr is not None:
+            return self._groups().membership(evidence)
+        counts = evidence.ranked["words.counts"]
+        total = counts.sum(axis=2, keepdims=True)  # (Q, K, 1)
+        shares = np.where(total > 0, divide(counts, total), 1 / counts.shape[2])
+        return shares * evidence.ranked.mask[:, :, None]
+
+    def shares(self, evidence: RankedEvidence) -> tuple[Floats, Floats, dict[str, Bools]]:
+        """(Q, G) twice: what groups get and what they should get, and where there is neither."""
+        weights = self.attention.weights(evidence.ranked.depth)  # (K,)
+        exposure = padded_sum(self.membership(evidence) * weights[:, None])  # (Q, G)
+        achieved = divide(exposure, exposure.sum(axis=1, keepdims=True))
+        target = evidence.query["words.target" if self.attr is None else f"{self._groups().source}.target"]
+        undefined = {
+            EMPTY_LIST: evidence.ranked.lengths == 0,
+            NO_TARGET: np.asarray(~np.isfinite(target).all(axis=1)),
+        }
+        return achieved, np.nan_to_num(target), undefined
+
+
 @declare
-class AWRF(Measure):
+class AWRF(AttentionShareMeasure):
     """How far the share of attention that each group gets is from its target. 0 means that every group gets
     exactly its target share; 2, the largest value, means that all attention goes to groups with a target of
     0.
@@ -45,19 +99,12 @@ class AWRF(Measure):
         "attention of groups compared with a target",
         "TREC Fair Ranking track",
     )
-    family = "words"
     formula = "distance(sum_r v_r a(d_r) / sum_r v_r, J), a_g(d) = c_g(d) / c(d), or membership"
     reference = "Sapiezynski et al. 2019, WWW companion; Raj and Ekstrand 2022, SIGIR; texfair-2024, Eq. 14"
     direction = Direction.LOWER
-    undefined_when: ClassVar[Mapping[str, str]] = GroupMeasure.undefined_when
 
-    attr: str | None = parameter(
-        None, ATTRIBUTE, "the attribute; None: the groups of the words, where there are any"
-    )
-    attention: Attention = parameter(attention.log2(), term_of("attention"), "how attention falls with rank")
     distance: str = parameter("L1", choice(*DISTANCES), "distance between achieved and target shares")
     fairness: bool = parameter(False, flag(), "give 1 - JSD, so that higher is fairer")
-    missing: str = parameter("error", AWRF_MISSING, MISSING_MEANS)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -68,38 +115,10 @@ class AWRF(Measure):
                 )
             object.__setattr__(self, "direction", Direction.HIGHER)
 
-    def settled(self, sources: Mapping[str, Evidence]) -> Measure:
-        if self.attr is not None or "words" in sources or not attributes_of(sources):
-            return self
-        return replace(self, attr=only_attribute(repr(self), sources))
-
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"ranked.words"}) if self.attr is None else self._groups().needs
-
-    def _groups(self) -> GroupMeasure:
-        return GroupMeasure(attr=self.attr, cutoff=self.cutoff)
-
     def range(self) -> tuple[float, float]:
         return 0.0, MOST[self.distance]
 
-    def membership(self, evidence: RankedEvidence) -> Floats:
-        """(Q, K, G): how a document divides its attention over the groups; 0 in the padding."""
-        if self.attr is not None:
-            return self._groups().membership(evidence)
-        counts = evidence.ranked["words.counts"]
-        total = counts.sum(axis=2, keepdims=True)  # (Q, K, 1)
-        shares = np.where(total > 0, divide(counts, total), 1 / counts.shape[2])
-        return shares * evidence.ranked.mask[:, :, None]
-
     def compute(self, evidence: RankedEvidence) -> Result:
-        weights = self.attention.weights(evidence.ranked.depth)  # (K,)
-        exposure = padded_sum(self.membership(evidence) * weights[:, None])  # (Q, G)
-        achieved = divide(exposure, exposure.sum(axis=1, keepdims=True))
-        target = evidence.query["words.target" if self.attr is None else f"{self._groups().source}.target"]
-        value = DISTANCES[self.distance](achieved, np.nan_to_num(target))
-        undefined = {
-            EMPTY_LIST: evidence.ranked.lengths == 0,
-            NO_TARGET: ~np.isfinite(target).all(axis=1),
-        }
+        achieved, target, undefined = self.shares(evidence)
+        value = DISTANCES[self.distance](achieved, target)
         return Result(1 - value if self.fairness else value, undefined)

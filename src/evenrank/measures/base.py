@@ -110,6 +110,7 @@ class Measure(Term):
     takes_cutoff: ClassVar[bool] = True
     looks_below_cutoff: ClassVar[bool] = False
     by_value: ClassVar[bool] = False  # has a column for each value of an attribute, and that is its own side
+    over_queries: ClassVar[bool] = False  # one value for all queries together, not one for each
     ideal_depends_on_ids: ClassVar[bool] = False  # where ties among judged documents go by id
 
     cutoff: int | None = parameter(None, integer(1, optional=True), "how many ranks count")
@@ -204,7 +205,10 @@ class Measure(Term):
 
     def __mul__(self, weight: object) -> Measure:
         from evenrank.measures.combined import WeightedSum
+        from evenrank.measures.product import Product
 
+        if isinstance(weight, Measure):
+            return Product(factors=(*_factors(self), *_factors(weight)))
         if isinstance(weight, bool) or not isinstance(weight, (int, float)):
             return NotImplemented
         return WeightedSum(terms=tuple((weight * own, measure) for own, measure in _terms(self)))
@@ -244,3 +248,10 @@ class Measure(Term):
 def _terms(measure: Measure) -> tuple[tuple[float, Measure], ...]:
     terms: tuple[tuple[float, Measure], ...] = getattr(measure, "terms", ((1.0, measure),))
     return terms
+
+
+def _factors(measure: Measure) -> tuple[Measure, ...]:
+    if hasattr(measure, "terms"):
+        raise ParameterError(f"a product is of single measures, not of the sum {measure!r}")
+    factors: tuple[Measure, ...] = getattr(measure, "factors", (measure,))
+    return factors

@@ -1,31 +1,92 @@
-"""Weighted sums of measures, in the notation of the GFR paper."""
+"""Measures made of measures: what sums and products share, and weighted sums as the GFR paper writes them."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 from collections.abc import Iterator, Mapping
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
-from evenrank.arrays import Floats
+from evenrank.arrays import Bools, Floats
 from evenrank.data.evidence_source import Evidence
 from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.measures.base import Direction, Measure, Result
+from evenrank.measures.base import Direction, Measure, Note, Result
+
+
+class CombinedMeasure(Measure):
+    """A measure that is computed from the values of others, query by query."""
+
+    family: ClassVar[str] = "combined"
+    takes_cutoff: ClassVar[bool] = False
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What it is made of."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what it is made of")
+
+    def rebuilt(self, measures: tuple[Measure, ...]) -> Self:
+        """The same of other measures."""
+        raise NotImplementedError(f"{type(self).__name__} cannot be rebuilt")
+
+    def point_alike(self, what: str) -> Direction:
+        directions = {measure.direction for measure in self.measures}
+        if len(directions) > 1:
+            listed = ", ".join(f"{m!r} ({m.direction.value})" for m in self.measures)
+            raise ParameterError(f"a {what} of measures that point different ways means nothing: {listed}")
+        return directions.pop()
+
+    def parts(self) -> Iterator[Measure]:
+        for measure in self.measures:
+            yield from measure.parts()
+
+    def __matmul__(self, cutoff: int) -> Self:
+        """The same with every part at this cut-off, where the part takes one."""
+        return self.rebuilt(tuple(m @ cutoff if m.takes_cutoff else m for m in self.measures))
+
+    def settled(self, sources: Mapping[str, Evidence]) -> Self:
+        return self.rebuilt(tuple(measure.settled(sources) for measure in self.measures))
+
+    def check(self) -> None:
+        for measure in self.measures:
+            measure.check()
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset().union(*(measure.needs for measure in self.measures))
+
+    @property
+    def depth(self) -> int | None:
+        depths = [measure.depth for measure in self.measures]
+        return None if None in depths else max(depth for depth in depths if depth is not None)
+
+    def computed(self, evidence: RankedEvidence, what: str) -> tuple[list[Result], dict[str, Bools]]:
+        """The values of all parts, and where any of them is undefined."""
+        results, undefined = [], {}
+        for measure in self.measures:
+            if measure.over_queries:
+                raise ParameterError(
+                    f"{measure!r} is one value for all queries and cannot be part of a {what} by query"
+                )
+            result = measure.evaluate(evidence)
+            if result.values.ndim > 1:
+                raise ParameterError(f"{measure!r} has several columns and cannot be part of a {what}")
+            results.append(result)
+            for reason, where in result.undefined.items():
+                undefined[f"{measure!r}: {reason}"] = where
+        return results, undefined
 
 
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
-class WeightedSum(Measure):
+class WeightedSum(CombinedMeasure):
     """A weighted sum of measures, query by query: ``0.5*iRBU@10 + 0.5*nDCG@10``.
 
     Undefined for a query where any of its measures is. All of them must point the same way.
     """
 
     name: ClassVar[str] = "WeightedSum"
-    family: ClassVar[str] = "combined"
-    takes_cutoff: ClassVar[bool] = False
 
     terms: tuple[tuple[float, Measure], ...] = ()
 
@@ -33,58 +94,36 @@ class WeightedSum(Measure):
         super().__post_init__()
         if not self.terms:
             raise ParameterError("a sum needs at least one measure")
-        directions = {measure.direction for _, measure in self.terms}
-        if len(directions) > 1:
-            listed = ", ".join(f"{m!r} ({m.direction.value})" for _, m in self.terms)
-            raise ParameterError(f"a sum of measures that point different ways means nothing: {listed}")
+        direction = self.point_alike("sum")
         if any(not math.isfinite(weight) or weight <= 0 for weight, _ in self.terms):
             raise ParameterError(f"weights must be numbers > 0, got {[weight for weight, _ in self.terms]}")
-        object.__setattr__(self, "direction", directions.pop())
+        object.__setattr__(self, "direction", direction)
 
     direction: ClassVar[Direction] = Direction.HIGHER
 
     def __repr__(self) -> str:
         return " + ".join(f"{weight!r}*{measure!r}" for weight, measure in self.terms)
 
-    def parts(self) -> Iterator[Measure]:
-        for _, measure in self.terms:
-            yield from measure.parts()
-
-    def __matmul__(self, cutoff: int) -> WeightedSum:
-        """The same sum with every part at this cut-off, where the part takes one."""
-        return WeightedSum(terms=tuple((w, m @ cutoff if m.takes_cutoff else m) for w, m in self.terms))
-
-    def settled(self, sources: Mapping[str, Evidence]) -> WeightedSum:
-        return WeightedSum(terms=tuple((weight, m.settled(sources)) for weight, m in self.terms))
-
-    def check(self) -> None:
-        for _, measure in self.terms:
-            measure.check()
-
     @property
-    def needs(self) -> frozenset[str]:
-        return frozenset().union(*(measure.needs for _, measure in self.terms))
+    def measures(self) -> tuple[Measure, ...]:
+        return tuple(measure for _, measure in self.terms)
 
-    @property
-    def depth(self) -> int | None:
-        depths = [measure.depth for _, measure in self.terms]
-        return None if None in depths else max(depth for depth in depths if depth is not None)
+    def rebuilt(self, measures: tuple[Measure, ...]) -> WeightedSum:
+        weights = [weight for weight, _ in self.terms]
+        return WeightedSum(terms=tuple(zip(weights, measures, strict=True)))
 
     def range(self) -> tuple[float, float]:
         ranges = [(weight, measure.range()) for weight, measure in self.terms]
         return sum(w * low for w, (low, _) in ranges), sum(w * high for w, (_, high) in ranges)
 
     def compute(self, evidence: RankedEvidence) -> Result:
+        results, undefined = self.computed(evidence, "sum")
         total = np.zeros(len(evidence))
-        undefined = {}
-        for weight, measure in self.terms:
-            result = measure.evaluate(evidence)
-            if result.values.ndim > 1:
-                raise ParameterError(f"{measure!r} has several columns and cannot be part of a sum")
+        for (weight, _), result in zip(self.terms, results, strict=True):
             total = total + weight * result.values
-            for reason, where in result.undefined.items():
-                undefined[f"{measure!r}: {reason}"] = where
-        return Result(total, undefined)
+        return Result(
+            total, undefined, notes=Note.merged(note for result in results for note in result.notes)
+        )
 
     def explain(self, evidence: RankedEvidence) -> Floats | None:
         if any(getattr(measure, "missing", "") == "drop" for measure in self.parts()):

@@ -94,6 +94,11 @@ def root_normalised_order_aware(p: Floats, q: Floats) -> Floats:
     return divergence
 
 
+def largest_difference(p: Floats, q: Floats) -> Floats:
+    """``max |p - q|`` over the values, 0 to 1: the value that is farthest from its target decides."""
+    return np.asarray(np.abs(p - q).max(axis=-1, initial=0.0))
+
+
 DISTANCES = {"L1": total_variation, "JSD": jensen_shannon, "KL": kullback_leibler, "Hellinger": hellinger}
 MOST = {"L1": 2.0, "JSD": 1.0, "KL": np.inf, "Hellinger": 1.0}
 
@@ -101,5 +106,7 @@ SIMILAR = {
     "JSD": jensen_shannon,
     "NMD": normalised_match_distance,
     "RNOD": root_normalised_order_aware,
+    "MAX": largest_difference,
 }
+MAX = "MAX"  # values cannot be counted together, since the largest difference of one decides
 ORDERED = frozenset({"NMD", "RNOD"})  # these see the distance between values: two values, or an order

@@ -18,6 +18,7 @@ from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import ParameterRule, choice, declare, flag, make, number, parameter, term_of
 from evenrank.measures.base import Direction, Measure, Note, Result
 from evenrank.measures.combined import WeightedSum
+from evenrank.measures.divergences import MAX
 from evenrank.measures.diversity import ERR_IA, alpha_nDCG
 from evenrank.measures.fair_lists import (
     BY_DOCUMENT,
@@ -352,11 +353,8 @@ class FAIR(PrefixShareMeasure):
 
     def _distances(self, shares: Floats, mask: Bools, evidence: RankedEvidence) -> tuple[Floats, Bools]:
         """(Q, K) twice: how far the groups of the first i are from the target, and where there are groups."""
-        if self.div in OF_PREFIXES and (evidence.query[f"{self.source}.exists"] > 1).any():
-            raise ParameterError(
-                f"{self!r}: {self.attr!r} has so many values that those outside of a query's pool are "
-                f"counted together, and div={self.div!r} needs each of them: give the target 'present'"
-            )
+        if self.div in (*OF_PREFIXES, MAX):
+            self.existing(evidence)  # each value counts by itself
         weights = self.attention.weights(mask.shape[1])
         return prefix_distances(self.div, shares, mask, self.target_shares(evidence), weights, self.smoothing)
 

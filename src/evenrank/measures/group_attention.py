@@ -9,7 +9,6 @@ import numpy as np
 
 from evenrank import attention
 from evenrank.arrays import Bools, Floats
-from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, number, parameter
 from evenrank.measures.base import Direction, Result
@@ -120,13 +119,7 @@ class ABR(AttentionMeasure):
 
     def compute(self, evidence: RankedEvidence) -> Result:
         values, mass = self.mean_attention(evidence)
-        count = evidence.query[f"{self.source}.exists"]  # (Q, L): how many values a place stands for
-        if (count > 1).any():
-            raise ParameterError(
-                f"{self!r}: {self.attr!r} has so many values that those outside of a query's pool are "
-                "counted together, and it needs each of them: give the target 'present'"
-            )
-        exists = count > 0
+        exists = self.existing(evidence)
         least = np.where(exists, values, np.inf).min(axis=1)
         most = np.where(exists, values, -np.inf).max(axis=1)
         absent = np.asarray(((mass == 0) & exists).any(axis=1))

@@ -15,7 +15,7 @@ from evenrank.data.evidence_source import Evidence
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, integer, number, parameter
 from evenrank.measures.base import Direction, Measure, Result
-from evenrank.measures.divergences import SIMILAR
+from evenrank.measures.divergences import MAX, SIMILAR
 from evenrank.measures.groups import (
     EMPTY_LIST_MEANS,
     NO_TARGET,
@@ -45,7 +45,7 @@ class PrefixMeasure(GroupMeasure):
         NO_TARGET: NO_TARGET_MEANS,
     }
 
-    div: str = parameter("JSD", choice(*SIMILAR), "distance; NMD and RNOD see the order of values")
+    div: str = parameter("JSD", choice(*SIMILAR), "distance; NMD and RNOD see the order, MAX the worst value")
     decay: str | None = parameter(None, DECAY, DECAY_MEANS)
     phi: float = parameter(0.85, PHI, PHI_MEANS)
     max_grade: int | None = parameter(
@@ -96,6 +96,8 @@ class PrefixMeasure(GroupMeasure):
 
     def similarity(self, evidence: RankedEvidence, target: Floats) -> Floats:
         """(Q, K): 1 - divergence of the first k documents from a target (Q, L)."""
+        if self.div == MAX:
+            self.existing(evidence)
         return 1 - SIMILAR[self.div](self.prefix_shares(evidence), target[:, None, :])
 
     def compute(self, evidence: RankedEvidence) -> Result:
@@ -113,7 +115,8 @@ class GF(PrefixMeasure):
 
     The name stands for group fairness. The share of a value among the first k documents is their mean
     membership of it. NMD and RNOD take the order of the values into account and are for ordinal attributes,
-    or those of two values. There is no ideal to divide by: a reader who never stops adds nothing.
+    or those of two values. MAX is the largest difference of any one value (Pitoura et al. 2022): the
+    worst-off value decides. There is no ideal to divide by: a reader who never stops adds nothing.
     """
 
     answers = (

@@ -133,6 +133,16 @@ class GroupMeasure(Measure):
         exists = evidence.query[f"{self.source}.exists"].astype(float)
         return divide(exists, exists.sum(axis=1, keepdims=True))
 
+    def existing(self, evidence: RankedEvidence) -> Bools:
+        """(Q, L): the values that a query has; an error where one place stands for several of them."""
+        count = evidence.query[f"{self.source}.exists"]  # how many values a place stands for
+        if (count > 1).any():
+            raise ParameterError(
+                f"{self!r}: {self.attr!r} has so many values that those outside of a query's pool are "
+                "counted together, and it needs each of them: give the target 'present'"
+            )
+        return np.asarray(count > 0)
+
     def prefix_shares(self, evidence: RankedEvidence) -> Floats:
         """(Q, K, L): the distribution over values of the first k documents, for every k."""
         name = f"{self.source} prefix shares, missing {self.missing}"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from evenrank.grammar import REFUSED, ParameterRule
 from evenrank.measures.base import Measure
-from evenrank.measures.combined import WeightedSum
+from evenrank.measures.combined import CombinedMeasure
 
 
 def missing_rule(measure: Measure) -> ParameterRule | None:
@@ -49,8 +49,8 @@ def without_missing(measure: Measure) -> Measure:
 
 def _inside(measure: Measure) -> dict[str | int, Measure]:
     """The measures right inside this one, by parameter, or by place in a sum."""
-    if isinstance(measure, WeightedSum):
-        return {place: term for place, (_, term) in enumerate(measure.terms)}
+    if isinstance(measure, CombinedMeasure):
+        return dict(enumerate(measure.measures))
     values = {field.name: getattr(measure, field.name) for field in measure.parameters()}
     return {name: value for name, value in values.items() if isinstance(value, Measure)}
 
@@ -58,6 +58,6 @@ def _inside(measure: Measure) -> dict[str | int, Measure]:
 def _rebuilt(measure: Measure, inside: dict[str | int, Measure]) -> Measure:
     if not inside:
         return measure
-    if isinstance(measure, WeightedSum):
-        return WeightedSum(terms=tuple((w, inside[place]) for place, (w, _) in enumerate(measure.terms)))
+    if isinstance(measure, CombinedMeasure):
+        return measure.rebuilt(tuple(inside[place] for place in range(len(inside))))
     return replace(measure, **inside)  # type: ignore[arg-type]

@@ -71,6 +71,8 @@ class RandomOrder(Measure):
 
     def compute(self, evidence: RankedEvidence) -> Result:
         inner = self.measure if self.cutoff is None else self.measure @ self.cutoff
+        if inner.over_queries:
+            raise ParameterError(f"{self!r}: {inner!r} is one value for all queries; it takes one for each")
         generator = np.random.default_rng(self.seed)
         # one row a rank, so that a list has the same draws whatever the longest one is
         keys = generator.random((evidence.ranked.depth, self.samples)).T  # (samples, K)

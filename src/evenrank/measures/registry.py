@@ -11,6 +11,7 @@ from evenrank.grammar import ALIASES, REGISTRY, alias, build, expression, litera
 from evenrank.measures.base import Measure
 from evenrank.measures.combined import WeightedSum
 from evenrank.measures.delegated import delegate, delegated_names
+from evenrank.measures.product import Product
 
 MeasureLike = str | Measure
 
@@ -82,17 +83,34 @@ def _sum(node: ast.expr, source: str) -> Measure:
 
 
 def _addend(node: ast.expr, source: str) -> tuple[float | None, Measure]:
-    """A measure of a sum with its weight, None where none is written."""
-    match node:
-        case ast.BinOp(
-            left=ast.BinOp(left=weight, op=ast.Mult(), right=measure), op=ast.MatMult(), right=cutoff
-        ):
-            # * and @ bind alike, so Python reads 0.5*P@5 as (0.5*P)@5
-            whole = ast.BinOp(left=measure, op=ast.MatMult(), right=cutoff)
-            return _weight(weight, source), _one(whole, source)
-        case ast.BinOp(left=weight, op=ast.Mult(), right=measure):
-            return _weight(weight, source), _one(measure, source)
-    return None, _one(node, source)
+    """A measure or a product of measures, with its weight; None where none is written."""
+    factors = _factors(node)
+    weight: float | None = None
+    if len(factors) > 1 and not isinstance(factors[0], (ast.Name, ast.Call, ast.BinOp)):
+        weight = _weight(factors[0], source)
+        factors = factors[1:]
+    for factor in factors[1:]:
+        if isinstance(factor, (ast.Constant, ast.UnaryOp)):
+            raise ParameterError(f"{source!r}: a weight is a number and stands first, as in 0.5*nDCG@10")
+        if isinstance(factor, ast.BinOp) and isinstance(factor.op, ast.Add):
+            raise ParameterError(f"{source!r}: a product is of single measures, as in nDCG@10 * GF@10")
+    measures = [_one(factor, source) for factor in factors]
+    return weight, measures[0] if len(measures) == 1 else Product(factors=tuple(measures))
+
+
+def _factors(node: ast.expr) -> list[ast.expr]:
+    """What a chain of products joins. * and @ bind alike, so Python reads 0.5*P@5 as (0.5*P)@5."""
+    chain: list[ast.BinOp] = []
+    while isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.MatMult)):
+        chain.append(node)
+        node = node.left
+    factors = [node]
+    for link in reversed(chain):
+        if isinstance(link.op, ast.Mult):
+            factors.append(link.right)
+        else:
+            factors[-1] = ast.BinOp(left=factors[-1], op=ast.MatMult(), right=link.right)
+    return factors
 
 
 def _weight(node: ast.expr, source: str) -> float:

@@ -19,6 +19,7 @@ from evenrank.measures.missing import without_missing
 from evenrank.scores.names import MeasureNames, checked_labels, measure_names
 from evenrank.stats.intervals import (
     INFINITE_VALUE,
+    ONE_VALUE,
     ConfidenceInterval,
     interval_note,
     mean_interval,
@@ -83,6 +84,8 @@ class ScoresBlock:
         """The confidence interval of the aggregate, or why there is none."""
         if math.isinf(self.aggregate(column)):  # an interval of the finite ones would not hold it
             return ConfidenceInterval(math.nan, math.nan, INFINITE_VALUE)
+        if self.measure.over_queries:
+            return ConfidenceInterval(math.nan, math.nan, ONE_VALUE)
         values = self.defined(column)
         if self.measure.aggregation == "mean":
             return mean_interval(values, self.measure.range_of(values), level=level)

@@ -33,6 +33,7 @@ ENOUGH_UNBOUNDED = 20
 TOO_FEW = f"no interval: fewer than {FEWEST} queries have a value"
 CONSTANT = "no interval: all values are equal, and the measure has no bounds that say how far others may lie"
 INFINITE_VALUE = "no interval: the value is infinite"
+ONE_VALUE = "no interval: it is one value for all queries together"
 UNMOVED = "no interval: drawing the queries again never changes the value"
 FEW_BOUNDED = f"the interval may be too narrow: it is over fewer than {ENOUGH_BOUNDED} queries"
 FEW_UNBOUNDED = (

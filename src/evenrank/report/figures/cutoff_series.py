@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from evenrank.measures import Delegated, Measure, WeightedSum
+from evenrank.measures.combined import CombinedMeasure
 from evenrank.scores import Scores
 from evenrank.scores.names import full_name
 
@@ -36,13 +37,17 @@ def without_cutoff(measure: Measure) -> tuple[str, int] | None:
     >>> without_cutoff(parse_measure("TExFAIR(rbdf=False)@10"))
     ('TExFAIR(rbdf=False)', 10)
     """
-    if isinstance(measure, WeightedSum):
-        parts = [(weight, without_cutoff(part)) for weight, part in measure.terms]
-        depths = {None if found is None else found[1] for _, found in parts}
+    if isinstance(measure, CombinedMeasure):
+        parts = [without_cutoff(part) for part in measure.measures]
+        depths = {None if found is None else found[1] for found in parts}
         depth = depths.pop()
         if depth is None or depths:  # parts with other cut-offs make no common line
             return None
-        return " + ".join(f"{weight!r}*{found[0]}" for weight, found in parts if found is not None), depth
+        names = [found[0] for found in parts if found is not None]
+        if not isinstance(measure, WeightedSum):
+            return "*".join(names), depth
+        weights = [weight for weight, _ in measure.terms]
+        return " + ".join(f"{weight!r}*{name}" for weight, name in zip(weights, names, strict=True)), depth
     if isinstance(measure, Delegated):
         name, at, depth_text = measure.text.rpartition("@")
         return (name, int(depth_text)) if at else None

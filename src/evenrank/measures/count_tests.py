@@ -1,0 +1,166 @@
+"""Tests of how many documents of a group a list has: could chance alone explain so few or so many?
+
+Both tests are two-sided, as scipy's: the probability of all outcomes that are no likelier than the one seen.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from evenrank.arrays import Bools, Floats
+from evenrank.evidence.ranked_evidence import RankedEvidence
+from evenrank.grammar import choice, declare, parameter
+from evenrank.measures.base import Direction, Result
+from evenrank.measures.groups import EMPTY_LIST_MEANS, NO_TARGET, NO_TARGET_MEANS, GroupMeasure
+from evenrank.measures.neutrality import EMPTY_LIST
+from evenrank.measures.sums import padded_sum
+
+FRACTIONAL = "fractional membership"
+FRACTIONAL_MEANS = "a document belongs to a group in part, and only whole documents can be counted"
+AS_LIKELY = 1 + 1e-7  # outcomes as likely as the one seen may differ in the last bits
+
+
+@dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
+class CountTest(GroupMeasure):
+    """The p-value of a test of each group's count, in one column for each group, without a correction."""
+
+    direction: ClassVar[Direction] = Direction.NONE
+    by_value: ClassVar[bool] = True
+
+    missing: str = parameter(
+        "drop",
+        choice("drop", "error"),
+        "documents without a group: left out before ranks count, or an error",
+    )
+
+    def counts(self, evidence: RankedEvidence, depth: int | None) -> tuple[Floats, Floats, Bools]:
+        """(Q, L): documents of each group in the first ranks, (Q, 1): of all, and (Q, 1): where in part."""
+        ranked = evidence.ranked.cut(depth)
+        shares = self.membership(evidence, ranked)
+        partly = np.asarray(((shares != 0) & (shares != 1)).any(axis=(1, 2)))[:, None]
+        return padded_sum(shares), ranked.lengths[:, None].astype(float), partly
+
+
+def two_sided(likelihood: Callable[[Floats], Floats], observed: int, most: int) -> float:
+    """The probability of all outcomes from 0 to ``most`` that are no likelier than the observed one."""
+    chance = likelihood(np.arange(most + 1, dtype=np.float64))
+    return float(min(1.0, chance[chance <= chance[observed] * AS_LIKELY].sum()))
+
+
+def over_distinct(columns: list[Floats], p_value: Callable[..., float]) -> Floats:
+    """``p_value`` of equally long columns, once for each distinct row."""
+    rows, places = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+    return np.array([p_value(*row) for row in rows.tolist()], dtype=np.float64)[places.ravel()]
+
+
+@declare
+class BinomialTest(CountTest):
+    """How likely chance alone gives a list whose share of a group is as far from the target as here, with one
+    column for each group. Values close to 0 mean that chance is a poor explanation; 1 means that the count
+    is what the target says.
+
+    Each of the first k documents is taken to belong to the group with the probability that the target says.
+    It tests counts, not exposure: the order within the first k does not matter. The columns are not corrected
+    for the number of groups or queries. Use it for a target that is given; prefer HypergeometricTest where
+    the list can only hold the documents there are, and FA_IR_Test where every prefix matters.
+    """
+
+    answers = (
+        "could chance explain the share of a group among the first results",
+        "significance of the number of documents of a group, compared with a target",
+    )
+    formula = "sum of B(x; n, q_g) over all x with B(x; n, q_g) <= B(n_g; n, q_g)"
+    reference = "Pitoura et al. 2022, Fairness in rankings and recommendations: an overview, VLDB Journal 31"
+    undefined_when: ClassVar[Mapping[str, str]] = {
+        EMPTY_LIST: EMPTY_LIST_MEANS,
+        NO_TARGET: NO_TARGET_MEANS,
+        FRACTIONAL: FRACTIONAL_MEANS,
+    }
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        have, total, partly = self.counts(evidence, self.cutoff)
+        target = self.target_shares(evidence)  # (Q, L)
+        number = np.broadcast_to(total, have.shape)
+        whole = np.where(partly, 0.0, np.minimum(have, number))
+        values = over_distinct([whole.ravel(), number.ravel(), target.ravel()], binomial_p)
+        reasons = self.undefined(evidence)
+        undefined = {
+            EMPTY_LIST: reasons[EMPTY_LIST][:, None],
+            NO_TARGET: reasons[NO_TARGET][:, None],
+            FRACTIONAL: partly,
+        }
+        return Result(values.reshape(have.shape), undefined, self.value_names(evidence))
+
+
+def binomial_p(observed: float, number: float, share: float) -> float:
+    """Two-sided, as ``scipy.stats.binomtest``.
+
+    >>> round(binomial_p(1, 10, 0.5), 6)
+    0.021484
+    """
+    from scipy.stats import binom
+
+    share = min(max(share, 0.0), 1.0)
+    return two_sided(lambda x: binom.pmf(x, int(number), share), int(observed), int(number))
+
+
+@declare
+class HypergeometricTest(CountTest):
+    """How likely a random order of the query's documents gives a count of a group among the first k that is
+    as unusual as here, with one column for each group. Values close to 0 mean that chance is a poor
+    explanation; 1 means that no count is likelier.
+
+    K_g of the N documents of the query's whole list belong to the group; there is no target. It tests counts,
+    not exposure. The columns are not corrected for the number of groups or queries. Use it to ask whether the
+    first k favour a group over the rest of the list; prefer BinomialTest for a target that is given.
+    """
+
+    answers = (
+        "do the first results favour a group over the rest of the list",
+        "could a random order explain the number of documents of a group",
+    )
+    formula = "sum of H(x; N, K_g, k) over all x with H(x; N, K_g, k) <= H(n_g; N, K_g, k)"
+    reference = "Fisher 1935, The design of experiments; Pitoura et al. 2022, VLDB Journal 31"
+    undefined_when: ClassVar[Mapping[str, str]] = {
+        EMPTY_LIST: EMPTY_LIST_MEANS,
+        FRACTIONAL: FRACTIONAL_MEANS,
+    }
+    needs_cutoff = True
+    looks_below_cutoff = True
+
+    @property
+    def depth(self) -> int | None:
+        return None
+
+    def prepared(self, evidence: RankedEvidence) -> RankedEvidence:
+        known = evidence.ranked.known(self.source)
+        return evidence.compact(known) if self.missing == "drop" else evidence
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        have, drawn, _ = self.counts(evidence, self.cutoff)
+        everywhere, population, partly = self.counts(evidence, None)
+        columns = [
+            np.where(partly, 0.0, array).ravel()
+            for array in (have, np.broadcast_to(population, have.shape), everywhere)
+        ]
+        values = over_distinct([*columns, np.broadcast_to(drawn, have.shape).ravel()], hypergeometric_p)
+        undefined = {EMPTY_LIST: (evidence.ranked.lengths == 0)[:, None], FRACTIONAL: partly}
+        return Result(values.reshape(have.shape), undefined, self.value_names(evidence))
+
+
+def hypergeometric_p(observed: float, population: float, members: float, drawn: float) -> float:
+    """Two-sided, as ``scipy.stats.fisher_exact`` of the table of members and others, drawn and not.
+
+    >>> round(hypergeometric_p(1, 20, 10, 9), 6)
+    0.005477
+    """
+    from scipy.stats import hypergeom
+
+    if not population:
+        return 1.0
+    chance = hypergeom(int(population), int(members), int(drawn)).pmf
+    return two_sided(chance, int(observed), int(drawn))

@@ -1,0 +1,106 @@
+"""Gini coefficient of exposure: how unequally attention is distributed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from evenrank import attention
+from evenrank.arrays import Floats
+from evenrank.attention import Attention
+from evenrank.data.evidence_source import Evidence
+from evenrank.evidence.ranked_evidence import RankedEvidence
+from evenrank.grammar import choice, declare, parameter, term_of
+from evenrank.measures.base import Direction, Measure, Result
+from evenrank.measures.groups import ATTRIBUTE, EMPTY_LIST_MEANS, GroupMeasure
+from evenrank.measures.neutrality import EMPTY_LIST
+from evenrank.measures.sums import padded_sum
+
+DOCUMENTS, GROUPS = "documents", "groups"
+NO_EXPOSURE = "no document has exposure"
+
+
+@declare
+class Gini(GroupMeasure):
+    """How unequally exposure is distributed over documents, or over groups. 0 means that all get the same;
+    values close to 1 mean that one gets everything.
+
+    ``by='documents'`` is one value for a whole run: the exposure of a document is the attention at its ranks,
+    summed over the queries, for every document of any list (0 below the cut-off). For a single query it would
+    only depend on the length of the list. ``by='groups'`` is a value for each query, over the exposure of
+    the groups. Use it to ask whether few documents get all the attention, whatever they are; prefer EE_D for
+    several rankings of a query, and AWRF where groups have targets.
+    """
+
+    answers = (
+        "do few documents or items get most of the exposure, over all queries",
+        "inequality or concentration of recommendations",
+        "Gini coefficient of items",
+    )
+    formula = "sum_ij |e_i - e_j| / (2 n sum_i e_i)"
+    reference = "Gini 1912; LensKit, ExposureGini; Fleder and Hosanagar 2009, Management Science 55(5)"
+    direction = Direction.LOWER
+    undefined_when: ClassVar[Mapping[str, str]] = {
+        EMPTY_LIST: EMPTY_LIST_MEANS,
+        NO_EXPOSURE: "no list has a document at a rank that gets attention",
+    }
+
+    by: str = parameter(DOCUMENTS, choice(DOCUMENTS, GROUPS), "one value for all queries, or over groups")
+    attr: str | None = parameter(None, ATTRIBUTE, "the attribute, for by='groups'; None where there is one")
+    attention: Attention = parameter(attention.log2(), term_of("attention"), "how attention falls with rank")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.by == DOCUMENTS:
+            for name in ("over_queries", "looks_below_cutoff"):
+                object.__setattr__(self, name, True)
+
+    def settled(self, sources: Mapping[str, Evidence]) -> Measure:
+        return self if self.by == DOCUMENTS else super().settled(sources)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"ranked.documents"}) if self.by == DOCUMENTS else super().needs
+
+    @property
+    def depth(self) -> int | None:
+        return None if self.by == DOCUMENTS else super().depth
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        if self.by == DOCUMENTS:
+            return self._of_documents(evidence)
+        weights = self.attention.weights(evidence.ranked.depth)  # (K,)
+        exposure = padded_sum(self.membership(evidence) * weights[:, None])  # (Q, L)
+        exists = self.existing(evidence)  # (Q, L)
+        values = np.array([gini(row[there]) for row, there in zip(exposure, exists, strict=True)])
+        nothing = exposure.sum(axis=1) <= 0
+        return Result(values, {EMPTY_LIST: evidence.ranked.lengths == 0, NO_EXPOSURE: nothing})
+
+    def _of_documents(self, evidence: RankedEvidence) -> Result:
+        ranked = evidence.ranked
+        weights = self.attention.weights(ranked.depth) * (np.arange(ranked.depth) < (self.cutoff or np.inf))
+        rank = np.nonzero(ranked.mask)[1]
+        _, places = np.unique(ranked["documents"][ranked.mask], return_inverse=True)
+        # in an order of their own, so that the sum does not depend on that of the queries
+        order = np.lexsort((rank, places))
+        exposure = np.bincount(places[order], weights=weights[rank[order]]).astype(np.float64)  # (D,)
+        nothing = np.array([not len(rank)])
+        return Result(
+            np.array([gini(exposure)]),
+            {EMPTY_LIST: nothing, NO_EXPOSURE: np.array([exposure.sum() <= 0]) & ~nothing},
+        )
+
+
+def gini(exposure: Floats) -> float:
+    """``sum_ij |e_i - e_j| / (2 n sum e)``, from the sorted values; 0 where there is none.
+
+    >>> gini(np.array([1.0, 1.0, 0.0, 2.0]))
+    0.375
+    """
+    total, count = float(exposure.sum()), len(exposure)
+    if total <= 0:
+        return 0.0
+    place = np.arange(1, count + 1)
+    return max(0.0, float(((2 * place - count - 1) * np.sort(exposure)).sum() / (count * total)))

@@ -1,0 +1,205 @@
+"""Measures that other tools have: their own output where they are installed, and what must hold anyway."""
+
+from __future__ import annotations
+
+from math import log2
+
+import numpy as np
+import pytest
+
+import evenrank as er
+from evenrank.data.attribute import Attribute
+from evenrank.data.membership import Membership
+from evenrank.errors import ParameterError
+from evenrank.measures import parse_measure
+from evenrank.measures.count_tests import binomial_p, hypergeometric_p
+from evenrank.measures.gini import gini
+
+ORDER = "abcdefghij"
+RUN = {"q": {document: -float(place) for place, document in enumerate(ORDER)}}
+LABELS = dict(zip(ORDER, "xyxxzyyxzx", strict=True))
+SIDE = Membership.from_labels(Attribute("side", ("x", "y", "z")), LABELS)
+QRELS = {"q": dict(zip(ORDER, [1, 0, 1, 0, 1, 1, 0, 0, 1, 1], strict=True))}
+
+
+def score(measure: str, run=RUN, **known) -> float:
+    return er.evaluate(run, measure, **known).mean(measure)
+
+
+# FairRankTune 0.0.7 on the list above: EXP, EXPU and, with exposure times relevance as clicks, EXPRU
+FAIR_RANK_TUNE = {"EXP": 0.6783302146, "EXPU": 0.2604688710, "EXPRU": 0.5767394167}
+
+
+@pytest.mark.parametrize("name", sorted(FAIR_RANK_TUNE))
+def test_exposure_ratios_of_fair_rank_tune(name: str) -> None:
+    assert score(name, groups=SIDE, qrels=QRELS) == pytest.approx(FAIR_RANK_TUNE[name], abs=1e-9)
+
+
+def test_exposure_ratios_where_fair_rank_tune_is_installed() -> None:
+    peer = pytest.importorskip("FairRankTune.Metrics.EXP", reason="FairRankTune is not installed")
+    pandas = pytest.importorskip("pandas")
+    ranking, relevance = pandas.DataFrame({0: list(ORDER)}), [QRELS["q"][d] for d in ORDER]
+    graded = pandas.DataFrame({0: relevance})
+    clicks = pandas.DataFrame({0: [g / log2(1 + i) for i, g in enumerate(relevance, 1)]})
+    theirs = {
+        "EXP": peer.EXP(ranking, LABELS, "MinMaxRatio")[0],
+        "EXPU": peer.EXPU(ranking, LABELS, graded, "MinMaxRatio")[0],
+        "EXPRU": peer.EXPRU(ranking, LABELS, graded, clicks, "MinMaxRatio")[0],
+    }
+    for name, value in theirs.items():
+        assert score(name, groups=SIDE, qrels=QRELS) == pytest.approx(value), name
+
+
+def test_exposure_ratio_needs_every_group_and_its_relevance() -> None:
+    short = {"q": dict.fromkeys("abc", 1.0)}
+    reasons = er.evaluate(short, "EXP", groups=SIDE).summary()[0].undefined
+    assert dict(reasons) == {"a value is absent": 1}
+    none_of_y = {"q": {"a": 1, "e": 1}}
+    for name in ("EXPU", "EXPRU"):
+        reasons = er.evaluate(RUN, name, groups=SIDE, qrels=none_of_y).summary()[0].undefined
+        assert dict(reasons) == {"a group has no relevant document": 1}
+
+
+def test_under_exposure_is_half_of_the_distance() -> None:
+    for attention in ("log2", "rbp(p=0.5)", "uniform"):
+        half = score(f"UnderExposure(attention={attention})@4", groups=SIDE)
+        assert half == pytest.approx(score(f"AWRF(attention={attention})@4", groups=SIDE) / 2)
+        assert half > 0
+
+
+def test_gini_by_hand_and_by_the_definition() -> None:
+    assert gini(np.array([1.0, 1.0, 1.0])) == 0
+    assert gini(np.array([0.0, 0.0, 0.0, 1.0])) == pytest.approx(3 / 4)
+    values = np.random.default_rng(1).random(50)
+    slow = sum(abs(a - b) for a in values for b in values) / (2 * len(values) * values.sum())
+    assert gini(values) == pytest.approx(slow)
+
+
+TWO_LISTS = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}, "r": {"a": 2.0, "d": 1.0}}
+# LensKit 2025.8.1, ExposureGini(n=2, items=4) with LogRankWeight and GeometricRankWeight(0.8)
+LENSKIT = {"Gini@2": 0.4598604, "Gini(attention=rbp(p=0.8))@2": 0.4166667}
+
+
+@pytest.mark.parametrize("name", sorted(LENSKIT))
+def test_gini_of_lenskit(name: str) -> None:
+    assert score(name, run=TWO_LISTS) == pytest.approx(LENSKIT[name], abs=1e-6)
+
+
+def test_gini_where_lenskit_is_installed() -> None:
+    pytest.importorskip("lenskit", reason="LensKit is not installed")
+    from lenskit.data import ItemList
+    from lenskit.metrics.ranking import ExposureGini, GeometricRankWeight, LogRankWeight
+
+    weights = {"Gini@2": LogRankWeight(offset=1), "Gini(attention=rbp(p=0.8))@2": GeometricRankWeight(0.8)}
+    for name, weight in weights.items():
+        metric = ExposureGini(n=2, items=4, weight=weight)
+        lists = [ItemList(item_ids=list(listed), ordered=True) for listed in TWO_LISTS.values()]
+        theirs = metric.global_aggregate([metric.compute_list_data(listed, None) for listed in lists])
+        assert score(name, run=TWO_LISTS) == pytest.approx(float(theirs), abs=1e-6), name
+
+
+def test_one_value_for_all_queries() -> None:
+    scores = er.evaluate(TWO_LISTS, ["Gini@2", "Gini(by=groups)@2"], groups=SIDE)
+    assert scores.block("Gini@2").query_ids == ("all",)
+    assert scores.block("Gini(by=groups)@2").query_ids == ("q", "r")
+    rows = scores.summary()
+    assert rows[0].interval_note == "no interval: it is one value for all queries together"
+    with pytest.raises(ParameterError, match="one value for all queries and cannot be part of a sum"):
+        er.evaluate(TWO_LISTS, "0.5*Gini@2 + 0.5*Gini(by=groups)@2", groups=SIDE)
+    with pytest.raises(ParameterError, match=r"RandomOrder.* is one value for all queries"):
+        er.evaluate(TWO_LISTS, "RandomOrder(measure=Gini)@2")
+    with pytest.raises(ParameterError, match="not a measure of one list"):
+        er.explain(er.read_run(TWO_LISTS), "Gini@2", "q")
+
+
+def test_amortised_by_hand() -> None:
+    """x is owed all and gets 1 and 0: what it lacks in r it does not get back in q."""
+    two = Membership.from_labels(Attribute("side", ("x", "y")), {"a": "x", "b": "y"})
+    run, qrels = {"q": {"a": 1.0}, "r": {"b": 1.0}}, {"q": {"a": 1}, "r": {"a": 2}}
+    assert score("Amortised", run=run, groups=two, qrels=qrels) == pytest.approx(2)
+    made_up = {"q": {"b": 1}, "r": {"a": 2}}  # too much in one query, too little in the other
+    assert score("Amortised", run=run, groups=two, qrels=made_up) == pytest.approx(0)
+    nothing = er.evaluate(run, "Amortised", groups=two, qrels={"q": {"a": 1}, "r": {"a": 0}})
+    assert nothing.mean("Amortised") == 0
+    assert any("1 of 2 queries have no ranked document of a group" in note for note in nothing.notes["run"])
+
+
+def test_count_tests_are_those_of_scipy() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    for observed, number, share in [(0, 10, 0.5), (3, 10, 0.2), (7, 9, 0.35), (10, 10, 1.0), (2, 2, 0.0)]:
+        expected = stats.binomtest(observed, number, share).pvalue
+        assert binomial_p(observed, number, share) == pytest.approx(expected)
+    for observed, population, members, drawn in [(1, 20, 10, 9), (4, 12, 5, 6), (0, 9, 0, 3), (3, 3, 3, 3)]:
+        table = [
+            [observed, drawn - observed],
+            [members - observed, population - members - drawn + observed],
+        ]
+        expected = stats.fisher_exact(table).pvalue
+        assert hypergeometric_p(observed, population, members, drawn) == pytest.approx(expected)
+
+
+def test_counts_need_whole_documents() -> None:
+    soft = Membership.from_matrix(Attribute("side", ("x", "y")), ["a", "b"], [[0.5, 0.5], [1.0, 0.0]])
+    scores = er.evaluate({"q": {"a": 2.0, "b": 1.0}}, ["BinomialTest", "HypergeometricTest@1"], groups=soft)
+    assert {tuple(row.undefined) for row in scores.summary()} == {("fractional membership",)}
+
+
+def test_how_often_a_fair_list_fails_the_test_of_fa_ir() -> None:
+    """The published figures: 13% of fair lists at k = 10 and 34% at k = 100, unadjusted, p = 0.5."""
+    two = Membership.from_labels(Attribute("side", ("x", "y")), dict(zip(ORDER, "xxxxxyxyyy", strict=True)))
+    name = "FA_IR_Test(attr='side',protected='y',p=0.5)@10"
+    scores = er.evaluate(RUN, name, groups=two)
+    assert scores.mean(name) == 0  # m(4) is 1, and the first four have none
+    assert (
+        f"{name}: m-table for 'y', p = 0.5, ranks 1 to 10: 0 0 0 1 1 1 2 2 3 3; "
+        "a fair list fails with probability 0.13" in scores.notes["run"]
+    )
+    deep = er.evaluate(RUN, name.replace("@10", "@100"), groups=two)
+    assert any("fails with probability 0.34" in note for note in deep.notes["run"])
+    adjusted = er.evaluate(RUN, name.replace(",p=0.5", ",p=0.5,adjust=True"), groups=two)
+    assert any("0 0 0 0 1 1 1 2 2 3; a fair list fails" in note for note in adjusted.notes["run"])
+    with pytest.raises(ParameterError, match="'w' is not a value of 'side': 'x', 'y'"):
+        score("FA_IR_Test(protected='w')@10", groups=two)
+
+
+def test_the_largest_difference_of_a_group() -> None:
+    """Of x, y, x: x has 1, 1/2, 2/3 where a third is due, z none."""
+    far = [2 / 3, 1 / 3, 1 / 3]
+    decay = [0.15 * 0.85**i for i in range(3)]
+    expected = sum(w * (1 - d) for w, d in zip(decay, far, strict=True))
+    assert score("GF(div=MAX)@3", groups=SIDE) == pytest.approx(expected)
+
+
+def test_products() -> None:
+    run, qrels = {"q": {"b": 2.0, "a": 1.0}, "r": {"b": 1.0}}, {"q": {"a": 1}, "s": {"a": 1}}
+    product = er.evaluate(run, "nDCG@2 * RR * GF@2", qrels=qrels, groups=SIDE)
+    own = er.evaluate(run, ["nDCG@2", "RR", "GF@2"], qrels=qrels, groups=SIDE)
+    expected = np.prod([own.block(name).values[:, 0] for name in ("nDCG@2", "RR", "GF@2")], axis=0)
+    assert product.blocks[0].values[:, 0] == pytest.approx(expected, nan_ok=True)
+    assert parse_measure("nDCG@2*RR").range() == (0.0, 1.0)
+    assert parse_measure("KL*InfeasibleIndex").range() == (0.0, np.inf)
+
+
+def test_zero_times_infinity_is_undefined() -> None:
+    skewed = SIDE.with_target((0.0, 1.0, 0.0))
+    assert score("KL*KL", groups=skewed) == np.inf
+    exact = er.evaluate({"q": {"b": 1.0}}, "KL*MaxSkew", groups=skewed)
+    assert exact.mean("KL*MaxSkew") == 0
+    scores = er.evaluate({"q": {"a": 2.0}}, "InfeasibleCount@1*KL", groups=SIDE.with_target((0.0, 0.5, 0.5)))
+    assert dict(scores.summary()[0].undefined) == {"0 times infinity": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("nDCG@10*KL", "a product of measures that point different ways means nothing"),
+        ("Skew*Skew", "neither end is better"),
+        ("MinSkew*nDCG", "can be below 0"),
+        ("(nDCG + RR)*AP", "a product is of single measures|is not of the form"),
+        ("nDCG@5*0.5", "a weight is a number and stands first"),
+        ("nDCG@5*P", "P needs a cut-off"),
+    ],
+)
+def test_products_that_mean_nothing(name: str, complaint: str) -> None:
+    with pytest.raises(ParameterError, match=complaint):
+        parse_measure(name)
