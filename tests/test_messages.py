@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import evenrank as er
 from evenrank import cli, errors
 from evenrank.cli import parser, streams
 from evenrank.cli.streams import say
-from evenrank.errors import DataError, EvenrankError, EvenrankWarning, readable
+from evenrank.errors import DataError, EvenrankError, EvenrankWarning, for_reader, read_in_a_shell, readable
 
 ENDLESS = "x" * 100_000
 
@@ -88,3 +90,50 @@ def test_messages_are_wrapped_on_a_terminal_alone(
     assert len(lines) > 1
     assert all(len(line) <= width or line.strip() == command for line in lines)
     assert any(command in line for line in lines)
+
+
+BOTH = [
+    ("pass qrels= (--qrels FILE)", "pass qrels=", "pass --qrels FILE"),
+    (
+        "needs judgements (qrels=, --qrels); or not",
+        "needs judgements (qrels=); or not",
+        "needs judgements (--qrels); or not",
+    ),
+    ("by cutoffs=[5, 10] (--cutoffs 5,10)", "by cutoffs=[5, 10]", "by --cutoffs 5,10"),
+    (
+        "pass intents=read_qrels(FILE, diversity=True) (--qrels FILE:intents)",
+        "pass intents=read_qrels(FILE, diversity=True)",
+        "pass --qrels FILE:intents",
+    ),
+    ("with columns={'id': ...} (--columns id=NAME)", "with columns={'id': ...}", "with --columns id=NAME"),
+    (
+        "background='collection' (--background collection)",
+        "background='collection'",
+        "--background collection",
+    ),
+    ("words= (--words) or missing= (--missing drop)", "words= or missing=", "--words or --missing drop"),
+    (
+        "a.csv: x=1 (a note), 'f(y=2)' -- and no option",
+        *2 * ("a.csv: x=1 (a note), 'f(y=2)' -- and no option",),
+    ),
+]
+
+
+@pytest.mark.parametrize(("message", "python", "shell"), BOTH)
+def test_messages_name_what_their_reader_can_use(message: str, python: str, shell: str) -> None:
+    assert for_reader(message) == str(DataError(message)) == python
+    with read_in_a_shell():
+        assert for_reader(message) == str(DataError(message)) == shell
+        assert str(DataError(f"x: {DataError(message)}")) == f"x: {shell}"  # one within another
+    assert for_reader(message) == python
+
+
+def test_a_shell_is_told_of_options_and_python_of_keywords(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    run = tmp_path / "run.trec"
+    run.write_text("q Q0 d 1 1.0 x\n")
+    assert cli.main(["evaluate", str(run), "-m", "RR"]) == 2
+    assert capfd.readouterr().err == "evenrank: RR needs judgements: pass --qrels FILE\n"
+    with pytest.raises(EvenrankError, match=r"RR needs judgements: pass qrels=$"):
+        er.evaluate(er.read_run(run), "RR")

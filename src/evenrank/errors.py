@@ -17,7 +17,9 @@ A message says what is wrong, where, and the way out.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 PROBLEMS_SHOWN = 20
@@ -50,11 +52,45 @@ def readable(message: str) -> str:
     return _ENDLESS.sub(lambda found: f"{found[0][:200]}...{found[0][-100:]}", message)
 
 
+# what is said to Python and to a shell: ``qrels= (--qrels FILE)``, and ``(qrels=, --qrels FILE)``
+_VALUE = r"(?:\w+\([^()]*\)|\[[^\]]*\]|\{[^}]*\}|'[^']*'|[^\s(),]*)"
+_BOTH = (
+    re.compile(rf"(?P<python>\b[a-z_]+={_VALUE}) \((?P<shell>--[^()]*)\)"),
+    re.compile(rf"(?<=\()(?P<python>[a-z_]+={_VALUE}), (?P<shell>--[^()]*)(?=\))"),
+)
+_SHELL: ContextVar[bool] = ContextVar("evenrank messages are read in a shell", default=False)
+
+
+def for_reader(message: str) -> str:
+    """The message with the names that its reader can use: keywords in Python, options in a shell.
+
+    >>> for_reader("RR needs judgements: pass qrels= (--qrels FILE)")
+    'RR needs judgements: pass qrels='
+    """
+    form = r"\g<shell>" if _SHELL.get() else r"\g<python>"
+    if "--" in message:
+        for both in _BOTH:
+            message = both.sub(form, message)
+    return message
+
+
+@contextmanager
+def read_in_a_shell() -> Iterator[None]:
+    """Messages made in this block name options, not keywords."""
+    before = _SHELL.set(True)
+    try:
+        yield
+    finally:
+        _SHELL.reset(before)
+
+
 class EvenrankError(Exception):
     """Anything that this package raises on purpose."""
 
     def __init__(self, *arguments: Any) -> None:
-        super().__init__(*(readable(part) if isinstance(part, str) else part for part in arguments))
+        super().__init__(
+            *(for_reader(readable(part)) if isinstance(part, str) else part for part in arguments)
+        )
 
 
 class Problem(NamedTuple):

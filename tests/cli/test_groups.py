@@ -174,7 +174,7 @@ def test_a_target_by_relevance(folder: Path, evenrank: Callable[..., Any]) -> No
     assert float(q2.split("\t")[-2]) == 0
     failed = evenrank(*common, "--target", "gender=relevance")
     assert failed.code == 2
-    assert "the target 'relevance' needs judgements: pass qrels= (--qrels FILE)" in failed.err
+    assert "the target 'relevance' needs judgements: pass --qrels FILE" in failed.err
 
 
 def test_a_folder_is_one_system_with_several_rankings(folder: Path, evenrank: Callable[..., Any]) -> None:

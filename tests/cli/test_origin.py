@@ -101,7 +101,9 @@ def test_documents_are_the_collection(folder: Path, evenrank: Evenrank) -> None:
         return [json.loads(line) for line in evenrank(*start, *more).out.splitlines()]
 
     without = evenrank(*start[:-2])
-    assert "the collection is not known: pass documents= (--documents)" in " ".join(without.out.split())
+    assert "the collection is not known: pass --documents, --words or --collection" in " ".join(
+        without.out.split()
+    )
     assert COLLECTION not in {row["place"] for row in places()}
     Path("ids.txt").write_text("\n".join(half))
     expected = places("--collection", "ids.txt")

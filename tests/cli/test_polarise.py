@@ -87,7 +87,7 @@ def test_scores_are_evaluated_explained_and_split(evenrank: Evenrank, debates: P
     lacking = evenrank("explain", "bm25.trec", "--query", "q1", "-m", "DUO")
     assert (lacking.code, lacking.err) == (
         2,
-        "evenrank: DUO needs polarity: pass polarity= (--polarity FILE), as polarise gives\n",
+        "evenrank: DUO needs polarity: pass --polarity FILE, as polarise gives\n",
     )
 
 

@@ -212,7 +212,7 @@ def test_draws_go_into_a_folder(evenrank: Evenrank) -> None:
         (["bm25.trec", "--with", "DetCon"], 2, "did you mean DetCons"),
         (["bm25.trec", "--with", "DetCons(top=0)"], 2, "DetCons: top must be an integer >= 1"),
         (["bm25.trec", "--with", "DetCons"], 2, "DetCons"),
-        (["bm25.trec", "--with", "Oracle"], 2, "Oracle needs judgements: pass qrels= (--qrels FILE)"),
+        (["bm25.trec", "--with", "Oracle"], 2, "Oracle needs judgements: pass --qrels FILE"),
         (["bm25.trec", "--with", "Random", "-o", "bm25.trec"], 2, "bm25.trec: is also an input"),
         (["bm25.trec", "--with", "Oracle", "--qrels", "qrels.txt", "-o", "qrels.txt"], 2, "is also an input"),
         (["bm25.trec", "--with", "Random", "--by", "x.csv"], 2, "--by is for the trade-off of several"),

@@ -198,7 +198,7 @@ def test_a_target_by_relevance_that_cannot_be() -> None:
     ordinal = Membership.from_labels(Attribute("stars", ("x", "y"), ordinal=True), LABELS)
     with pytest.raises(ParameterError, match="'present' is for values without an order"):
         score("KL(target=present)", groups=ordinal)
-    with pytest.raises(ParameterError, match=r"needs groups of 'other': pass groups= .*; there are side"):
+    with pytest.raises(ParameterError, match=r"needs groups of 'other': pass groups=; there are side"):
         score("KL(attr='other',target='pool')")
 
 
@@ -240,7 +240,7 @@ def test_err_is_divided_by_that_of_the_judged_documents() -> None:
 
 
 def test_judgements_are_needed_for_precision_at_every_rank() -> None:
-    with pytest.raises(ParameterError, match=r"irm=AP needs judgements \(qrels=, --qrels\)"):
+    with pytest.raises(ParameterError, match=r"irm=AP needs judgements \(qrels=\)"):
         er.evaluate(RUN, "FAIR(irm=AP)@3", groups=SIDE)
 
 

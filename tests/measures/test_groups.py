@@ -244,7 +244,7 @@ def test_which_attribute_must_be_said(gender: Membership, colour: Membership) ->
     assert refused("GF", gender, colour) == (
         "GF: say which attribute, attr='gender'; there are gender, colour"
     )
-    assert refused("GF") == "GF needs groups: pass groups=, as read_groups gives (--groups NAME=FILE)"
+    assert refused("GF") == "GF needs groups: pass groups=, as read_groups gives"
     assert "needs groups of 'age'" in refused("GF(attr='age')", gender)
     assert "there are gender, colour" in refused("NDKL(attr='gender*age')", gender, colour)
     assert refused("GFR(attrs=' ')", gender) == "GFR(attrs=' '): attrs names no attribute; there are gender"

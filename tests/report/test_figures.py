@@ -129,7 +129,7 @@ def test_too_few_queries_have_no_band_and_undefined_points_are_left_out() -> Non
 
 def test_measures_without_cutoffs_make_no_line() -> None:
     own = er.evaluate(random_run("one", 0), "TED@5 TED", words=words())
-    with pytest.raises(ParameterError, match=re.escape("--cutoffs 5,10,20")):
+    with pytest.raises(ParameterError, match=re.escape("cutoffs=[5, 10, 20]")):
         cutoff_figure(own)
 
 

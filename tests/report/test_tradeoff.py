@@ -298,4 +298,4 @@ def test_what_is_wrong_is_said_before_files_are_read(
 
 def test_repeat_of_what_does_not_vary(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command("-m", "AP", "--repeat", "3", methods=("DetCons",)) == 2
-    assert "leave repeat= (--repeat) out" in capsys.readouterr().err
+    assert "leave --repeat out" in capsys.readouterr().err

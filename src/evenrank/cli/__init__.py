@@ -28,7 +28,14 @@ from evenrank.cli.rerank import add as add_rerank
 from evenrank.cli.scan import add as add_scan
 from evenrank.cli.select import add as add_select
 from evenrank.cli.streams import check_locale, discard_output, say, say_warnings
-from evenrank.errors import EvenrankError, EvenrankWarning, InputTypeError, ParameterError, readable
+from evenrank.errors import (
+    EvenrankError,
+    EvenrankWarning,
+    InputTypeError,
+    ParameterError,
+    read_in_a_shell,
+    readable,
+)
 
 __all__ = ["build_parser", "main"]
 
@@ -61,7 +68,7 @@ def build_parser() -> Parser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; no error leaves as an exception."""
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), read_in_a_shell():
             warnings.simplefilter("always", EvenrankWarning)
             say_warnings()
             code = _run(argv)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
-from evenrank.errors import DataError, EvenrankWarning, ParameterError
+from evenrank.errors import DataError, EvenrankWarning, ParameterError, for_reader
 from evenrank.text import printable, wrapped
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def say(message: str) -> None:
     """
     if sys.stderr is None:
         return
-    lines = [f"evenrank: {printable(_shortened(line))}" for line in message.split("\n")]
+    lines = [f"evenrank: {printable(_shortened(line))}" for line in for_reader(message).split("\n")]
     if is_terminal():
         lines = [wrapped(line, message_width()) for line in lines]
     write_message("".join(f"{line}\n" for line in lines))

@@ -19,7 +19,7 @@ from evenrank.comparison.random_lists import DocumentPool, Progress, random_scor
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.data.words import WordCounts
-from evenrank.errors import DataError, InputTypeError, ParameterError, counted
+from evenrank.errors import DataError, InputTypeError, ParameterError, counted, for_reader
 from evenrank.evaluation import evaluate
 from evenrank.evaluation.notes import share_notes
 from evenrank.inputs import Inputs, Known
@@ -263,8 +263,10 @@ def origin(
         ]
     if pools[COLLECTION] is None:
         notes.append(
-            "the collection is not known: pass documents= (--documents), words= (--words) or "
-            "collection= (--collection)"
+            for_reader(
+                "the collection is not known: pass documents= (--documents), words= (--words) or "
+                "collection= (--collection)"
+            )
         )
     together = Scores((*blocks, *scores.blocks), scores.notes, scores.describe_inputs)
     return Origin(together, tuple(runs), tuple(notes))
@@ -278,7 +280,7 @@ def _background(inputs: Inputs) -> tuple[Any, DocumentPool | None]:
         if others or isinstance(own, RunSet):
             raise ParameterError(
                 "several runs need one common background, which they chose from: "
-                "pass background=, a run, a list of document ids or word counts (--background)"
+                "pass background= (--background), a run, a list of document ids or word counts"
             )
         given = own
     if isinstance(given, Run):

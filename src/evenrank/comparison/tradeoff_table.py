@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from evenrank.comparison.tradeoff import Tradeoff
+from evenrank.errors import for_reader
 from evenrank.evaluation.notes import share_notes
 from evenrank.measures import Measure
 from evenrank.scores.notes import remarks
@@ -86,5 +87,7 @@ def notes(found: Tradeoff) -> list[str]:
                 shared = share_notes(found.scores.block(measure, variant.name), count)
                 lines += [f"{variant.name}: {note}" for note in shared]
         elif variant.method is not None and any(step.stochastic for step in variant.method.steps()):
-            lines.append(f"{variant.name}: one draw of many; repeat= (--repeat 1000) gives the mean")
+            lines.append(
+                for_reader(f"{variant.name}: one draw of many; repeat= (--repeat 1000) gives the mean")
+            )
     return lines + remarks(found.scores, notes=False)

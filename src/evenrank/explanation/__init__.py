@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from evenrank.data.run import Run
-from evenrank.errors import DataError, InputTypeError, MissingEvidenceError, ParameterError, few
+from evenrank.errors import DataError, InputTypeError, MissingEvidenceError, ParameterError, few, for_reader
 from evenrank.evaluation import evaluate
 from evenrank.evaluation.notes import settled_notes
 from evenrank.evidence.align import Sources, align, split_needs
@@ -93,7 +93,9 @@ def explain(
         and inputs.words.terms is None
     ):
         notes.append(
-            "the words themselves are not shown, because they were counted without --terms (terms=True)"
+            for_reader(
+                "the words themselves are not shown, because they were counted without terms=True (--terms)"
+            )
         )
     places = {} if best is None else {row: place for place, row in enumerate(best.rows.tolist(), 1)}
     facts = known_documents(wanted, trial.evidence, sources, query, shown.tolist())

@@ -216,7 +216,7 @@ def _background(
         if others or isinstance(run, RunSet):
             raise ParameterError(
                 "several runs need one common background, or their values do not compare: "
-                "pass background=, a run, a list of document ids or word counts (--background)"
+                "pass background= (--background), a run, a list of document ids or word counts"
             )
         if run.depth <= depth:
             return run, f"background: the run itself, {counted(run.depth, 'document', 'documents')} deep"
@@ -305,7 +305,9 @@ def check_needs(measure: Measure, sources: Sources) -> None:
     if "against" in blocks and sources.against is None:
         raise ParameterError(f"{measure!r} compares two runs: pass against= (--against FILE)")
     if "background" in blocks and sources.background is None:
-        raise ParameterError(f"{measure!r} needs a background: pass background=, a run or a set of documents")
+        raise ParameterError(
+            f"{measure!r} needs a background: pass background= (--background), a run or a set of documents"
+        )
     for name in sorted(set().union(*blocks.values()) - {"documents"} - set(sources.evidence)):
         raise ParameterError(f"{measure!r} needs {way_out(name, sources)}")
 

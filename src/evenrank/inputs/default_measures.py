@@ -37,8 +37,8 @@ def default_measures(inputs: Inputs, depth: int = DEPTH) -> list[DefaultMeasure]
         found.append(DefaultMeasure(f"DUO@{depth}", "polarity", True))
     if not found:
         raise ParameterError(
-            "nothing is known about the documents, so no measure can be chosen: give judgements (--qrels), "
-            "groups (--groups), word counts (--words) or polarity (--polarity)"
+            "nothing is known about the documents, so no measure can be chosen: pass qrels= (--qrels), "
+            "groups= (--groups), words= (--words) or polarity= (--polarity)"
         )
     return found
 

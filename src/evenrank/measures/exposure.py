@@ -207,7 +207,7 @@ class TermExposure(WordExposureMeasure):
         words = sources.get("words")
         if isinstance(words, WordCounts) and words.terms is None:
             raise ParameterError(
-                f"{self!r}: counts were made without --terms: scan again with --terms (terms=True)"
+                f"{self!r}: the counts are not by term: scan again with terms=True (--terms)"
             )
         return self
 

@@ -62,7 +62,7 @@ def only_attribute(measure: str, sources: Mapping[str, Evidence]) -> str:
     names = list(attributes_of(sources))
     if not names:
         raise ParameterError(
-            f"{measure} needs groups: pass groups=, as read_groups gives (--groups NAME=FILE)"
+            f"{measure} needs groups: pass groups= (--groups NAME=FILE), as read_groups gives"
         )
     if len(names) > 1:
         raise ParameterError(
