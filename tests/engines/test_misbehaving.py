@@ -216,6 +216,18 @@ def test_one_request_at_a_time_and_five_a_second_by_default(server: MisbehavingS
     assert waits == pytest.approx([0.2] * 5)
 
 
+def test_an_answer_that_drips_is_given_up(server: MisbehavingServer) -> None:
+    now = [0.0]
+
+    def later() -> float:
+        now[0] += 1e4
+        return now[0]
+
+    clock = Clock(now=later, sleep=lambda _: None)
+    answers = ask(open_engine(server.engine(retries=0), clock=clock), {"q": "good"})
+    assert "was not whole after 300 seconds" in answers.problems["q"][0].what
+
+
 def test_it_gives_up_on_a_server_that_is_down(server: MisbehavingServer, tmp_path: Path) -> None:
     queries = {f"q{at:02}": f"text {at}" for at in range(30)}
     server.behaviours = {text: status(500) for text in list(queries.values())[5:]}

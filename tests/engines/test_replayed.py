@@ -7,6 +7,7 @@ format. Vespa: default JSON result format.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import httpx
 import pytest
 
 from evenrank.engines import Answer, EngineDescription, Hit, ask, open_engine, plan
-from evenrank.errors import InputTypeError, ParameterError
+from evenrank.errors import InputTypeError, MissingExtraError, ParameterError, RemoteError
 
 Route = Callable[[httpx.Request], Any]
 
@@ -251,6 +252,44 @@ def test_functions_and_objects() -> None:
             ask(wrong, queries)
     with pytest.raises(InputTypeError, match="an engine is an address"):
         open_engine(3)
+
+
+def test_answers_of_a_function_are_kept_only_under_a_name(tmp_path: Path) -> None:
+    """Two functions without a name would be taken for each other."""
+    with pytest.raises(ParameterError, match="give one, open_engine"):
+        ask(lambda text, depth: ["a"], {"q": "x"}, log=tmp_path)
+    for name in ("a", "b"):
+        engine = open_engine(lambda text, depth, name=name: [name], name=name)
+        assert ask(engine, {"q": "x"}, log=tmp_path).run.documents("q") == [name]
+    assert ask(open_engine(print, name="a"), {"q": "x"}, log=tmp_path).run.documents("q") == ["a"]
+
+
+def test_credentials_that_may_only_search() -> None:
+    """What they may not ask is unknown; where they may not search either, that is an error at once."""
+    allowed = [True]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if "_msearch" in request.url.path and allowed[0]:
+            return httpx.Response(200, json={"responses": [ELASTICSEARCH]})
+        return httpx.Response(403, json={"error": "not for you"})
+
+    address = "elasticsearch+http://localhost:9200/x"
+    engine = open_engine(address, rate=1e9, transport=httpx.MockTransport(answer))
+    answers = ask(engine, {"q": "a"}, depth=10)
+    assert (answers.description.version, answers.description.documents) == (None, None)
+    assert not answers.problems
+    allowed[0] = False
+    with pytest.raises(RemoteError, match="status 403, it wants credentials"):
+        ask(engine, {"q": "a"}, depth=10)
+
+
+def test_without_httpx_the_way_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'evenrank\[engines\]'"):
+        ask("opensearch+http://localhost:9200/x", {"q": "a"})
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'evenrank\[engines\]'"):
+        ask("postgresql://localhost/x?table=t&text=u", {"q": "a"})
 
 
 def test_a_pyterrier_pipeline() -> None:

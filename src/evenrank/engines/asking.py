@@ -23,6 +23,7 @@ from evenrank.engines.base import (
     hash_settings,
 )
 from evenrank.engines.opening import open_engine
+from evenrank.engines.web import REFUSED
 from evenrank.errors import DataError, InputTypeError, ParameterError, RemoteError, counted
 from evenrank.io.queries import Queries, read_queries
 from evenrank.io.texts import by_id
@@ -66,6 +67,11 @@ def ask(
         raise ParameterError(f"depth must be an integer >= 1, got {depth!r}")
     opened = open_engine(engine)
     wanted = _wanted(opened, fields, keep_texts)
+    if log is not None and not opened.lasting:
+        raise ParameterError(
+            f"{opened.name}: answers of a Python object are kept under its name, and it has none: give one, "
+            "open_engine(function, name=..), and another one when the function changes; or leave log out"
+        )
     try:
         return _Asking(opened, asked, depth, wanted, progress).all(None if log is None else Path(log))
     finally:
@@ -197,7 +203,8 @@ class _Asking:
                 known = {name: record.get(name) for name in EngineDescription.__dataclass_fields__}
                 self._description = EngineDescription(**known)  # type: ignore[arg-type]
             elif record.get("kind") == "answer" and self._queries.get(record["query"]) == record["text"]:
-                self._take(record["query"], record["raw"], record["date"], record["state"])
+                answer = self._engine.read(record["raw"], self._depth, self._wanted)
+                self._take(record["query"], answer, record["date"], record["state"])
 
     def left(self) -> Batch:
         return [(query, text) for query, text in self._queries.items() if query not in self._answers]
@@ -226,6 +233,8 @@ class _Asking:
         for requests, (batch, fetched) in enumerate(self._fetched(_batches(left, self._engine.batch)), 1):
             for (query, text), raw in zip(batch, fetched, strict=True):
                 done += 1
+                if isinstance(raw, RemoteError) and raw.status in REFUSED:
+                    raise raw
                 failed = failed + 1 if not self._keep(query, text, raw) else 0
             if self._progress is not None:
                 self._progress(done, len(self._queries))
@@ -257,6 +266,8 @@ class _Asking:
         try:
             return self._engine.fetch(texts, self._depth, self._wanted)
         except RemoteError as error:
+            if error.status in REFUSED:  # so would be every other query
+                raise
             if len(batch) == 1:
                 return [error]
         # one query may have spoilt the answer to all: each by itself
@@ -272,21 +283,21 @@ class _Asking:
         """Write an answer down, and take it. What cannot be read is a failure too."""
         date = datetime.now(UTC).isoformat(timespec="seconds")
         state = None if self._description is None else self._description.state
+        answer = None
         if not isinstance(raw, RemoteError):
             raw = self._without_secrets(raw)
             try:
-                self._engine.read(raw, self._depth, self._wanted)
+                answer = self._engine.read(raw, self._depth, self._wanted)
             except RemoteError as error:
                 raw = error
-        if isinstance(raw, RemoteError):
+        if answer is None:
             what = self._engine.secrets.redact(str(raw))
             self._failures[query] = AnswerProblem("failed", what)
             self._write({"kind": "failure", "query": query, "text": text, "date": date, "what": what})
             return False
-        self._write(
-            {"kind": "answer", "query": query, "text": text, "date": date, "state": state, "raw": raw}
-        )
-        self._take(query, raw, date, state)
+        record = {"kind": "answer", "query": query, "text": text, "date": date, "state": state, "raw": raw}
+        self._write(record)
+        self._take(query, answer, date, state)
         return True
 
     def _without_secrets(self, raw: Raw) -> Raw:
@@ -298,8 +309,8 @@ class _Asking:
         clean = self._engine.secrets.redact(content)
         return raw if clean == content else json.loads(clean)
 
-    def _take(self, query: str, raw: Raw, date: str, state: str | None) -> None:
-        self._answers[query] = self._engine.read(raw, self._depth, self._wanted)
+    def _take(self, query: str, answer: Answer, date: str, state: str | None) -> None:
+        self._answers[query] = answer
         self._states[query] = state
         self._dates.append(date)
 

@@ -107,9 +107,8 @@ class DeclaredEngine(ABC):
     batch: int = field(default=1, init=False)  # queries in one request
     concurrency: int = field(default=1, init=False)  # requests at a time
     secrets: Secrets = field(default_factory=Secrets, init=False)
-    fields: tuple[str, ...] | None = field(
-        default=None, init=False
-    )  # to keep, unless somebody says otherwise
+    lasting: bool = field(default=True, init=False)  # whether its settings tell it from every other engine
+    fields: tuple[str, ...] | None = field(default=None, init=False)  # to keep, if the settings name some
 
     @abstractmethod
     def describe(self) -> EngineDescription: ...

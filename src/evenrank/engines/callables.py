@@ -38,6 +38,7 @@ class CallableEngine(DeclaredEngine):
     ) -> None:
         super().__init__(name or str(getattr(function, "__name__", type(function).__name__)).strip("<>"))
         self._function, self._own = function, own
+        self.lasting = name is not None or own is not None
 
     @property
     def settings_hash(self) -> str:
@@ -74,7 +75,7 @@ class PyTerrierEngine(CallableEngine):
 
     def __init__(self, pipeline: Any, name: str | None = None) -> None:
         super().__init__(self._searched, name or "pyterrier")
-        self._pipeline = pipeline
+        self._pipeline, self.lasting = pipeline, name is not None
 
     def _searched(self, text: str, depth: int) -> list[Hit]:
         try:

@@ -11,7 +11,8 @@ from evenrank.engines.base import Wanted
 LONGEST_FIELD = 200  # characters: what is longer is text
 TEXT_NAMES = ("text", "title", "body", "content", "contents", "description", "abstract")
 
-_SIMPLE = (str, int, float, bool)
+_NUMBERS = (int, float)  # and bool
+_SIMPLE = (str, *_NUMBERS)
 
 
 def kept_part(
@@ -47,10 +48,11 @@ def fields_of(document: Mapping[str, Any], texts: Sequence[str], wanted: Wanted)
     if wanted.fields is not None:
         found = {name: _at(document, name) for name in wanted.fields}
         return {name: value for name, value in found.items() if value is not None}
+    named = _flat(document) if dict in map(type, document.values()) else document.items()
     return {
         name: value
-        for name, value in _flat(document)
-        if name.partition(".")[0] not in texts and is_short(value)
+        for name, value in named
+        if value is not None and name.partition(".")[0] not in texts and is_short(value)
     }
 
 
@@ -67,7 +69,7 @@ def _at(document: Mapping[str, Any], path: str) -> Any:
         return document[path]
     value: Any = document
     for part in path.split("."):
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict):
             return None
         value = value.get(part)
     return value
@@ -76,7 +78,7 @@ def _at(document: Mapping[str, Any], path: str) -> Any:
 def _flat(document: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
     for name, value in document.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             found += _flat(value, f"{before}{name}.")
         elif value is not None:
             found.append((before + name, value))
@@ -87,10 +89,12 @@ def is_short(value: Any) -> bool:
     """Whether a value may be a field; what is longer is text."""
     if isinstance(value, str):
         return len(value) <= LONGEST_FIELD
-    if isinstance(value, Mapping):
+    if isinstance(value, _NUMBERS) or value is None:
+        return True
+    if isinstance(value, dict):
         return all(map(is_short, value.values()))
-    if isinstance(value, list):
-        return len(value) <= LONGEST_FIELD and all(
-            isinstance(item, _SIMPLE) and is_short(item) for item in value
-        )
-    return value is None or isinstance(value, _SIMPLE)
+    return (
+        isinstance(value, list)
+        and len(value) <= LONGEST_FIELD
+        and all(isinstance(item, _SIMPLE) and is_short(item) for item in value)
+    )

@@ -43,8 +43,8 @@ class OpenSearchEngine(WebEngine):
         )
 
     def describe(self) -> EngineDescription:
-        root = self.client.ask("GET", "/")
-        stats = self.client.ask("GET", f"/{self.settings.index}/_stats/docs,indexing")
+        root = self.told("/")
+        stats = self.told(f"/{self.settings.index}/_stats/docs,indexing")
         own = at(stats, "/_all/primaries")
         count = at(own, "/docs/count")
         uuids = sorted(str(at(index, "/uuid")) for index in (at(stats, "/indices") or {}).values())
@@ -56,7 +56,7 @@ class OpenSearchEngine(WebEngine):
             settings=self.settings_hash,
             version=_text(at(root, "/version/number")),
             documents=count if isinstance(count, int) else None,
-            state=" ".join(map(str, state)),
+            state=None if stats is None else " ".join(map(str, state)),
         )
 
     def fetch(self, texts: Sequence[str], depth: int, wanted: Wanted) -> list[Raw | RemoteError]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from evenrank.errors import ParameterError
@@ -77,12 +78,16 @@ def at(value: Any, pointer: str) -> Any:
     >>> at({"hits": [{"a/b": 1}]}, "/hits/0/a~1b")
     1
     """
-    for part in pointer.split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, Mapping):
+    for name in _names(pointer):
+        if isinstance(value, dict):
             value = value.get(name)
         elif isinstance(value, list) and name.isascii() and name.isdigit() and int(name) < len(value):
             value = value[int(name)]
         else:
             return None
     return value
+
+
+@lru_cache(256)
+def _names(pointer: str) -> tuple[str, ...]:
+    return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])

@@ -36,12 +36,7 @@ class TypesenseEngine(WebEngine):
     def describe(self) -> EngineDescription:
         about = self._collection()
         count = at(about, "/num_documents")
-        try:
-            version = at(self.client.ask("GET", "/debug"), "/version")
-        except RemoteError as error:
-            if error.status not in (401, 403):  # it needs more rights than a search
-                raise
-            version = None
+        version = at(self.told("/debug"), "/version")
         return EngineDescription(
             engine="typesense",
             address=self.address,
@@ -49,7 +44,7 @@ class TypesenseEngine(WebEngine):
             settings=self.settings_hash,
             version=version,
             documents=count if isinstance(count, int) else None,
-            state=f"{count} {at(about, '/created_at')}",
+            state=None if about is None else f"{count} {at(about, '/created_at')}",
         )
 
     def fetch(self, texts: Sequence[str], depth: int, wanted: Wanted) -> list[Raw | RemoteError]:
@@ -118,11 +113,11 @@ class TypesenseEngine(WebEngine):
         names = [str(at(field, "/name")) for field in fields if at(field, "/type") in ("string", "string[]")]
         searched = [name for name in names if name in self.texts] or names
         if not searched:
-            raise self.error("the collection has no field with text: name the fields, query_by = [..]")
+            raise self.error("the collection shows no field with text: name the fields, query_by = [..]")
         return ",".join(searched)
 
     def _collection(self) -> Any:
-        return self.client.ask("GET", f"/collections/{self.settings.index}")
+        return self.told(f"/collections/{self.settings.index}")
 
     def _search(self, text: str, page: int, depth: int, wanted: Wanted, by: str) -> dict[str, Any]:
         size = min(depth, PAGE)

@@ -17,6 +17,9 @@ from evenrank.remote.client import REPEATED
 HIGHLIGHTS = ("highlight", "highlights", "_formatted", "_highlightResult", "_snippetResult", "_explanation")
 
 
+REFUSED = (401, 403)
+
+
 class WebEngine(DeclaredEngine):
     """An engine that a ``Client`` asks."""
 
@@ -46,6 +49,15 @@ class WebEngine(DeclaredEngine):
 
     def error(self, what: str) -> RemoteError:
         return RemoteError(self.secrets.redact(f"{self.address}: {what}"))
+
+    def told(self, path: str) -> Any:
+        """What the engine says about itself; None if these credentials may search, but not ask that."""
+        try:
+            return self.client.ask("GET", path)
+        except RemoteError as error:
+            if error.status not in REFUSED:
+                raise
+            return None
 
     def again(
         self, texts: Sequence[str], fetch: Callable[[Sequence[str]], list[Any]]
@@ -77,7 +89,7 @@ def failure(engine: WebEngine, status: Any, what: Any) -> RemoteError:
 def kept_hit(hit: Any, pointer: str, texts: Sequence[str], wanted: Wanted, always: Sequence[str] = ()) -> Any:
     """A hit as JSON whose document, which stands at ``pointer``, has only what is wanted; what is no object
     stays."""
-    if not isinstance(hit, Mapping):
+    if not isinstance(hit, dict):
         return hit
     name, _, rest = pointer.removeprefix("/").partition("/")
     if not name:
@@ -86,10 +98,10 @@ def kept_hit(hit: Any, pointer: str, texts: Sequence[str], wanted: Wanted, alway
     kept = {
         key: value
         for key, value in hit.items()
-        if key not in HIGHLIGHTS and key != name and (wanted.texts or is_short(value))
+        if key != name and key not in HIGHLIGHTS and (wanted.texts or is_short(value))
     }
     document = hit.get(name)
-    if isinstance(document, Mapping):
+    if isinstance(document, dict):
         kept[name] = kept_hit(document, f"/{rest}" if rest else "", texts, wanted, always)
     return kept
 
@@ -113,7 +125,7 @@ def read_hits(
             hits.append(None)
             continue
         own = at(hit, document)
-        own = own if isinstance(own, Mapping) else {}
+        own = own if isinstance(own, dict) else {}
         if not document:  # the hit is the document: its id and score are no fields
             own = {name: value for name, value in own.items() if f"/{name}" not in (identifier, score)}
         hits.append(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 REPEATED = frozenset({408, 425, 429, 500, 502, 503, 504})  # statuses after which the same request may succeed
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MOST_REDIRECTS = 3
+LONGEST_ANSWER = 10  # timeouts until an answer must be whole
 LONGEST_WAIT = 120.0  # seconds that a server may ask for by Retry-After
 BROKEN = {
     "ReadError": "the connection broke while the answer came",
@@ -139,9 +140,9 @@ class Client:
         content_type: str,
         parameters: Mapping[str, str] | None,
     ) -> ServerReply:
-        import httpx
-
         http = self._opened()
+        import httpx  # after that, which says how to install it
+
         if content is None and body is not None:
             content = json.dumps(body, ensure_ascii=False).encode()
         headers = {"Content-Type": content_type} if content is not None else {}
@@ -175,7 +176,12 @@ class Client:
     def _read(self, answer: httpx.Response) -> bytes:
         """The body, as far as it is not too large."""
         pieces, size = [], 0
+        end = self._clock.now() + LONGEST_ANSWER * self.limits.timeout
         for piece in answer.iter_bytes(1 << 16):
+            if self._clock.now() > end:  # a byte now and then would never run into the timeout
+                raise _Trouble(
+                    f"the answer was not whole after {LONGEST_ANSWER * self.limits.timeout:g} seconds"
+                )
             size += len(piece)
             if size > self.limits.answer_bytes:
                 raise self._error(
@@ -244,8 +250,9 @@ class Client:
                     ) from None
             # nothing of the environment: neither proxies, which would see the requests, nor passwords of a
             # .netrc
+            # answers as they are: compressing them costs the server more time than a short answer is worth
             self._http = httpx.Client(
-                headers=self._headers,
+                headers={"Accept-Encoding": "identity", **self._headers},
                 auth=self._auth,
                 timeout=self.limits.timeout,
                 verify=context,
