@@ -1,4 +1,4 @@
-"""``evenrank report``: runs and what is known of their documents in, one HTML file out."""
+"""``evenrank report``: runs and what is known about their documents in, one HTML file out."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def add_runs(parser: argparse.ArgumentParser, *, extra: str = "") -> None:
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
-    """What is known of runs, documents and queries: the same options in every command that scores runs."""
+    """What is known about runs, documents and queries: the same options in every command that scores runs."""
     known = parser.add_argument_group("what is known about documents and queries")
     known.add_argument(
         "--qrels", type=option(QRELS.parse), action="append", metavar="FILE",
@@ -134,7 +134,7 @@ def add_measures(parser: argparse.ArgumentParser) -> None:
         "-m", "--measures", action="append", metavar="MEASURES",
         help="measures, such as 'nDCG@10 NFaiRR@10'; may be repeated (see: evenrank measures). Default: "
         "chosen "
-        "by what is known of the documents",
+        "by what is known about the documents",
     )  # fmt: skip
 
 
