@@ -43,6 +43,7 @@ LAYERS = {
     "lexicons": 9,
     "systems": 10,
     "report": 10,
+    "corpus": 11,
     "counterfactuals": 11,
     "sample": 11,
     "audit": 12,
