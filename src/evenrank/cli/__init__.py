@@ -11,6 +11,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 
+from evenrank.cli.audit import add as add_audit
 from evenrank.cli.compare import add as add_compare
 from evenrank.cli.counterfactual import add as add_counterfactual
 from evenrank.cli.debias import add as add_debias
@@ -44,7 +45,7 @@ USAGE = 2
 INTERRUPTED = 130
 
 COMMANDS = {  # in the order of the help
-    "start": {"init": add_init, "doctor": add_doctor},
+    "start": {"init": add_init, "audit": add_audit, "doctor": add_doctor},
     "data": {"scan": add_scan, "polarise": add_polarise},
     "measure": {
         "measures": add_measures, "evaluate": add_evaluate, "explain": add_explain, "compare": add_compare,

@@ -61,13 +61,33 @@ def add_runs(parser: argparse.ArgumentParser, *, extra: str = "") -> None:
     )
 
 
-def add_inputs(parser: argparse.ArgumentParser) -> None:
-    """What is known about runs, documents and queries: the same options in every command that scores runs."""
-    known = parser.add_argument_group("what is known about documents and queries")
+class _Some:
+    """A group of options that takes those of some names, and sets the others to nothing."""
+
+    def __init__(self, group: Any, names: Sequence[str]) -> None:
+        self._group, self._names = group, names
+
+    def add_argument(self, option: str, **settings: Any) -> None:
+        name = option.removeprefix("--")
+        if name in self._names:
+            self._group.add_argument(option, **settings)
+        else:
+            self._group.set_defaults(**{name: None})
+
+
+def add_inputs(parser: argparse.ArgumentParser, only: Sequence[str] | None = None) -> None:
+    """What is known about runs, documents and queries: the same options in every command that scores runs.
+
+    A command that needs fewer of them names them in ``only``; the others are as if they were not given.
+    """
+    known: Any = parser.add_argument_group("what is known about documents and queries")
+    if only is not None:
+        known = _Some(known, only)
     known.add_argument(
         "--qrels", type=option(QRELS.parse), action="append", metavar="FILE",
         help="relevance judgements; FILE:intents are judgements by intent (TREC Web); :format=ntcir reads "
-        "lines 'query document L2'; may be given once of each kind",
+        "lines 'query document L2'; FILE:clicks[:eta=N] is a table of clicks by query, document and rank, "
+        "divided by rank^-eta (default: 1); may be given once of each kind",
     )  # fmt: skip
     known.add_argument("--words", metavar="FILE", help="counts of group words, written by evenrank scan")
     known.add_argument(

@@ -24,6 +24,7 @@ from evenrank.inputs.run_names import run_names
 from evenrank.inputs.several_files import attempt, reading_files, something_failed
 
 if TYPE_CHECKING:
+    from evenrank.data.qrels import Qrels
     from evenrank.data.run import Run
     from evenrank.data.runset import RunSet
     from evenrank.data.words import WordCounts
@@ -195,6 +196,9 @@ class Description:
 
         found: dict[str, Any] = {"qrels": None, "intents": None, "words": None, "polarity": None}
         for file in self.qrels:
+            if file.get("clicks"):
+                found["qrels"] = attempt(partial(self._clicked, file))
+                continue
             by_intent = bool(file.get("intents"))
             columns = self._table_columns(file, INTENT_ROLES if by_intent else QRELS_ROLES)
             read = partial(
@@ -209,6 +213,24 @@ class Description:
             found["words"] = attempt(partial(self._counted, self.documents, self.lexicon))
         found["groups"] = memberships(self.groups, self.targets, self._group_sources(found["words"]))
         return found
+
+    @property
+    def clicked(self) -> bool:
+        """Whether the judgements are made of clicks."""
+        return any(file.get("clicks") for file in self.qrels)
+
+    def _clicked(self, file: FileOption) -> Qrels:
+        from evenrank.io.clicks import ETA, read_clicks
+
+        given = file.get("eta")
+        try:
+            eta = ETA if given is None else float(given)
+        except ValueError:
+            raise ParameterError(f"{file.path}: eta is a number, as eta=0.7; got {given!r}") from None
+        columns = {role: name for role, name in (self.columns or {}).items() if role != "text"}
+        found = read_clicks(file.path, eta=eta, format=file.get("format"), columns=columns)
+        self.notes.append(found.describe())
+        return found.qrels()
 
     def _counted(self, documents: FileOption, lexicon: str) -> WordCounts:
         """The words of the lexicon in the documents, for whoever did not count them before."""

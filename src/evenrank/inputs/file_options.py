@@ -112,7 +112,9 @@ class FileForm:
 
 RUN = FileForm("a run", choices={"format": run_formats, "ties": TIES}, named=True)
 AGAINST = FileForm("a run", choices={"format": run_formats, "ties": TIES})
-QRELS = FileForm("a file of judgements", flags=("intents",), choices={"format": qrels_formats})
+QRELS = FileForm(
+    "a file of judgements", keys=("eta",), flags=("intents", "clicks"), choices={"format": qrels_formats}
+)
 BACKGROUND = FileForm("a background", numbers=("depth",), choices={"format": run_formats, "ties": TIES})
 POLARITY = FileForm("a polarity file", keys=("positive", "negative", "neutral", "column", "format"))
 DOCUMENTS = FileForm("a collection", choices={"format": ("tsv", "csv", "jsonl", "parquet")})

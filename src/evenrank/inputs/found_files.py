@@ -50,6 +50,18 @@ def look_around(folder: Path) -> FoundFiles:
     return found
 
 
+def group_fields(path: str | Path) -> dict[str, str]:
+    """The fields of a table of documents that may be groups, since they have few values; how to read each."""
+    found = _look_at(Path(path), str(path))
+    return {} if found is None else dict(found.fields)
+
+
+def group_fields_of(rows: list[dict[str, object]]) -> dict[str, str]:
+    """The same for rows that are at hand."""
+    found = _of_table("documents", rows)
+    return {} if found is None else dict(found.fields)
+
+
 def _files(folder: Path) -> Iterator[Path]:
     shallow = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     listed = [path for path in shallow if path.is_file()]

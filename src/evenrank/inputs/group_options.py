@@ -175,7 +175,7 @@ def check_groups(groups: Sequence[GroupsOption], targets: Sequence[TargetOption]
 class GroupSources:
     """What groups can be taken from besides files of their own."""
 
-    documents: str | None = None
+    documents: Any = None  # a file, or a table
     format: str | None = None
     columns: Mapping[str, str] | None = None
     words: Any = None  # WordCounts

@@ -70,10 +70,7 @@ def describe_worst(verdict: Verdict) -> str:
 def describe_relevance(found: RelevanceFinding) -> str:
     """What is known of relevance, and what cannot be concluded."""
     if not found.measure:
-        return (
-            "relevance is not known: without judgements nobody can say whether the favoured documents are "
-            "also the better ones"
-        )
+        return "relevance is not known: the favoured documents may be the better ones or not"
     over = counted(found.queries, "query", "queries")
     value = f"relevance: {found.measure} is {number(found.value)}{_interval(found.low, found.high)}, {over}"
     if found.clicks:
@@ -110,19 +107,20 @@ def _points(share: float) -> str:
 
 
 def _gets(verdict: Verdict, group: GroupFinding, word: str) -> str:
-    """``small gets 24% of the attention in the first 10 places (95% interval 22 to 26) but is 65% of ..``."""
-    gets = f"{group.value} gets {percent(group.share)} of the attention in the first {places(verdict.cutoff)}"
+    """``small is 65% of the catalogue but gets 24% of the first 10 places (95% interval 22 to 26)``.
+
+    Places count by the attention that they get.
+    """
+    gets = f"gets {percent(group.share)} of the first {places(verdict.cutoff)}"
     level = f"{100 * verdict.level:g}% interval"
-    if verdict.target == CANDIDATES:
-        away = f"difference {_signed(group.difference)} points, {level} {_signed(group.low)} to "
-        return (
-            f"{gets} {word} is {percent(group.target)} of the documents found ({away}{_signed(group.high)})"
-        )
-    interval = f" ({level} {_points(group.share_low)} to {_points(group.share_high)})"
+    interval = f"({level} {_points(group.share_low)} to {_points(group.share_high)})"
+    if verdict.target == CANDIDATES:  # the target differs by query, so the difference has the interval
+        away = f"({_signed(group.difference)} points, {level} {_signed(group.low)} to {_signed(group.high)})"
+        return f"{group.value} is {percent(group.target)} of the documents found {word} {gets} {away}"
     if verdict.target == CATALOGUE:
-        return f"{gets}{interval} {word} is {percent(group.target)} of the catalogue"
-    aim = "an equal share is" if verdict.target == EQUAL else "its target is"
-    return f"{gets}{interval} {word} {aim} {percent(group.target)}"
+        return f"{group.value} is {percent(group.target)} of the catalogue {word} {gets} {interval}"
+    aim = "an equal share" if verdict.target == EQUAL else "the target"
+    return f"{aim} of {group.value} is {percent(group.target)} {word} it {gets} {interval}"
 
 
 def _times(verdict: Verdict, group: GroupFinding) -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from evenrank.data.lexicon import Lexicon
     from evenrank.inputs import Inputs
     from evenrank.scores import Scores
+    from evenrank.verdict import Verdict
 
 __all__ = ["page_of", "write_report"]
 
@@ -52,13 +53,16 @@ def write_report(
     readable: int = READABLE,
     progress: Callable[[int, int], None] | None = None,
     sections: Sequence[MakeSection] | None = None,
+    verdicts: Sequence[Verdict] = (),
+    history: Sequence[tuple[str, Sequence[Verdict]]] = (),
 ) -> None:
     """Write the report of these scores; ``Comparison.report`` says what the options are.
 
     ``inputs`` are what the scores were evaluated from; without them no documents are shown.
     ``columns`` says what the table of ``documents`` calls its columns, as ``{"document": "sku"}``.
     ``progress`` is told how many sections of how many are done; ``sections`` are those of the
-    page (default: every one that is declared).
+    page (default: every one that is declared). ``verdicts`` say who is favoured, ``history`` has
+    those of earlier audits by date, the present ones last.
     """
     material = ReportData(
         scores=scores,
@@ -74,6 +78,8 @@ def write_report(
         chosen_system=system,
         cutoffs=cutoffs,
         readable=readable,
+        verdicts=tuple(verdicts),
+        history=tuple(history),
     )
     page = page_of(material, progress, sections)
     with atomic_write(path) as file:

@@ -21,6 +21,7 @@ from evenrank.scores.columns import largest_columns
 
 if TYPE_CHECKING:
     from evenrank.comparison import Comparison
+    from evenrank.verdict import Verdict
 
 FAIRNESS = ("words", "groups", "order")  # families: what a reader of this report came for
 TABLES = 24  # measures and columns that have a table
@@ -46,6 +47,8 @@ class ReportData:
     chosen_system: str | None = None
     cutoffs: Sequence[int] | None = None
     readable: int = READABLE
+    verdicts: Sequence[Verdict] = ()  # who is favoured
+    history: Sequence[tuple[str, Sequence[Verdict]]] = ()  # the same by date, these last
 
     @cached_property
     def tables(self) -> tuple[MeasureTable, ...]:

@@ -1,0 +1,210 @@
+"""An audit end to end: ask, read, judge, compare, advise, and write it all into one dated folder."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenrank.audit.history import RUNS, SUMMARY, dated_name
+from evenrank.audit.preparing import prepared
+from evenrank.audit.sources import UNFINISHED, Asked, EngineSource, ask_all, query_texts
+from evenrank.audit.summary import AuditSummary, date_text, past_summaries
+from evenrank.data.run import Run
+from evenrank.errors import DataError, MissingExtraError
+from evenrank.inputs import Inputs
+from evenrank.inputs.description import Description
+from evenrank.io import write_run
+from evenrank.io.folders import whole_folder
+from evenrank.verdict import Verdict, advised, verdicts
+from evenrank.verdict.judge import CUTOFF, DEPTH, group_attributes, share_measure
+from evenrank.verdict.targets import CANDIDATES, WhichTarget, with_chosen_target
+
+if TYPE_CHECKING:
+    from evenrank.comparison import Comparison
+    from evenrank.measures import Measure
+    from evenrank.scores import Scores
+
+SCORES, REPORT, ANSWERS = "scores.jsonl", "report.html", "answers"
+TITLE = "evenrank audit"
+
+Step = Callable[[str], Any]  # told what begins; gives a context that progress is told to
+
+
+@dataclass(frozen=True)
+class AuditRequest:
+    """What to audit, and how."""
+
+    known: Description
+    engines: tuple[EngineSource, ...] = ()
+    target: WhichTarget = None
+    depth: int = DEPTH
+    cutoff: int = CUTOFF
+    keep_texts: bool = False
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What was found, and the folder that it was written to."""
+
+    summary: AuditSummary
+    folder: Path
+    inputs: Inputs
+    scores: Scores
+    reported: bool  # whether there is a report: it needs an extra
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        return self.summary.verdicts
+
+    def lines(self) -> list[str]:
+        """What is printed: at most twelve lines."""
+        what = REPORT if self.reported else SUMMARY
+        return self.summary.lines(f"wrote {self.folder / what}")
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
+
+
+def make_audit(
+    request: AuditRequest,
+    output: str | PathLike[str],
+    *,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    step: Step = lambda _: nullcontext(None),
+) -> Audit:
+    """Make the audit and write it into a new folder below ``output``, which is whole or not there."""
+    root = Path(output)
+    asked: list[Asked] = []
+    texts = None
+    unfinished = root / UNFINISHED
+    if request.engines:
+        texts = query_texts(request.known.queries, request.known.columns)
+        with step("asking") as progress:
+            asked = ask_all(
+                request.engines, texts, depth=request.depth, log=unfinished, keep_texts=request.keep_texts,
+                progress=progress,
+            )  # fmt: skip
+    with step("reading"):
+        inputs, catalogue = prepared(request.known, asked, texts)
+    with step("judging"):
+        options: dict[str, Any] = {"cutoff": request.cutoff, "depth": request.depth}
+        found = verdicts(
+            inputs, target=request.target, catalogue=catalogue, clicks=request.known.clicked, **options
+        )
+        found = advised(found, inputs)
+        comparison, scores = _scored(inputs, found, request.cutoff, catalogue=catalogue)
+    date = now()
+    notes = (*request.known.notes, *(note for one in asked for note in one.notes), *_notes(found))
+    summary = AuditSummary(
+        date=date_text(date),
+        systems=tuple(inputs.runs),
+        queries=max((verdict.queries for verdict in found), default=0),
+        verdicts=found,
+        engines={one.name: dict(one.provenance) for one in asked},
+        notes=tuple(dict.fromkeys(notes)),
+    )
+    past = past_summaries(root)
+    folder = _new_folder(root, date)
+    with step("writing"), whole_folder(folder) as new:
+        _write_runs(inputs, new / RUNS)
+        scores.write(new / SCORES)
+        reported = _write_report(new / REPORT, request, inputs, scores, comparison, (*past, summary))
+        summary.write(new / SUMMARY)
+        if unfinished.is_dir() and asked:
+            shutil.copytree(unfinished, new / ANSWERS)
+    if unfinished.is_dir() and all(one.whole for one in asked):
+        shutil.rmtree(unfinished)
+    return Audit(summary, folder, inputs, scores, reported)
+
+
+def _notes(found: Sequence[Verdict]) -> list[str]:
+    from evenrank.verdict.sentences import describe_small_groups
+
+    return [note for verdict in found for note in (*verdict.notes, describe_small_groups(verdict)) if note]
+
+
+def _scored(
+    inputs: Inputs, found: Sequence[Verdict], cutoff: int, *, catalogue: bool
+) -> tuple[Comparison | None, Scores]:
+    """Scores by measures that are chosen by what is known, compared where there are several systems."""
+    from evenrank.comparison import compare
+    from evenrank.evaluation import evaluate
+    from evenrank.inputs.default_measures import default_measures
+
+    kinds = {verdict.attribute: verdict.target for verdict in found}
+    groups = [one for one in group_attributes(inputs) if one.name in inputs.named]
+    aimed = [with_chosen_target(one, kinds.get(one.attribute.name, CANDIDATES)) for one in groups]
+    first = next(iter(inputs.runs.values()))
+    known = replace(inputs, groups=tuple(aimed), background=first if isinstance(first, Run) else None)
+    if known.words is not None and catalogue:
+        known = replace(known, background="collection")
+    of_runs = [name for name, kind in kinds.items() if kind == CANDIDATES]  # whose pool differs by system
+    chosen = [
+        measure.name
+        for measure in default_measures(known, cutoff)
+        if len(inputs.runs) == 1 or not any(f"GF(attr={name!r})" in measure.name for name in of_runs)
+    ]
+    shares = [share_measure(one.attribute.name, cutoff) for one in aimed]
+    measures: list[str | Measure] = [*chosen, *shares]
+    if len(inputs.runs) > 1:
+        comparison = compare(known, measures, missing=None)
+        return comparison, comparison.scores
+    return None, evaluate(known, measures)
+
+
+def _write_runs(inputs: Inputs, folder: Path) -> None:
+    folder.mkdir()
+    for name, run in inputs.runs.items():
+        if isinstance(run, Run):
+            write_run(run, folder / f"{_file_name(name)}.trec", tag=_file_name(name))
+
+
+def _file_name(name: str) -> str:
+    kept = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in name)
+    return kept[:100] or "run"
+
+
+def _write_report(
+    path: Path,
+    request: AuditRequest,
+    inputs: Inputs,
+    scores: Scores,
+    comparison: Comparison | None,
+    history: Sequence[AuditSummary],
+) -> bool:
+    try:
+        from evenrank.report.figures.style import load_altair
+        from evenrank.report.page import write_report
+
+        load_altair()
+    except MissingExtraError:
+        return False
+    write_report(
+        path,
+        scores,
+        comparison=comparison,
+        inputs=inputs,
+        documents=inputs.documents,
+        columns=request.known.document_columns,
+        query_texts=inputs.query_texts,
+        title=TITLE,
+        verdicts=history[-1].verdicts,
+        history=[(one.date, one.verdicts) for one in history],
+    )
+    return True
+
+
+def _new_folder(root: Path, date: datetime) -> Path:
+    """A name that no audit has: two in one second are told apart."""
+    name = dated_name(date)
+    for number in range(1, 1000):
+        folder = root / (name if number == 1 else f"{name}-{number}")
+        if not folder.exists():
+            return folder
+    raise DataError(f"{root}: has too many audits of one second")

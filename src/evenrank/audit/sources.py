@@ -1,0 +1,132 @@
+"""What an audit is of: run files and search engines, each as a run, and the documents that came with them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenrank.data.run import Run
+from evenrank.errors import DataError, ParameterError, counted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from evenrank.engines import Answers, Plan
+
+UNFINISHED = "unfinished"  # below the folder of audits: answers of an audit that has not ended
+NAMED = 3
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class EngineSource:
+    """An engine to ask: its address, file or table, or an object; and what it is called."""
+
+    given: Any
+    name: str | None = None
+    folder: str = "."
+
+    def open(self) -> Any:
+        from evenrank.engines import open_engine
+
+        return open_engine(self.given, name=self.name, folder=self.folder)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The answers of an engine: a run, the documents in it, and what is to be said of them."""
+
+    name: str
+    run: Run
+    documents: pa.Table
+    provenance: Mapping[str, Any]
+    notes: tuple[str, ...]
+    whole: bool  # every query has an answer
+
+
+def ask_all(
+    engines: Sequence[EngineSource],
+    queries: Mapping[str, str],
+    *,
+    depth: int,
+    log: Path,
+    keep_texts: bool,
+    progress: Progress | None = None,
+) -> list[Asked]:
+    """Ask the engines one after another. Every answer is on disk before the next query is asked."""
+    from evenrank.engines import ask
+
+    found = []
+    for engine in engines:
+        opened = engine.open()
+        try:
+            answers = ask(opened, queries, depth=depth, log=log, keep_texts=keep_texts, progress=progress)
+        finally:
+            opened.close()
+        found.append(_asked(answers))
+    names = [one.name for one in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise ParameterError(f"two engines are called {name!r}: name them, as NAME=ADDRESS")
+    return found
+
+
+def plans(
+    engines: Sequence[EngineSource],
+    queries: Mapping[str, str],
+    *,
+    depth: int,
+    log: Path,
+    keep_texts: bool,
+) -> list[Plan]:
+    """What ``ask_all`` would send."""
+    from evenrank.engines import plan
+
+    return [plan(one.open(), queries, depth, log=log, keep_texts=keep_texts) for one in engines]
+
+
+def _asked(answers: Answers) -> Asked:
+    notes = [f"{answers.name}: {line}" for line in answers.describe_problems().splitlines()]
+    unanswered = answers.unanswered
+    if unanswered:
+        named = ", ".join(unanswered[:NAMED]) + (", .." if len(unanswered) > NAMED else "")
+        notes.append(
+            f"{answers.name}: {counted(len(unanswered), 'query has', 'queries have')} no answer ({named}); "
+            "the same command asks only these again"
+        )
+    return Asked(
+        answers.name, answers.run, answers.documents, answers.provenance, tuple(notes), not unanswered
+    )
+
+
+def query_texts(path: str | os.PathLike[str] | None, columns: Mapping[str, str] | None) -> dict[str, str]:
+    """The queries to ask, by id."""
+    from evenrank.engines.asking import query_texts as texts_of
+    from evenrank.io.queries import read_queries
+
+    if path is None:
+        raise ParameterError(
+            "an engine needs queries to be asked: --queries FILE, with columns query and text"
+        )
+    roles = {role: name for role, name in (columns or {}).items() if role in ("query", "text")}
+    return texts_of(read_queries(os.fspath(path), columns=roles or None))
+
+
+def documents_of(asked: Sequence[Asked]) -> pa.Table | None:
+    """The documents of all answers, each once, with the fields that engines gave."""
+    import pyarrow as pa
+
+    if not asked:
+        return None
+    try:
+        table = pa.concat_tables([one.documents for one in asked], promote_options="permissive")
+    except pa.ArrowInvalid as error:
+        raise DataError(f"the engines give the same field in different types: {error}") from None
+    first: dict[str, int] = {}
+    for place, document in enumerate(table.column("id").to_pylist()):
+        first.setdefault(document, place)
+    return table.take(list(first.values()))

@@ -1,0 +1,203 @@
+"""Clicks as judgements: how relevant a document is, from how often it was clicked where it was shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from evenrank.data.qrels import Qrels
+from evenrank.errors import DataError, InputTypeError, ParameterError, counted
+from evenrank.io.cells import id_cells
+from evenrank.io.frames import as_frame
+from evenrank.io.row_problems import RowProblems
+from evenrank.io.source import as_source, guess_format
+from evenrank.io.tables import open_table
+
+ETA = 1.0
+STEPS = 100  # grades are whole numbers: relevance in steps of a hundredth
+ACCEPTED = {
+    "query": ("query", "query_id", "qid", "topic", "query-id"),
+    "document": ("document", "doc", "doc_id", "docid", "docno", "did", "id"),
+    "rank": ("rank", "position"),
+    "clicks": ("clicks", "click", "clicked"),
+    "impressions": ("impressions", "shown", "views"),
+}
+Propensity = Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class ClickedRelevance:
+    """Relevance from 0 to 1 of every query and document that was shown, and how often it was shown."""
+
+    queries: tuple[str, ...]
+    documents: tuple[str, ...]
+    relevance: tuple[float, ...]
+    impressions: tuple[float, ...]
+    eta: float | None = None  # None where propensities were given
+    source: str | None = None
+
+    def qrels(self) -> Qrels:
+        """Judgements in hundredths: 100 is a relevance of 1. Measures with linear gain, as nDCG, do not
+        depend on the unit."""
+        grades = [round(STEPS * value) for value in self.relevance]
+        return Qrels.build(self.queries, self.documents, grades, source=self.source)
+
+    def describe(self) -> str:
+        """What was made of the clicks, and what they cannot say."""
+        rule = "the given propensities" if self.eta is None else f"rank^-{self.eta:g}"
+        seen = counted(round(sum(self.impressions)), "impression", "impressions")
+        return (
+            f"{self.source or 'clicks'}: relevance comes from clicks on {seen}, divided by {rule}, the "
+            "assumed chance that a position is looked at. What was never shown has no judgement, and nothing "
+            "is known of it"
+        )
+
+
+def read_clicks(
+    source: object,
+    *,
+    eta: float = ETA,
+    propensity: Mapping[int, float] | None = None,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> ClickedRelevance:
+    """Relevance from a table of clicks: columns query, document, rank, clicks and perhaps impressions.
+
+    A row says how often a document was shown at a rank (``impressions``, 1 without that column) and clicked
+    there. People click more at the top, whatever stands there, so clicks are divided by how likely a rank is
+    looked at: ``relevance = clicks / sum over impressions of propensity(rank)``, at most 1. The propensity
+    is ``rank^-eta``, or what ``propensity`` says for each rank (``propensity_from_swaps`` measures it).
+    ``eta=0`` leaves the bias in.
+
+    >>> found = read_clicks({"query": ["q", "q"], "document": ["a", "b"], "rank": [1, 2],
+    ...                      "clicks": [30, 20], "impressions": [100, 100]})
+    >>> found.relevance
+    (0.3, 0.4)
+    """
+    if isinstance(eta, bool) or not isinstance(eta, (int, float)) or not math.isfinite(eta) or eta < 0:
+        raise ParameterError(f"eta must be a number >= 0, got {eta!r}")
+    frame, report, name = _frame(source, format)
+    chosen = {role: _column(frame.names, role, columns or {}, name) for role in ACCEPTED}
+    queries = id_cells(frame.column(chosen["query"]), "query", report).to_pylist()
+    documents = id_cells(frame.column(chosen["document"]), "document", report).to_pylist()
+    report.check()
+    ranks, clicks = (_numbers(frame.column(chosen[role]), role, report) for role in ("rank", "clicks"))
+    shown = np.ones(len(ranks))
+    if chosen["impressions"] is not None:
+        shown = _numbers(frame.column(chosen["impressions"]), "impressions", report)
+    report.check()
+    _check(ranks, clicks, shown, report)
+    looked_at = _propensity(eta, propensity, name)(ranks)
+    sums: dict[tuple[str, str], list[float]] = {}
+    for query, document, *numbers in zip(queries, documents, clicks, shown * looked_at, shown, strict=True):
+        total = sums.setdefault((query, document), [0.0, 0.0, 0.0])
+        for place, value in enumerate(numbers):
+            total[place] += float(value)
+    known = {pair: total for pair, total in sums.items() if total[1] > 0}  # undefined without impressions
+    if not known:
+        raise DataError(f"{name}: nothing was shown: the impressions are all 0")
+    return ClickedRelevance(
+        tuple(query for query, _ in known),
+        tuple(document for _, document in known),
+        tuple(min(1.0, clicked / weight) for clicked, weight, _ in known.values()),
+        tuple(count for _, _, count in known.values()),
+        None if propensity is not None else float(eta),
+        name,
+    )
+
+
+def propensity_from_swaps(swaps: Mapping[int, tuple[float, float, float, float]]) -> dict[int, float]:
+    """How likely a rank is looked at, measured by showing the documents of ranks 1 and j in both orders.
+
+    ``swaps`` has for each rank j the clicks at rank 1, how often that was shown, the clicks at rank j and
+    how often that was shown. The propensity is the click rate at j over that at 1.
+
+    >>> propensity_from_swaps({2: (40, 100, 20, 100)})
+    {1: 1.0, 2: 0.5}
+    """
+    found = {1: 1.0}
+    for rank, (first, shown_first, other, shown_other) in swaps.items():
+        if not (first > 0 and shown_first > 0 and shown_other > 0):
+            raise DataError(
+                f"rank {rank}: the swaps have no click at rank 1, so there is no rate to divide by"
+            )
+        found[rank] = (other / shown_other) / (first / shown_first)
+    return found
+
+
+def _frame(source: object, format: str | None) -> tuple[Any, RowProblems, str]:
+    file = as_source(source)
+    if file is not None:
+        file.check()
+        form = format or guess_format(file.path or file.name) or "csv"
+        table = open_table(file, form, lambda name, why: DataError(f"{name}: no clicks ({why})"))
+        return table.frame, table.report, file.name
+    frame = as_frame(pa.table(source)) if isinstance(source, Mapping) else as_frame(source)
+    if frame is None:
+        raise InputTypeError(f"clicks are read from a path or a table, got {type(source).__name__}")
+    return frame, RowProblems("clicks"), "clicks"
+
+
+def _column(names: list[str], role: str, columns: Mapping[str, str], source: str) -> str | None:
+    if role in columns:
+        if columns[role] not in names:
+            raise DataError(f"{source}: has no column {columns[role]!r}, named for the {role}")
+        return columns[role]
+    found = next((name for name in ACCEPTED[role] if name in names), None)
+    if found is None and role != "impressions":
+        raise DataError(
+            f"{source}: no column for the {role} (accepted: {', '.join(ACCEPTED[role])}); clicks need query, "
+            "document, rank and clicks"
+        )
+    return found
+
+
+def _numbers(values: Any, role: str, report: RowProblems) -> npt.NDArray[np.float64]:
+    cells = values.to_pylist() if hasattr(values, "to_pylist") else list(values)
+    found = np.zeros(len(cells))
+    for row, cell in enumerate(cells):
+        try:
+            found[row] = float(cell)
+            if not math.isfinite(found[row]):
+                raise ValueError
+        except (TypeError, ValueError):
+            report.add(row, f"{role} {cell!r:.40} is not a number")
+    return found
+
+
+def _check(
+    ranks: npt.NDArray[np.float64],
+    clicks: npt.NDArray[np.float64],
+    shown: npt.NDArray[np.float64],
+    report: RowProblems,
+) -> None:
+    for row, (rank, clicked, seen) in enumerate(zip(ranks, clicks, shown, strict=True)):
+        if rank < 1 or rank != int(rank):
+            report.add(row, f"rank {rank:g} is not a whole number >= 1")
+        elif seen < 0 or clicked < 0 or clicked > seen:
+            report.add(row, f"{clicked:g} clicks on {seen:g} impressions cannot be")
+    report.check()
+
+
+def _propensity(eta: float, given: Mapping[int, float] | None, name: str) -> Propensity:
+    if given is None:
+        return lambda ranks: np.asarray(ranks**-eta)
+    for rank, value in given.items():
+        if not 0 < value <= 1:
+            raise ParameterError(
+                f"the propensity of rank {rank} must be above 0 and at most 1, got {value!r}"
+            )
+
+    def looked_up(ranks: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        unknown = sorted({int(rank) for rank in ranks} - set(given))
+        if unknown:
+            raise DataError(f"{name}: there is no propensity for rank {unknown[0]}")
+        return np.array([given[int(rank)] for rank in ranks])
+
+    return looked_up

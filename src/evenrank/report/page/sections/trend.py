@@ -1,0 +1,67 @@
+"""How shares changed from audit to audit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from evenrank.report.figures.trend import trend_figure
+from evenrank.report.page import safe
+from evenrank.report.page.charts import Chart, chart_of
+from evenrank.report.page.rendering import Section, render, section
+from evenrank.report.page.report_data import ReportData
+from evenrank.verdict import Verdict
+from evenrank.verdict.sentences import percent
+
+CHARTS = 4  # attributes that have a figure; the table has all
+AUDITS = 24  # the last that are shown
+
+Points = Sequence[tuple[str, Verdict]]
+
+
+@section(7)
+def trend_section(material: ReportData) -> Section | None:
+    series = trends(material)
+    if not series:
+        return None
+    charts: list[Chart] = []
+    for (system, attribute), points in list(series.items())[:CHARTS]:
+        label = f"Shares of the groups of {safe.name(attribute)} by date, {safe.name(system)}."
+        charts.append(chart_of(trend_figure(points), label, narrow=trend_figure(points, narrow=True)))
+    rows = [
+        (date, safe.name(f"{system}: {attribute}"), *_cells(verdict))
+        for (system, attribute), points in series.items()
+        for date, verdict in points
+    ]
+    body = render("trend.html", charts=charts, told="", rows=rows)
+    return Section("trend", "Over time", body, charts=charts)
+
+
+def trends(material: ReportData) -> dict[tuple[str, str], Points]:
+    """For each system and attribute its verdicts by date, where there are two or more.
+
+    Only audits with the same target and the same number of places compare.
+    """
+    found: dict[tuple[str, str], Points] = {}
+    for latest in material.verdicts:
+        key = (latest.system, latest.attribute)
+        points = [
+            (date, verdict)
+            for date, verdicts in material.history[-AUDITS:]
+            for verdict in verdicts
+            if (verdict.system, verdict.attribute) == key
+            and (verdict.target, verdict.cutoff) == (latest.target, latest.cutoff)
+        ]
+        if len(points) > 1:
+            found[key] = points
+    return found
+
+
+def _cells(verdict: Verdict) -> tuple[str, str, str, str]:
+    """The group that is farthest below its target, its share with the interval, and the target."""
+    group = (verdict.less or (verdict.lowest,))[0]
+    if group is None:
+        return "", "", "", ""
+    known = not math.isnan(group.share_low)
+    interval = f" ({percent(group.share_low)} to {percent(group.share_high)})" if known else ""
+    return safe.name(group.value), percent(group.share) + interval, percent(group.target), group.decision

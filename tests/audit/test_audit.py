@@ -1,0 +1,274 @@
+"""Audits end to end: from engines and run files to twelve lines, a folder, and a trend."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_shop import write_small_shop
+
+from evenrank.audit import AuditSummary, audit
+from evenrank.audit.history import date_of, past_audits
+from evenrank.errors import DataError, ParameterError
+from evenrank.io import read_qrels, read_run
+from evenrank.scores import Scores
+from evenrank.verdict import describe
+from evenrank.verdict.sentences import percent
+
+BEGIN = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write_small_shop(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def without_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports take seconds: only the tests that are about them write any."""
+    if "report" not in request.node.name:
+        monkeypatch.setattr("evenrank.audit.making._write_report", lambda *_: False)
+
+
+def clock(days: int = 0) -> Callable[[], datetime]:
+    return lambda: BEGIN + timedelta(days=days)
+
+
+def audited(source: Any = "shop.toml", **options: Any) -> Any:
+    known = {"queries": "queries.csv", "documents": "products.jsonl", "now": clock(), **options}
+    return audit(source, **known)
+
+
+def test_an_engine_is_asked_and_judged(shop: Path) -> None:
+    found = audited()
+    assert found.folder == Path("audit/2026-05-04T12-00-00Z")
+    by_attribute = {verdict.attribute: verdict for verdict in found.verdicts}
+    assert list(by_attribute) == ["seller_size", "colour"]  # the fields that have few values
+    assert by_attribute["seller_size"].less[0].value == "small"
+    assert by_attribute["seller_size"].target == "catalogue"
+    assert not by_attribute["colour"].shown
+    assert by_attribute["seller_size"].advice is not None
+    files = sorted(path.name for path in found.folder.iterdir())
+    assert files == ["answers", "runs", "scores.jsonl", "summary.json"]
+    assert not (shop / "audit/unfinished").exists()
+    summary = AuditSummary.read(found.folder / "summary.json")
+    assert [describe(one) for one in summary.verdicts] == [describe(one) for one in found.verdicts]
+    content = json.loads((found.folder / "summary.json").read_text())
+    assert content["sentences"][0] == describe(found.verdicts[0])
+    assert content["engines"]["shop"]["answered"] == 48
+    measures = [repr(measure) for measure in Scores.read(found.folder / "scores.jsonl").measures]
+    assert "GF(attr='seller_size')@10" in measures
+    assert "GroupShare(attr='seller_size',missing='drop',attention=log2)@10" in measures
+
+
+def test_its_run_is_what_the_engine_gives(shop: Path) -> None:
+    found = audited()
+    run = read_run(found.folder / "runs/shop.trec")
+    database = sqlite3.connect("shop.db")
+    for query, words in (("q0", '"red" OR "lamp"'), ("q47", '"glass" OR "mirror"')):
+        plain = database.execute(
+            "select id from products where products match ? "
+            "order by -bm25(products) + boost desc, id limit 100",
+            [words],
+        )
+        assert run.documents(query) == [row[0] for row in plain]
+    database.close()
+
+
+@pytest.mark.parametrize("lexicon", [None, pytest.param("gender-en", marks=pytest.mark.slow)])
+def test_at_most_twelve_lines_of_eighty_columns(shop: Path, lexicon: str | None) -> None:
+    lines = audited(lexicon=lexicon).lines()
+    assert len(lines) <= 12
+    assert max(map(len, lines)) <= 80
+    assert lines[0].startswith("seller_size: small is ")
+    assert any(line.startswith("worst queries for seller_size small: “") for line in lines)
+    assert any(line.startswith("relevance is not known") for line in lines)
+    assert any(line.startswith("to try: ") for line in lines)
+    assert lines[-1].startswith("wrote audit/2026-05-04T12-00-00Z")
+
+
+@pytest.mark.slow
+def test_many_attributes_still_fit(shop: Path) -> None:
+    (shop / "many.csv").write_text(
+        "document," + ",".join(f"a{n}" for n in range(6)) + "\n"
+        + "".join(
+            f"{row['id']}," + ",".join([f"{row['seller_size']} sellers of a long name"] * 6) + "\n"
+            for row in map(json.loads, (shop / "products.jsonl").read_text().splitlines())
+        )
+    )  # fmt: skip
+    lines = audited(groups=[f"a{n}=many.csv" for n in range(6)]).lines()
+    assert len(lines) <= 12
+    assert max(map(len, lines)) <= 80
+    assert any(line.endswith("more attributes have a favoured group") for line in lines)
+
+
+@pytest.mark.slow
+def test_without_documents_the_fields_of_the_answers_are_groups(shop: Path) -> None:
+    found = audited(documents=None, groups="seller_size")
+    (verdict,) = found.verdicts
+    assert verdict.target == "candidates"
+    everything = audited(groups="seller_size", target="candidates").verdicts[0]
+    assert verdict.group("small").difference == pytest.approx(everything.group("small").difference)
+    with pytest.raises(ParameterError, match=r"the answers have no such field \(there are: seller_size, col"):
+        audited(documents=None, groups="brand")
+    words = audited(documents=None, groups="seller_size", lexicon="gender-en", keep_texts=True)
+    assert [one.attribute for one in words.verdicts] == ["seller_size", "words of gender-en"]
+    with pytest.raises(ParameterError, match="--keep-texts to keep the texts"):
+        audited(documents=None, groups="seller_size", lexicon="gender-en")
+
+
+def test_run_files_stand_in_the_same_place(shop: Path) -> None:
+    first = audited()
+    engine = first.folder / "runs/shop.trec"
+    run = read_run(engine)
+    rows = [
+        f"{query},{document},{rank}\n"
+        for query in run
+        for rank, document in enumerate(run.documents(query), 1)
+    ]
+    (shop / "ranks.csv").write_text("query,document,rank\n" + "".join(rows))
+    for source in (engine, "ranks.csv"):
+        found = audited(source, now=clock(1))
+        assert [describe(one) for one in found.verdicts] == [describe(one) for one in first.verdicts]
+        assert not (found.folder / "answers").exists()
+        assert found.verdicts[0].worst[0].text  # the texts of the queries are known
+
+
+@pytest.mark.slow
+def test_several_systems_are_compared(shop: Path) -> None:
+    found = audited(["shop.toml", lambda text, depth: [f"p{n}" for n in range(100)]])
+    assert found.summary.systems == ("shop", "lambda")
+    assert [(one.system, one.attribute) for one in found.verdicts][:2] == [
+        ("shop", "seller_size"), ("shop", "colour"),
+    ]  # fmt: skip
+    assert found.lines()[0].startswith("shop, seller_size: ")
+    assert sorted(path.name for path in (found.folder / "runs").iterdir()) == ["lambda.trec", "shop.trec"]
+
+
+class Shaky:
+    """An engine in Python that is stopped, or fails, when it is asked for the n-th time."""
+
+    def __init__(self, stop: int, error: type[BaseException] = KeyboardInterrupt) -> None:
+        self.asked: list[str] = []
+        self.stop, self.error = stop, error
+        self.__name__ = "shaky"
+
+    def __call__(self, text: str, depth: int) -> list[str]:
+        self.asked.append(text)
+        if len(self.asked) == self.stop:
+            raise self.error("stopped")
+        return [f"p{(hash_of(text) + 7 * n) % 400}" for n in range(20)]
+
+
+def hash_of(text: str) -> int:
+    return sum(map(ord, text))
+
+
+def test_an_interrupted_audit_goes_on_where_it_stopped(shop: Path) -> None:
+    engine = Shaky(30)
+    with pytest.raises(KeyboardInterrupt):
+        audited(engine)
+    assert past_audits("audit") == []
+    found = audited(engine)
+    assert len(engine.asked) == 49  # the 30th, which has no answer, twice
+    assert sorted(set(engine.asked)) == sorted(engine.asked[:29] + engine.asked[30:])
+    assert found.summary.engines["shaky"]["answered"] == 48
+    again = audited(engine, now=clock(1))
+    assert len(engine.asked) == 97  # a new audit asks everything
+    assert again.folder != found.folder
+
+
+def test_a_failed_query_is_named_and_asked_again(shop: Path) -> None:
+    engine = Shaky(30, ValueError)
+    found = audited(engine)
+    assert any(
+        "1 query has no answer (q29); the same command asks only these" in n for n in found.summary.notes
+    )
+    assert found.summary.engines["shaky"]["answered"] == 47
+    found = audited(engine, now=clock(1))
+    assert len(engine.asked) == 49
+    assert engine.asked[-1] == engine.asked[29]
+    assert found.summary.engines["shaky"]["answered"] == 48
+
+
+def test_an_audit_that_fails_leaves_no_folder(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> bool:
+        raise DataError("the disk is full")
+
+    monkeypatch.setattr("evenrank.audit.making._write_report", fail)
+    with pytest.raises(DataError, match="the disk is full"):
+        audited()
+    assert past_audits("audit") == []
+    assert [path.name for path in (shop / "audit").iterdir()] == ["unfinished"]
+
+
+def test_what_is_missing_is_said(shop: Path) -> None:
+    with pytest.raises(ParameterError, match="an engine needs queries to be asked: --queries FILE"):
+        audited(queries=None)
+    (shop / "bare.csv").write_text("query,document,rank\nq0,p1,1\n")
+    with pytest.raises(ParameterError, match="nothing is known of groups"):
+        audit("bare.csv", now=clock())
+    with pytest.raises(ParameterError, match="an audit is of run files and engines, got int"):
+        audit(3)
+    with pytest.raises(ParameterError, match="two engines are called 'shop'"):
+        audited(["shop.toml", "shop.toml"])
+
+
+@pytest.mark.slow
+def test_judgements_and_clicks_are_told_apart(shop: Path) -> None:
+    first = audited()
+    run = read_run(first.folder / "runs/shop.trec")
+    (shop / "qrels.txt").write_text("".join(f"{query} 0 {run.documents(query)[1]} 1\n" for query in run))
+    judged = audited(qrels="qrels.txt", now=clock(1))
+    assert any(line.startswith("relevance: nDCG@10 is 0.6309") for line in judged.lines())
+    assert judged.verdicts[0].advice.cost_measure == "nDCG@10"
+    rows = [f"{query},{run.documents(query)[1]},2,5,10\n" for query in run]
+    (shop / "clicks.csv").write_text("query,document,rank,clicks,impressions\n" + "".join(rows))
+    clicked = audited(qrels="clicks.csv:clicks", now=clock(2))
+    assert "follow position" in " ".join(clicked.lines())
+    assert any("relevance comes from clicks" in note for note in clicked.summary.notes)
+    assert read_qrels("qrels.txt").max_grade == 1
+
+
+def test_two_audits_of_one_second_are_told_apart(shop: Path) -> None:
+    folders = [audited(groups="seller_size").folder.name for _ in range(2)]
+    assert folders == ["2026-05-04T12-00-00Z", "2026-05-04T12-00-00Z-2"]
+    assert [date_of(path) for path in past_audits("audit")] == [BEGIN, BEGIN]
+
+
+@pytest.mark.slow
+def test_the_report_shows_verdicts_and_the_trend(shop: Path) -> None:
+    audited(groups="seller_size")
+    page = (shop / "audit/2026-05-04T12-00-00Z/report.html").read_text()
+    assert "Who is favoured" in page
+    assert "Over time" not in page
+    (shop / "audit/2026-05-04T12-00-00Z-2").mkdir()
+    (shop / "audit/2026-05-04T12-00-00Z-2/summary.json").write_text("{")
+    with pytest.warns(UserWarning, match="the trend is without it"):
+        found = audited(groups="seller_size", now=clock(30))
+    page = (found.folder / "report.html").read_text()
+    assert "Over time" in page
+    assert page.count("2026-05-04T12:00:00+00:00") >= 1
+    assert "2026-06-03T12:00:00+00:00" in page
+    small = found.verdicts[0].less[0]
+    assert f"{percent(small.share)} ({percent(small.share_low)} to {percent(small.share_high)})" in page
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lowered", [0.0, 1.0])
+def test_the_shop_of_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lowered: float) -> None:
+    """Its engine is SQLite with a boost; what is planted there is found, and nothing else."""
+    import runpy
+
+    monkeypatch.chdir(tmp_path)
+    root = Path(__file__).resolve().parents[2]
+    runpy.run_path(str(root / "docs/examples/shop.py"))["make_shop"](tmp_path, lowered)
+    found = audited(groups="seller_size,country")
+    assert [one.shown for one in found.verdicts] == [lowered > 0, False]

@@ -1,0 +1,116 @@
+"""The command ``audit``: what it prints, what it asks, and what it refuses to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from small_shop import write_small_shop
+
+from evenrank.cli import build_parser
+
+Evenrank = Callable[..., SimpleNamespace]
+
+KNOWN = ["--queries", "queries.csv", "--documents", "products.jsonl", "--groups", "seller_size"]
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write_small_shop(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("evenrank.audit.making._write_report", lambda *_: False)  # it takes seconds
+    return tmp_path
+
+
+def test_it_prints_who_is_favoured(evenrank: Evenrank, shop: Path) -> None:
+    found = evenrank("audit", "shop.toml", *KNOWN)
+    assert found.code == 0, found.err
+    lines = found.out.splitlines()
+    assert lines[0].startswith("seller_size: small is 60%")
+    assert len(lines) <= 12
+    (folder,) = (shop / "audit").iterdir()
+    assert lines[-1] == f"wrote audit/{folder.name}/summary.json"
+    assert "pip install 'evenrank[report]'" in found.err
+    named = evenrank("audit", "mine=shop.db", *KNOWN, "-o", "other", "--target", "equal")
+    assert named.code == 0, named.err
+    assert "an equal share of small is 50% but it gets" in " ".join(named.out.split())
+    assert [path.name for path in (shop / "other").glob("*/runs/*")] == ["mine.trec"]
+
+
+def test_a_dry_run_asks_and_writes_nothing(
+    evenrank: Evenrank, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("asked")
+
+    monkeypatch.setattr("evenrank.engines.sqlite.SqliteEngine.fetch", refuse)
+    found = evenrank("audit", "shop.toml", *KNOWN, "--dry-run")
+    assert (found.code, found.err) == (0, "")
+    assert found.out.startswith("shop at ")
+    assert "48 requests for 48 queries" in found.out
+    assert not (shop / "audit").exists()
+    (shop / "run.trec").write_text("q0 Q0 p1 1 1 x\n")
+    assert evenrank("audit", "run.trec", *KNOWN, "--dry-run").out == "no request for: run\n"
+
+
+PROJECT = """[data]
+documents = "products.jsonl"
+queries = "queries.csv"
+[groups]
+seller_size = "documents"
+"""
+
+
+def test_a_project_needs_no_option(evenrank: Evenrank, shop: Path) -> None:
+    engine = (shop / "shop.toml").read_text()
+    (shop / "evenrank.toml").write_text(
+        PROJECT
+        + '[audit]\noutput = "audits"\ndepth = 40\n[engines.shop]\n'
+        + engine.replace('name = "shop"\n', "")
+    )
+    found = evenrank("audit")
+    assert found.code == 0, found.err
+    assert found.out.startswith("seller_size: small is 60%")
+    (folder,) = (shop / "audits").iterdir()
+    runs = (folder / "runs/shop.trec").read_text().split("\n")
+    assert max(int(line.split()[3]) for line in runs if line) == 40
+    assert evenrank("audit", "shop", "--dry-run").out.startswith("shop at ")
+    (shop / "evenrank.toml").write_text(PROJECT + '[audit]\ntarget = "fair"\n')
+    wrong = evenrank("audit", "shop.toml")
+    assert (wrong.code, "[audit] target must be one of catalogue, candidates, equal" in wrong.err) == (
+        2,
+        True,
+    )
+
+
+def test_a_found_project_file_never_causes_a_request(evenrank: Evenrank, shop: Path) -> None:
+    address = "opensearch+http://127.0.0.1:9/products"
+    (shop / "evenrank.toml").write_text(PROJECT + f'[engines.far]\naddress = "{address}"\n')
+    for words in (["audit"], ["audit", "--dry-run"], ["audit", "far"]):
+        found = evenrank(*words)
+        assert found.code == 2
+        assert f"engines.far: {address} is fetched over a network" in found.err
+        assert "give --project" in found.err
+    assert not (shop / "audit").exists()
+    named = evenrank("audit", "--project", "evenrank.toml", "--dry-run")
+    assert named.code == 0
+    assert "127.0.0.1:9" in named.out
+
+
+def test_what_is_missing_is_said(evenrank: Evenrank, shop: Path) -> None:
+    found = evenrank("audit")
+    assert (found.code, "needs the address of an engine or a run file" in found.err) == (2, True)
+    found = evenrank("audit", "shop.toml", "--groups", "seller_size")
+    assert (found.code, "needs queries to be asked: --queries FILE" in found.err) == (2, True)
+    found = evenrank("audit", "shop.toml", *KNOWN, "-o", "products.jsonl")
+    assert found.code == 2
+    found = evenrank("audit", "shop.toml", *KNOWN, "--target", "fair")
+    assert found.code == 2
+
+
+def test_its_options_are_few() -> None:
+    (commands,) = (action.choices for action in build_parser()._actions if isinstance(action.choices, dict))
+    own = [action for action in commands["audit"]._actions if action.option_strings]
+    assert len(own) - 1 <= 10  # without --help
