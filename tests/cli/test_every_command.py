@@ -138,7 +138,7 @@ def test_an_option_like_no_other_is_said_to_be_unknown(evenrank: Evenrank, name:
     [
         ("evalaute", "unknown command 'evalaute'; did you mean evaluate"),
         ("repotr", "did you mean report"),
-        ("zzqqzz", "unknown command 'zzqqzz'; they are init, doctor,"),
+        ("zzqqzz", "unknown command 'zzqqzz'; they are init, audit, doctor,"),
     ],
 )
 def test_a_misspelt_command_gets_the_nearest_name(evenrank: Evenrank, given: str, said: str) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenrank.audit.history import RUNS, SUMMARY, dated_name
 from evenrank.audit.preparing import prepared
-from evenrank.audit.sources import UNFINISHED, Asked, EngineSource, ask_all, query_texts
+from evenrank.audit.sources import UNFINISHED, AskedEngine, EngineSource, ask_all, query_texts
 from evenrank.audit.summary import AuditSummary, date_text, past_summaries
 from evenrank.data.run import Run
 from evenrank.errors import DataError, MissingExtraError
@@ -80,7 +80,7 @@ def make_audit(
 ) -> Audit:
     """Make the audit and write it into a new folder below ``output``, which is whole or not there."""
     root = Path(output)
-    asked: list[Asked] = []
+    asked: list[AskedEngine] = []
     texts = None
     unfinished = root / UNFINISHED
     if request.engines:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from evenrank.audit.sources import Asked, documents_of
+from evenrank.audit.sources import AskedEngine, documents_of
 from evenrank.data.membership import Membership
 from evenrank.errors import EvenrankError, ParameterError
 from evenrank.inputs import Inputs
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 LOOKED_AT = 1000  # rows of answers in which fields with few values are looked for
 
 
-def prepared(known: Description, asked: Sequence[Asked], texts: dict[str, str] | None) -> tuple[Inputs, bool]:
+def prepared(
+    known: Description, asked: Sequence[AskedEngine], texts: dict[str, str] | None
+) -> tuple[Inputs, bool]:
     """Everything read, and whether the labelled documents are the whole catalogue.
 
     Groups are those that were asked for, else all fields of the documents that have few values.

@@ -37,7 +37,7 @@ class EngineSource:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedEngine:
     """The answers of an engine: a run, the documents in it, and what is to be said of them."""
 
     name: str
@@ -56,7 +56,7 @@ def ask_all(
     log: Path,
     keep_texts: bool,
     progress: Progress | None = None,
-) -> list[Asked]:
+) -> list[AskedEngine]:
     """Ask the engines one after another. Every answer is on disk before the next query is asked."""
     from evenrank.engines import ask
 
@@ -89,7 +89,7 @@ def plans(
     return [plan(one.open(), queries, depth, log=log, keep_texts=keep_texts) for one in engines]
 
 
-def _asked(answers: Answers) -> Asked:
+def _asked(answers: Answers) -> AskedEngine:
     notes = [f"{answers.name}: {line}" for line in answers.describe_problems().splitlines()]
     unanswered = answers.unanswered
     if unanswered:
@@ -98,7 +98,7 @@ def _asked(answers: Answers) -> Asked:
             f"{answers.name}: {counted(len(unanswered), 'query has', 'queries have')} no answer ({named}); "
             "the same command asks only these again"
         )
-    return Asked(
+    return AskedEngine(
         answers.name, answers.run, answers.documents, answers.provenance, tuple(notes), not unanswered
     )
 
@@ -116,7 +116,7 @@ def query_texts(path: str | os.PathLike[str] | None, columns: Mapping[str, str] 
     return texts_of(read_queries(os.fspath(path), columns=roles or None))
 
 
-def documents_of(asked: Sequence[Asked]) -> pa.Table | None:
+def documents_of(asked: Sequence[AskedEngine]) -> pa.Table | None:
     """The documents of all answers, each once, with the fields that engines gave."""
     import pyarrow as pa
 
