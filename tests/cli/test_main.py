@@ -23,6 +23,7 @@ Evenrank = Callable[..., SimpleNamespace]
 
 COMMANDS = (
     "init",
+    "audit",
     "doctor",
     "scan",
     "polarise",
