@@ -14,6 +14,7 @@ from small_shop import write_small_shop
 
 from evenrank.audit import AuditSummary, audit
 from evenrank.audit.history import date_of, past_audits
+from evenrank.engines import open_engine
 from evenrank.errors import DataError, ParameterError
 from evenrank.io import read_qrels, read_run
 from evenrank.scores import Scores
@@ -173,26 +174,28 @@ def hash_of(text: str) -> int:
 
 def test_an_interrupted_audit_goes_on_where_it_stopped(shop: Path) -> None:
     engine = Shaky(30)
+    named = open_engine(engine, name="shaky")
     with pytest.raises(KeyboardInterrupt):
-        audited(engine)
+        audited(named)
     assert past_audits("audit") == []
-    found = audited(engine)
+    found = audited(named)
     assert len(engine.asked) == 49  # the 30th, which has no answer, twice
     assert sorted(set(engine.asked)) == sorted(engine.asked[:29] + engine.asked[30:])
     assert found.summary.engines["shaky"]["answered"] == 48
-    again = audited(engine, now=clock(1))
+    again = audited(named, now=clock(1))
     assert len(engine.asked) == 97  # a new audit asks everything
     assert again.folder != found.folder
 
 
 def test_a_failed_query_is_named_and_asked_again(shop: Path) -> None:
     engine = Shaky(30, ValueError)
-    found = audited(engine)
+    named = open_engine(engine, name="shaky")
+    found = audited(named)
     assert any(
         "1 query has no answer (q29); the same command asks only these" in n for n in found.summary.notes
     )
     assert found.summary.engines["shaky"]["answered"] == 47
-    found = audited(engine, now=clock(1))
+    found = audited(named, now=clock(1))
     assert len(engine.asked) == 49
     assert engine.asked[-1] == engine.asked[29]
     assert found.summary.engines["shaky"]["answered"] == 48

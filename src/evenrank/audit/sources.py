@@ -63,10 +63,12 @@ def ask_all(
     found = []
     for engine in engines:
         opened = engine.open()
+        kept = log if opened.lasting else None  # a function without a name cannot be known again
         try:
-            answers = ask(opened, queries, depth=depth, log=log, keep_texts=keep_texts, progress=progress)
+            answers = ask(opened, queries, depth=depth, log=kept, keep_texts=keep_texts, progress=progress)
         finally:
-            opened.close()
+            if opened is not engine.given:
+                opened.close()
         found.append(_asked(answers))
     names = [one.name for one in found]
     for name in names:
