@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from evenrank.engines import Answer, EngineDescription, Hit, ask, open_engine, plan
-from evenrank.errors import InputTypeError, MissingExtraError, ParameterError, RemoteError
+from evenrank.errors import EvenrankWarning, InputTypeError, MissingExtraError, ParameterError, RemoteError
 
 Route = Callable[[httpx.Request], Any]
 
@@ -281,6 +281,14 @@ def test_credentials_that_may_only_search() -> None:
     allowed[0] = False
     with pytest.raises(RemoteError, match="status 403, it wants credentials"):
         ask(engine, {"q": "a"}, depth=10)
+
+
+def test_credentials_without_encryption_are_worth_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVENRANK_KEY", "k")
+    with pytest.warns(EvenrankWarning, match="without encryption"):
+        open_engine("typesense+http://search.example/shop?api_key=EVENRANK_KEY")
+    open_engine("typesense+https://search.example/shop?api_key=EVENRANK_KEY")
+    open_engine("typesense+http://localhost:8108/shop?api_key=EVENRANK_KEY")
 
 
 def test_without_httpx_the_way_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,8 +92,8 @@ class Answers:
             for problem in own:
                 first.setdefault(problem.kind, (query, problem.what))
         return "\n".join(
-            f"{kind}, {counted(counts[kind], 'query', 'queries')}: {meaning} "
-            f"({first[kind][0]}: {first[kind][1]})"
+            f"{kind}, {counted(counts[kind], 'query', 'queries')}: {meaning} ({first[kind][0]}: "
+            f"{first[kind][1]})"
             for kind, meaning in KINDS.items()
             if counts[kind]
         )

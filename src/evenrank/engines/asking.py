@@ -148,8 +148,7 @@ def query_texts(queries: Any) -> dict[str, str]:
         if silent:
             raise DataError(
                 f"{queries.source}: {counted(len(silent), 'query has', 'queries have')} no text to "
-                f"ask an engine with "
-                f"(first: {silent[0]}): add a column 'text'"
+                f"ask an engine with (first: {silent[0]}): add a column 'text'"
             )
         return {query: queries.texts[query] for query in queries.distinct}
     if isinstance(queries, Mapping):

@@ -105,8 +105,8 @@ def _raw(given: Any, wanted: Wanted, name: str) -> Raw:
         hits = sorted(hits.items(), key=lambda item: -item[1])
     if isinstance(hits, (str, bytes)) or not isinstance(hits, Iterable):
         raise InputTypeError(
-            f"{name}: an engine gives ids, pairs of id and score, a dict {{id: score}} or hits; "
-            f"got {type(given).__name__}"
+            f"{name}: an engine gives ids, pairs of id and score, a dict {{id: score}} or hits; got "
+            f"{type(given).__name__}"
         )
     return [_one(hit, wanted, name) for hit in hits]
 

@@ -40,7 +40,7 @@ def kept_part(
 
 
 def fields_of(document: Mapping[str, Any], texts: Sequence[str], wanted: Wanted) -> dict[str, Any]:
-    """The fields by name; one inside of another is called by its path, ``seller.size``.
+    """The fields of what was kept, by name; one inside of another is called by its path, ``seller.size``.
 
     >>> fields_of({"seller": {"size": "small"}, "price": 3}, [], Wanted(fields=("seller.size",)))
     {'seller.size': 'small'}
@@ -49,6 +49,8 @@ def fields_of(document: Mapping[str, Any], texts: Sequence[str], wanted: Wanted)
         found = {name: _at(document, name) for name in wanted.fields}
         return {name: value for name, value in found.items() if value is not None}
     named = _flat(document) if dict in map(type, document.values()) else document.items()
+    if not wanted.texts:  # what is long was not kept
+        return {name: value for name, value in named if value is not None}
     return {
         name: value
         for name, value in named

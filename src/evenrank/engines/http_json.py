@@ -144,9 +144,8 @@ class MappedEngine(WebEngine):
         """Body, parameters and size of each page."""
         if self._most is not None and depth > self._most:
             raise ParameterError(
-                f"{self.address}: at most {self._most:,} documents a query can be asked for, got "
-                f"depth {depth:,}: "
-                "use a smaller depth, or set paging.most if your engine allows more"
+                f"{self.address}: at most {self._most:,} documents a query can be asked for, got depth "
+                f"{depth:,}: use a smaller depth, or set paging.most if your engine allows more"
             )
         size = min(depth, self._size) if self._size is not None and self._pages else depth
         for number in range(-(-depth // size)):

@@ -162,6 +162,5 @@ def _of_object(given: Any, name: str | None) -> DeclaredEngine:
         return CallableEngine(given, name)
     raise InputTypeError(
         "an engine is an address, an engine file, a table of settings, a function of a text and a "
-        "depth, a PyTerrier "
-        f"pipeline, or has describe and search; got {type(given).__name__}"
+        f"depth, a PyTerrier pipeline, or has describe and search; got {type(given).__name__}"
     )

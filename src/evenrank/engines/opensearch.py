@@ -16,6 +16,7 @@ from evenrank.errors import ParameterError, RemoteError
 
 AT_ONCE = 8  # queries in one request; the engine works on one of them at a time
 DEEPEST = 10_000  # documents, unless index.max_result_window is set otherwise
+BESIDE = ("_index", "_id", "_score", "sort", "_routing")  # of a hit, with its document
 DEFAULT: dict[str, Any] = {"query": {"multi_match": {"query": "{query}", "fields": ["*"], "lenient": True}}}
 
 
@@ -63,8 +64,7 @@ class OpenSearchEngine(WebEngine):
         if depth > DEEPEST:
             raise ParameterError(
                 f"{self.address}: at most {DEEPEST:,} documents a query can be asked for, got depth "
-                f"{depth:,}: "
-                "deeper lists need scrolling, which ranks nothing anew; use a smaller depth"
+                f"{depth:,}: the engine returns no longer lists; use a smaller depth"
             )
         return self.again(texts, lambda left: self._searched(left, depth, wanted))
 
@@ -91,7 +91,7 @@ class OpenSearchEngine(WebEngine):
         except RemoteError as wrong:
             return wrong
         always = (self._id.removeprefix("/_source/").partition("/")[0],)
-        kept = [kept_hit(hit, "/_source", self.texts, wanted, always) for hit in hits]
+        kept = [kept_hit(hit, "/_source", self.texts, wanted, always, BESIDE) for hit in hits]
         own = {name: value for name, value in response["hits"].items() if name != "hits"}
         about = {name: response[name] for name in ("took", "timed_out", "_shards") if name in response}
         return {**about, "hits": {**own, "hits": kept}}

@@ -12,10 +12,10 @@ from evenrank.engines.declared import declare_engine
 from evenrank.engines.rows import id_column, kept_rows, read_rows
 from evenrank.engines.settings import EngineSettings
 from evenrank.errors import MissingExtraError, RemoteError
+from evenrank.remote.addresses import LOOPBACK
 from evenrank.remote.pace import Clock, RateLimit, back_off
 
 PORT = 5432
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class PostgresqlEngine(DeclaredEngine):
@@ -97,12 +97,10 @@ class PostgresqlEngine(DeclaredEngine):
         # coalesce: a missing title must not hide the description
         text = " || ' ' || ".join(f"coalesce({_quoted(name)}, '')" for name in self._texts)
         return (
-            f"select documents.*, ts_rank_cd(to_tsvector({text}), words) as score "
-            f"from {_quoted(self._table)} as documents, "
-            "(select replace(plainto_tsquery(%(query)s)::text, '&', '|')::tsquery as words) as asked "
-            f"where to_tsvector({text}) @@ words order by score desc, "
-            f"{_quoted(self._settings.get('id') or 'id')} "
-            "limit %(depth)s"
+            f"select documents.*, ts_rank_cd(to_tsvector({text}), words) as score from "
+            f"{_quoted(self._table)} as documents, (select replace(plainto_tsquery(%(query)s)::text, "
+            f"'&', '|')::tsquery as words) as asked where to_tsvector({text}) @@ words order by score "
+            f"desc, {_quoted(self._settings.get('id') or 'id')} limit %(depth)s"
         )
 
     def _rows(

@@ -5,15 +5,16 @@ from __future__ import annotations
 import difflib
 import json
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-from evenrank.errors import DataError, ParameterError
+from evenrank.errors import DataError, EvenrankWarning, ParameterError
 from evenrank.io.toml import parse_toml
-from evenrank.remote.addresses import Address, is_address, parse_address
+from evenrank.remote.addresses import LOOPBACK, Address, is_address, parse_address
 from evenrank.remote.client import Client, Limits
 from evenrank.remote.pace import Clock
 from evenrank.remote.secrets import Secrets
@@ -105,15 +106,22 @@ class EngineSettings:
         for name in own:
             if _SECRET.search(name):
                 raise self.error(
-                    f"headers: {name} looks like a secret, which belongs into an environment "
-                    f"variable: name that "
-                    'under [credentials], as api_key = "EVENRANK_KEY", bearer, or user and password'
+                    f"headers: {name} looks like a secret, which belongs into an environment variable: name "
+                    'that under [credentials], as api_key = "EVENRANK_KEY", bearer, or user and password'
                 )
         return own
 
     def client(self, headers: Mapping[str, str] | None = None) -> Client:
         """A client for the server of the address. ``headers`` may hold secrets."""
         own = self._own_headers()
+        if self.secrets and self.address.scheme == "http" and self.address.host not in LOOPBACK:
+            warnings.warn(
+                EvenrankWarning(
+                    f"{self.source}: credentials are sent to {self.address.host} without encryption: use "
+                    "an address with https"
+                ),
+                stacklevel=2,
+            )
         user, password = self.secrets.get("user"), self.secrets.get("password")
         bearer = self.secrets.get("bearer")
         if bearer is not None:
@@ -169,8 +177,8 @@ def settings_of(
     kind = str(given.get("engine") or address.kind or "")
     if address.kind is not None and given.get("engine") not in (None, address.kind):
         raise ParameterError(
-            f"{source}: the address says {address.kind}, and engine says {given['engine']}: leave "
-            f"one of them out"
+            f"{source}: the address says {address.kind}, and engine says {given['engine']}: leave one of "
+            "them out"
         )
     options = {
         key: value for key, value in given.items() if key not in (*LIMITS, "credentials", "address", "engine")

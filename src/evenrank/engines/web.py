@@ -86,23 +86,36 @@ def failure(engine: WebEngine, status: Any, what: Any) -> RemoteError:
     return Refused(text) if status in REPEATED else RemoteError(text)
 
 
-def kept_hit(hit: Any, pointer: str, texts: Sequence[str], wanted: Wanted, always: Sequence[str] = ()) -> Any:
+def kept_hit(
+    hit: Any,
+    pointer: str,
+    texts: Sequence[str],
+    wanted: Wanted,
+    always: Sequence[str] = (),
+    beside: Sequence[str] | None = None,
+) -> Any:
     """A hit as JSON whose document, which stands at ``pointer``, has only what is wanted; what is no object
-    stays."""
+    stays. ``beside`` names what to keep beside the document, if that is known."""
     if not isinstance(hit, dict):
         return hit
     name, _, rest = pointer.removeprefix("/").partition("/")
     if not name:
         own = {key: value for key, value in hit.items() if key not in HIGHLIGHTS}
         return kept_part(own, texts, wanted, always)
-    kept = {
-        key: value
-        for key, value in hit.items()
-        if key != name and key not in HIGHLIGHTS and (wanted.texts or is_short(value))
-    }
+    if beside is not None:
+        kept = {key: hit[key] for key in beside if key in hit}
+    else:
+        kept = {
+            key: value
+            for key, value in hit.items()
+            if key != name and key not in HIGHLIGHTS and (wanted.texts or is_short(value))
+        }
     document = hit.get(name)
     if isinstance(document, dict):
-        kept[name] = kept_hit(document, f"/{rest}" if rest else "", texts, wanted, always)
+        if rest:
+            kept[name] = kept_hit(document, f"/{rest}", texts, wanted, always)
+        else:
+            kept[name] = kept_part(document, texts, wanted, always)
     return kept
 
 

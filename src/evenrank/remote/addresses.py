@@ -12,6 +12,7 @@ from evenrank.errors import EvenrankWarning, ParameterError
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _WEB = ("http", "https")
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,7 @@ def parse_address(text: str) -> Address:
     if not is_address(text):
         raise ParameterError(
             "an address begins with the kind of engine and ://, as "
-            "opensearch+http://localhost:9200/products; "
-            f"got {shown_address(text)!r}"
+            f"opensearch+http://localhost:9200/products; got {shown_address(text)!r}"
         )
     try:
         parts = urlsplit(text)
@@ -77,9 +77,8 @@ def parse_address(text: str) -> Address:
     kind, _, scheme = parts.scheme.lower().rpartition("+")
     if "@" in parts.path + parts.query + parts.fragment:
         raise ParameterError(
-            f"{shown_address(text)}: an at sign stands behind the host: write it as %40, and put "
-            f"user names and "
-            "passwords into environment variables"
+            f"{shown_address(text)}: an at sign stands behind the host: write it as %40, and put user "
+            "names and passwords into environment variables"
         )
     if parts.fragment:
         raise ParameterError(f"{shown_address(text)}: an address has no part after #")
@@ -90,8 +89,7 @@ def parse_address(text: str) -> Address:
         warnings.warn(
             EvenrankWarning(
                 f"{parts.hostname}: the user name and password in the address were left out, since "
-                f"addresses are "
-                "shown and kept; put them into environment variables and name those: "
+                "addresses are shown and kept; put them into environment variables and name those: "
                 "?user=EVENRANK_USER&password=EVENRANK_PASSWORD"
             ),
             stacklevel=2,

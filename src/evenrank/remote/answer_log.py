@@ -98,9 +98,8 @@ class AnswerLog:
             if error.errno in (errno.ENOLCK, errno.ENOTSUP):  # a file system that knows no locks
                 return
             raise DataError(
-                f"{self.path}: another process is asking and writes its answers there: wait for its "
-                f"end, or choose "
-                "another folder"
+                f"{self.path}: another process is asking and writes its answers there: wait for its end, "
+                "or choose another folder"
             ) from error
 
     def _whole(self) -> int:
@@ -139,9 +138,8 @@ class AnswerLog:
             cut = size - place < _SKIPPABLE.size or not rest.strip(b"\0")
         if not cut:
             raise DataError(
-                f"{self.path}: is damaged at byte {place:,}, and {size - place:,} bytes follow: "
-                f"restore the file, or "
-                "move it away to ask every query again"
+                f"{self.path}: is damaged at byte {place:,}, and {size - place:,} bytes follow: restore "
+                "the file, or move it away to ask every query again"
             )
 
     def _header(self, place: int) -> tuple[int, int, int, int] | None:

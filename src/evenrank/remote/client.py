@@ -186,8 +186,7 @@ class Client:
             if size > self.limits.answer_bytes:
                 raise self._error(
                     f"the answer is larger than {self.limits.answer_bytes:,} bytes: ask for fewer "
-                    f"documents or "
-                    "fields, or set answer_bytes higher"
+                    "documents or fields, or set answer_bytes higher"
                 )
             pieces.append(piece)
         return b"".join(pieces)
@@ -222,9 +221,8 @@ class Client:
         )
         if not same:
             raise self._error(
-                f"it redirects to {new.scheme}://{new.netloc.rpartition('@')[2]}, and requests go "
-                f"only to the "
-                "server that was named: name that one if you trust it"
+                f"it redirects to {new.scheme}://{new.netloc.rpartition('@')[2]}, and requests go only "
+                "to the server that was named: name that one if you trust it"
             )
         if method != "GET" and answer.status_code not in (307, 308):
             raise self._error(

@@ -36,14 +36,14 @@ class Secrets:
             if not isinstance(name, str) or not name.startswith(PREFIX) or name == PREFIX:
                 # what stands there may be the secret itself: it is not repeated
                 raise ParameterError(
-                    f"credentials: {use} must be the name of an environment variable that begins "
-                    f"with {PREFIX} "
-                    "(the value itself belongs into that variable, never into a file or an address)"
+                    f"credentials: {use} must be the name of an environment variable that begins with "
+                    f"{PREFIX} (the value itself belongs into that variable, never into a file or an "
+                    "address)"
                 )
             if not found.get(name):
                 raise ParameterError(
-                    f"credentials: {use} is taken from the environment variable {name}, which is not set: "
-                    f"export {name}=..."
+                    f"credentials: {use} is taken from the environment variable {name}, which is not "
+                    f"set: export {name}=..."
                 )
             self._values[use] = found[name]
         self._forms = sorted(_forms(self._values), key=len, reverse=True)
