@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,9 @@ from evenrank.remote.secrets import Secrets
 
 def written(path: Path, count: int = 3) -> list[dict[str, object]]:
     log = AnswerLog(path)
-    records = [{"query": f"q{number}", "text": "é" * number} for number in range(count)]
+    records = [
+        {"query": f"q{number}", "text": "é" + sha256(bytes([number])).hexdigest()} for number in range(count)
+    ]
     for record in records:
         log.add(record)
     log.close()
