@@ -116,3 +116,29 @@ def test_its_options_are_few() -> None:
     (commands,) = (action.choices for action in build_parser()._actions if isinstance(action.choices, dict))
     own = [action for action in commands["audit"]._actions if action.option_strings]
     assert len(own) - 1 <= 10  # without --help
+
+
+def test_the_default_answers_name_a_favoured_group(evenrank: Evenrank, shop: Path) -> None:
+    evenrank("audit", "shop.toml", *KNOWN)
+    (run,) = (shop / "audit").glob("*/runs/shop.trec")
+    found = evenrank("evaluate", run, *KNOWN)
+    assert found.code == 0, found.err
+    line = found.out.splitlines()[-1]
+    assert line.startswith("seller_size: small is 60% of the catalogue but gets 7.7% of the first 10 places")
+    assert line.endswith("large is favoured: 2.3 times its share.")
+    chosen = evenrank("evaluate", run, *KNOWN, "-m", "GF@10")
+    assert "favoured" not in chosen.out
+    assert "favoured" not in evenrank("evaluate", run, *KNOWN, "--format", "tsv").out
+    both = evenrank("evaluate", run, f"again={run}", *KNOWN)
+    assert both.out.splitlines()[-1].startswith("shop, seller_size: small is 60%")
+
+
+@pytest.mark.slow
+def test_the_report_names_a_favoured_group(evenrank: Evenrank, shop: Path) -> None:
+    evenrank("audit", "shop.toml", *KNOWN)
+    (run,) = (shop / "audit").glob("*/runs/shop.trec")
+    assert evenrank("report", run, *KNOWN).code == 0
+    page = (shop / "report.html").read_text(encoding="utf-8")
+    assert "small is 60% of the catalogue but gets 7.7% of the first 10 places" in page
+    assert evenrank("report", run, *KNOWN, "-m", "GF@10").code == 0
+    assert "Who is favoured" not in (shop / "report.html").read_text(encoding="utf-8")

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from evenrank.cli import shared
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import say, say_notes
+from evenrank.cli.verdict_lines import asked_targets
 from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
     from evenrank.data.lexicon import Lexicon
+    from evenrank.inputs import Inputs
     from evenrank.inputs.description import Description
     from evenrank.scores import Scores
+    from evenrank.verdict import Verdict
 
 SUFFIXES = (".html", ".htm")
 OUTPUT, TITLE = "report.html", "evenrank report"
@@ -129,8 +133,18 @@ def _write(arguments: argparse.Namespace, known: Description, output: str) -> Sc
             system=arguments.system,
             cutoffs=arguments.cutoffs,
             readable=arguments.readable,
+            verdicts=_verdicts(arguments, inputs, known),
         )
     return scores
+
+
+def _verdicts(arguments: argparse.Namespace, inputs: Inputs, known: Description) -> Sequence[Verdict]:
+    """Who is favoured, where measures were not named: who names them has a question of their own."""
+    if arguments.measures is not None or not inputs.groups:
+        return ()
+    from evenrank.verdict import verdicts
+
+    return verdicts(inputs, target=asked_targets(known), clicks=known.clicked)
 
 
 def _lexicon(arguments: argparse.Namespace) -> Lexicon | None:

@@ -33,7 +33,7 @@ def trend_section(material: ReportData) -> Section | None:
         for (system, attribute), points in series.items()
         for date, verdict in points
     ]
-    body = render("trend.html", charts=charts, told="", rows=rows)
+    body = render("trend.html", charts=charts, lead="", rows=rows)
     return Section("trend", "Over time", body, charts=charts)
 
 
