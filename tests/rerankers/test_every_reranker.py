@@ -43,6 +43,16 @@ VARIANTS = {
         {"attr": "tags", "lam": 0.8},
         {"attr": "side", "lam": 1.0},
     ],
+    **{
+        name: [
+            *({"attr": attr} for attr in ATTRIBUTES),
+            {"attr": "side*topic"},
+            {"attr": "topic", "lam": 0.0},
+            {"attr": "tags", "lam": 0.9},
+            {"attr": "origin", "lam": 1.0, "missing": "error"},
+        ]
+        for name in ("PM2", "xQuAD")
+    },
     "Neutral": [
         {},
         {"band": 3},
@@ -131,7 +141,7 @@ def random_evidence(gaps: bool):
 
 
 def still_for(method: Reranker):
-    if getattr(method, "lam", 0) == 1.0:
+    if (method.name, getattr(method, "lam", None)) in (("MMR", 1.0), ("xQuAD", 0.0)):
         return random_evidence(False)
     if not STILL.get(method.name, True):
         return None

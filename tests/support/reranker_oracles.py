@@ -309,6 +309,61 @@ def mmr(method: Reranker, documents: list[str], case: Case, query: str) -> list[
     return part.back(order)
 
 
+class Aspects:
+    """P(d|q) and P(d|g) of one list, by document."""
+
+    def __init__(self, method: Reranker, documents: list[str], case: Case, query: str) -> None:
+        self.head, self.tail = documents[: method.cutoff], documents[len(documents[: method.cutoff]) :]
+        groups = Groups(case, method.attr)
+        scores = dict(zip(documents, case.run.select([query]).scores.tolist(), strict=True))
+        least = min((scores[d] for d in self.head), default=0.0)
+        above = {d: scores[d] - min(least, 0.0) for d in self.head}
+        total = sum(above.values())
+        self.likely = {d: above[d] / total if total else 1 / len(self.head) for d in self.head}
+        self.target = groups.target(query) or [0.0] * len(groups.values(query))
+        self.by_group = {
+            d: [share * self.likely[d] for share in groups.share(query, d) or [0.0] * len(self.target)]
+            for d in self.head
+        }
+
+    def first_of_best(self, value: dict[str, float]) -> str:
+        return next(d for d in self.head if d in value and value[d] >= max(value.values()) - 1e-12)
+
+
+def xquad(method: Reranker, documents: list[str], case: Case, query: str) -> list[str]:
+    known, order = Aspects(method, documents, case, query), []
+    while len(order) < len(known.head):
+        value = {}
+        for d in set(known.head) - set(order):
+            served = [math.prod(1 - known.by_group[s][g] for s in order) for g in range(len(known.target))]
+            terms = zip(known.target, known.by_group[d], served, strict=True)
+            diverse = sum(q * own * left for q, own, left in terms)
+            value[d] = (1 - method.lam) * known.likely[d] + method.lam * diverse
+        order.append(known.first_of_best(value))
+    return order + known.tail
+
+
+def pm2(method: Reranker, documents: list[str], case: Case, query: str) -> list[str]:
+    known, order = Aspects(method, documents, case, query), []
+    seats = [0.0] * len(known.target)
+    while len(order) < len(known.head):
+        rest = [d for d in known.head if d not in order]
+        quotient = [q / (2 * s + 1) for q, s in zip(known.target, seats, strict=True)]
+        left = [g for g in range(len(seats)) if any(known.by_group[d][g] > 0 for d in rest)]
+        if not left:
+            return order + rest + known.tail
+        best = next(g for g in left if quotient[g] >= max(quotient[h] for h in left) - 1e-12)
+        value = {}
+        for d in rest:
+            own = known.by_group[d]
+            others = sum(quotient[g] * own[g] for g in range(len(seats)) if g != best)
+            value[d] = method.lam * quotient[best] * own[best] + (1 - method.lam) * others
+        order.append(known.first_of_best(value))
+        own = known.by_group[order[-1]]
+        seats = [s + x / sum(own) if sum(own) else s for s, x in zip(seats, own, strict=True)]
+    return order + known.tail
+
+
 def sort_by(method: Reranker, documents: list[str], case: Case, query: str) -> list[str]:
     (table,) = (source for source in case.evidence if isinstance(source, DocumentTable))
     column = table.columns[method.field.partition(".")[2]].tolist()
@@ -333,6 +388,8 @@ ORACLES = {
     **dict.fromkeys(DET, deterministic),
     "FA_IR": fa_ir,
     "MMR": mmr,
+    "PM2": pm2,
+    "xQuAD": xquad,
     "Neutral": neutral,
     "Oracle": oracle,
     "SortBy": sort_by,

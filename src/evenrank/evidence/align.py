@@ -4,7 +4,7 @@ Needs are written ``block.evidence``: ``ranked.relevance`` (the grade at every r
 ``judged.relevance`` (the grades of all judged documents, best first), ``judged_by_intent.intents`` (the
 same by intent), ``background.words``, ``against.documents``,
 ``rankings.documents``, ``pool.relevance``, ``query.target``. ``documents`` is the identity of a
-document, as a code that is the same in every block.
+document, as a code that is the same in every block; ``ranked.scores`` are the scores of the run.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence, Reference
 from evenrank.ids import StringRows, as_strings
 
+OF_THE_RUN = frozenset({"documents", "scores"})  # what the run itself says of its documents
 BLOCKS = ("ranked", "judged", "judged_by_intent", "background", "pool", "against", "rankings", "query")
 
 
@@ -141,7 +142,7 @@ class _Aligner:
 
     def lists(self, runs: Sequence[Run], evidence: set[str], *, stacked: bool) -> Ranked:
         """The lists of these runs as one matrix; ``stacked`` gives the axis S even for one run."""
-        matrices, ids, hashes, codes, begin = [], [], [], [], 0
+        matrices, ids, hashes, codes, scores, begin = [], [], [], [], [], 0
         width = max((self._width(run) for run in runs), default=0)
         for run in runs:
             spots = self._spots(run)
@@ -158,6 +159,7 @@ class _Aligner:
             ids.append(StringRows(run.doc_ids, rows))
             hashes.append(run.doc_hashes if rows is None else run.doc_hashes[rows])
             codes.append(np.repeat(np.arange(len(spots)), lengths))
+            scores.append(run.scores if rows is None else run.scores[rows])
             begin += len(ids[-1])
         pairs = Pairs(
             self.queries,
@@ -166,7 +168,11 @@ class _Aligner:
             np.concatenate(hashes) if len(hashes) > 1 else hashes[0],
         )
         rows_of_all = np.stack(matrices, axis=1) if stacked else matrices[0]
-        return Ranked(rows_of_all, self._gather(pairs, evidence, {}))
+        gathered = self._gather(pairs, evidence, {})
+        if "scores" in evidence:
+            own = np.concatenate(scores)
+            gathered["scores"] = Gathered({"": own}, np.ones(len(own), dtype=bool))
+        return Ranked(rows_of_all, gathered)
 
     def documents(self, documents: DocumentSets, evidence: set[str]) -> Reference:
         ready = documents.gathered

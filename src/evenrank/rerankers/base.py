@@ -18,7 +18,7 @@ from evenrank.arrays import Bools, Int64s, ragged
 from evenrank.data.evidence_source import Evidence
 from evenrank.data.run import Run
 from evenrank.errors import InputTypeError, MissingEvidenceError, ParameterError, few
-from evenrank.evidence.align import Sources, align
+from evenrank.evidence.align import OF_THE_RUN, Sources, align
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import REFUSED, Term, expression, integer, operands, parameter, parse
 from evenrank.ids import take
@@ -66,6 +66,7 @@ class Reranker(Term):
     reference: ClassVar[str] = ""
     stochastic: ClassVar[bool] = False  # has a seed, and gives another order for another one
     shortens: ClassVar[bool] = False  # may leave documents out
+    uses_scores: ClassVar[bool] = False  # looks at the scores of the run, not at its order alone
     adds: ClassVar[bool] = False  # may put documents in that the list lacks
 
     cutoff: int | None = parameter(
@@ -85,7 +86,7 @@ class Reranker(Term):
         """(Q, K): the ranked documents that lack what the method orders by."""
         names = {need.partition(".")[2] for need in self.needs if need.startswith("ranked.")}
         lacks = np.zeros(evidence.ranked.rows.shape, dtype=bool)
-        for name in names - {"documents", "relevance", "intents"}:
+        for name in names - OF_THE_RUN - {"relevance", "intents"}:
             lacks |= ~evidence.ranked.known(name)
         return lacks & evidence.ranked.mask
 
@@ -225,7 +226,7 @@ def parse_reranker(source: str | Reranker) -> Reranker:
 
 def check_needs(method: Reranker, sources: Sources) -> None:
     """Say what a method lacks before anything is computed, in the words of measures."""
-    names = {need.partition(".")[2] for need in method.needs} - {"documents"}
+    names = {need.partition(".")[2] for need in method.needs} - OF_THE_RUN
     for name in sorted(names - set(sources.evidence)):
         raise ParameterError(f"{method!r} needs {way_out(name, sources)}")
 
@@ -270,7 +271,7 @@ def _check_known(method: Reranker, evidence: RankedEvidence, run: Run, sources: 
     ranked = evidence.ranked
     for need in sorted(method.needs):
         block, _, name = need.partition(".")
-        if block != "ranked" or name in ("documents", *JUDGEMENTS) or name not in ranked:
+        if block != "ranked" or name in OF_THE_RUN | JUDGEMENTS or name not in ranked:
             continue
         if len(evidence) > 1 and ranked.mask.any() and not (ranked.known(name) & ranked.mask).any():
             whole = align(run, run.query_ids, frozenset({need}), sources, None).ranked

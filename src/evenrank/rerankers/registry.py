@@ -39,6 +39,8 @@ def describe(cls: type[Reranker]) -> dict[str, Any]:
 
 def _needed(need: str, method: Reranker) -> str:
     name = need.partition(".")[2]
+    if name == "scores":
+        return "the scores of the run"
     if name.startswith(_UNSETTLED):
         return "groups"
     if name == "relevance" and hasattr(method, "pseudo"):
