@@ -18,7 +18,7 @@ from evenrank.data.run import Run
 from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, MissingEvidenceError, counted, few
 from evenrank.evaluation.spelling import query_spelling
-from evenrank.evidence.align import Sources, split_needs
+from evenrank.evidence.align import OF_THE_RUN, Sources, split_needs
 from evenrank.evidence.ranked_evidence import RankedEvidence, Reference
 from evenrank.inputs.missing import evidence_words
 from evenrank.measures import Direction, Measure
@@ -174,7 +174,7 @@ def missing_notes(
     said = []
     for block, names in sorted(split_needs(measure.needs).items(), key=lambda item: item[0] not in lists):
         found = lists.get(block) or evidence.reference.get(block)
-        names = {name for name in names - {"documents"} - JUDGEMENTS if found and name in found.gathered}
+        names = {name for name in names - OF_THE_RUN - JUDGEMENTS if found and name in found.gathered}
         if found is None or not names:
             continue
         known = {name: found.known(name) for name in names}

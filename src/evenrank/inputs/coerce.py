@@ -17,7 +17,7 @@ from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.data.words import WordCounts
 from evenrank.errors import InputTypeError, ParameterError, counted
-from evenrank.evidence.align import HasNeeds, Sources, split_needs
+from evenrank.evidence.align import OF_THE_RUN, HasNeeds, Sources, split_needs
 from evenrank.ids import StringRows, as_strings
 from evenrank.measures import Measure, WeightedSum
 from evenrank.measures.missing import missing_rule, takes_missing, with_missing, with_nested
@@ -308,7 +308,7 @@ def check_needs(measure: Measure, sources: Sources) -> None:
         raise ParameterError(
             f"{measure!r} needs a background: pass background= (--background), a run or a set of documents"
         )
-    for name in sorted(set().union(*blocks.values()) - {"documents"} - set(sources.evidence)):
+    for name in sorted(set().union(*blocks.values()) - OF_THE_RUN - set(sources.evidence)):
         raise ParameterError(f"{measure!r} needs {way_out(name, sources)}")
 
 

@@ -10,7 +10,7 @@ from evenrank.data.membership import PREFIX, named_by
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.errors import MissingEvidenceError
-from evenrank.evidence.align import split_needs
+from evenrank.evidence.align import OF_THE_RUN, split_needs
 from evenrank.evidence.ranked_evidence import RankedEvidence, Reference
 from evenrank.grammar import REFUSED, Term
 from evenrank.measures import Measure
@@ -42,7 +42,7 @@ def check_missing(
     lists = {"ranked": evidence.ranked, "against": evidence.against, "rankings": evidence.rankings}
     blocks = split_needs(measure.needs)
     for block in sorted(blocks, key=lambda block: (block not in lists, block)):  # the user's own list first
-        for name in sorted(blocks[block] - {"documents"} - JUDGEMENTS):
+        for name in sorted(blocks[block] - OF_THE_RUN - JUDGEMENTS):
             ranked = lists.get(block)
             if block in evidence.reference:
                 _check_reference(measure, block, name, evidence.reference[block])

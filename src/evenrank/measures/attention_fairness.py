@@ -18,9 +18,17 @@ from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, flag, parameter, term_of
 from evenrank.measures.base import Direction, Measure, Result
 from evenrank.measures.divergences import DISTANCES, MOST
+from evenrank.measures.evidence_attention import (
+    NO_ATTENTION,
+    NO_ATTENTION_MEANS,
+    NOT_JUDGED_MEANS,
+    attention_at,
+    attention_needs,
+    without_attention,
+)
 from evenrank.measures.groups import ATTRIBUTE, NO_TARGET, GroupMeasure, attributes_of, only_attribute
 from evenrank.measures.neutrality import EMPTY_LIST
-from evenrank.measures.relevance import divide
+from evenrank.measures.relevance import NOT_JUDGED, divide
 from evenrank.measures.sums import padded_sum
 
 AWRF_MISSING = choice("error", "neutral", "uniform", "drop")
@@ -38,7 +46,11 @@ class AttentionShareMeasure(Measure):
     """
 
     family: ClassVar[str] = "words"
-    undefined_when: ClassVar[Mapping[str, str]] = GroupMeasure.undefined_when
+    undefined_when: ClassVar[Mapping[str, str]] = {
+        **GroupMeasure.undefined_when,
+        NOT_JUDGED: NOT_JUDGED_MEANS,
+        NO_ATTENTION: NO_ATTENTION_MEANS,
+    }
 
     attr: str | None = parameter(
         None, ATTRIBUTE, "the attribute; None: the groups of the words, where there are any"
@@ -55,7 +67,8 @@ class AttentionShareMeasure(Measure):
 
     @property
     def needs(self) -> frozenset[str]:
-        return frozenset({"ranked.words"}) if self.attr is None else self._groups().needs
+        own = frozenset({"ranked.words"}) if self.attr is None else self._groups().needs
+        return own | attention_needs(self.attention)
 
     def _groups(self) -> GroupMeasure:
         return GroupMeasure(attr=self.attr, cutoff=self.cutoff)
@@ -71,13 +84,14 @@ class AttentionShareMeasure(Measure):
 
     def shares(self, evidence: RankedEvidence) -> tuple[Floats, Floats, dict[str, Bools]]:
         """(Q, G) twice: what groups get and what they should get, and where there is neither."""
-        weights = self.attention.weights(evidence.ranked.depth)  # (K,)
-        exposure = padded_sum(self.membership(evidence) * weights[:, None])  # (Q, G)
+        weights = attention_at(self.attention, evidence)  # (K,) or (Q, K)
+        exposure = padded_sum(self.membership(evidence) * weights[..., None])  # (Q, G)
         achieved = divide(exposure, exposure.sum(axis=1, keepdims=True))
         target = evidence.query["words.target" if self.attr is None else f"{self._groups().source}.target"]
         undefined = {
             EMPTY_LIST: evidence.ranked.lengths == 0,
             NO_TARGET: np.asarray(~np.isfinite(target).all(axis=1)),
+            **without_attention(self.attention, evidence),
         }
         return achieved, np.nan_to_num(target), undefined
 

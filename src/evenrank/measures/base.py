@@ -20,6 +20,7 @@ from evenrank.grammar import Term, integer, parameter
 
 EXTREMES = ("min", "max")  # aggregations over queries for which an infinite value is the worst there is
 JUDGEMENTS = frozenset({"relevance", "intents"})
+OF_THE_LIST = JUDGEMENTS | {"documents", "scores"}  # what no document can lack
 
 
 class Direction(enum.Enum):
@@ -177,7 +178,7 @@ class Measure(Term):
             return evidence
         for need in sorted(self.needs):
             block, _, name = need.partition(".")
-            if block == "ranked" and name in evidence.ranked and name not in JUDGEMENTS | {"documents"}:
+            if block == "ranked" and name in evidence.ranked and name not in OF_THE_LIST:
                 evidence = evidence.compact(evidence.ranked.known(name))
         return evidence.cut(self.cutoff)
 

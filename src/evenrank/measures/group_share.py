@@ -8,9 +8,17 @@ from evenrank.attention import Attention, uniform
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, parameter, term_of
 from evenrank.measures.base import Direction, Result
+from evenrank.measures.evidence_attention import (
+    NO_ATTENTION,
+    NO_ATTENTION_MEANS,
+    NOT_JUDGED_MEANS,
+    attention_at,
+    attention_needs,
+    without_attention,
+)
 from evenrank.measures.groups import EMPTY_LIST_MEANS, NO_TARGET, NO_TARGET_MEANS, GroupMeasure
 from evenrank.measures.neutrality import EMPTY_LIST
-from evenrank.measures.relevance import divide
+from evenrank.measures.relevance import NOT_JUDGED, divide
 from evenrank.measures.sums import padded_sum
 
 LIST, TARGET = "list", "target"
@@ -39,6 +47,8 @@ class GroupShare(GroupMeasure):
         EMPTY_LIST: EMPTY_LIST_MEANS,
         NO_GROUP: "no document of the list is of any value",
         NO_TARGET: f"{NO_TARGET_MEANS} (of='target')",
+        NOT_JUDGED: NOT_JUDGED_MEANS,
+        NO_ATTENTION: NO_ATTENTION_MEANS,
     }
 
     of: str = parameter(LIST, choice(LIST, TARGET), "the shares of the list, or those that it should have")
@@ -46,13 +56,19 @@ class GroupShare(GroupMeasure):
         uniform(), term_of("attention"), "how attention falls with rank; uniform: every document counts alike"
     )
 
+    @property
+    def needs(self) -> frozenset[str]:
+        return super().needs | (attention_needs(self.attention) if self.of == LIST else frozenset())
+
     def compute(self, evidence: RankedEvidence) -> Result:
         names = self.value_names(evidence)
         if self.of == TARGET:
             where = self.undefined(evidence)[NO_TARGET][:, None]
             return Result(self.target_shares(evidence), {NO_TARGET: where}, names)
-        weights = self.attention.weights(evidence.ranked.depth)  # (K,)
-        mass = padded_sum(self.membership(evidence) * weights[:, None])  # (Q, L)
+        weights = attention_at(self.attention, evidence)  # (K,) or (Q, K)
+        mass = padded_sum(self.membership(evidence) * weights[..., None])  # (Q, L)
         total = mass.sum(axis=1, keepdims=True)  # (Q, 1)
         empty = (evidence.ranked.lengths == 0)[:, None]
-        return Result(divide(mass, total), {EMPTY_LIST: empty, NO_GROUP: (total <= 0) & ~empty}, names)
+        lacking = without_attention(self.attention, evidence)
+        undefined = {EMPTY_LIST: empty, **{reason: where[:, None] for reason, where in lacking.items()}}
+        return Result(divide(mass, total), {**undefined, NO_GROUP: (total <= 0) & ~empty}, names)
