@@ -16,7 +16,8 @@ from evenrank.evaluation import evaluate
 from evenrank.evidence.align import Sources, align
 from evenrank.measures import Measure, orders
 from evenrank.measures.base import Direction
-from evenrank.measures.indexical import DUO, rKL, rND, rRD
+from evenrank.measures.duo import DUO
+from evenrank.measures.protected_order import rKL, rND, rRD
 from evenrank.testing import check_measure
 
 CLASSES = {"DUO": DUO, "rND": rND, "rKL": rKL, "rRD": rRD}

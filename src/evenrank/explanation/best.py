@@ -14,7 +14,7 @@ from evenrank.data.evidence_source import Gathered
 from evenrank.explanation.trial import MeasuredList
 from evenrank.measures import Delegated, Direction, Measure
 from evenrank.measures.diversity import D_nDCG
-from evenrank.measures.indexical import DUO
+from evenrank.measures.duo import DUO
 from evenrank.measures.neutrality import FaiRR, NFaiRR
 from evenrank.measures.orders import balanced_order
 from evenrank.measures.relevance import RBP, P, R, nDCG
