@@ -42,6 +42,8 @@ def checkout(tmp_path: Path) -> Path:
     sample.mkdir(parents=True)
     for file in (Path(evenrank.__file__).parent / "sample").glob("*.*"):
         shutil.copy(file, sample)
+    (tmp_path / "docs").mkdir()
+    shutil.copytree(ROOT / "docs/examples", tmp_path / "docs/examples")
     (tmp_path / "demo").mkdir()
     write_run(demo.bm25_run(load()), tmp_path / "demo/bm25.trec")
     return tmp_path
@@ -60,6 +62,12 @@ def test_python_blocks_run(page: Path, checkout: Path) -> None:
         [sys.executable, str(script)], cwd=checkout, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def expanded(word: str) -> list[str]:
+    """The files that a pattern stands for, as in a shell."""
+    found = sorted(map(str, Path().glob(word))) if "*" in word and "(" not in word else []
+    return found or [word]
 
 
 @pytest.mark.parametrize("page", pages_with("sh"), ids=name)
@@ -81,9 +89,11 @@ def test_shell_blocks_run(
                 Path(words[1]).mkdir()
             elif words[0] == "cd":
                 monkeypatch.chdir(words[1])
+            elif words[0] == "python":
+                subprocess.run([sys.executable, *words[1:]], check=True)
             else:
                 assert words[0] == "evenrank", line
-                code = main(words[1:])
+                code = main([found for word in words[1:] for found in expanded(word)])
                 printed = capfd.readouterr()
                 assert code == 0, f"{line}: {printed.err}"
                 assert printed.out or "wrote" in printed.err, line

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import runpy
 import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -16,7 +18,8 @@ from evenrank.audit import AuditSummary, audit
 from evenrank.audit.history import date_of, past_audits
 from evenrank.engines import open_engine
 from evenrank.errors import DataError, ParameterError
-from evenrank.io import read_qrels, read_run
+from evenrank.io import read_qrels, read_run, write_run
+from evenrank.rerankers import rerank
 from evenrank.scores import Scores
 from evenrank.verdict import describe
 from evenrank.verdict.sentences import percent
@@ -267,11 +270,20 @@ def test_the_report_shows_verdicts_and_the_trend(shop: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("lowered", [0.0, 1.0])
 def test_the_shop_of_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lowered: float) -> None:
-    """Its engine is SQLite with a boost; what is planted there is found, and nothing else."""
-    import runpy
-
+    """Its engine is SQLite with a boost; what is planted is found, nothing else, as printed."""
     monkeypatch.chdir(tmp_path)
     root = Path(__file__).resolve().parents[2]
     runpy.run_path(str(root / "docs/examples/shop.py"))["make_shop"](tmp_path, lowered)
     found = audited(groups="seller_size,country")
     assert [one.shown for one in found.verdicts] == [lowered > 0, False]
+    if lowered:
+        guide = (root / "docs/guides/shop.md").read_text(encoding="utf-8")
+        first, second, *_ = re.findall(r"^```text\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+        alone = audited(groups="seller_size", now=clock(1))
+        assert "\n".join(alone.lines()[:-1]) + "\n" == first
+        run = read_run(alone.folder / "runs/shop.trec")
+        fairer = rerank(
+            run, alone.verdicts[0].advice.method, groups=alone.inputs.groups[0].with_target("collection")
+        )
+        write_run(fairer, "fairer.trec")
+        assert audited("fairer.trec", groups="seller_size", now=clock(2)).lines()[:2] == second.splitlines()

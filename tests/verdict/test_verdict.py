@@ -272,7 +272,7 @@ def test_advice_is_the_cheapest_method_that_closes_the_gap(biased: Shop) -> None
         )
         cost[method] = np.mean([len(set(new) - set(old)) for new, old in lists])
     gap = want - found.group("small").share
-    good = [method for method in advice.tried if left[method] <= 0.2 * gap]
+    good = [method for method in advice.tried if left[method] <= 0.1 * gap]
     best = min(good, key=lambda method: cost[method]) if good else min(left, key=lambda method: left[method])
     assert advice.method == best
     assert advice.cost == pytest.approx(cost[best])

@@ -22,7 +22,7 @@ from evenrank.verdict.targets import with_chosen_target
 from evenrank.verdict.value import Advice, Verdict
 
 METHODS = ("DetGreedy", "DetCons", "DetConstSort", "FAIR_greedy")
-CLOSED = 0.8  # of the gap: of the methods that close so much of it the cheapest is advised
+CLOSED = 0.9  # of the gap: of the methods that close so much of it the cheapest is advised
 PLACES = "new documents in the first places"  # the cost where relevance is not known
 
 
@@ -42,7 +42,7 @@ def advised(verdicts: Iterable[Verdict], inputs: Inputs) -> tuple[Verdict, ...]:
     """The verdicts, each that shows a group below its target with advice.
 
     Tried are DetGreedy, DetCons, DetConstSort and FAIR_greedy with the target of the verdict. Advised is the
-    cheapest of those that close four fifths of the gap between shares and targets; where none does, the one
+    cheapest of those that close nine tenths of the gap between shares and targets; where none does, the one
     that closes most of it.
     """
     return tuple(

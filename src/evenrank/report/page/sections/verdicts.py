@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from evenrank.report.page import safe
@@ -18,6 +19,7 @@ from evenrank.verdict.sentences import (
     describe_worst,
     percent,
 )
+from evenrank.verdict.targets import CANDIDATES, CATALOGUE, EQUAL, target_means
 
 LIMITS = (
     "Places count by the attention that they get, 1/log2(1 + rank). Favoured means more attention than the "
@@ -36,7 +38,7 @@ def verdicts_section(material: ReportData) -> Section | None:
         (f"{safe.name(verdict.system)}: " if several else "") + describe_relevance(verdict.relevance)
         for verdict in material.verdicts
     )
-    told = [_sentence(text) for text in relevance]
+    told = [_sentence(text) for text in (*relevance, *_other_targets(material.verdicts))]
     body = render("verdicts.html", cards=cards, relevance=told, limits=LIMITS)
     return Section("verdicts", "Who is favoured", body)
 
@@ -52,6 +54,15 @@ def _card(verdict: Verdict, *, several: bool) -> dict[str, Any]:
         "places": verdict.cutoff,
         "rows": [_row(group) for group in verdict.groups],
     }
+
+
+def _other_targets(verdicts: Sequence[Verdict]) -> list[str]:
+    """The targets that were not taken, each with what it means: which is right is not in the data either."""
+    taken = {verdict.target for verdict in verdicts}
+    depth = verdicts[0].depth
+    left = [kind for kind in (CATALOGUE, CANDIDATES, EQUAL) if kind not in taken]
+    means = {kind: target_means(kind, depth).removeprefix("Target: ").removesuffix(".") for kind in left}
+    return [f"another target, {kind}: {meaning}" for kind, meaning in means.items()]
 
 
 def _row(group: GroupFinding) -> dict[str, str]:
