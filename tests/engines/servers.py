@@ -9,6 +9,7 @@ be fetched is left out, and its tests skip with the reason.
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import json
 import os
@@ -221,6 +222,7 @@ def _running(
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            preexec_fn=_end_with_parent,
             **_unprivileged(),
         )
     try:
@@ -263,6 +265,12 @@ def _unprivileged() -> dict[str, Any]:
     if os.getuid() != 0:
         return {}
     return {"user": "nobody", "group": "nogroup", "extra_groups": []}
+
+
+def _end_with_parent() -> None:
+    """A test run that is killed leaves no server behind."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def _reachable(path: Path, work: Path) -> Path:
