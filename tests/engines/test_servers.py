@@ -145,22 +145,23 @@ def in_postgresql(server: str, name: str, collection: Collection) -> Engine:
     connection = psycopg.connect(
         host=where[0], port=int(where[1]), user="evenrank", password=KEY, dbname="postgres", autocommit=True
     )
-    connection.execute(f'create table "{name}" (id text primary key, text text, "group" text)')
+    stored = "search tsvector generated always as (to_tsvector('english', text)) stored"
+    connection.execute(f'create table "{name}" (id text primary key, text text, "group" text, {stored})')
     rows = [(key, text.replace("\0", " "), group(key)) for key, text in collection.documents.items()]
-    connection.cursor().executemany(f'insert into "{name}" values (%s, %s, %s)', rows)
+    connection.cursor().executemany(f'insert into "{name}" (id, text, "group") values (%s, %s, %s)', rows)
 
     words = "replace(plainto_tsquery('english', {})::text, '&', '|')::tsquery"  # any of the words
 
     def plain(text: str, depth: int) -> list[str]:
         own = words.format("%s")
-        sql = f"""select id from "{name}" where to_tsvector('english', text) @@ {own}
-                  order by ts_rank_cd(to_tsvector('english', text), {own}) desc, id limit %s"""
+        sql = f"""select id from "{name}" where search @@ {own}
+                  order by ts_rank_cd(search, {own}) desc, id limit %s"""
         return [row[0] for row in connection.execute(sql, (text, text, depth)).fetchall()]
 
     sql = f"""
-        select id, text, "group", ts_rank_cd(to_tsvector('english', text), words) as score
+        select id, text, "group", ts_rank_cd(search, words) as score
         from "{name}", (select {words.format("%(query)s")} as words) as asked
-        where to_tsvector('english', text) @@ words order by score desc, id limit %(depth)s
+        where search @@ words order by score desc, id limit %(depth)s
     """
     credentials = {"user": "EVENRANK_TEST_USER", "password": "EVENRANK_TEST_KEY"}
     return Engine(server, plain, {"sql": sql, "table": name, "credentials": credentials})

@@ -109,7 +109,15 @@ class TypesenseEngine(WebEngine):
         given = self.settings.texts_of("query_by")
         if given:
             return ",".join(given)
-        fields = at(self._collection(), "/fields") or []
+        collection = self._collection()
+        if collection is None:
+            hidden = self.error(
+                "these credentials may not see the collection: check the key, or name the fields to search, "
+                "query_by = [..], if the key is for searching alone"
+            )
+            hidden.status = 401
+            raise hidden
+        fields = at(collection, "/fields") or []
         names = [str(at(field, "/name")) for field in fields if at(field, "/type") in ("string", "string[]")]
         searched = [name for name in names if name in self.texts] or names
         if not searched:
