@@ -61,6 +61,7 @@ for kind, arguments in [
     *order_oracles.ORDER_VARIANTS.items(),
     *pair_oracles.PAIR_VARIANTS.items(),
     *peer_oracles.PEER_VARIANTS.items(),
+    *peer_oracles.INTENTS_BY_GROUP.items(),
 ]:
     VARIANTS[kind] = [*VARIANTS.get(kind, []), *arguments]
 MANY_CASES = 12
@@ -72,8 +73,14 @@ def awrf(m: Measure, documents: list[str], case: Case, query: str) -> float | No
     return by(m, documents, case, query)
 
 
+def by_intents(name: str):
+    own = oracles.ORACLES[name]
+    return lambda m, *rest: (own if m.attr is None else peer_oracles.by_groups)(m, *rest)
+
+
 ORACLES = {
     **oracles.ORACLES,
+    **{name: by_intents(name) for name in peer_oracles.INTENTS_BY_GROUP},
     **word_oracles.WORD_ORACLES,
     **group_oracles.GROUP_ORACLES,
     **fair_oracles.FAIR_ORACLES,

@@ -129,6 +129,7 @@ def test_ranks_without_a_group_are_not_divided_and_counted() -> None:
         ("FAIR(irm=AP,whole=True,reachable=True)", "goes with judgements"),
         ("FAIR(irm=AP,pseudo=True)@5", "needs judgements"),
         ("FAIR(weight=0.2,part=fairness)", "not both"),
+        ("FAIR(irm=alpha_nDCG(attr=side))", "the attribute is its own"),
         ("FAIR(weight=0.2,reachable=True)", "without whole= and reachable="),
         ("FAIR(part=utility,whole=True,irm=AP)", "without whole= and reachable="),
         ("FAIR(div=ratio,reachable=True)", "distances between shares"),

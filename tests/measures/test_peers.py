@@ -6,6 +6,8 @@ from math import log2
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import evenrank as er
 from evenrank.data.attribute import Attribute
@@ -203,3 +205,40 @@ def test_zero_times_infinity_is_undefined() -> None:
 def test_products_that_mean_nothing(name: str, complaint: str) -> None:
     with pytest.raises(ParameterError, match=complaint):
         parse_measure(name)
+
+
+def test_groups_as_intents_and_judgements_by_intent_agree() -> None:
+    """One label each: the same judgements written by intent."""
+    by_intent = {"q": {value: {d: g for d, g in QRELS["q"].items() if LABELS[d] == value} for value in "xyz"}}
+    intents = er.read_qrels(by_intent, diversity=True)
+    for name in ("alpha_nDCG", "ERR_IA", "NRBP", "I_rec"):
+        grouped = score(f"{name}(attr=side)@4", groups=SIDE, qrels=QRELS)
+        assert grouped == pytest.approx(score(f"{name}@4", intents=intents)), name
+
+
+@given(
+    grades=st.lists(st.integers(0, 3), min_size=1, max_size=12),
+    intents=st.lists(st.integers(0, 3), min_size=12, max_size=12),
+    cutoff=st.integers(1, 12),
+)
+def test_d_ndcg_of_one_intent_each_is_ndcg(grades: list[int], intents: list[int], cutoff: int) -> None:
+    """With hard membership and equally likely intents the global gain of a document is its gain over their
+    number, the same number for all, which the ideal has too."""
+    documents = [f"d{place:02}" for place in range(len(grades))]
+    run = {"q": {document: -float(place) for place, document in enumerate(documents)}}
+    graded = {"q": dict(zip(documents, grades, strict=True))}
+    rows = [
+        (str(intent), document, grade)
+        for intent, (document, grade) in zip(intents, graded["q"].items(), strict=False)
+    ]
+    by_intent: dict[str, dict[str, int]] = {}
+    for intent, document, grade in rows:
+        by_intent.setdefault(intent, {})[document] = grade
+    plain = er.evaluate(run, f"nDCG(dcg='exp-log2')@{cutoff}", qrels=graded).blocks[0]
+    global_gain = er.evaluate(
+        run, f"D_nDCG@{cutoff}", intents=er.read_qrels({"q": by_intent}, diversity=True)
+    ).blocks[0]
+    assert plain.values == pytest.approx(global_gain.values, nan_ok=True)
+    assert [plain.reasons[code] for code in plain.status[0]] == [
+        global_gain.reasons[code] for code in global_gain.status[0]
+    ]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import comb, log2
 
 import group_oracles
 import oracles
 import word_oracles
-from fair_oracles import Wanted
+from fair_oracles import Wanted, fair_part
 from group_oracles import ATTRIBUTES, Groups, Row, weight
 
 from evenrank import attention
-from evenrank.measures import Measure
+from evenrank.measures import FAIR, Measure
 from evenrank.testing import Case
 
 
@@ -199,4 +200,25 @@ PEER_VARIANTS = {
         {"p": 0.5, "adjust": True, "alpha": 0.25},
         {"target": "pool", "missing": "drop"},
     ],
+}
+
+
+def by_groups(m: Measure, documents: list[str], case: Case, query: str) -> float | None:
+    """A measure of diversity whose intents are groups: what FAIR divides, by the oracle of FAIR."""
+    if m.name == "I_rec":
+        judged, groups = oracles.grades(case, query), Groups(case, m.attr)
+        rows = {d: groups.share(query, d) for d in {*judged, *documents}}
+        if not any(g >= m.rel and rows[d] is not None for d, g in judged.items()):
+            return None
+        size = len(groups.values(query))
+        ranked = [d for d in documents[: m.cutoff] if judged.get(d, 0) >= m.rel and rows[d] is not None]
+        found = sum(any(rows[d][value] > 0 for d in ranked) for value in range(size))
+        return found / sum(groups.values(query))
+    fair = FAIR(irm=replace(m, attr=None, cutoff=None), attr=m.attr, cutoff=m.cutoff)
+    return fair_part(fair, documents, case, query, "utility")
+
+
+INTENTS_BY_GROUP = {
+    name: [{"attr": attr, "rel": rel} for attr, rel in (("side", 1), ("origin", 2), ("tags", 1))]
+    for name in ("alpha_nDCG", "ERR_IA", "NRBP", "I_rec")
 }

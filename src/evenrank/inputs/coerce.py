@@ -295,7 +295,8 @@ _WAY_OUT = {
     "words": "word counts: pass words= (--words FILE), as scan gives",
     "polarity": "polarity: pass polarity= (--polarity FILE), as polarise gives",
     "relevance": "judgements: pass qrels= (--qrels FILE)",
-    "intents": "judgements by intent: pass intents=read_qrels(FILE, diversity=True) (--qrels FILE:intents)",
+    "intents": "judgements by intent: pass intents=read_qrels(FILE, diversity=True) (--qrels FILE:intents); "
+    "alpha_nDCG, ERR_IA, NRBP and I_rec take groups as intents with attr=",
 }
 
 

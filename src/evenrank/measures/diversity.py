@@ -12,12 +12,15 @@ import numpy as np
 
 from evenrank import attention
 from evenrank.arrays import Floats
+from evenrank.data.membership import evidence_name
+from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import declare, flag, integer, number, parameter
+from evenrank.grammar import declare, flag, integer, number, parameter, text
 from evenrank.measures.base import Direction, Measure, Result
 from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, divide, ranks, scaled_gain, stop_probability
 from evenrank.measures.sums import padded_sum
 
+GRADED = "relevance.judged"
 TIE = 1e-12  # gains that differ by less are equal: sums of the same powers may differ in the last bit
 
 
@@ -47,7 +50,8 @@ class DiversityMeasure(Measure):
     def compute(self, evidence: RankedEvidence) -> Result:
         values = padded_sum(self.contributions(evidence))  # (Q,)
         relevant = np.asarray(self.judged(evidence).any(axis=(1, 2)))
-        return Result(values, {NOT_JUDGED: ~evidence.query["intents.judged"], NO_RELEVANT: ~relevant})
+        judged = evidence.query[GRADED if getattr(self, "attr", None) else "intents.judged"]
+        return Result(values, {NOT_JUDGED: ~judged, NO_RELEVANT: ~relevant})
 
     def explain(self, evidence: RankedEvidence) -> Floats:
         return self.contributions(evidence)
@@ -71,13 +75,50 @@ class DiversityMeasure(Measure):
 
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
 class CoverageMeasure(DiversityMeasure):
-    """A measure to which a document covers an intent or not."""
+    """A measure to which a document covers an intent or not.
+
+    With ``attr`` the groups of an attribute are the intents: a relevant document covers a group by its share.
+    """
 
     rel: int = parameter(1, integer(1), "smallest grade that is relevant")
+    attr: str | None = parameter(
+        None, text(optional=True), "an attribute whose groups are the intents; None: judgements by intent"
+    )
 
     @property
     def smallest_grade(self) -> int:
         return self.rel
+
+    @property
+    def source(self) -> str:
+        """The evidence of the groups."""
+        return evidence_name(self.attr or "")
+
+    @property
+    def needs(self) -> frozenset[str]:
+        if self.attr is None:
+            return super().needs
+        return frozenset(
+            {f"ranked.{self.source}", f"judged.{self.source}", "ranked.relevance", "judged.relevance"}
+        )
+
+    def covers(self, evidence: RankedEvidence) -> Floats:
+        if self.attr is None:
+            return super().covers(evidence)
+        relevant = evidence.ranked["relevance"] >= self.smallest_grade  # (Q, K)
+        return np.asarray(relevant[:, :, None] * evidence.ranked[self.source], dtype=np.float64)
+
+    def judged(self, evidence: RankedEvidence) -> Floats:
+        if self.attr is None:
+            return super().judged(evidence)
+        judged = evidence.reference["judged"]
+        relevant = judged.padded("relevance") >= self.smallest_grade  # (Q, J)
+        return np.asarray(relevant[:, :, None] * judged.padded(self.source), dtype=np.float64)
+
+    def intent_count(self, evidence: RankedEvidence) -> Floats:
+        """(Q, 1): how many intents a query has."""
+        name = "intents.exists" if self.attr is None else f"{self.source}.exists"
+        return np.asarray(evidence.query[name].sum(axis=1)[:, None], dtype=np.float64)
 
 
 def novelty_gain(covers: Floats, alpha: float) -> Floats:
@@ -159,6 +200,11 @@ class ERR_IA(CoverageMeasure):
     normalized: bool = parameter(True, flag(), "ndeval's form; False for the sum over intents of ERR")
     max_grade: int | None = parameter(None, integer(1, optional=True), "largest grade, for normalized=False")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.attr is not None and not self.normalized:
+            raise ParameterError("ERR_IA: normalized=False needs judgements by intent: leave out attr=")
+
     def contributions(self, evidence: RankedEvidence) -> Floats:
         rank = ranks(evidence)  # (K,)
         if not self.normalized:
@@ -215,10 +261,9 @@ class I_rec(CoverageMeasure):
     )
 
     def contributions(self, evidence: RankedEvidence) -> Floats:
-        covers = self.covers(evidence)  # (Q, K, I)
-        fresh = covers * (np.cumsum(covers, axis=1) == 1)
-        intents = evidence.query["intents.exists"].sum(axis=1)[:, None].astype(float)  # (Q, 1)
-        return divide(fresh.sum(axis=2), intents)
+        covers = self.covers(evidence) > 0  # (Q, K, I)
+        fresh = covers & (np.cumsum(covers, axis=1) == 1)
+        return divide(fresh.sum(axis=2).astype(float), self.intent_count(evidence))
 
 
 @declare

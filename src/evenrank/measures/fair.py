@@ -182,6 +182,8 @@ class FAIR(PrefixShareMeasure):
             )
         if self.irm.cutoff is not None:
             raise ParameterError(f"FAIR: the cut-off is its own, FAIR(irm=..)@k, got irm={self.irm!r}")
+        if getattr(self.irm, "attr", None) is not None:
+            raise ParameterError(f"FAIR: the attribute is its own, FAIR(attr=..), got irm={self.irm!r}")
         if getattr(self.irm, "judged_only", False):
             raise ParameterError("FAIR: ranks are those of the list: irm has no judged_only, or whole=True")
         if isinstance(self.irm, ERR_IA) and not self.irm.normalized:
