@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from evenrank.errors import ParameterError
 from evenrank.inputs.inputs import Inputs
+from evenrank.measures.choosing import GROUPS, INTENTS, JUDGEMENTS, POLARITY, WORDS, default_choices
 
 DEPTH = 10
 
@@ -25,22 +26,33 @@ def default_measures(inputs: Inputs, depth: int = DEPTH) -> list[DefaultMeasure]
     """
     found: list[DefaultMeasure] = []
     if inputs.qrels is not None:
-        found.append(DefaultMeasure(f"nDCG@{depth}", "judgements", False))
+        found += _chosen(JUDGEMENTS, depth, fairness=False)
     if inputs.intents is not None:
-        found.append(DefaultMeasure(f"alpha_nDCG@{depth}", "judgements by intent", False))
+        found += _chosen(INTENTS, depth, fairness=False)
     for membership in inputs.groups:
         name = membership.attribute.name
-        found.append(DefaultMeasure(f"GF(attr={name!r})@{depth}", f"groups {name!r}", True))
+        found += [
+            DefaultMeasure(f"{choice.measure}(attr={name!r})@{depth}", f"{GROUPS} {name!r}", True)
+            for choice in default_choices(GROUPS)
+        ]
     if inputs.words is not None:
-        found += [DefaultMeasure(f"{name}@{depth}", "word counts", True) for name in ("NFaiRR", "TExFAIR")]
+        found += _chosen(WORDS, depth, fairness=True)
     if inputs.polarity is not None:
-        found.append(DefaultMeasure(f"DUO@{depth}", "polarity", True))
+        found += _chosen(POLARITY, depth, fairness=True)
     if not found:
         raise ParameterError(
             "nothing is known about the documents, so no measure can be chosen: pass qrels= (--qrels), "
             "groups= (--groups), words= (--words) or polarity= (--polarity)"
         )
     return found
+
+
+def _chosen(evidence: str, depth: int, *, fairness: bool) -> list[DefaultMeasure]:
+    """The stars of the page on choosing a measure."""
+    return [
+        DefaultMeasure(f"{choice.measure}@{depth}", evidence, fairness)
+        for choice in default_choices(evidence)
+    ]
 
 
 def describe_choice(chosen: list[DefaultMeasure]) -> str:
