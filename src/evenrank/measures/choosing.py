@@ -17,7 +17,7 @@ POLARITY = "polarity"
 TWO_RUNS = "two runs"
 
 
-class Choice(NamedTuple):
+class Answer(NamedTuple):
     """A question, in the words of somebody who knows no measure, and the measure that answers it."""
 
     question: str
@@ -32,7 +32,7 @@ class Branch(NamedTuple):
 
     evidence: str
     given: str
-    choices: tuple[Choice, ...]
+    choices: tuple[Answer, ...]
 
 
 TREE: tuple[Branch, ...] = (
@@ -40,26 +40,26 @@ TREE: tuple[Branch, ...] = (
         JUDGEMENTS,
         "`--qrels`",
         (
-            Choice(
+            Answer(
                 "Do the best documents come first?", "nDCG", "it takes grades and ranks into account", True
             ),
-            Choice("Where is the first right answer?", "RR", "nothing below the first one counts"),
-            Choice("Are all relevant documents found?", "R", "the order does not count"),
-            Choice("How soon is a reader satisfied?", "ERR", "a reader who found something good stops"),
+            Answer("Where is the first right answer?", "RR", "nothing below the first one counts"),
+            Answer("Are all relevant documents found?", "R", "the order does not count"),
+            Answer("How soon is a reader satisfied?", "ERR", "a reader who found something good stops"),
         ),
     ),
     Branch(
         INTENTS,
         "`--qrels FILE:intents`",
         (
-            Choice(
+            Answer(
                 "Are the different meanings of a query served early?",
                 "alpha_nDCG",
                 "a meaning that was served before counts less",
                 True,
             ),
-            Choice("How many of the meanings are served at all?", "I_rec", "the order does not count"),
-            Choice(
+            Answer("How many of the meanings are served at all?", "I_rec", "the order does not count"),
+            Answer(
                 "Are the likely meanings served first?", "D_nDCG", "meanings count by how likely they are"
             ),
         ),
@@ -68,48 +68,48 @@ TREE: tuple[Branch, ...] = (
         GROUPS,
         "`--groups`",
         (
-            Choice(
+            Answer(
                 "Is the list fair to groups, from the top?",
                 "GF",
                 "it compares every part of the list that a reader may see with the target",
                 True,
             ),
-            Choice(
+            Answer(
                 "Are small sellers seen? Does every group get its share of attention?",
                 "AWRF",
                 "it weighs ranks by attention; UnderExposure is half of it, GroupShare shows who lacks what",
             ),
-            Choice(
+            Answer(
                 "How much does each group get?", "GroupShare", "one column for each group, without a verdict"
             ),
-            Choice(
+            Answer(
                 "Is one group ranked lower, where there is no target?",
                 "EXP",
                 "it compares the groups with each other; ABR does so for a reader who soon stops",
             ),
-            Choice(
+            Answer(
                 "Is exposure in proportion to relevance?",
                 "EXPU",
                 "it divides exposure by relevance; EE_L does so for several rankings of a query",
             ),
-            Choice(
+            Answer(
                 "Does it even out over many queries?",
                 "Amortised",
                 "what a group lacks in one query it may get in another; one value for a run",
             ),
-            Choice("Is a quota kept at every rank?", "InfeasibleIndex", "it counts the ranks that break it"),
-            Choice(
+            Answer("Is a quota kept at every rank?", "InfeasibleIndex", "it counts the ranks that break it"),
+            Answer(
                 "Could chance explain so few of a group?",
                 "FA_IR_Test",
                 "it tests every rank; BinomialTest and HypergeometricTest test one cut-off",
             ),
-            Choice(
+            Answer(
                 "Relevance and fairness in one number?",
                 "FAIR(part='columns')",
                 "it shows both parts beside the number; GFR takes several attributes",
             ),
-            Choice("Which of two groups leads?", "dGF", "its sign says which"),
-            Choice(
+            Answer("Which of two groups leads?", "dGF", "its sign says which"),
+            Answer(
                 "Do few documents get all the attention?",
                 "Gini",
                 "it needs no groups; over all queries, one value for a run",
@@ -120,26 +120,26 @@ TREE: tuple[Branch, ...] = (
         WORDS,
         "`--words`, from `evenrank scan`",
         (
-            Choice(
+            Answer(
                 "Is each document balanced between genders, or other groups?",
                 "NFaiRR",
                 "it counts documents that favour nobody",
                 True,
             ),
-            Choice(
+            Answer(
                 "Is the list balanced as a whole?",
                 "TExFAIR",
                 "documents about women balance documents about men",
                 True,
             ),
-            Choice("Which group is mentioned more?", "GroupExposure", "one column for each group"),
+            Answer("Which group is mentioned more?", "GroupExposure", "one column for each group"),
         ),
     ),
     Branch(
         POLARITY,
         "`--polarity`",
         (
-            Choice(
+            Answer(
                 "Do readers meet both sides of a question?",
                 "DUO",
                 "it compares the order with all orders of the same documents",
@@ -150,12 +150,12 @@ TREE: tuple[Branch, ...] = (
     Branch(
         TWO_RUNS,
         "`--against`",
-        (Choice("How different are two rankings?", "RBO", "the top counts most", cutoff=False),),
+        (Answer("How different are two rankings?", "RBO", "the top counts most", cutoff=False),),
     ),
 )
 
 
-def default_choices(evidence: str) -> list[Choice]:
+def default_choices(evidence: str) -> list[Answer]:
     """The measures to take for what is known, where none is named."""
     return [
         choice for known in TREE if known.evidence == evidence for choice in known.choices if choice.default
