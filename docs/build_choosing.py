@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evenrank.measures.choosing import TREE, Answer
+from evenrank.measures.choosing import TREE, Leaf
 
 PAGE = Path(__file__).parent / "choosing.md"
 DEPTH = 10
@@ -32,7 +32,7 @@ def page() -> str:
     return "\n".join(lines)
 
 
-def _row(choice: Answer) -> str:
+def _row(choice: Leaf) -> str:
     name = choice.measure.partition("(")[0]
     written = choice.measure + (f"@{DEPTH}" if choice.cutoff else "")
     star = " \\*" if choice.default else ""

@@ -17,7 +17,7 @@ POLARITY = "polarity"
 TWO_RUNS = "two runs"
 
 
-class Answer(NamedTuple):
+class Leaf(NamedTuple):
     """A question, in the words of somebody who knows no measure, and the measure that answers it."""
 
     question: str
@@ -32,7 +32,7 @@ class Branch(NamedTuple):
 
     evidence: str
     given: str
-    choices: tuple[Answer, ...]
+    choices: tuple[Leaf, ...]
 
 
 TREE: tuple[Branch, ...] = (
@@ -40,76 +40,72 @@ TREE: tuple[Branch, ...] = (
         JUDGEMENTS,
         "`--qrels`",
         (
-            Answer(
-                "Do the best documents come first?", "nDCG", "it takes grades and ranks into account", True
-            ),
-            Answer("Where is the first right answer?", "RR", "nothing below the first one counts"),
-            Answer("Are all relevant documents found?", "R", "the order does not count"),
-            Answer("How soon is a reader satisfied?", "ERR", "a reader who found something good stops"),
+            Leaf("Do the best documents come first?", "nDCG", "it takes grades and ranks into account", True),
+            Leaf("Where is the first right answer?", "RR", "nothing below the first one counts"),
+            Leaf("Are all relevant documents found?", "R", "the order does not count"),
+            Leaf("How soon is a reader satisfied?", "ERR", "a reader who found something good stops"),
         ),
     ),
     Branch(
         INTENTS,
         "`--qrels FILE:intents`",
         (
-            Answer(
+            Leaf(
                 "Are the different meanings of a query served early?",
                 "alpha_nDCG",
                 "a meaning that was served before counts less",
                 True,
             ),
-            Answer("How many of the meanings are served at all?", "I_rec", "the order does not count"),
-            Answer(
-                "Are the likely meanings served first?", "D_nDCG", "meanings count by how likely they are"
-            ),
+            Leaf("How many of the meanings are served at all?", "I_rec", "the order does not count"),
+            Leaf("Are the likely meanings served first?", "D_nDCG", "meanings count by how likely they are"),
         ),
     ),
     Branch(
         GROUPS,
         "`--groups`",
         (
-            Answer(
+            Leaf(
                 "Is the list fair to groups, from the top?",
                 "GF",
                 "it compares every part of the list that a reader may see with the target",
                 True,
             ),
-            Answer(
+            Leaf(
                 "Are small sellers seen? Does every group get its share of attention?",
                 "AWRF",
                 "it weighs ranks by attention; UnderExposure is half of it, GroupShare shows who lacks what",
             ),
-            Answer(
+            Leaf(
                 "How much does each group get?", "GroupShare", "one column for each group, without a verdict"
             ),
-            Answer(
+            Leaf(
                 "Is one group ranked lower, where there is no target?",
                 "EXP",
                 "it compares the groups with each other; ABR does so for a reader who soon stops",
             ),
-            Answer(
+            Leaf(
                 "Is exposure in proportion to relevance?",
                 "EXPU",
                 "it divides exposure by relevance; EE_L does so for several rankings of a query",
             ),
-            Answer(
+            Leaf(
                 "Does it even out over many queries?",
                 "Amortised",
                 "what a group lacks in one query it may get in another; one value for a run",
             ),
-            Answer("Is a quota kept at every rank?", "InfeasibleIndex", "it counts the ranks that break it"),
-            Answer(
+            Leaf("Is a quota kept at every rank?", "InfeasibleIndex", "it counts the ranks that break it"),
+            Leaf(
                 "Could chance explain so few of a group?",
                 "FA_IR_Test",
                 "it tests every rank; BinomialTest and HypergeometricTest test one cut-off",
             ),
-            Answer(
+            Leaf(
                 "Relevance and fairness in one number?",
                 "FAIR(part='columns')",
                 "it shows both parts beside the number; GFR takes several attributes",
             ),
-            Answer("Which of two groups leads?", "dGF", "its sign says which"),
-            Answer(
+            Leaf("Which of two groups leads?", "dGF", "its sign says which"),
+            Leaf(
                 "Do few documents get all the attention?",
                 "Gini",
                 "it needs no groups; over all queries, one value for a run",
@@ -120,26 +116,26 @@ TREE: tuple[Branch, ...] = (
         WORDS,
         "`--words`, from `evenrank scan`",
         (
-            Answer(
+            Leaf(
                 "Is each document balanced between genders, or other groups?",
                 "NFaiRR",
                 "it counts documents that favour nobody",
                 True,
             ),
-            Answer(
+            Leaf(
                 "Is the list balanced as a whole?",
                 "TExFAIR",
                 "documents about women balance documents about men",
                 True,
             ),
-            Answer("Which group is mentioned more?", "GroupExposure", "one column for each group"),
+            Leaf("Which group is mentioned more?", "GroupExposure", "one column for each group"),
         ),
     ),
     Branch(
         POLARITY,
         "`--polarity`",
         (
-            Answer(
+            Leaf(
                 "Do readers meet both sides of a question?",
                 "DUO",
                 "it compares the order with all orders of the same documents",
@@ -150,12 +146,12 @@ TREE: tuple[Branch, ...] = (
     Branch(
         TWO_RUNS,
         "`--against`",
-        (Answer("How different are two rankings?", "RBO", "the top counts most", cutoff=False),),
+        (Leaf("How different are two rankings?", "RBO", "the top counts most", cutoff=False),),
     ),
 )
 
 
-def default_choices(evidence: str) -> list[Answer]:
+def default_choices(evidence: str) -> list[Leaf]:
     """The measures to take for what is known, where none is named."""
     return [
         choice for known in TREE if known.evidence == evidence for choice in known.choices if choice.default
