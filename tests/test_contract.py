@@ -34,6 +34,7 @@ LAYERS = {
     "evaluation": 8,
     "rerankers": 8,
     "engines": 8,
+    "web": 8,
     "neural": 9,
     "explanation": 9,
     "verdict": 9,
@@ -47,6 +48,7 @@ LAYERS = {
     "counterfactuals": 11,
     "sample": 11,
     "audit": 12,
+    "study": 12,
     "cli": 13,
 }
 # measures see arrays: of the layer below only the types that hold them

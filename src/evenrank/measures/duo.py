@@ -89,6 +89,11 @@ class DUO(IndexicalMeasure):
         names = evidence.labels.get("polarity.axes") or tuple(f"axis {axis + 1}" for axis in range(self.axes))
         return Result(values, {**reasons, NO_CHOICE: same}, (*names[: self.axes], "maximum"), notes)
 
+    def of_scores(self, polarity: Floats, lengths: Any) -> tuple[Floats, Bools]:
+        """(Q,): the values of lists of (Q, K) scores as they stand, and where every order scores the same."""
+        values, same, _ = self._one_axis(polarity, lengths)
+        return values, same
+
     def _one_axis(self, polarity: Floats, lengths: Any) -> tuple[Floats, Bools, tuple[Note, ...]]:
         """(Q,): the values for (Q, K) scores, where there is no range, and what must be said."""
         polarity, same = orders.rescaled(polarity, lengths)

@@ -1,0 +1,219 @@
+"""The study from consent to the end: the order of its steps, and that none is skipped, repeated or lost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import study_walks as walks
+
+ASKED = ["What do you think now?", "Search", "Results", "What do you think after your search?"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return walks.write_study(tmp_path / "study")
+
+
+@pytest.fixture
+def client(folder: Path) -> Any:
+    return walks.client_of(folder)
+
+
+def test_the_whole_journey(client: Any) -> None:
+    pages = walks.walk(client)
+    assert [walks.heading(page) for page in pages] == [
+        "Your consent", "Your age", "Before you begin", *ASKED, "A short check", *ASKED, *ASKED,
+        "Anything to add?", "What this study is about", "Thank you",
+    ]  # fmt: skip
+    steps = walks.rows(client, "SELECT position, name, answers FROM steps ORDER BY position")
+    assert [place for place, _, _ in steps] == list(range(len(pages) - 1))
+    asked = [json.loads(answers)["question"] for _, name, answers in steps if name == "prior"]
+    assert sorted(asked) == ["cars", "homework", "museums"]  # each once
+    assert walks.rows(client, "SELECT standing FROM standings") == [("finished",)]
+    assert walks.heading(client.get("/").text) == "Thank you"  # and nothing goes on after the end
+
+
+def test_results_are_hidden_until_the_prior_is_given(client: Any) -> None:
+    pages = walks.walk(client, until="Results")
+    titles = [
+        document.title for shown in client.study_server.study.lists.values() for document in shown.documents
+    ]
+    for page in pages[:-1]:
+        assert not any(title in page for title in titles)
+    assert walks.rows(client, "SELECT COUNT(*) FROM assignments") == [(1,)]
+    shown = json.loads(walks.rows(client, "SELECT shown FROM assignments")[0][0])
+    places = [pages[-1].index(f">{_title(client, name)}<") for name in shown["shown"]]
+    assert places == sorted(places)  # in the order that was stored
+    assert set(shown["leanings"]) == {"labels", "graded"}
+    assert set(shown["versions"]) == {"evenrank", "study", "fingerprint"}
+
+
+def _title(client: Any, name: str) -> str:
+    for shown in client.study_server.study.lists.values():
+        for document in shown.documents:
+            if document.id == name:
+                return document.title
+    raise AssertionError(name)
+
+
+def test_a_step_is_taken_once(client: Any) -> None:
+    """A form that is sent again, from this tab or another, leads to the step that is due."""
+    first = walks.walk(client, until="What do you think now?")[-1]
+    second = client.get("/").text  # another tab
+    assert walks.heading(walks.send(client, first, opinion="2")) == "Search"
+    for page in (first, second):
+        assert walks.heading(walks.send(client, page, opinion="-3")) == "Search"
+    found = walks.rows(client, "SELECT answers FROM steps WHERE name = 'prior'")
+    assert [json.loads(answers)["opinion"] for (answers,) in found] == [2]
+
+
+def test_consent_sent_twice_makes_one_participant(client: Any) -> None:
+    page = client.get("/").text
+    for _ in range(2):
+        walks.send(client, page, consent="agree")
+    assert walks.rows(client, "SELECT COUNT(*) FROM participants") == [(1,)]
+
+
+def test_a_form_of_another_step_changes_nothing(client: Any) -> None:
+    page = walks.walk(client, until="What do you think now?")[-1]
+    server, session = client.study_server, client.cookies["session"]
+    for position in (0, 1, 4, 99):
+        answer = client.post(
+            "/", data={"token": server.tokens.issue(session, f"step-{position}"), "opinion": "3"}
+        )
+        assert walks.heading(answer.text) == "What do you think now?"
+    assert walks.rows(client, "SELECT COUNT(*) FROM steps") == [(3,)]
+    assert walks.heading(page) == "What do you think now?"
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        (
+            {"opinion": "Yes yes yes.", "quote": ""},
+            "has 1 different words; at least 12 are needed.",
+        ),
+        ({"opinion": walks.TEXT, "quote": "too short"}, "has 2 words; at least 4 are needed"),
+        (
+            {"opinion": walks.TEXT, "quote": "these words stand in no result"},
+            "does not stand in any",
+        ),
+        ({"opinion": "x " * 4000, "quote": "a"}, "at most 5000 characters"),
+    ],
+)
+def test_an_opinion_quotes_evidence(client: Any, answers: dict[str, str], said: str) -> None:
+    page = walks.walk(client, until="Results")[-1]
+    refused = walks.send(client, page, **answers)
+    assert walks.heading(refused) == "Results"
+    assert said in refused
+    assert answers["quote"] in refused  # what was written stays
+    assert walks.rows(client, "SELECT COUNT(*) FROM steps WHERE name = 'results'") == [(0,)]
+    quote = walks.quote_of(page).upper().replace(" ", "\n - ", 1)  # case and punctuation do not matter
+    assert walks.heading(walks.send(client, page, opinion=walks.TEXT, quote=quote)) == ASKED[-1]
+
+
+def test_every_choice_must_be_made(client: Any) -> None:
+    for name in ("Your consent", "Your age", "What do you think now?"):
+        page = walks.walk(client, until=name)[-1]
+        answer = client.post("/", data={"token": walks.token(page)})
+        assert answer.status_code == 422
+        assert walks.heading(answer.text) == name
+        assert 'role="alert"' in answer.text
+    for wrong in ("4", "-4", "0.5", "", "٣", "1 "):
+        assert client.post("/", data={"token": walks.token(page), "opinion": wrong}).status_code == 422
+
+
+def test_who_declines_or_is_too_young_leaves_nothing(client: Any) -> None:
+    page = client.get("/").text
+    assert walks.heading(walks.send(client, page, consent="decline")) == "You have not taken part"
+    assert walks.rows(client, "SELECT COUNT(*) FROM participants") == [(0,)]
+    page = walks.walk(client, until="Your age")[-1]
+    assert walks.heading(walks.send(client, page, eligible="no")) == "You cannot take part"
+    assert walks.heading(client.get("/").text) == "You cannot take part"
+    assert walks.rows(client, "SELECT COUNT(*) FROM steps") == [(2,)]
+
+
+@pytest.mark.parametrize("until", ["Your age", "Results", "What this study is about", "Thank you"])
+@pytest.mark.parametrize("choice", ["keep", "delete"])
+def test_withdrawing_at_any_step(client: Any, until: str, choice: str) -> None:
+    walks.walk(client, until=until)
+    before = walks.rows(client, "SELECT COUNT(*) FROM steps")[0][0]
+    assigned = walks.rows(client, "SELECT COUNT(*) FROM assignments")
+    page = client.get("/withdraw").text
+    assert client.post("/withdraw", data={"token": walks.token(page)}).status_code == 422
+    answer = client.post("/withdraw", data={"token": walks.token(page), "answers": choice})
+    assert walks.heading(answer.text) == "You have withdrawn"
+    deleted = choice == "delete"
+    assert walks.rows(client, "SELECT COUNT(*) FROM steps") == [(0 if deleted else before,)]
+    assert walks.rows(client, "SELECT COUNT(*) FROM assignments") == assigned  # the places stay taken
+    if deleted:
+        assert walks.rows(client, "SELECT COUNT(*) FROM assignments WHERE participant IS NOT NULL") == [(0,)]
+    else:
+        assert walks.heading(client.get("/").text) == "You have withdrawn"
+
+
+def test_a_panel_sends_each_participant_once(tmp_path: Path) -> None:
+    folder = walks.write_study(tmp_path / "study")
+    file = folder / "study.toml"
+    panel = (
+        '[panel]\nparameter = "PID"\ncode = "C77"\nredirect = "https://panel.example.org/done?cc={code}"\n'
+    )
+    file.write_text(file.read_text(encoding="utf-8") + panel, encoding="utf-8")
+    client = walks.client_of(folder)
+    assert walks.heading(client.get("/").text) == "The link is not complete"
+    assert walks.heading(client.get("/?PID=<b>").text) == "The link is not complete"
+    pages = walks.walk(client, "/?PID=abc123")
+    assert 'href="https://panel.example.org/done?cc=C77"' in pages[-1]
+    client.cookies.clear()
+    assert walks.heading(client.get("/?PID=abc123").text) == "You have already taken part"
+    assert walks.heading(client.get("/?PID=abc124").text) == "Your consent"
+    assert walks.rows(client, "SELECT panel_id FROM identities") == [("abc123",)]
+    for table in ("steps", "events", "assignments", "planned", "participants"):  # the id is nowhere else
+        assert "abc123" not in str(walks.rows(client, f"SELECT * FROM {table}"))
+
+
+def test_two_arrivals_of_one_panel_id_at_once(tmp_path: Path) -> None:
+    """Both see the consent page before either agrees."""
+    folder = walks.write_study(tmp_path / "study")
+    file = folder / "study.toml"
+    file.write_text(file.read_text(encoding="utf-8") + '[panel]\nparameter = "PID"\n', encoding="utf-8")
+    one, two = walks.client_of(folder), walks.client_of(folder)
+    pages = [client.get("/?PID=x").text for client in (one, two)]
+    found = [
+        walks.heading(walks.send(client, page, consent="agree"))
+        for client, page in zip((one, two), pages, strict=True)
+    ]
+    assert found == ["Your age", "You have already taken part"]
+    assert walks.rows(one, "SELECT COUNT(*) FROM participants") == [(1,)]
+
+
+def test_a_study_that_is_closed_takes_nobody_new(folder: Path) -> None:
+    client = walks.client_of(folder)
+    walks.walk(client, until="Search")
+    walks.change(folder, closed="true")
+    later = walks.client_of(folder)
+    assert walks.heading(later.get("/").text) == "This study is closed"
+    later.cookies.clear()
+    later.cookies.set("session", client.cookies["session"])
+    assert walks.heading(later.get("/").text) == "Search"  # who has begun may finish
+    walks.change(folder, closed="false", retention="2001-01-01")
+    assert walks.heading(walks.client_of(folder).get("/").text) == "This study is closed"
+
+
+def test_an_edited_study_is_refused_or_a_new_version(folder: Path) -> None:
+    from evenrank.errors import DataError
+
+    walks.client_of(folder)
+    walks.change(folder, minimum_words="3")  # nobody has seen it yet
+    walks.walk(walks.client_of(folder), until="Search")
+    walks.change(folder, minimum_words="4")
+    with pytest.raises(DataError, match=r"was changed .* after 1 participants had begun with version 1"):
+        walks.client_of(folder)
+    walks.change(folder, version="2")
+    client = walks.client_of(folder)
+    assert walks.rows(client, "SELECT version FROM versions ORDER BY version") == [(1,), (2,)]
+    walks.change(folder, closed="true", retention="2031-01-01")  # what participants do not see may change
+    walks.client_of(folder)
