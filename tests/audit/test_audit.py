@@ -190,6 +190,17 @@ def test_an_interrupted_audit_goes_on_where_it_stopped(shop: Path) -> None:
     assert again.folder != found.folder
 
 
+def test_another_audit_does_not_lose_the_answers_of_an_interrupted_one(shop: Path) -> None:
+    engine = Shaky(30)
+    named = open_engine(engine, name="shaky")
+    with pytest.raises(KeyboardInterrupt):
+        audited(named)
+    found = audited(groups="seller_size")
+    assert [path.name for path in (found.folder / "answers").iterdir()] == ["shop"]
+    audited(named, groups="seller_size", now=clock(1))
+    assert len(engine.asked) == 49
+
+
 def test_a_failed_query_is_named_and_asked_again(shop: Path) -> None:
     engine = Shaky(30, ValueError)
     named = open_engine(engine, name="shaky")

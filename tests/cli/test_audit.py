@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import zstandard
+from misbehaving import Asked, MisbehavingServer
 from small_shop import write_small_shop
 
 from evenrank.cli import build_parser
@@ -142,3 +145,46 @@ def test_the_report_names_a_favoured_group(evenrank: Evenrank, shop: Path) -> No
     assert "small is 60% of the catalogue but gets 7.7% of the first 10 places" in page
     assert evenrank("report", run, *KNOWN, "-m", "GF@10").code == 0
     assert "Who is favoured" not in (shop / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_no_password_is_in_any_file_or_message(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine repeats the credentials in its answers; one query fails, and the address has them too."""
+    password = "hush-hush-17"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EVENRANK_PASSWORD", password)
+    (tmp_path / "queries.csv").write_text("query,text\n" + "".join(f"q{n},text {n}\n" for n in range(40)))
+
+    def echo(asked: Asked) -> None:
+        plain = base64.b64decode(asked.authorization.removeprefix("Basic ")).decode()
+        hits = [{"id": f"d{n}", "score": 9 - n, "seller": ("a", "b")[n % 2], "seen": plain} for n in range(9)]
+        asked.send({"hits": hits, "total": 9, "seen": plain})
+
+    behaviours = {f"text {n}": echo for n in range(40)}
+    behaviours["text 3"] = lambda asked: asked.send({"error": f"who is me:{password}?"}, 400)
+    with MisbehavingServer(behaviours).running() as server:
+        address = server.address.replace("http://", f"http://me:{password}@")
+        (tmp_path / "evenrank.toml").write_text(
+            '[data]\nqueries = "queries.csv"\n[groups]\nseller = "documents"\n'
+            '[engines.shop]\nengine = "http"\n'
+            f'address = "{server.address}/search"\nrate = 1000\nbody = {{ q = "{{query}}" }}\n'
+            'credentials = { user = "EVENRANK_USER", password = "EVENRANK_PASSWORD" }\n'
+        )
+        monkeypatch.setenv("EVENRANK_USER", "me")
+        found = evenrank("audit", "--project", "evenrank.toml", "--notes")
+        direct = evenrank("audit", f"http+{address}/search", "--no-project", "--queries", "queries.csv")
+    assert found.code == 0, found.err
+    assert "1 query has no answer (q3)" in found.err
+    assert direct.code != 0
+    secret = [password, base64.b64encode(f"me:{password}".encode()).decode()]
+    texts = {"out": found.out, "err": found.err, "direct": direct.out + direct.err}
+    for path in (tmp_path / "audit").rglob("*"):
+        if path.is_file():
+            raw = path.read_bytes()
+            if path.suffix == ".zst":
+                raw = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True).read()
+            texts[str(path)] = raw.decode("utf-8", "replace")
+    assert any(name.endswith("report.html") for name in texts)
+    assert [name for name, text in texts.items() if any(form in text for form in secret)] == []

@@ -189,6 +189,15 @@ def test_small_groups_and_few_queries_get_no_verdict(biased: Shop) -> None:
     assert found.tests == 0
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("catalogue", [True, False])
+def test_lists_without_labelled_documents_get_no_verdict(biased: Shop, catalogue: bool) -> None:
+    elsewhere = Membership.from_labels("seller_size", {"x": "small", "y": "large"})
+    (found,) = verdicts(biased.run, groups=elsewhere, catalogue=catalogue)
+    assert describe(found) == "seller_size: no verdict: no query has a list with a document of any group."
+    assert Verdict.from_json(found.to_json()).queries == 0
+
+
 def replace_some(sizes: dict[str, str], value: str, count: int) -> dict[str, str]:
     return {**sizes, **dict.fromkeys(list(sizes)[:count], value)}
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenrank.audit.history import RUNS, SUMMARY, dated_name
 from evenrank.audit.preparing import prepared
-from evenrank.audit.sources import UNFINISHED, AskedEngine, EngineSource, ask_all, query_texts
+from evenrank.audit.sources import UNFINISHED, AskedEngine, EngineSource, ask_all, file_name, query_texts
 from evenrank.audit.summary import AuditSummary, date_text, past_summaries
 from evenrank.data.run import Run
 from evenrank.errors import DataError, MissingExtraError
@@ -116,11 +116,20 @@ def make_audit(
         scores.write(new / SCORES)
         reported = _write_report(new / REPORT, request, inputs, scores, comparison, (*past, summary))
         summary.write(new / SUMMARY)
-        if unfinished.is_dir() and asked:
-            shutil.copytree(unfinished, new / ANSWERS)
-    if unfinished.is_dir() and all(one.whole for one in asked):
-        shutil.rmtree(unfinished)
+        for one in asked:
+            if one.log is not None:
+                shutil.copytree(one.log, new / ANSWERS / one.log.name)
+    _forget(asked, unfinished)
     return Audit(summary, folder, inputs, scores, reported)
+
+
+def _forget(asked: Sequence[AskedEngine], unfinished: Path) -> None:
+    """Remove the answers that are in the audit now. Those of an engine that failed for a query stay."""
+    for one in asked:
+        if one.log is not None and one.whole:
+            shutil.rmtree(one.log)
+    if unfinished.is_dir() and not any(unfinished.iterdir()):
+        unfinished.rmdir()
 
 
 def _notes(found: Sequence[Verdict]) -> list[str]:
@@ -162,12 +171,7 @@ def _write_runs(inputs: Inputs, folder: Path) -> None:
     folder.mkdir()
     for name, run in inputs.runs.items():
         if isinstance(run, Run):
-            write_run(run, folder / f"{_file_name(name)}.trec", tag=_file_name(name))
-
-
-def _file_name(name: str) -> str:
-    kept = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in name)
-    return kept[:100] or "run"
+            write_run(run, folder / f"{file_name(name)}.trec", tag=file_name(name))
 
 
 def _write_report(

@@ -46,6 +46,7 @@ class AskedEngine:
     provenance: Mapping[str, Any]
     notes: tuple[str, ...]
     whole: bool  # every query has an answer
+    log: Path | None = None  # the folder of its answers
 
 
 def ask_all(
@@ -63,13 +64,14 @@ def ask_all(
     found = []
     for engine in engines:
         opened = engine.open()
-        kept = log if opened.lasting else None  # a function without a name cannot be known again
+        own = log / file_name(opened.name)  # another audit that was interrupted keeps its answers
+        kept = own if opened.lasting else None  # a function without a name cannot be known again
         try:
             answers = ask(opened, queries, depth=depth, log=kept, keep_texts=keep_texts, progress=progress)
         finally:
             if opened is not engine.given:
                 opened.close()
-        found.append(_asked(answers))
+        found.append(_asked(answers, kept))
     names = [one.name for one in found]
     for name in names:
         if names.count(name) > 1:
@@ -88,10 +90,11 @@ def plans(
     """What ``ask_all`` would send."""
     from evenrank.engines import plan
 
-    return [plan(one.open(), queries, depth, log=log, keep_texts=keep_texts) for one in engines]
+    opened = [one.open() for one in engines]
+    return [plan(one, queries, depth, log=log / file_name(one.name), keep_texts=keep_texts) for one in opened]
 
 
-def _asked(answers: Answers) -> AskedEngine:
+def _asked(answers: Answers, log: Path | None) -> AskedEngine:
     notes = [f"{answers.name}: {line}" for line in answers.describe_problems().splitlines()]
     unanswered = answers.unanswered
     if unanswered:
@@ -101,8 +104,18 @@ def _asked(answers: Answers) -> AskedEngine:
             "the same command asks only these again"
         )
     return AskedEngine(
-        answers.name, answers.run, answers.documents, answers.provenance, tuple(notes), not unanswered
+        answers.name, answers.run, answers.documents, answers.provenance, tuple(notes), not unanswered, log
     )
+
+
+def file_name(name: str) -> str:
+    """A name as that of a file.
+
+    >>> file_name("shop/eu 2")
+    'shop_eu_2'
+    """
+    kept = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in name)
+    return kept[:100] or "run"
 
 
 def query_texts(path: str | os.PathLike[str] | None, columns: Mapping[str, str] | None) -> dict[str, str]:

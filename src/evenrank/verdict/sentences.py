@@ -149,6 +149,8 @@ def _lowest_tested(verdict: Verdict) -> GroupFinding:
 
 
 def _too_few(verdict: Verdict) -> str:
+    if not verdict.queries:
+        return "no verdict: no query has a list with a document of any group."
     if verdict.queries < LEAST:
         over = counted(verdict.queries, "query", "queries")
         return f"no verdict: there {'is' if verdict.queries == 1 else 'are'} {over}, fewer than {LEAST}."

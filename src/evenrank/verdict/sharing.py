@@ -27,6 +27,8 @@ def widened_by(
 
     ``kept`` (Q,) marks the queries of the run that count; ``shares`` and ``targets`` (n, L) are theirs.
     """
+    if not len(shares):
+        return [1.0] * membership.shares.width
     pairs = pairs_of(run)
     rows = membership.rows_of(pairs)
     here = (rows >= 0) & kept[pairs.query_codes]
@@ -45,7 +47,14 @@ def widened_by(
         else:
             parts = weights * (member - share.mean())
         if target == CATALOGUE:  # the target is of the same documents: all of them add to it, ranked or not
-            every = membership.shares.dense(np.arange(len(membership)))[:, value]
-            rest = (share.mean() - every) * len(share) / len(every)
+            rest = (share.mean() - _all_of(membership, value)) * len(share) / len(membership)
         found.append(crossed_spread(parts, queries, rows, rest))
     return found
+
+
+def _all_of(membership: Membership, value: int) -> Floats:
+    """(R,): how far every listed document is of one value; a whole table might not fit into memory."""
+    listed = membership.shares
+    own = listed.places == value
+    owners = np.repeat(np.arange(len(membership)), np.diff(listed.offsets))[own]
+    return np.bincount(owners, weights=listed.values[own], minlength=len(membership)).astype(np.float64)
