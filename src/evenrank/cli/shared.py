@@ -87,7 +87,8 @@ def add_inputs(parser: argparse.ArgumentParser, only: Sequence[str] | None = Non
         "--qrels", type=option(QRELS.parse), action="append", metavar="FILE",
         help="relevance judgements; FILE:intents are judgements by intent (TREC Web); :format=ntcir reads "
         "lines 'query document L2'; FILE:clicks[:eta=N] is a table of clicks by query, document and rank, "
-        "divided by rank^-eta (default: 1); may be given once of each kind",
+        "divided by rank^-eta (default: 1); FILE:ratings[:step=0.5] is a table of user, item and rating; "
+        "FILE:intents:probabilities=FILE says how likely intents are; may be given once of each kind",
     )  # fmt: skip
     known.add_argument("--words", metavar="FILE", help="counts of group words, written by evenrank scan")
     known.add_argument(
@@ -96,7 +97,7 @@ def add_inputs(parser: argparse.ArgumentParser, only: Sequence[str] | None = Non
         "(seller,country), or NAME=words for the groups of the word counts; may be repeated. Options: "
         "ordinal, "
         "multilabel, full, own, values=a,b, even=BOTH, ignore=OTHER, column=, format=, document=, "
-        "query=, share=",
+        "query=, share=; of judgements: intents[:probabilities=FILE] or iteration, the second column",
     )  # fmt: skip
     known.add_argument(
         "--target", type=option(target_of), action="append", metavar="NAME=TARGET",

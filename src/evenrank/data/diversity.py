@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -107,6 +107,13 @@ class DiversityQrels:
         return cls(
             query_ids, offsets, take(doc_ids, heads), sparse, tuple(map(tuple, names)), chances, source
         )
+
+    def with_probabilities(self, probabilities: Mapping[str, Mapping[str, float]]) -> DiversityQrels:
+        """The same judgements with other probabilities of intents, ``{query: {intent: p}}``."""
+        chances = _intent_probabilities(
+            self.query_ids, self.intent_ids, probabilities, self.probabilities.shape[1]
+        )
+        return replace(self, probabilities=chances)
 
     @cached_property
     def query_positions(self) -> dict[str, int]:

@@ -199,12 +199,17 @@ class Description:
             if file.get("clicks"):
                 found["qrels"] = attempt(partial(self._clicked, file))
                 continue
+            if file.get("ratings"):
+                found["qrels"] = attempt(partial(self._rated, file))
+                continue
             by_intent = bool(file.get("intents"))
             columns = self._table_columns(file, INTENT_ROLES if by_intent else QRELS_ROLES)
             read = partial(
                 read_qrels, file.path, diversity=by_intent, format=file.get("format"), columns=columns
             )
-            found["intents" if by_intent else "qrels"] = attempt(read)
+            found["intents" if by_intent else "qrels"] = attempt(
+                partial(_likely_intents, read, file.get("probabilities")) if by_intent else read
+            )
         if self.polarity is not None:
             found["polarity"] = attempt(partial(_read_polarity, self.polarity))
         if self.words is not None:
@@ -218,6 +223,17 @@ class Description:
     def clicked(self) -> bool:
         """Whether the judgements are made of clicks."""
         return any(file.get("clicks") for file in self.qrels)
+
+    def _rated(self, file: FileOption) -> Qrels:
+        from evenrank.io.ratings import STEP, read_ratings
+
+        given = file.get("step")
+        try:
+            step = STEP if given is None else float(given)
+        except ValueError:
+            raise ParameterError(f"step must be a number > 0, got {given!r} in --qrels {file.path}") from None
+        columns = self._table_columns(file, QRELS_ROLES)
+        return read_ratings(file.path, step=step, format=file.get("format"), columns=columns)
 
     def _clicked(self, file: FileOption) -> Qrels:
         from evenrank.io.clicks import ETA, read_clicks
@@ -372,3 +388,9 @@ def run_files(path: str) -> list[str]:
     if not found:
         raise ParameterError(f"{path}: the folder has no runs in it")
     return [str(file) for file in found]
+
+
+def _likely_intents(read: Callable[[], Any], probabilities: str | None) -> Any:
+    from evenrank.io.intents import with_probabilities
+
+    return with_probabilities(read(), probabilities)

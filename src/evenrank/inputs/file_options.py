@@ -113,7 +113,10 @@ class FileForm:
 RUN = FileForm("a run", choices={"format": run_formats, "ties": TIES}, named=True)
 AGAINST = FileForm("a run", choices={"format": run_formats, "ties": TIES})
 QRELS = FileForm(
-    "a file of judgements", keys=("eta",), flags=("intents", "clicks"), choices={"format": qrels_formats}
+    "a file of judgements",
+    keys=("eta", "step", "probabilities"),
+    flags=("intents", "clicks", "ratings"),
+    choices={"format": qrels_formats},
 )
 BACKGROUND = FileForm("a background", numbers=("depth",), choices={"format": run_formats, "ties": TIES})
 POLARITY = FileForm("a polarity file", keys=("positive", "negative", "neutral", "column", "format"))

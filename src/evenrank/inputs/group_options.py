@@ -22,9 +22,11 @@ _FLAGS: dict[str, dict[str, Any]] = {
     "multilabel": {"multilabel": True},
     "full": {"multilabel": True, "split": "full"},
     "own": {"unlabelled": "own"},
+    "intents": {"intents": True},
+    "iteration": {"iteration": True},
 }
 _LISTS = ("values", "even", "ignore")
-_NAMES = ("column", "format")
+_NAMES = ("column", "format", "probabilities")
 _COLUMNS = ("document", "query", "share")
 _SETTINGS = (*_LISTS, *_NAMES, *_COLUMNS)
 _KINDS = ("uniform", "present", "pool", "collection", "relevance")
@@ -217,6 +219,10 @@ def _membership(given: GroupsOption, known: GroupSources) -> Membership:
                 f"--groups {given.name}=words takes the word counts of --words: add that option"
             )
         return from_words(known.words, given.name)
+    if given.options.get("intents") or given.options.get("iteration"):
+        return _judged_groups(given)
+    if "probabilities" in given.options:
+        raise ParameterError(f"--groups {given.name}: probabilities= goes with :intents")
     if given.path != DOCUMENTS:
         return read_groups(given.path, given.name, **_shared(given.options, known.document))
     if known.documents is None:
@@ -227,6 +233,25 @@ def _membership(given: GroupsOption, known: GroupSources) -> Membership:
     options = {"column": given.name, "format": known.format, **given.options}
     options["columns"] = {**(known.columns or {}), **given.options.get("columns", {})} or None
     return read_groups(known.documents, given.name, **options)
+
+
+def _judged_groups(given: GroupsOption) -> Membership:
+    """Groups that judgements name in their second column: the intents of each query, or groups for all."""
+    from evenrank.io.intents import read_intent_groups, read_iteration_groups
+
+    flag = "intents" if given.options.get("intents") else "iteration"
+    takes = {flag, "format", "probabilities"} if flag == "intents" else {flag, "format"}
+    others = sorted(set(given.options) - takes)
+    if others or given.path in (DOCUMENTS, WORDS):
+        raise ParameterError(
+            f"--groups {given.name}: :{flag} is for a file of judgements"
+            + (f" and goes without {', '.join(others)}" if others else "")
+        )
+    format = given.options.get("format")
+    if flag == "iteration":
+        return read_iteration_groups(given.path, given.name, format=format)
+    chances = given.options.get("probabilities")
+    return read_intent_groups(given.path, given.name, probabilities=chances, format=format)
 
 
 def _shared(options: Mapping[str, Any], document: str | None) -> dict[str, Any]:

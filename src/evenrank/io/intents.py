@@ -1,0 +1,86 @@
+"""How likely the intents of a query are, and the groups that judgements name in their second column."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from evenrank.data.attribute import Attribute
+from evenrank.data.diversity import DiversityQrels
+from evenrank.data.membership import Membership
+from evenrank.errors import DataError, Problem
+from evenrank.io.qrels import read_qrels
+
+SUM_TOLERANCE = 1e-6
+
+
+def read_intent_probabilities(path: str | Path) -> dict[str, dict[str, float]]:
+    """``{query: {intent: probability}}`` from lines of query, intent and probability.
+
+    They are separated by blanks, tabs or commas, with a header or without; those of a query sum to 1.
+    """
+    found: dict[str, dict[str, float]] = {}
+    problems: list[Problem] = []
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8-sig").splitlines(), 1):
+        cells = line.replace(",", " ").split()
+        if not cells or (number == 1 and cells[-1].lower() in ("probability", "prob", "share", "p")):
+            continue
+        try:
+            query, intent, text = cells
+            chance = float(text)
+        except ValueError:
+            problems.append(Problem(number, f"a line is query, intent and probability, got {line.strip()!r}"))
+            continue
+        if not 0 <= chance <= 1:
+            problems.append(Problem(number, f"probability {text} is not between 0 and 1"))
+        elif intent in found.setdefault(query, {}):
+            problems.append(Problem(number, f"intent {intent!r} of query {query!r} is there twice"))
+        else:
+            found[query][intent] = chance
+    if problems:
+        raise DataError.listing(str(path), problems[:21])
+    if not found:
+        raise DataError(f"{path}: there are no probabilities of intents")
+    for query, chances in found.items():
+        if abs(sum(chances.values()) - 1) > SUM_TOLERANCE:
+            total = sum(chances.values())
+            raise DataError(f"{path}: the probabilities of query {query!r} sum to {total:g}, not to 1")
+    return found
+
+
+def with_probabilities(judged: DiversityQrels, path: str | Path | None) -> DiversityQrels:
+    """The judgements with the probabilities of a file; queries that it lacks keep equal ones."""
+    return judged if path is None else judged.with_probabilities(read_intent_probabilities(path))
+
+
+def read_iteration_groups(path: object, name: str, *, format: str | None = None) -> Membership:
+    """Groups from the second column of judgements, ``query group document grade``, as expeval has them.
+
+    A document belongs to the groups that its query names for it, whatever its grade, and equally to each
+    where there are several.
+    """
+    judged = read_qrels(path, diversity=True, format=format)
+    values = tuple(dict.fromkeys(group for names in judged.intent_ids for group in names))
+    if len(values) < 2:
+        raise DataError(f"{judged.source}: the second column names one group only: are these groups?")
+    place = {value: number for number, value in enumerate(values)}
+    owners = np.repeat(np.arange(len(judged)), np.diff(judged.offsets))  # (J,)
+    shares = np.zeros((len(owners), len(values)))
+    for row, query in enumerate(owners.tolist()):
+        begin, end = judged.grades.offsets[row], judged.grades.offsets[row + 1]
+        for intent in judged.grades.places[begin:end].tolist():
+            shares[row, place[judged.intent_ids[query][intent]]] = 1.0
+    shares /= shares.sum(axis=1, keepdims=True)
+    queries = [judged.query_ids[query] for query in owners.tolist()]
+    attribute = Attribute(name, values)
+    return Membership.from_matrix(attribute, judged.doc_ids, shares, queries=queries, source=judged.source)
+
+
+def read_intent_groups(
+    path: object, name: str, *, probabilities: str | Path | None = None, format: str | None = None
+) -> Membership:
+    """The intents of each query as its groups, from judgements by intent; the target is their probability."""
+    return Membership.from_intents(
+        with_probabilities(read_qrels(path, diversity=True, format=format), probabilities), name
+    )

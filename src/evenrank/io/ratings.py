@@ -1,0 +1,73 @@
+"""Ratings as judgements: how much a user likes an item, as recommenders have it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from evenrank.data.qrels import Qrels
+from evenrank.errors import DataError, InputTypeError, ParameterError
+from evenrank.io.cells import id_cells, score_cells
+from evenrank.io.tables import any_table
+
+STEP = 0.5  # stars come in halves
+TOLERANCE = 1e-9
+ACCEPTED = {
+    "query": ("user", "user_id", "userId", "userid", "query", "query_id"),
+    "document": ("item", "item_id", "itemId", "movieId", "movie_id", "movie", "document", "doc_id"),
+    "grade": ("rating", "stars", "grade"),
+}
+
+
+def read_ratings(
+    source: object,
+    *,
+    step: float = STEP,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Qrels:
+    """Judgements from a table of user, item and rating: a user is a query, an item a document.
+
+    Grades are whole numbers, so a grade is the number of steps in a rating: 3.5 stars in steps of a half are
+    the grade 7. Measures with linear gain, as nDCG and RBP, do not depend on the step; ERR does.
+
+    >>> read_ratings({"user": ["u1", "u1"], "item": ["m1", "m2"], "rating": [3.5, 5.0]}).to_dict()
+    {'u1': {'m2': 10, 'm1': 7}}
+    """
+    if isinstance(step, bool) or not isinstance(step, (int, float)) or not math.isfinite(step) or step <= 0:
+        raise ParameterError(f"step must be a number > 0, got {step!r}")
+    given = pa.table(dict(source)) if isinstance(source, Mapping) else source
+    table = any_table(given, "ratings", "ratings", format=format)
+    if table is None:
+        raise InputTypeError(f"ratings are read from a path or a table, got {type(source).__name__}")
+    frame, report, _, name = table
+    chosen = {role: _column(role, frame.names, columns or {}, name) for role in ACCEPTED}
+    users = id_cells(frame.column(chosen["query"]), "user", report)
+    items = id_cells(frame.column(chosen["document"]), "item", report)
+    ratings = score_cells(frame.column(chosen["grade"]), report, "rating", text=frame.text)
+    report.check()
+    steps = ratings / step
+    grades = np.round(steps)
+    broken = np.flatnonzero(np.abs(steps - grades) > TOLERANCE)
+    if len(broken):
+        raise DataError(
+            f"{name}: rating {ratings[broken[0]]:g} is not a multiple of {step:g}: name the step that "
+            "ratings come in, step=0.1 (--qrels FILE:ratings:step=0.1)"
+        )
+    return Qrels.build(users.to_pylist(), items.to_pylist(), grades.astype(np.int64).tolist(), source=name)
+
+
+def _column(role: str, names: list[str] | tuple[str, ...], given: Mapping[str, str], source: str) -> str:
+    wanted = given.get(role)
+    found = [wanted] if wanted in names else [name for name in names if name in ACCEPTED[role]]
+    if len(found) == 1 and found[0] is not None:
+        return found[0]
+    words = {"query": "user", "document": "item", "grade": "rating"}
+    known = ", ".join(ACCEPTED[role])
+    raise DataError(
+        f"{source}: no single column of {words[role]}s ({known}); the columns found are {', '.join(names)}: "
+        f"name it, columns={{{role!r}: NAME}} (--columns {role}=NAME)"
+    )
