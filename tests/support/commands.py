@@ -37,7 +37,7 @@ MEASURES = ["-m", "nDCG@3 NFaiRR@3"]
 CALLS: dict[str, list[str]] = {
     "evaluate": ["a.trec", "b.trec", *EVIDENCE, *MEASURES],
     "compare": ["a.trec", "b.trec", *EVIDENCE, *MEASURES],
-    "audit": ["a.trec", "--groups", "side=groups.csv", "--queries", "queries.tsv", "-o", "audited"],
+    "audit": ["a.trec", "--groups", "side=groups.csv", "--queries", "queries.tsv", "--dry-run"],
     "select": ["a.trec", "b.trec", *EVIDENCE, "--relevance", "nDCG@3", "--fairness", "NFaiRR@3",
                "--folds", "2"],
     "gate": ["b.trec", "--baseline", "a.trec", "--project", "gate.toml"],
