@@ -210,8 +210,8 @@ BAD: dict[str, tuple[list[str], str]] = {
     "twice": (["--groups", "g=groups.csv", "--groups", "g=groups.csv"], "--groups g is given twice"),
     "an unknown option": (
         ["--groups", "g=groups.csv:ordnal"],
-        "--groups g: 'ordnal' is not an option: they are ordinal, multilabel, full, own, values=.., even=.., "
-        "ignore=.., column=.., format=.., document=.., query=.., share=..",
+        "--groups g: 'ordnal' is not an option: they are ordinal, multilabel, full, own, intents, iteration, "
+        "values=.., even=.., ignore=.., column=.., format=.., probabilities=.., document=.., query=.., share=..",
     ),
     "a target of nothing": (
         ["--groups", "gender=groups.csv", "--target", "stars=pool"],

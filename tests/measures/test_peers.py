@@ -242,3 +242,19 @@ def test_d_ndcg_of_one_intent_each_is_ndcg(grades: list[int], intents: list[int]
     assert [plain.reasons[code] for code in plain.status[0]] == [
         global_gain.reasons[code] for code in global_gain.status[0]
     ]
+
+
+def test_versions_of_the_same_document() -> None:
+    """Two contents in two versions each, and one without its other version, which does not count."""
+    labels = {"f1": "female", "m1": "male", "f2": "female", "m2": "male", "f3": "female"}
+    gender = Membership.from_labels(Attribute("gender", ("female", "male")), labels)
+    content = Membership.from_labels(Attribute("content", ("1", "2", "3")), {d: d[1] for d in labels})
+    run = {"q": {"f3": 5.0, "m1": 4.0, "f1": 3.0, "f2": 2.0, "m2": 1.0}}
+    known = {"groups": [gender, content]}
+    assert score("PairPreference(pair=content)", run=run, **known) == 0  # one each
+    expected = (1 / log2(4) + 1 / log2(5)) / (1 / log2(3) + 1 / log2(6))
+    assert score("VersionExposure(pair=content)", run=run, **known) == pytest.approx(expected)
+    everything = score("PairPreference(attr=gender)", run=run, **known)  # each of three against both
+    assert everything == pytest.approx((4 - 2) / 6)
+    alone = er.evaluate({"q": {"f3": 1.0, "m1": 0.5}}, "PairPreference(pair=content)", **known)
+    assert dict(alone.summary()[0].undefined) == {"no pair": 1}

@@ -222,3 +222,31 @@ INTENTS_BY_GROUP = {
     name: [{"attr": attr, "rel": rel} for attr, rel in (("side", 1), ("origin", 2), ("tags", 1))]
     for name in ("alpha_nDCG", "ERR_IA", "NRBP", "I_rec")
 }
+
+
+def versions(m: Measure, documents: list[str], case: Case, query: str) -> float | None:
+    side, content = Groups(case, m.attr or "side"), Groups(case, m.pair or "side")
+
+    def best(groups: Groups, document: str) -> int | None:
+        row = groups.share(query, document)
+        return None if row is None or max(row) == 0 else row.index(max(row))
+
+    pairs = [
+        (i, j)
+        for i, one in enumerate(documents[: m.cutoff], 1)
+        for j, two in enumerate(documents[: m.cutoff], 1)
+        if (best(side, one), best(side, two)) == (0, 1)
+        and (m.pair is None or best(content, one) == best(content, two) is not None)
+    ]
+    if not pairs:
+        return None
+    if m.name == "PairPreference":
+        return sum(1 if i < j else -1 for i, j in pairs) / len(pairs)
+    firsts, seconds = ({pair[place] for pair in pairs} for place in (0, 1))
+    return sum(1 / log2(1 + i) for i in firsts) / sum(1 / log2(1 + j) for j in seconds)
+
+
+for name in ("PairPreference", "VersionExposure"):
+    PEER_ORACLES[name] = versions
+    PEER_VARIANTS[name] = [{"attr": "side", "pair": "origin"}, {"attr": "side", "pair": "topic"}]
+    PEER_VARIANTS[name] += [{"attr": "side", "missing": "error"}]

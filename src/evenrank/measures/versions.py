@@ -1,0 +1,128 @@
+"""Two versions of the same document: which one a ranker prefers, and how much more it is exposed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from evenrank import attention
+from evenrank.arrays import Bools, Floats, Int64s
+from evenrank.data.evidence_source import Evidence
+from evenrank.data.membership import evidence_name
+from evenrank.evidence.ranked_evidence import RankedEvidence
+from evenrank.grammar import choice, declare, parameter, text
+from evenrank.measures.base import Direction, Measure, Result
+from evenrank.measures.groups import EMPTY_LIST_MEANS, GroupMeasure, only_attribute
+from evenrank.measures.neutrality import EMPTY_LIST
+from evenrank.measures.relevance import divide
+from evenrank.measures.sums import padded_sum
+
+NO_PAIR = "no pair"
+NO_PAIR_MEANS = "the list does not have both versions of any document"
+REFERENCE = "Krieg et al. 2023, Grep-BiasIR: a dataset for investigating gender bias in retrieval, CHIIR"
+
+
+@dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
+class VersionMeasure(GroupMeasure):
+    """A measure of two documents that differ in one thing only, such as the gender of a person in them.
+
+    ``attr`` says which version a document is, ``pair`` which documents are versions of the same.
+    """
+
+    two_values: ClassVar[bool] = True
+    undefined_when: ClassVar[Mapping[str, str]] = {EMPTY_LIST: EMPTY_LIST_MEANS, NO_PAIR: NO_PAIR_MEANS}
+
+    pair: str | None = parameter(
+        None, text(optional=True), "the attribute that versions of a document share; None: all of a query"
+    )
+    missing: str = parameter(
+        "none", choice("none", "error"), "documents without a version: left out, an error"
+    )
+
+    def settled(self, sources: Mapping[str, Evidence]) -> Measure:
+        if self.attr is None and self.pair is not None:
+            others = {name: s for name, s in sources.items() if name != evidence_name(self.pair)}
+            return dataclasses.replace(self, attr=only_attribute(repr(self), others)).settled(sources)
+        return super().settled(sources)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        pairs = set() if self.pair is None else {f"ranked.{evidence_name(self.pair)}"}
+        return super().needs | pairs
+
+    def pairs(self, evidence: RankedEvidence) -> Bools:
+        """(Q, K, K): where one rank has the first version of a document and the other rank the second."""
+        ranked = evidence.ranked
+        version = largest_share(ranked[self.source])  # (Q, K)
+        same = ranked.mask[:, :, None] & ranked.mask[:, None, :]
+        if self.pair is not None:
+            content = largest_share(ranked[evidence_name(self.pair)])
+            same = same & (content[:, :, None] == content[:, None, :]) & (content >= 0)[:, :, None]
+        return np.asarray(same & (version == 0)[:, :, None] & (version == 1)[:, None, :])
+
+    def unpaired(self, evidence: RankedEvidence, pairs: Bools) -> dict[str, Bools]:
+        return {EMPTY_LIST: evidence.ranked.lengths == 0, NO_PAIR: ~np.asarray(pairs.any(axis=(1, 2)))}
+
+
+def largest_share(membership: Floats) -> Int64s:
+    """(Q, K): the value of which a document has the largest share, of equal ones the first; -1 for none."""
+    if not membership.shape[2]:
+        return np.full(membership.shape[:2], -1)
+    return np.where(membership.max(axis=2) > 0, membership.argmax(axis=2), -1)
+
+
+@declare
+class PairPreference(VersionMeasure):
+    """Which of two versions of the same document stands higher, over all pairs in a list. 1 means always the
+    first version, -1 always the second; 0 means that neither is preferred.
+
+    Use it to ask a ranker about documents that differ in one thing only, such as the gender of the person
+    they are about. Prefer VersionExposure where it matters how far apart the versions stand, and dGF where
+    documents of two groups are not versions of each other.
+    """
+
+    answers = (
+        "does a ranker prefer one version of the same document, such as a male or a female one",
+        "pairwise preference between counterfactual documents",
+    )
+    formula = "(#{pairs: first version above} - #{pairs: second version above}) / #{pairs}"
+    reference = REFERENCE
+    direction = Direction.SIGNED
+    bounds = (-1.0, 1.0)
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        pairs = self.pairs(evidence)
+        above = np.triu(np.ones(pairs.shape[1:], dtype=bool), 1)
+        first, second = (pairs & above).sum(axis=(1, 2)), (pairs & above.T).sum(axis=(1, 2))
+        value = divide((first - second).astype(float), (first + second).astype(float))
+        return Result(value, self.unpaired(evidence, pairs))
+
+
+@declare
+class VersionExposure(VersionMeasure):
+    """How much more exposure the first version of documents gets than the second, over the documents of which
+    a list has both: a ratio. 1 means that both get the same; values above 1 mean that the first version gets
+    more, values close to 0 that it gets hardly any, up to infinity.
+
+    Exposure is the discount of DCG, summed over the list. Use it where it matters how far apart two versions
+    stand; prefer PairPreference for which of them comes first.
+    """
+
+    answers = (
+        "exposure of one version of the same document compared with the other",
+        "listwise exposure ratio of counterfactual documents",
+    )
+    formula = "sum over paired documents of the first version of v_i, over that of the second version"
+    reference = REFERENCE
+    direction = Direction.NONE
+    bounds = (0.0, np.inf)
+
+    def compute(self, evidence: RankedEvidence) -> Result:
+        pairs = self.pairs(evidence)
+        weights = attention.log2().weights(evidence.ranked.depth)  # (K,)
+        first = padded_sum(np.asarray(pairs.any(axis=2)) * weights)
+        second = padded_sum(np.asarray(pairs.any(axis=1)) * weights)
+        return Result(divide(first, second), self.unpaired(evidence, pairs))
