@@ -211,7 +211,8 @@ BAD: dict[str, tuple[list[str], str]] = {
     "an unknown option": (
         ["--groups", "g=groups.csv:ordnal"],
         "--groups g: 'ordnal' is not an option: they are ordinal, multilabel, full, own, intents, iteration, "
-        "values=.., even=.., ignore=.., column=.., format=.., probabilities=.., document=.., query=.., share=..",
+        "values=.., even=.., ignore=.., column=.., format=.., probabilities=.., document=.., query=.., "
+        "share=..",
     ),
     "a target of nothing": (
         ["--groups", "gender=groups.csv", "--target", "stars=pool"],
