@@ -7,6 +7,7 @@ same holds for any measures.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -134,9 +135,27 @@ def disagreement_table(found: Sequence[Disagreement], most: int = 20) -> Table:
         ),
         words=4,
         title=title,
-        notes=[f"and {len(found) - most:,} more"] if len(found) > most else [],
+        notes=[
+            *([f"and {len(found) - most:,} more"] if len(found) > most else []),
+            *([_outliers_message(counts)] if len(found) > 1 and (counts := outlier_counts(found)) else []),
+        ],
         records=(dict(zip(FIELDS, cells, strict=True)) for row in found for cells in _cells(row)),
     )
+
+
+def outlier_counts(found: Sequence[Disagreement]) -> dict[str, int]:
+    """How often each measure stands against all others, most often first.
+
+    >>> outlier_counts([])
+    {}
+    """
+    counts = Counter(repr(row.outlier) for row in found if row.outlier is not None)
+    return dict(counts.most_common())
+
+
+def _outliers_message(counts: dict[str, int]) -> str:
+    listed = ", ".join(f"{measure} {count:,}" for measure, count in counts.items())
+    return f"queries for which one measure stands against all others, by that measure: {listed}"
 
 
 def _cells(row: Disagreement) -> list[tuple[Any, ...]]:

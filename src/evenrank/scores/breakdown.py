@@ -35,6 +35,8 @@ def by_category(scores: Scores, categories: Mapping[str, str | Iterable[str]]) -
 
     A query with several categories counts in each of them; one without any is in ``(no category)``.
     """
+    from evenrank.scores.gaps import category_gaps
+
     own, names = _checked(scores, categories)
     blocks = []
     alone = len(scores.runs) == 1
@@ -49,6 +51,9 @@ def by_category(scores: Scores, categories: Mapping[str, str | Iterable[str]]) -
                     continue
                 blocks.append(replace(block.select(rows), run=called))
                 notes.setdefault(called, scores.notes.get(run, ()))
+    for gap in category_gaps(scores, categories):
+        called = next(name for name in notes if alone or name.startswith(f"{gap.run}: "))
+        notes[called] = (*notes[called], str(gap))
     return replace(scores, blocks=tuple(blocks), notes=notes)
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from evenrank.measures.registry import MeasureLike
     from evenrank.scores.agreement import Disagreement
+    from evenrank.scores.gaps import CategoryGap
     from evenrank.tables import Table
 
 OK = "ok"
@@ -294,6 +295,12 @@ class Scores:
         from evenrank.scores.breakdown import split_by_category
 
         return split_by_category(self, categories)
+
+    def gaps(self, categories: Mapping[str, str | Iterable[str]]) -> tuple[CategoryGap, ...]:
+        """How far apart categories of queries are, for every run and measure: difference and ratio."""
+        from evenrank.scores.gaps import category_gaps
+
+        return category_gaps(self, categories)
 
     def disagreements(
         self,
