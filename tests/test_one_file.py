@@ -147,7 +147,8 @@ def test_a_section_of_the_report(new_file, tmp_path: Path) -> None:  # type: ign
     new_file("evenrank.report.page.sections", "greeting", SECTION)
     try:
         names = [make.__name__ for make in all_sections()]
-        assert names[:3] == ["summary_section", "greeting_section", "systems_section"]
+        place = names.index("greeting_section")
+        assert names[place - 1 : place + 2] == ["summary_section", "greeting_section", "systems_section"]
         comparison = er.compare({"one": RUN, "two": RUN}, "P@1", qrels={"q": {"a": 1}})
         comparison.report(tmp_path / "report.html")
         assert "Welcome." in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -112,7 +112,7 @@ BAD = {
         "csv",
         b"a,b\n1,2\n",
         "<file>: no column for the id (accepted: _id, id, doc_id, docid, docno, document); "
-        "the columns found are 'a', 'b': name it with columns={'id': ...} (--columns id=NAME)",
+        "the columns found are 'a', 'b': name it with columns={'id': ...}",
     ),
     "not JSON": (
         "jsonl",

@@ -159,8 +159,7 @@ BAD_TABLES: dict[str, tuple[Any, str]] = {
     ),
     "ambiguous": (
         pd.DataFrame({**COLUMNS, "topic": ["1", "1", "2"]}),
-        "run: the query could be any of the columns 'query', 'topic': "
-        "say which, columns={'query': 'query'} (--columns query=query)",
+        "run: the query could be any of the columns 'query', 'topic': say which, columns={'query': 'query'}",
     ),
 }
 

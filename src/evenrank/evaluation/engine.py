@@ -134,8 +134,8 @@ def _compute(
             check_missing(part, looked_at, scope, run)
             said += missing_notes(part, looked_at, anywhere, own)
     results: dict[Measure, list[Result]] = {measure: [] for measure in measures}
-    by_query = [measure for measure in measures if not measure.over_queries]
-    for measure in measures:
+    by_query = [measure for measure in results if not measure.over_queries]  # two may be settled to the same
+    for measure in results:
         if measure.over_queries:
             results[measure].append(_check_result(measure, measure.evaluate(aligned.cut(measure.depth)), 1))
     size = min((_queries_at_once(measure, aligned.cut(measure.depth)) for measure in by_query), default=1)
