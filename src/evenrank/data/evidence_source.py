@@ -39,6 +39,22 @@ class Sparse:
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         return Sparse(offsets, self.places[entries], self.values[entries], self.width)
 
+    def times(self, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """The rows times a matrix of ``width`` rows: (R, columns)."""
+        owners = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        products = [
+            np.bincount(owners, self.values * matrix[self.places, column], minlength=len(self))
+            for column in range(matrix.shape[1])
+        ]
+        return np.stack(products, axis=1) if products else np.zeros((len(self), 0))
+
+    def moved(self, places: Int64s, width: int) -> Sparse:
+        """The same with place p at ``places[p]`` of ``width``; -1 leaves it out."""
+        targets = places[self.places] if len(self.places) else self.places
+        there = targets >= 0
+        ends = np.concatenate([[0], np.cumsum(there)])[self.offsets]
+        return Sparse(ends.astype(np.int64), targets[there], self.values[there], width)
+
     def dense(self, rows: Int64s) -> npt.NDArray[np.float64]:
         """``rows.shape + (width,)``; a row of -1 is all zero."""
         flat = rows.ravel()

@@ -27,35 +27,44 @@ class Lexicon:
     """Named groups, the words that stand for each, and the share that each should have.
 
     A term is one word, or several separated by a blank; the longest match counts. Words are lower-cased.
-    ``partners`` maps a term to its counterpart in another group, both ways.
+    ``partners`` maps a term to its counterpart in another group, both ways. ``weights`` say how strongly a
+    term stands for each group; without them every term stands for its own group alone, and wholly.
 
     >>> Lexicon.build("sides", {"left": ["he", "Man"], "right": ["she", "woman"]})
     <Lexicon 'sides': 2 groups, 4 terms>
+    >>> Lexicon.build("degrees", {"f": {"she": 1, "nurse": 0.8}, "m": {"he": 1, "nurse": 0.1}})
+    <Lexicon 'degrees': 2 groups, 3 weighted terms>
     """
 
     name: str
     groups: tuple[str, ...]
     terms: tuple[str, ...]  # by group, then in the order given
-    term_groups: tuple[int, ...]  # the group of each term
+    term_groups: tuple[int, ...]  # the group of each term; of several that of the largest weight
     targets: tuple[float, ...]  # J_g, one for each group, summing to 1
     partners: Mapping[str, str] = field(default_factory=dict)
+    weights: tuple[tuple[float, ...], ...] | None = None  # of each term for each group, in [0, 1]
 
     @classmethod
     def build(
         cls,
         name: str,
-        words: Mapping[str, Iterable[str]],
+        words: Mapping[str, Iterable[str] | Mapping[str, float]],
         *,
         targets: Mapping[str, float] | None = None,
         partners: Mapping[str, str] | None = None,
     ) -> Lexicon:
-        """From the words of each group. Everything that is wrong is said at once."""
+        """From the words of each group, or their weights. Everything that is wrong is said at once.
+
+        A word may stand in several groups only where each of them gives it a weight.
+        """
         if len(words) < 2:
             raise ParameterError(f"lexicon {name!r}: a share needs at least two groups, got {len(words)}")
         owner: dict[str, str] = {}
+        degrees: dict[str, dict[str, float]] = {}
         problems: list[str] = []
         for group, members in words.items():
             own: set[str] = set()
+            given = members if isinstance(members, Mapping) else None
             for word in members:
                 term = lower(word)
                 if not term.strip():
@@ -64,11 +73,17 @@ class Lexicon:
                     problems.append(f"{word!r}: the words of a term are separated by one blank")
                 elif term in own:
                     problems.append(f"{word!r} is twice in group {group!r} (case does not count)")
-                elif term in owner:
+                elif given is not None and not 0 < given[word] <= 1:
+                    problems.append(
+                        f"the weight of {word!r} must be above 0 and at most 1, got {given[word]}"
+                    )
+                elif term in owner and (given is None or not isinstance(words[owner[term]], Mapping)):
                     problems.append(f"{word!r} is in group {owner[term]!r} and in {group!r}")
                 else:
                     own.add(term)
-                    owner[term] = group
+                    degrees.setdefault(term, {})[group] = 1.0 if given is None else float(given[word])
+                    if term not in owner or degrees[term][group] > degrees[term][owner[term]]:
+                        owner[term] = group
             if not own:
                 problems.append(f"group {group!r} has no words")
         pairs = {lower(a): lower(b) for a, b in (partners or {}).items()}
@@ -76,20 +91,26 @@ class Lexicon:
         if problems:
             raise DataError("\n".join(f"lexicon {name!r}: {problem}" for problem in problems[:20]))
         groups = tuple(words)
+        weighted = any(isinstance(members, Mapping) for members in words.values())
+        terms = sorted(owner, key=lambda term: groups.index(owner[term]))  # stable: as given in a group
         return cls(
             name,
             groups,
-            tuple(owner),
-            tuple(groups.index(group) for group in owner.values()),
+            tuple(terms),
+            tuple(groups.index(owner[term]) for term in terms),
             _shares(name, groups, targets),
             pairs,
+            tuple(tuple(degrees[term].get(group, 0.0) for group in groups) for term in terms)
+            if weighted
+            else None,
         )
 
     def __len__(self) -> int:
         return len(self.terms)
 
     def __repr__(self) -> str:
-        return f"<Lexicon {self.name!r}: {len(self.groups)} groups, {len(self.terms):,} terms>"
+        terms = "terms" if self.weights is None else "weighted terms"
+        return f"<Lexicon {self.name!r}: {len(self.groups)} groups, {len(self.terms):,} {terms}>"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Lexicon):
@@ -109,23 +130,64 @@ class Lexicon:
         return tuple(term for term, own in zip(self.terms, self.term_groups, strict=True) if own == code)
 
     def to_dict(self) -> dict[str, list[str]]:
+        """The terms of each group; of weighted ones each in the group that it stands for most."""
         return {group: list(self.words(group)) for group in self.groups}
 
+    def to_weights(self) -> dict[str, dict[str, float]]:
+        """``{group: {term: weight}}``, as ``build`` takes it; 1 where the lexicon has no weights."""
+        rows = self.weights or tuple(
+            tuple(float(group == own) for group in range(len(self.groups))) for own in self.term_groups
+        )
+        return {
+            group: {term: row[place] for term, row in zip(self.terms, rows, strict=True) if row[place] > 0}
+            for place, group in enumerate(self.groups)
+        }
+
+    def only(self, keep: Iterable[str], name: str | None = None) -> Lexicon:
+        """The same with some of its terms; a partner that is left out is one no more."""
+        kept = set(keep)
+        words = {
+            group: {term: weight for term, weight in own.items() if term in kept}
+            for group, own in self.to_weights().items()
+        }
+        return Lexicon.build(
+            name or self.name,
+            words if self.weights is not None else {group: list(own) for group, own in words.items()},
+            targets=dict(zip(self.groups, self.targets, strict=True)),
+            partners={a: b for a, b in self.partners.items() if a in kept and b in kept},
+        )
+
     def joined(self, other: Lexicon, name: str | None = None) -> Lexicon:
-        """Both lexicons together; they must have the same groups and targets."""
+        """Both lexicons together; they must have the same groups and targets.
+
+        A word that both have, in the same group and with the same weight, counts once.
+        """
         if self.groups != other.groups or self.targets != other.targets:
             raise ParameterError(f"{self!r} and {other!r} have other groups or targets and cannot be joined")
+        one, two = self.to_weights(), other.to_weights()
+        both = set(self.terms) & set(other.terms)
+        unlike = sorted(word for word in both if any(one[g].get(word) != two[g].get(word) for g in one))
+        if unlike:
+            raise ParameterError(
+                f"{self!r} and {other!r} cannot be joined: {unlike[0]!r} has another group or another "
+                "weight in each of them"
+            )
+        words = {group: {**one[group], **two[group]} for group in self.groups}
+        weighted = self.weights is not None or other.weights is not None
+        own = {a: b for a, b in other.partners.items() if a not in self.partners and b not in self.partners}
         return Lexicon.build(
             name or f"{self.name}+{other.name}",
-            {group: [*self.words(group), *other.words(group)] for group in self.groups},
+            words if weighted else {group: list(own) for group, own in words.items()},
             targets=dict(zip(self.groups, self.targets, strict=True)),
-            partners={**self.partners, **other.partners},
+            partners={**own, **self.partners},
         )
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of groups, terms and targets; the name and the partners do not change what is counted."""
-        content = [self.groups, self.terms, self.term_groups, self.targets]
+        """SHA-256 of groups, terms, targets and weights; name and partners do not change what is counted."""
+        content: list[object] = [self.groups, self.terms, self.term_groups, self.targets]
+        if self.weights is not None:
+            content.append(self.weights)
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 

@@ -158,7 +158,7 @@ def from_words(counts: WordCounts, name: str | None = None, *, minimum: int = 1)
     lexicon = counts.lexicon
     attribute = Attribute(name or lexicon.name, lexicon.groups, target=lexicon.targets)
     total = counts.counts.sum(axis=1)  # (N,)
-    rows = np.flatnonzero(total >= max(1, minimum))
+    rows = np.flatnonzero(counts.tokens >= max(1, minimum))
     shares = counts.counts[rows] / total[rows, None]
     ids = counts.doc_ids.take(rows)
     return Membership.from_matrix(attribute, ids, shares, source=counts.source)

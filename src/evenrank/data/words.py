@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,7 @@ from evenrank.arrays import Array
 from evenrank.data.evidence_source import Column, DocumentSets, Gathered, Pairs, Sparse
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.lookup import PairIndex
-from evenrank.errors import DataError, ParameterError, counted
+from evenrank.errors import DataError, ParameterError, counted, few
 from evenrank.ids import StringRows, as_strings, offsets_of
 
 TOKENIZERS = ("word", "whitespace")
@@ -31,11 +31,12 @@ class WordCounts:
 
     doc_ids: pa.LargeStringArray  # (N,)
     lengths: npt.NDArray[np.int64]  # (N,)
-    counts: npt.NDArray[np.int64]  # (N, G)
+    counts: npt.NDArray[Any]  # (N, G): tokens, or of a weighted lexicon sums of weights
     lexicon: Lexicon
     tokenizer: str = "word"
     terms: Sparse | None = None  # (N, terms)
     source: str | None = None
+    tokens: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # (N,) of any group
 
     name = "words"
 
@@ -51,16 +52,58 @@ class WordCounts:
         terms: Sparse | None = None,
         source: str | None = None,
     ) -> WordCounts:
+        """``counts`` are tokens by group; where the lexicon has weights, ``terms`` are weighed instead, and
+        a token that stands for several groups still counts as one token."""
         doc_ids = as_strings(documents)
         if tokenizer not in TOKENIZERS:
             raise ParameterError(f"tokenizer must be one of {', '.join(TOKENIZERS)}, got {tokenizer!r}")
-        tokens, table = np.asarray(lengths, dtype=np.int64), np.asarray(counts, dtype=np.int64)
+        tokens = np.asarray(lengths, dtype=np.int64)
+        table: npt.NDArray[Any] = np.asarray(counts, dtype=np.int64)
         if table.shape != (len(doc_ids), len(lexicon.groups)) or tokens.shape != (len(doc_ids),):
             raise DataError(
                 f"counts of {table.shape} and lengths of {tokens.shape} do not fit "
                 f"{len(doc_ids)} documents and {len(lexicon.groups)} groups"
             )
-        return cls(doc_ids, tokens, table, lexicon, tokenizer, terms, source)
+        of_groups = table.sum(axis=1)
+        if lexicon.weights is not None:
+            if terms is None:
+                raise ParameterError(
+                    f"{lexicon!r} has weights, which need the counts of each term: scan with terms=True "
+                    "(--terms)"
+                )
+            table = terms.times(np.array(lexicon.weights))
+        return cls(doc_ids, tokens, table, lexicon, tokenizer, terms, source, of_groups)
+
+    def relisted(self, lexicon: Lexicon) -> WordCounts:
+        """The counts that a scan with another lexicon gives, where all of its terms were counted here.
+
+        A term inside a longer one that is left out is not found again: that needs a scan.
+        """
+        if self.terms is None:
+            raise ParameterError(
+                "other word lists need the counts of each term: scan again with terms=True (--terms)"
+            )
+        place = {term: at for at, term in enumerate(lexicon.terms)}
+        own = set(self.lexicon.terms)
+        lacking = [term for term in lexicon.terms if term not in own]
+        if lacking:
+            raise ParameterError(
+                f"the counts lack {counted(len(lacking), 'term', 'terms')} of {lexicon!r}, such as "
+                f"{few(lacking)}: scan with both lexicons joined "
+                f"(--lexicon {self.lexicon.name}+{lexicon.name} --terms)"
+            )
+        moved = np.array([place.get(term, -1) for term in self.lexicon.terms], dtype=np.int64)
+        terms = self.terms.moved(moved, len(lexicon))
+        owner = np.eye(len(lexicon.groups))[list(lexicon.term_groups)]  # (T, G)
+        return WordCounts.build(
+            self.doc_ids,
+            self.lengths,
+            terms.times(owner).astype(np.int64),
+            lexicon,
+            tokenizer=self.tokenizer,
+            terms=terms,
+            source=self.source,
+        )
 
     def __len__(self) -> int:
         return len(self.doc_ids)
@@ -123,6 +166,7 @@ class WordCounts:
         columns: dict[str, Column] = {
             "counts": self.counts.astype(float),
             "length": self.lengths.astype(float),
+            "tokens": self.tokens.astype(float),
         }
         gathered = {self.name: Gathered(columns, np.ones(len(self), dtype=bool))}
         return DocumentSets(
@@ -130,13 +174,15 @@ class WordCounts:
         )
 
     def gather(self, pairs: Pairs) -> Gathered:
-        """``words.counts`` (P, G), ``words.length`` (P,) and, if counted, ``words.terms`` (P, terms)."""
+        """``words.counts`` (P, G), ``words.length`` and ``words.tokens`` (P,): all tokens, and those of any
+        group; and, if counted, ``words.terms`` (P, terms)."""
         rows = self._index.locate(None, pairs.doc_ids, pairs.doc_hashes)
         known = rows >= 0
         counts = np.zeros((len(pairs), self.counts.shape[1]))
-        lengths = np.zeros(len(pairs))
+        lengths, tokens = np.zeros(len(pairs)), np.zeros(len(pairs))
         counts[known], lengths[known] = self.counts[rows[known]], self.lengths[rows[known]]
-        columns: dict[str, Column] = {"counts": counts, "length": lengths}
+        tokens[known] = self.tokens[rows[known]]
+        columns: dict[str, Column] = {"counts": counts, "length": lengths, "tokens": tokens}
         if self.terms is not None:
             columns["terms"] = self.terms.rows(rows)
         return Gathered(columns, known)

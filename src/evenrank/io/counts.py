@@ -58,6 +58,7 @@ def counts_schema(
             "targets": lexicon.targets,
             "words": lexicon.to_dict(),
             "partners": dict(lexicon.partners),
+            **({} if lexicon.weights is None else {"weights": lexicon.to_weights()}),
         },
         "source": dict(source or {}),
     }
@@ -251,7 +252,8 @@ def _about(schema: pa.Schema, name: str) -> dict[str, Any]:
 def _lexicon(about: Mapping[str, Any], name: str) -> Lexicon:
     kept = about["lexicon"]
     targets = dict(zip(kept["groups"], kept["targets"], strict=True))
-    lexicon = Lexicon.build(kept["name"], kept["words"], targets=targets, partners=kept["partners"])
+    words = kept.get("weights", kept["words"])
+    lexicon = Lexicon.build(kept["name"], words, targets=targets, partners=kept["partners"])
     if lexicon.fingerprint != kept["fingerprint"]:
         raise DataError(f"{name}: the lexicon inside is not the one it was counted with: scan again")
     return lexicon

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -18,7 +19,7 @@ from evenrank.errors import (
 )
 from evenrank.io.values import quoted
 
-_COLUMNS = ("word", "group", "partner")
+_COLUMNS = ("word", "group", "partner", "weight")
 _KEYS = ("name", "groups", "targets", "partners")
 
 
@@ -27,6 +28,7 @@ class LexiconRows:
 
     def __init__(self) -> None:
         self._groups: dict[str, str] = {}  # of each term
+        self._weights: dict[str, dict[str, float]] = {}  # of each term in each group, where there are any
         self._places: dict[str, tuple[str, int]] = {}
         self._partners: dict[str, str] = {}
         self._problems: list[tuple[str, int | None, str]] = []
@@ -36,6 +38,27 @@ class LexiconRows:
 
     def problem(self, source: str, line: int | None, what: str) -> None:
         self._problems.append((source, line, what))
+
+    def add_weighted(self, source: str, line: int, word: str, group: str, weight: str) -> None:
+        """A word may come once for each group, with the degree to which it stands for that group."""
+        term, own = lower(word), self._weights.setdefault(group, {})
+        try:
+            number = float(weight)
+        except ValueError:
+            number = math.nan
+        if not 0 < number <= 1:
+            shown = quoted(weight)
+            self.problem(
+                source, line, f"the weight of {quoted(word)} must be above 0 and at most 1, got {shown}"
+            )
+        elif term in own:
+            self.problem(
+                source, line, f"{quoted(word)} is twice in group {quoted(group)} (case does not count)"
+            )
+        else:
+            own[term] = number
+            if term not in self._groups:
+                self.add(source, line, word, group)
 
     def add(self, source: str, line: int, word: str, group: str, partner: str = "") -> None:
         term = lower(word)
@@ -63,6 +86,9 @@ class LexiconRows:
             self._places[term] = (source, line)
             if partner:
                 self._partners[term] = lower(partner)
+
+    def weighted(self) -> dict[str, dict[str, float]]:
+        return {group: own for group, own in self._weights.items() if own}
 
     def words(self) -> dict[str, list[str]]:
         words: dict[str, list[str]] = {}
@@ -138,11 +164,14 @@ def lexicon_from_csv(text: str, source: str, name: str, *, delimiter: str = ",")
                 )
                 continue
             cell = dict(zip(columns, cells, strict=True))
-            rows.add(source, line, cell["word"], cell["group"], cell.get("partner", ""))
+            if "weight" in cell:
+                rows.add_weighted(source, line, cell["word"], cell["group"], cell["weight"])
+            else:
+                rows.add(source, line, cell["word"], cell["group"], cell.get("partner", ""))
     except csv.Error as error:
         rows.problem(source, reader.line_num, f"not CSV: {error}")
     rows.check()
-    words = rows.words()
+    words: Mapping[str, Any] = rows.weighted() or rows.words()
     if len(words) < 2:
         found = f"all words are of group {quoted(next(iter(words)))}" if words else "there are no words"
         raise DataError(f"{source}: a share needs at least two groups, but {found}")
@@ -153,11 +182,16 @@ def _header(cells: list[str], source: str, line: int) -> tuple[list[str], bool]:
     """The columns, and whether the first row names them."""
     names = ["word" if cell.lower() == "term" else cell.lower() for cell in cells]
     if {"word", "group"} <= set(names) <= set(_COLUMNS) and len(set(names)) == len(names):
+        if {"partner", "weight"} <= set(names):
+            raise DataError.listing(
+                source, [Problem(line, "a lexicon in CSV has partners or weights, not both: write JSON")]
+            )
         return names, True
     if len(cells) == 2 and "word" not in names:
         return list(_COLUMNS[:2]), False
     what = (
-        "the columns must be word, group and, if wanted, partner (two columns need no header line); "
+        "the columns must be word, group and, if wanted, partner or weight (two columns need no header "
+        "line); "
         f"the first row is {quoted(', '.join(cells))}"
     )
     raise DataError.listing(source, [Problem(line, what)])
@@ -189,7 +223,10 @@ def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def lexicon_from_object(value: Mapping[Any, Any], name: str, source: str) -> Lexicon:
-    """From ``{group: words}``, or with that under ``groups``, beside ``name``, ``targets``, ``partners``."""
+    """From ``{group: words}``, or with that under ``groups``, beside ``name``, ``targets``, ``partners``.
+
+    The words of a group are a list, or ``{word: weight}``.
+    """
     targets = partners = None
     groups: Mapping[Any, Any] = value
     if isinstance(value.get("groups"), Mapping):
@@ -220,9 +257,12 @@ def _checked_name(value: object, source: str) -> str:
     return value
 
 
-def _checked_words(words: object, group: str, source: str) -> list[str]:
+def _checked_words(words: object, group: str, source: str) -> list[str] | dict[str, float]:
+    if isinstance(words, Mapping):
+        _check_values(words, f"group {quoted(group)}", "a weight for each word", (int, float), source)
+        return dict(words)
     # a string is a list of letters to Python, and never meant as one here
-    if isinstance(words, (str, bytes, Mapping)) or not isinstance(words, Iterable):
+    if isinstance(words, (str, bytes)) or not isinstance(words, Iterable):
         raise DataError(
             f"{source}: the words of group {quoted(group)} must be a list, got {shortened(repr(words))}"
         )

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -39,7 +39,9 @@ def read_lexicon(source: object, *, name: str | None = None) -> Lexicon:
 
     ``source`` is a name that comes with the package, names joined by ``+``, a CSV or JSON file, or a
     dict ``{group: words}``. A CSV file has the columns ``word``, ``group`` and, if wanted, ``partner``;
-    without a header line it has two, word and group. A partner may be given on one side only.
+    without a header line it has two, word and group. A partner may be given on one side only. With a column
+    ``weight`` instead, a word may come once for each group, by degrees; in a dict that is ``{group: {word:
+    weight}}``.
 
     >>> read_lexicon({"female": ["she", "woman"], "male": ["he", "man"]}, name="tiny")
     <Lexicon 'tiny': 2 groups, 4 terms>
@@ -91,7 +93,9 @@ def _read(source: object, name: str | None) -> Lexicon:
     if isinstance(source, str):
         parts = source.split("+")
         if all(part in SHIPPED for part in parts):
-            return _shipped(parts)
+            return _joined(parts, _shipped)
+        if len(parts) > 1 and not _exists(source) and all(p in SHIPPED or _exists(p) for p in parts):
+            return _joined(parts, read_lexicon)
         if source != "-" and not _exists(source):
             raise UnknownNameError(
                 f"{quoted(source)} is neither a lexicon nor a file: there is no such file, and the lexicons "
@@ -105,17 +109,16 @@ def _read(source: object, name: str | None) -> Lexicon:
     return _from_file(found)
 
 
-def _shipped(names: Iterable[str]) -> Lexicon:
-    names = list(names)
+def _shipped(name: str) -> Lexicon:
+    text = files("evenrank.lexicons").joinpath(f"{name}.csv").read_text("utf-8")
+    return lexicon_from_csv(text, f"{name}.csv", name)
+
+
+def _joined(names: list[str], read: Callable[[str], Lexicon]) -> Lexicon:
     if len(set(names)) < len(names):
         raise ParameterError(f"{'+'.join(names)}: a lexicon is joined to itself")
-    folder = files("evenrank.lexicons")
-    read = [
-        lexicon_from_csv(folder.joinpath(f"{name}.csv").read_text("utf-8"), f"{name}.csv", name)
-        for name in names
-    ]
-    joined = read[0]
-    for other in read[1:]:
+    joined, *others = map(read, names)
+    for other in others:
         joined = joined.joined(other)
     return joined
 
@@ -157,9 +160,16 @@ def _as_csv(lexicon: Lexicon, path: Path) -> str:
     odd = [group for group in lexicon.groups if not group or group != group.strip()]
     if odd:
         raise ParameterError(f"{path}: CSV cannot hold the group {odd[0]!r} as it is: write .json")
-    columns = _COLUMNS if lexicon.partners else _COLUMNS[:2]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
+    if lexicon.weights is not None:
+        if lexicon.partners:
+            raise ParameterError(f"{path}: CSV cannot hold both weights and partners: write .json")
+        writer.writerow(("word", "group", "weight"))
+        for group, own in lexicon.to_weights().items():
+            writer.writerows((term, group, repr(weight)) for term, weight in own.items())
+        return text.getvalue()
+    columns = _COLUMNS if lexicon.partners else _COLUMNS[:2]
     writer.writerow(columns)
     for term, code in zip(lexicon.terms, lexicon.term_groups, strict=True):
         row = [term, lexicon.groups[code], lexicon.partners.get(term, "")]
@@ -170,7 +180,7 @@ def _as_csv(lexicon: Lexicon, path: Path) -> str:
 def _as_json(lexicon: Lexicon) -> str:
     value: dict[str, Any] = {
         "name": lexicon.name,
-        "groups": lexicon.to_dict(),
+        "groups": lexicon.to_dict() if lexicon.weights is None else lexicon.to_weights(),
         "targets": dict(zip(lexicon.groups, lexicon.targets, strict=True)),
     }
     if lexicon.partners:

@@ -60,7 +60,7 @@ class WordExposureMeasure(Measure):
 
     def representative_share(self, evidence: RankedEvidence) -> Floats:
         """(Q,): RBDF, the share of attention that goes to documents with at least one group word."""
-        has_words = evidence.ranked["words.counts"].sum(axis=2) > 0  # (Q, K)
+        has_words = evidence.ranked["words.tokens"] > 0  # (Q, K)
         weights = self.weights(evidence)
         return divide(padded_sum(has_words * weights), padded_sum(evidence.ranked.mask * weights))
 

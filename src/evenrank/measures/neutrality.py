@@ -28,20 +28,20 @@ MISSING = choice("error", "neutral", "drop")
 MISSING_MEANS = "documents without counts: an error, without group words, or left out"
 
 
-def neutrality(counts: Floats, target: Floats, tau: int) -> Floats:
+def neutrality(counts: Floats, target: Floats, tau: int, tokens: Floats | None = None) -> Floats:
     """``w(d) = 1 - sum_g |c_g/c - J_g| / (2 (1 - min_g J_g))``, and 1 where ``c <= tau``.
 
     ``counts`` and ``target`` end in the axis of groups; the divisor makes the worst document 0 for any
-    number of groups and any targets.
+    number of groups and any targets. Where counts are weighted, ``tokens`` are compared with ``tau``.
 
     >>> neutrality(np.array([[10.0, 0], [6, 4], [1, 0]]), np.array([0.5, 0.5]), 1).round(3).tolist()
     [0.0, 0.8, 1.0]
     """
     total = counts.sum(axis=-1)  # (...)
-    share = counts / np.maximum(total, 1)[..., None]  # (..., G)
+    share = counts / np.where(total > 0, total, 1)[..., None]  # (..., G)
     distance = np.abs(share - target).sum(axis=-1)
     worst = 2 * (1 - target.min(axis=-1))
-    return np.where(total <= tau, 1.0, 1 - distance / worst)
+    return np.where((total if tokens is None else tokens) <= tau, 1.0, 1 - distance / worst)
 
 
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
@@ -57,14 +57,16 @@ class NeutralityMeasure(Measure):
     def ranked_neutrality(self, evidence: RankedEvidence) -> Floats:
         """(Q, K): w at each rank, 0 in the padding."""
         target = evidence.query["words.target"][:, None, :]  # (Q, 1, G)
-        return neutrality(evidence.ranked["words.counts"], target, self.tau) * evidence.ranked.mask
+        ranked = evidence.ranked
+        return neutrality(ranked["words.counts"], target, self.tau, ranked["words.tokens"]) * ranked.mask
 
     def background_neutrality(self, evidence: RankedEvidence) -> tuple[Floats, Floats]:
         """(Q, M): w of the background's documents in falling order, and (Q, 1) how many there are."""
         background = evidence.reference["background"]
         target = evidence.query["words.target"][: len(background.counts), None, :]  # (Q or 1, 1, G)
         there = background.known("words") if self.missing == "drop" else background.mask()
-        w = neutrality(background.padded("words.counts"), target, self.tau)
+        counts, tokens = (background.padded(f"words.{column}") for column in ("counts", "tokens"))
+        w = neutrality(counts, target, self.tau, tokens)
         best_first = -np.sort(-np.where(there, w, 0.0), axis=1)
         return best_first, there.sum(axis=1, keepdims=True).astype(float)
 

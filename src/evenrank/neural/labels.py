@@ -67,13 +67,15 @@ def label_texts(
         (str(place), f"{query} {text}")
         for place, (query, text) in enumerate(zip(queries, documents, strict=True))
     )
-    counts = scan(texts, lexicon).counts.astype(float)  # (P, G)
+    words = scan(texts, lexicon)
+    counts = words.counts.astype(float)  # (P, G)
     target = np.array(lexicon.targets)
-    biased = neutrality(counts, target, tau) < 1
+    biased = neutrality(counts, target, tau, words.tokens.astype(float)) < 1
     called = lexicon.name if name is None else name
     if kind == NEUTRALITY:
         return PairLabels(called, (NEUTRAL, "biased"), biased.astype(np.int64))
-    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)  # (P, G)
+    total = counts.sum(axis=1, keepdims=True)
+    share = counts / np.where(total > 0, total, 1)  # (P, G)
     return PairLabels(
         called, (NEUTRAL, *lexicon.groups), np.where(biased, (share - target).argmax(axis=1) + 1, 0)
     )

@@ -36,7 +36,8 @@ class Neutral(Reranker):
     def reorder(self, evidence: RankedEvidence, generator: np.random.Generator) -> Reordered:
         mask = evidence.ranked.mask  # (Q, K)
         target = evidence.query["words.target"][:, None, :]  # (Q, 1, G)
-        w = np.round(neutrality(evidence.ranked["words.counts"], target, self.tau), _DECIMALS)
+        counts, tokens = (evidence.ranked[f"words.{column}"] for column in ("counts", "tokens"))
+        w = np.round(neutrality(counts, target, self.tau, tokens), _DECIMALS)
         if self.missing == "behind":
             w = np.where(evidence.ranked.known("words"), w, -np.inf)
         width = mask.shape[1]

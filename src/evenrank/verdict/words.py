@@ -27,7 +27,7 @@ def words_attribute(counts: WordCounts) -> Membership:
     values = (*groups[:middle], neutral, *groups[middle:])
     table = counts.counts  # (N, G)
     most = table.max(axis=1)
-    leads = (table.sum(axis=1) > TAU) & ((table == most[:, None]).sum(axis=1) == 1)
+    leads = (counts.tokens > TAU) & ((table == most[:, None]).sum(axis=1) == 1)
     places = np.where(leads, table.argmax(axis=1), len(groups))
     names = as_strings([*groups, neutral])
     name = _NOT_IN_NAMES.sub("-", counts.lexicon.name)

@@ -79,9 +79,9 @@ def scan(
 
     ``source`` is what ``read_documents`` takes: a TSV, JSONL, Parquet or CSV file, ``-``, a table, pairs
     of id and text. ``lexicon`` may be anything that ``read_lexicon`` takes: the name of a shipped one, a
-    file. ``terms`` keeps the count of every term. With an ``output`` the counts go to a Parquet file in
-    constant memory; a scan that was interrupted goes on where it stopped, and its file is the same, byte
-    for byte. ``threads`` is one a core unless said otherwise.
+    file. ``terms`` keeps the count of every term; a lexicon with weights always does. With an ``output``
+    the counts go to a Parquet file in constant memory; a scan that was interrupted goes on where it stopped,
+    and its file is the same, byte for byte. ``threads`` is one a core unless said otherwise.
 
     >>> kin = Lexicon.build("kin", {"f": ["mother"], "m": ["father"]})
     >>> counts = scan([("d1", "My mother's mother"), ("d2", "nobody")], kin)
@@ -95,6 +95,7 @@ def scan(
         )  # fmt: skip
         return read_counts(output)
     lexicon = _lexicon(lexicon)
+    terms = terms or lexicon.weights is not None  # they are weighed when the counts are read
     counter = make_counter(lexicon, tokenizer, terms=terms)
     schema = counts_schema(lexicon, tokenizer, terms=terms)
     with closing(open_collection(source, format=format, columns=columns, fast=counter.fast)) as collection:
@@ -127,6 +128,7 @@ def scan_file(
     for read in (source, lexicon):
         check_not_read(target, output, read)
     lexicon = _lexicon(lexicon)
+    terms = terms or lexicon.weights is not None  # they are weighed when the counts are read
     counter = make_counter(lexicon, tokenizer, terms=terms)
     workers = workers_of(threads)
     opened = open_collection(
