@@ -46,6 +46,7 @@ LAYERS = {
     "report": 10,
     "corpus": 11,
     "counterfactuals": 11,
+    "wordlists": 11,
     "sample": 11,
     "audit": 12,
     "study": 12,

@@ -137,13 +137,13 @@ BAD_CSV = {
     "one column": ("word,group\nhe,m\nshe\n", "{}:3: 1 column, but 2 are needed: word, group"),
     "another header": (
         "word,gender\nhe,m\n",
-        "{}:1: the columns must be word, group and, if wanted, partner or weight (two columns need no header line); "
-        "the first row is 'word, gender'",
+        "{}:1: the columns must be word, group and, if wanted, partner or weight (two columns need no "
+        "header line); the first row is 'word, gender'",
     ),
     "no header": (
         "he,m,she\nshe,f,he\n",
-        "{}:1: the columns must be word, group and, if wanted, partner or weight (two columns need no header line); "
-        "the first row is 'he, m, she'",
+        "{}:1: the columns must be word, group and, if wanted, partner or weight (two columns need no "
+        "header line); the first row is 'he, m, she'",
     ),
     "quotes": ('he,m\n"she,f\n', "{}:2: not CSV: unexpected end of data"),
     "partner unknown": (

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from evenrank.arrays import Floats
 from evenrank.comparison.measure_table import MeasureTable
 from evenrank.errors import ParameterError
 from evenrank.stats.corrections import CORRECTIONS, correct
 from evenrank.stats.effects import EffectSizes, WinTieLoss, effect_sizes, win_tie_loss
-from evenrank.stats.paired import PairedTest, paired_t, sign_flip, wilcoxon
-from evenrank.stats.pairs import paired_differences
+from evenrank.stats.paired import PairedTest, paired_t, paired_t_rows, sign_flip, wilcoxon
+from evenrank.stats.pairs import gains_of_rows, paired_differences
 
 TESTS: Mapping[str, Callable[[Any], PairedTest]] = {
     "t": paired_t,
@@ -69,16 +70,60 @@ def pairs_of(
         raise ParameterError(f"correction must be one of {', '.join(CORRECTIONS)}, got {correction!r}")
     found = [
         _pair(table, system, baseline, test, correction, seed)
+        for system, baseline in _compared(table, baselines)
+    ]
+    corrected = correct([pair.p_value for pair in found], correction) if found else np.zeros(0)
+    return tuple(
+        replace(pair, corrected=float(p), verdict=_verdict(table, _lean(table, pair), float(p), alpha))
+        for pair, p in zip(found, corrected, strict=True)
+    )
+
+
+def verdicts_of(
+    table: MeasureTable,
+    many: Floats,
+    baselines: Sequence[str],
+    *,
+    test: str,
+    correction: str,
+    alpha: float,
+    seed: int = 0,
+) -> list[dict[tuple[str, str], str]]:
+    """The verdicts that ``pairs_of`` gives, for each of many values (L, Q, S) of the systems of a table."""
+    compared = _compared(table, baselines)
+    leans, p_values = np.zeros((len(many), len(compared))), np.ones((len(many), len(compared)))
+    for column, (system, baseline) in enumerate(compared):
+        own, other = (many[:, :, table.place(each)] for each in (system, baseline))  # (L, Q)
+        gains = gains_of_rows(own, other, lower_is_better=table.lower_is_better)
+        leans[:, column], p_values[:, column] = _tested(gains, test, seed)
+    return [
+        {
+            pair: _verdict(table, float(lean), float(p), alpha)
+            for pair, lean, p in zip(compared, row, correct(own, correction), strict=True)
+        }
+        for row, own in zip(leans, p_values, strict=True)
+    ]
+
+
+def _tested(gains: Floats, test: str, seed: int) -> tuple[Floats, Floats]:
+    """(L,) twice: the mean of each row, and its p-value; NaN is left out of a row."""
+    if test == "t":
+        return paired_t_rows(gains)
+    options: dict[str, Any] = {"seed": seed} if test == "permutation" else {}
+    rows = [row[np.isfinite(row)] for row in gains]
+    means = [float(row.mean()) if len(row) else 0.0 for row in rows]
+    return np.array(means), np.array([TESTS[test](row, **options).p_value for row in rows])
+
+
+def _compared(table: MeasureTable, baselines: Sequence[str]) -> list[tuple[str, str]]:
+    """Every other system with every baseline, and baselines with those before them."""
+    return [
+        (system, baseline)
         for baseline in baselines
         for system in table.systems
         if system not in baselines or table.systems.index(system) > table.systems.index(baseline)
         if system != baseline
     ]
-    corrected = correct([pair.p_value for pair in found], correction) if found else np.zeros(0)
-    return tuple(
-        replace(pair, corrected=float(p), verdict=_verdict(table, pair, float(p), alpha))
-        for pair, p in zip(found, corrected, strict=True)
-    )
 
 
 def _pair(table: MeasureTable, system: str, baseline: str, test: str, correction: str, seed: int) -> Pair:
@@ -120,10 +165,14 @@ def _left_out(table: MeasureTable, system: int, baseline: int) -> dict[str, int]
     )
 
 
-def _verdict(table: MeasureTable, pair: Pair, p: float, alpha: float) -> str:
+def _lean(table: MeasureTable, pair: Pair) -> float:
+    return -pair.difference if table.lower_is_better else pair.difference
+
+
+def _verdict(table: MeasureTable, lean: float, p: float, alpha: float) -> str:
+    """``lean`` is above 0 where the system is better."""
     if not p < alpha:
         return ""
     if not table.has_better:
         return "differs"
-    lean = -pair.difference if table.lower_is_better else pair.difference
     return "better" if lean > 0 else "worse" if lean < 0 else ""

@@ -168,6 +168,8 @@ class WordCounts:
             "length": self.lengths.astype(float),
             "tokens": self.tokens.astype(float),
         }
+        if self.terms is not None:
+            columns["terms"] = self.terms
         gathered = {self.name: Gathered(columns, np.ones(len(self), dtype=bool))}
         return DocumentSets(
             StringRows(self.doc_ids), np.array([0, len(self)]), shared=True, gathered=gathered

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,8 @@ import numpy.typing as npt
 from evenrank.arrays import Array, Bools, Int64s
 from evenrank.data.evidence_source import Column, Gathered, Labels, Sparse, in_order
 from evenrank.errors import ParameterError
+
+T = TypeVar("T")
 
 
 def _take(column: Column, rows: Int64s) -> Array:
@@ -133,6 +135,14 @@ class Reference:
     gathered: Mapping[str, Gathered]
     shared: bool = False
     queries: Int64s | None = None  # which segments, after a selection
+    _cache: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def remembered(self, name: str, compute: Callable[[], T]) -> T:
+        """What several measures, or one twice, need; its name says all it depends on."""
+        if name not in self._cache:
+            self._cache[name] = compute()
+        found: T = self._cache[name]
+        return found
 
     @property
     def starts(self) -> Int64s:
@@ -148,7 +158,8 @@ class Reference:
     def select(self, queries: Int64s) -> Reference:
         if self.shared:
             return self
-        return replace(self, queries=queries if self.queries is None else self.queries[queries])
+        chosen = queries if self.queries is None else self.queries[queries]
+        return replace(self, queries=chosen, _cache={})
 
     def rows(self, depth: int | None = None) -> Int64s:
         """(Q, D): the document at a place of a query's set, -1 in the padding."""

@@ -63,11 +63,17 @@ class NeutralityMeasure(Measure):
     def background_neutrality(self, evidence: RankedEvidence) -> tuple[Floats, Floats]:
         """(Q, M): w of the background's documents in falling order, and (Q, 1) how many there are."""
         background = evidence.reference["background"]
+        key = f"neutrality of tau {self.tau}, {'known' if self.missing == 'drop' else 'all'}"
+        return background.remembered(key, lambda: self._best_of_background(evidence))
+
+    def _best_of_background(self, evidence: RankedEvidence) -> tuple[Floats, Floats]:
+        background = evidence.reference["background"]
         target = evidence.query["words.target"][: len(background.counts), None, :]  # (Q or 1, 1, G)
         there = background.known("words") if self.missing == "drop" else background.mask()
         counts, tokens = (background.padded(f"words.{column}") for column in ("counts", "tokens"))
         w = neutrality(counts, target, self.tau, tokens)
         best_first = -np.sort(-np.where(there, w, 0.0), axis=1)
+        best_first.flags.writeable = False  # measures share it
         return best_first, there.sum(axis=1, keepdims=True).astype(float)
 
     def ideal(self, evidence: RankedEvidence) -> Floats:

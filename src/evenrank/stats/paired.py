@@ -65,6 +65,23 @@ def paired_t(differences: npt.ArrayLike, *, alternative: Alternative = "two-side
     return PairedTest(statistic, _tail(below, above, alternative), n, "t")
 
 
+def paired_t_rows(differences: Floats) -> tuple[Floats, Floats]:
+    """``paired_t`` of many rows (L, n), NaN left out: the mean and the two-sided p-value of each."""
+    from scipy.special import stdtr
+
+    there = np.isfinite(differences)
+    d, n = np.where(there, differences, 0.0), there.sum(axis=1)  # (L, n), (L,)
+    mean = d.sum(axis=1) / np.maximum(n, 1)
+    squares = (np.where(there, d - mean[:, None], 0.0) ** 2).sum(axis=1)
+    deviation = np.sqrt(squares / np.maximum(n - 1, 1))
+    constant = deviation <= TOLERANCE * np.abs(mean)
+    error = np.where(constant, 1.0, deviation / np.sqrt(np.maximum(n, 1)))
+    statistic = np.where(constant, np.copysign(np.inf, mean), mean / error)
+    p = np.minimum(1.0, 2 * stdtr(np.maximum(n - 1, 1), -np.abs(statistic)))
+    p = np.where(d.any(axis=1), np.where(n > 1, p, np.nan), 1.0)
+    return mean, np.where(n > 0, p, np.nan)
+
+
 def wilcoxon(differences: npt.ArrayLike, *, alternative: Alternative = "two-sided") -> PairedTest:
     """Wilcoxon's signed-rank test. The statistic is ``W+``, the sum of the ranks of positive differences.
 

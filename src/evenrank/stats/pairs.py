@@ -63,3 +63,12 @@ def paired_differences(
     gains = two - one if lower_is_better else one - two
     scale = np.maximum(1.0, np.maximum(np.abs(one), np.abs(two)))
     return Differences(np.where(np.abs(gains) <= TOLERANCE * scale, 0.0, gains), undefined, infinite)
+
+
+def gains_of_rows(first: Floats, second: Floats, *, lower_is_better: bool = False) -> Floats:
+    """``paired_differences`` of many rows (L, n) at once; NaN where a pair does not count."""
+    with np.errstate(invalid="ignore"):
+        gains = second - first if lower_is_better else first - second
+    scale = np.maximum(1.0, np.maximum(np.abs(first), np.abs(second)))
+    counts = np.isfinite(first) & np.isfinite(second)
+    return np.where(counts, np.where(np.abs(gains) <= TOLERANCE * scale, 0.0, gains), np.nan)
