@@ -21,6 +21,7 @@ from evenrank.cli.everywhere import apply_everywhere, split_everywhere
 from evenrank.cli.explain import add as add_explain
 from evenrank.cli.gate import add as add_gate
 from evenrank.cli.init import add as add_init
+from evenrank.cli.lexicon import add as add_lexicon
 from evenrank.cli.measures import add as add_measures
 from evenrank.cli.parser import Parser, list_commands, make_parser
 from evenrank.cli.polarise import add as add_polarise
@@ -46,7 +47,7 @@ INTERRUPTED = 130
 
 COMMANDS = {  # in the order of the help
     "start": {"init": add_init, "audit": add_audit, "doctor": add_doctor},
-    "data": {"scan": add_scan, "polarise": add_polarise},
+    "data": {"scan": add_scan, "lexicon": add_lexicon, "polarise": add_polarise},
     "measure": {
         "measures": add_measures, "evaluate": add_evaluate, "explain": add_explain, "compare": add_compare,
     },

@@ -1,0 +1,218 @@
+"""``evenrank lexicon``: word lists: which there are, what is wrong with one, how far scores depend on it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from evenrank.cli import shared
+from evenrank.cli.parser import add_command
+from evenrank.cli.streams import put, say, terminal_width
+from evenrank.errors import ParameterError
+from evenrank.inputs.file_options import BACKGROUND, DOCUMENTS, RUN
+
+if TYPE_CHECKING:
+    from evenrank.cli.parser import Commands
+    from evenrank.data.lexicon import Lexicon
+    from evenrank.data.words import WordCounts
+    from evenrank.tables import Table
+
+FORMATS = ("table", "tsv", "csv", "jsonl", "markdown", "latex")
+NAMES = "gender-en-names"  # which words are first names
+
+
+def add(commands: Commands) -> None:
+    parser = add_command(
+        commands,
+        "lexicon",
+        "which words stand for groups, and how far do scores depend on them?",
+        """Work with lists of words that stand for groups. ACTION is list (those that come with the package),
+        show NAME, check NAME (missing forms, other meanings, uneven groups), compare NAME NAME (shared words
+        and, with --words, documents that they see differently), or sensitivity RUN.. (how far scores and
+        verdicts move when words are left out, drawn again or replaced).""",
+        """
+        evenrank lexicon list
+        evenrank lexicon show gender-en
+        evenrank lexicon check my-words.csv --documents collection.tsv
+        evenrank lexicon compare gender-en my-words.csv
+        evenrank lexicon sensitivity runs/*.trec --words counts.parquet --background bm25 -m 'NFaiRR@10'
+        evenrank lexicon sensitivity runs/*.trec --words counts.parquet --lexicon other.csv -m 'TExFAIR@10'
+        """,
+    )
+    parser.add_argument("action", choices=tuple(ACTIONS), metavar="ACTION", help=", ".join(ACTIONS))
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME",
+        help="lexicons, by name or file; for sensitivity run files, of which the first is the baseline",
+    )  # fmt: skip
+    shared.add_lexicon(parser, "sensitivity: another list, or counts by another tokeniser, to try as well")
+    parser.add_argument(
+        "--words", metavar="FILE", help="counts of every term, written by evenrank scan --terms"
+    )
+    parser.add_argument(
+        "--documents", type=shared.option(DOCUMENTS.parse), metavar="FILE",
+        help="check: texts that show how the words are used",
+    )  # fmt: skip
+    shared.add_measures(parser)
+    parser.add_argument(
+        "--background", type=shared.option(BACKGROUND.parse), metavar="FILE",
+        help="sensitivity: the documents that NFaiRR is normalised by, as in evaluate",
+    )  # fmt: skip
+    parser.add_argument("--queries", metavar="FILE", help="sensitivity: the queries to score, as in evaluate")
+    parser.add_argument(
+        "--missing", choices=("error", "neutral", "drop"),
+        help="sensitivity: documents without counts, as in evaluate",
+    )  # fmt: skip
+    shared.add_format(parser, FORMATS)
+    shared.add_output(parser, "write the lexicon (show) or the tables as .jsonl, .csv, .tsv, .md or .tex")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    ACTIONS[arguments.action](arguments)
+    return 0
+
+
+def _names(arguments: argparse.Namespace, count: int) -> list[Lexicon]:
+    from evenrank.io.lexicons import read_lexicon
+
+    if len(arguments.names) != count:
+        what = "one lexicon" if count == 1 else f"{count} lexicons"
+        raise ParameterError(
+            f"lexicon {arguments.action} takes {what}, got {len(arguments.names)}: "
+            f"evenrank lexicon {arguments.action} {' '.join(['gender-en', 'my-words.csv'][:count])}"
+        )
+    return [read_lexicon(name) for name in arguments.names]
+
+
+def _show(arguments: argparse.Namespace, tables: list[Table]) -> None:
+    from evenrank.io.atomic import atomic_write
+    from evenrank.scores.files import file_format
+    from evenrank.tables import printed
+
+    if arguments.output is not None:
+        form = file_format(arguments.output, None, ("jsonl", "csv", "tsv", "markdown", "latex"))
+        with atomic_write(arguments.output) as file:
+            file.write(printed(tables, form).encode())
+        say(f"wrote {arguments.output}")
+    if arguments.output is None or arguments.format is not None:
+        put(printed(tables, arguments.format or "table", terminal_width()))
+
+
+def _list(arguments: argparse.Namespace) -> None:
+    from evenrank.io.lexicons import SHIPPED, read_lexicon
+    from evenrank.tables import Table
+
+    if arguments.names:
+        raise ParameterError("lexicon list takes no name: evenrank lexicon show NAME shows one")
+    rows = []
+    for name in SHIPPED:
+        lexicon = read_lexicon(name)
+        sizes = ", ".join(f"{group} {len(lexicon.words(group)):,}" for group in lexicon.groups)
+        rows.append((name, len(lexicon), len(lexicon.partners) // 2, sizes))
+    note = "how each was made, and what it misses: evenrank lexicon show NAME"
+    _show(arguments, [Table.of(["lexicon", "terms", "pairs", "groups"], rows, notes=[note])])
+
+
+def _show_one(arguments: argparse.Namespace) -> None:
+    from evenrank.io.lexicons import write_lexicon
+    from evenrank.lexicons import described
+    from evenrank.tables import Column, Table
+
+    (lexicon,) = _names(arguments, 1)
+    if arguments.output is not None:
+        shared.check_output(arguments.output, arguments.names)
+        write_lexicon(lexicon, arguments.output)
+        say(f"wrote {arguments.output}")
+        return
+    rows = []
+    weights = lexicon.to_weights()
+    for group in lexicon.groups:
+        for word, weight in weights[group].items():
+            rows.append((word, group, lexicon.partners.get(word, ""), weight))
+    records = [dict(zip(("word", "group", "partner", "weight"), row, strict=True)) for row in rows]
+    if arguments.format not in (None, "table"):
+        _show(arguments, [Table.of(["word", "group", "partner", "weight"], rows, words=3, records=records)])
+        return
+    listed = {
+        group: [word if weight == 1 else f"{word} {weight:.2f}" for word, weight in own.items()]
+        for group, own in weights.items()
+    }
+    groups = [(group, len(own), ", ".join(own)) for group, own in listed.items()]
+    head = [Column("group"), Column("terms", right=True), Column("words", wraps=True)]
+    _show(arguments, [Table.of(head, groups, title=repr(lexicon)[1:-1], notes=described(lexicon.name))])
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    from evenrank.io.lexicons import read_lexicon
+    from evenrank.wordlists.check import check_lexicon, finding_table
+
+    (lexicon,) = _names(arguments, 1)
+    texts = None if arguments.documents is None else _texts(arguments.documents)
+    found = check_lexicon(lexicon, texts, read_lexicon(NAMES).terms)
+    _show(arguments, [finding_table(lexicon, found)])
+
+
+def _texts(documents: Any) -> Iterator[str]:
+    from evenrank.io.documents import read_documents
+
+    for batch in read_documents(documents.path, format=documents.get("format")):
+        yield from batch.column("text").to_pylist()
+
+
+def _compare(arguments: argparse.Namespace) -> None:
+    from evenrank.io.counts import read_counts
+    from evenrank.wordlists.overlap import disagreement_table, overlap_table
+
+    one, other = _names(arguments, 2)
+    tables = [overlap_table(one, other)]
+    if arguments.words is not None:
+        tables.append(disagreement_table(read_counts(arguments.words), one, other))
+    _show(arguments, tables)
+
+
+def _sensitivity(arguments: argparse.Namespace) -> None:
+    from evenrank.inputs.description import Description
+    from evenrank.io.lexicons import read_lexicon
+    from evenrank.wordlists import sensitivity
+
+    known = Description(
+        runs=tuple(map(RUN.parse, arguments.names)),
+        words=arguments.words,
+        background=arguments.background,
+        queries=arguments.queries,
+    )
+    shared.need_runs(known)
+    if arguments.words is None:
+        raise ParameterError(
+            "lexicon sensitivity needs the counts of every term: evenrank scan COLLECTION --lexicon NAME "
+            "--terms -o counts.parquet, then add --words counts.parquet"
+        )
+    shared.check_measures(arguments)
+    shared.check_written(known, arguments.output)
+    inputs = shared.read_inputs(known)
+    found = sensitivity(
+        inputs,
+        shared.chosen_measures(arguments, inputs),
+        names=read_lexicon(NAMES).terms,
+        others={} if arguments.lexicon is None else {arguments.lexicon: _other(arguments.lexicon)},
+        seed=shared.seed_of(arguments),
+        missing=arguments.missing,
+    )
+    _show(arguments, found.to_tables())
+
+
+def _other(name: str) -> Lexicon | WordCounts:
+    from evenrank.io.counts import read_counts
+    from evenrank.io.lexicons import read_lexicon
+
+    return read_counts(name) if name.endswith(".parquet") else read_lexicon(name)
+
+
+ACTIONS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "list": _list,
+    "show": _show_one,
+    "check": _check,
+    "compare": _compare,
+    "sensitivity": _sensitivity,
+}

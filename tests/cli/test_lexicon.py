@@ -1,0 +1,121 @@
+"""``evenrank lexicon``: every action, and what it says where something is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from evenrank.evidence.scan import scan_file
+from evenrank.io.lexicons import SHIPPED, read_lexicon
+
+Evenrank = Callable[..., SimpleNamespace]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "w.csv").write_text("word,group,partner\nshe,female,he\nher,female,\nwife,female,husband\n"
+                                    "wives,female,\nrose,female,\nhe,male,\nhusband,male,\n")  # fmt: skip
+    (tmp_path / "d.tsv").write_text(
+        "a\tshe and her wife Rose\nb\the and she\nc\tnobody\nd\ther husband he he\n"
+    )
+    lines = [
+        f"q{i} Q0 {d} {r} {9 - r} x" for i in range(6) for r, d in enumerate("abcd"[i % 2 :] + "a" * (i % 2))
+    ]
+    (tmp_path / "r.trec").write_text("\n".join(lines) + "\n")
+    other = [line.translate(str.maketrans("cd", "dc")) for line in lines]
+    (tmp_path / "s.trec").write_text("\n".join(other) + "\n")
+    return tmp_path
+
+
+def test_list_and_show(evenrank: Evenrank) -> None:
+    listed = evenrank("lexicon", "list", "--format", "jsonl")
+    assert [json.loads(line)["lexicon"] for line in listed.out.splitlines()] == list(SHIPPED)
+    shown = evenrank("lexicon", "show", "gender-en")
+    assert "gender-en: Chosen by hand" in shown.out
+    assert "stepmother" in shown.out
+    assert evenrank("lexicon", "show", "gender-en", "-o", "copy.json").err == "evenrank: wrote copy.json\n"
+    assert read_lexicon("copy.json") == read_lexicon("gender-en")
+    rows = [
+        json.loads(line)
+        for line in evenrank("lexicon", "show", "w.csv", "--format", "jsonl").out.splitlines()
+    ]
+    assert rows[0] == {"word": "she", "group": "female", "partner": "he", "weight": 1.0}
+
+
+def test_check(evenrank: Evenrank) -> None:
+    found = evenrank("lexicon", "check", "w.csv", "--format", "jsonl")
+    rows = [json.loads(line) for line in found.out.splitlines()]
+    assert {(row["kind"], row["word"]) for row in rows} == {
+        ("other meaning", "rose"), ("missing form", "husbands"), ("uneven groups", ""),
+    }  # fmt: skip
+    used = evenrank("lexicon", "check", "w.csv", "--documents", "d.tsv", "--format", "jsonl")
+    assert ("never found", "wives") in {
+        (row["kind"], row["word"]) for row in map(json.loads, used.out.splitlines())
+    }
+
+
+def test_check_of_words_in_texts() -> None:
+    from evenrank.data.lexicon import Lexicon
+    from evenrank.wordlists.check import check_lexicon
+
+    lexicon = Lexicon.build("x", {"f": ["king", "ruby"], "m": ["lad", "john"]})
+    texts = ["So said Martin King, and a lad saw Larry King near a ruby. John left."] * 20 + ["lads"]
+    found = {(one.kind, one.word) for one in check_lexicon(lexicon, texts, ["ruby", "john"])}
+    assert found == {("mostly a name", "king"), ("mostly a word", "ruby"), ("missing form", "lads")}
+
+
+def test_compare(evenrank: Evenrank) -> None:
+    (Path("v.csv")).write_text("word,group\nshe,female\nhe,male\nrose,male\n")
+    words = evenrank("lexicon", "compare", "w.csv", "v.csv", "--format", "jsonl")
+    rows = [json.loads(line) for line in words.out.splitlines()]
+    assert [(row["group"], row["both"], row["only w"], row["only v"]) for row in rows] == [
+        ("female", 1, 4, 0), ("male", 1, 1, 1),
+    ]  # fmt: skip
+    scan_file("d.tsv", read_lexicon("w.csv"), "c.parquet", terms=True)
+    both = evenrank("lexicon", "compare", "w.csv", "v.csv", "--words", "c.parquet")
+    assert "in another group of v: 'rose'" in both.out
+    # a: led by women with w, a tie with v; d: led by men with both; so one of four differs
+    assert "documents that another group leads" in both.out
+    row = next(line for line in both.out.splitlines() if line.startswith("documents that another"))
+    assert row.split()[-1] == "0.2500"
+
+
+def test_sensitivity(evenrank: Evenrank) -> None:
+    scan_file("d.tsv", read_lexicon("w.csv"), "c.parquet", terms=True)
+    scan_file("d.tsv", read_lexicon("w.csv"), "plain.parquet")
+    scan_file("d.tsv", read_lexicon("w.csv"), "blanks.parquet", tokenizer="whitespace")
+    command = ("lexicon", "sensitivity", "r.trec", "s.trec", "-m", "TExFAIR@3 FaiRR@3")
+    outcome = evenrank(*command, "--words", "c.parquet", "--lexicon", "blanks.parquet", "--seed", "1")
+    assert outcome.code == 0, outcome.err
+    assert "TExFAIR@3 by word list" in outcome.out
+    assert "the words that matter most" in outcome.out
+    assert "verdicts are the same under every list" in outcome.out
+    assert "blanks.parquet" in outcome.out
+    assert "tau=3" in outcome.out
+    refused = evenrank(*command, "--words", "plain.parquet")
+    assert (refused.code, refused.out) == (2, "")
+    assert "evenrank scan COLLECTION --lexicon NAME --terms -o counts.parquet" in refused.err
+    assert "--terms -o counts.parquet, then add --words" in evenrank(*command).err
+    assert evenrank(*command, "--words", "c.parquet", "-o", "s.jsonl").code == 0
+    assert json.loads(Path("s.jsonl").read_text().splitlines()[0])["measure"] == "TExFAIR@3"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("show",), "lexicon show takes one lexicon, got 0"),
+        (("compare", "gender-en"), "lexicon compare takes 2 lexicons, got 1"),
+        (("list", "gender-en"), "lexicon list takes no name"),
+        (("sensitivity",), "name a run"),
+        (("show", "nothing"), "'nothing' is neither a lexicon nor a file"),
+    ],
+)
+def test_wrong_usage(evenrank: Evenrank, words: tuple[str, ...], why: str) -> None:
+    outcome = evenrank("lexicon", *words)
+    assert outcome.code == 2
+    assert why in outcome.err
