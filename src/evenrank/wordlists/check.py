@@ -30,7 +30,7 @@ _WORD = re.compile(r"\w+")
 _SENTENCE_ENDS = ".!?:;\"'([\n"
 
 
-class Finding(NamedTuple):
+class ListFinding(NamedTuple):
     """One thing to look at. ``kind`` groups findings that are alike."""
 
     kind: str
@@ -48,7 +48,7 @@ class Spelling(NamedTuple):
 
 def check_lexicon(
     lexicon: Lexicon, documents: Iterable[str] | None = None, names: Iterable[str] = ()
-) -> list[Finding]:
+) -> list[ListFinding]:
     """What a person should look at. With ``documents``, texts, also how the words are used there.
 
     ``names`` are words that are meant as first names.
@@ -67,7 +67,7 @@ def check_lexicon(
     ]
     if documents is not None:
         found += [
-            Finding("never found", term, group, "does not occur in these documents")
+            ListFinding("never found", term, group, "does not occur in these documents")
             for term, group in owner.items()
             if " " not in term and term not in use
         ]
@@ -120,7 +120,7 @@ def spellings(documents: Iterable[str], words: set[str]) -> dict[str, Spelling]:
     return {word: Spelling(inside[word], capitals[word]) for word in seen}
 
 
-def finding_table(lexicon: Lexicon, found: list[Finding]) -> Table:
+def finding_table(lexicon: Lexicon, found: list[ListFinding]) -> Table:
     kinds = Counter(finding.kind for finding in found)
     note = ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "nothing to look at was found"
     head = ["kind", "word", "group", "what"]
@@ -134,7 +134,7 @@ def excluded_names() -> dict[str, str]:
     return {name: reasons[0].rstrip(":") for name, *reasons in lines}
 
 
-def _alike(lexicon: Lexicon, owner: dict[str, str]) -> Iterable[Finding]:
+def _alike(lexicon: Lexicon, owner: dict[str, str]) -> Iterable[ListFinding]:
     """Terms that one tokeniser or the other cannot tell apart or can never find."""
     for tokenizer in ("word", "whitespace"):
         first: dict[tuple[str, ...], str] = {}
@@ -142,52 +142,56 @@ def _alike(lexicon: Lexicon, owner: dict[str, str]) -> Iterable[Finding]:
             tokens = tuple(tokenize(term, tokenizer))
             other = first.setdefault(tokens, term)
             if other != term:
-                yield Finding("duplicate", term, owner[term], f"is {other!r} to the tokeniser {tokenizer!r}")
+                yield ListFinding(
+                    "duplicate", term, owner[term], f"is {other!r} to the tokeniser {tokenizer!r}"
+                )
 
 
-def _other_meanings(owner: dict[str, str], names: set[str]) -> Iterable[Finding]:
+def _other_meanings(owner: dict[str, str], names: set[str]) -> Iterable[ListFinding]:
     excluded = excluded_names()
     for term, group in owner.items():
         if term in _AMBIGUOUS and term not in _KEPT:
-            yield Finding("other meaning", term, group, f"is also {_AMBIGUOUS[term]}")
+            yield ListFinding("other meaning", term, group, f"is also {_AMBIGUOUS[term]}")
         elif term in excluded and term not in names:
-            yield Finding("other meaning", term, group, f"is a first name and also a {excluded[term]}")
+            yield ListFinding("other meaning", term, group, f"is a first name and also a {excluded[term]}")
 
 
-def _used_otherwise(owner: dict[str, str], use: dict[str, Spelling], names: set[str]) -> Iterable[Finding]:
+def _used_otherwise(
+    owner: dict[str, str], use: dict[str, Spelling], names: set[str]
+) -> Iterable[ListFinding]:
     for term, group in owner.items():
         found = use.get(term)
         if found is None or found.inside < ENOUGH:
             continue
         share = found.capitals / found.inside
         if term in names and 1 - share > SMALL:
-            yield Finding(
+            yield ListFinding(
                 "mostly a word", term, group, f"{1 - share:.0%} of {found.inside:,} uses are in small letters"
             )
         if term not in names and share > CAPITALS:
             what = f"{share:.0%} of {found.inside:,} uses inside a sentence have a capital"
-            yield Finding("mostly a name", term, group, what)
+            yield ListFinding("mostly a name", term, group, what)
 
 
 def _missing_forms(
     lexicon: Lexicon, owner: dict[str, str], candidates: dict[str, str], use: dict[str, Spelling]
-) -> Iterable[Finding]:
+) -> Iterable[ListFinding]:
     for form, term in candidates.items():
         partner = lexicon.partners.get(term)
         balanced = partner is not None and any(other in owner for other in inflections(partner))
         if form in use:
-            yield Finding(
+            yield ListFinding(
                 "missing form", form, owner[term], f"{term!r} is in the list; this form is in the documents"
             )
         elif balanced:
-            yield Finding(
+            yield ListFinding(
                 "missing form", form, owner[term], f"{term!r} is in the list, and {partner!r} has such a form"
             )
 
 
-def _uneven(lexicon: Lexicon) -> Iterable[Finding]:
+def _uneven(lexicon: Lexicon) -> Iterable[ListFinding]:
     sizes = {group: len(lexicon.words(group)) for group in lexicon.groups}
     least, most = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
     if sizes[most] > 1.5 * sizes[least]:
         what = f"has {sizes[least]:,} terms, {most!r} has {sizes[most]:,}"
-        yield Finding("uneven groups", "", least, what)
+        yield ListFinding("uneven groups", "", least, what)

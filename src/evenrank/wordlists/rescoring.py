@@ -56,9 +56,9 @@ class Rescoring:
         return {name: found for name, found in first.reference.items() if "words" in found.gathered}
 
     @cached_property
-    def _terms(self) -> tuple[list[_Terms], dict[str, _Terms]]:
-        ranked = [_Terms.of(evidence.ranked.gathered) for evidence in self.runs.values()]
-        return ranked, {name: _Terms.of(found.gathered) for name, found in self._references.items()}
+    def _terms(self) -> tuple[list[_TermCounts], dict[str, _TermCounts]]:
+        ranked = [_TermCounts.of(evidence.ranked.gathered) for evidence in self.runs.values()]
+        return ranked, {name: _TermCounts.of(found.gathered) for name, found in self._references.items()}
 
     def values(self, lists: Floats) -> Floats:
         """(L, R, Q): the values by each of the lists (L, T); NaN where they are undefined."""
@@ -120,9 +120,9 @@ class Rescoring:
         count = next(iter(self.runs.values())).count
         holds = np.zeros((count, len(self.weights)), dtype=bool)
         for evidence in self.runs.values():
-            _mark(holds, evidence.ranked.rows, _Terms.of(evidence.ranked.gathered).terms)
+            _mark(holds, evidence.ranked.rows, _TermCounts.of(evidence.ranked.gathered).terms)
         for reference in self._references.values():
-            terms = _Terms.of(reference.gathered).terms
+            terms = _TermCounts.of(reference.gathered).terms
             if reference.shared:
                 holds[:, np.unique(terms.places)] = True
             else:
@@ -145,7 +145,7 @@ class _ListCounts:
 
 
 @dataclass(frozen=True)
-class _Terms:
+class _TermCounts:
     """The counts of every term in some documents."""
 
     terms: Sparse
@@ -153,7 +153,7 @@ class _Terms:
     known: Bools
 
     @classmethod
-    def of(cls, gathered: Mapping[str, Gathered]) -> _Terms:
+    def of(cls, gathered: Mapping[str, Gathered]) -> _TermCounts:
         columns: Mapping[str, Any] = gathered["words"].columns
         return cls(columns["terms"], columns["length"], gathered["words"].known)
 
