@@ -197,3 +197,19 @@ def test_help_has_examples(evenrank: Evenrank) -> None:
     outcome = evenrank("counterfactual", "--help")
     assert outcome.code == 0
     assert "evenrank counterfactual collection.tsv queries.tsv --system bm25 --system minilm" in outcome.out
+
+
+def test_the_background_of_nfairr_can_be_given(
+    evenrank: Evenrank, collection: tuple[str, str], tmp_path: Path
+) -> None:
+    """NFaiRR depends on the background; with two systems there is no correlation over systems."""
+    pool = tmp_path / "pool.trec"
+    pool.write_text("q1 Q0 d1 1 2 p\nq1 Q0 d2 2 1 p\nq2 Q0 d2 1 1 p\n", encoding="utf-8")
+    outcome = evenrank(*COMMAND, "--system", "bm25", "--system", "bm25+rm3", *collection)
+    assert "agreement of CRBO" not in outcome.out  # two points have no correlation
+    given = ["--background", str(pool)]
+    other = evenrank(*COMMAND, "--system", "bm25", *given, *collection)
+    assert other.code == 0, other.err
+    rows = [text.out.splitlines()[1].split() for text in (outcome, other)]
+    assert rows[0][-1] != rows[1][-1]  # NFaiRR
+    assert rows[0][-2] == rows[1][-2]  # TExFAIR needs none

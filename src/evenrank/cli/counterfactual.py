@@ -16,7 +16,7 @@ from evenrank.cli.streams import put, say, terminal_width
 from evenrank.cli.swap import mapping_of, swap_only, words_of
 from evenrank.cli.values import positive
 from evenrank.errors import MissingExtraError, ParameterError
-from evenrank.inputs.file_options import DOCUMENTS
+from evenrank.inputs.file_options import AGAINST, DOCUMENTS
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
@@ -108,6 +108,10 @@ def add(commands: Commands) -> None:
         "--depth", type=positive, default=10, metavar="K", help="number of ranks compared (default: 10)"
     )
     parser.add_argument("--p", type=float, default=0.9, help="persistence of RBO (default: 0.9)")
+    parser.add_argument(
+        "--background", type=shared.option(AGAINST.parse), metavar="FILE",
+        help="a run: the documents that NFaiRR is normalised by (default: the lists of the first system)",
+    )  # fmt: skip
     shared.add_cache(parser)
     parser.add_argument(
         "--moved", type=int, default=MOST, metavar="N", help="number of queries to list (default: 5)"
@@ -211,6 +215,11 @@ def _run(arguments: argparse.Namespace, shown: Shown) -> int:
         further = [table.moved_table(row, queries, arguments.moved) for row in shown_rows]
         most = max(arguments.moved, MOST)
         further += [table.moves_table(name, found, most) for name, found in moves.items()]
+        from evenrank.counterfactuals.pairings import agreement_table
+
+        whole = [row for row in rows if row.swapped == table.ALL]
+        if len(whole) > 2 and whole[0].beside:
+            further.insert(0, agreement_table(whole))
         put(printed([table.system_table(rows), *further], "table", terminal_width()))
     else:
         put(printed([table.system_table(rows)], arguments.format))
@@ -287,11 +296,15 @@ def _beside(
     """TExFAIR and NFaiRR of the original lists, as the paper has them beside CRBO."""
     from evenrank.evaluation import evaluate
     from evenrank.evidence.scan import scan
+    from evenrank.io import read_run
 
     words = scan(list(documents.items()), arguments.lexicon or LEXICON)
     measures = [f"TExFAIR@{arguments.depth}", f"NFaiRR@{arguments.depth}"]
     runs = {name: trial.original for name, trial in trials.items()}
     background = next(iter(runs.values()))
+    if arguments.background is not None:
+        given = arguments.background
+        background = read_run(given.path, format=given.get("format"), ties=given.get("ties") or "trec")
     scores = evaluate(runs, measures, words=words, background=background)
     return {name: {measure: scores.mean(measure, name) for measure in measures} for name in runs}
 

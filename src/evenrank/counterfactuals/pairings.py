@@ -1,0 +1,124 @@
+"""CRBO over several pairings of names, and whether it agrees with measures of fairness over systems.
+
+Names have no counterpart of their own: which name replaces which is drawn, and another draw may move lists
+otherwise. One seed is one draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenrank.counterfactuals.experiment import (
+    DEPTH,
+    PERSISTENCE,
+    Counterfactual,
+    Experiment,
+    texts_of,
+)
+from evenrank.counterfactuals.swap import KINDS, make_swapper
+from evenrank.counterfactuals.table import SwapRow
+from evenrank.errors import ParameterError
+from evenrank.stats.correlation import kendall
+from evenrank.stats.intervals import ConfidenceInterval, mean_interval
+from evenrank.systems import make_system
+from evenrank.tables import Interval, Table
+
+SEEDS = (0, 1, 2, 3, 4)
+CAUTION = (
+    "CRBO says how much lists depend on group words, not whether they are fair: a ranker that ignores group "
+    "words has a CRBO of 1 on a collection as unbalanced as it may be (texfair-2024). A weak correlation is "
+    "no fault of either measure"
+)
+
+
+@dataclass(frozen=True)
+class Pairings:
+    """The same experiment with several pairings; ``results`` has one for each seed."""
+
+    seeds: tuple[int, ...]
+    results: tuple[Counterfactual, ...]
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """CRBO of each pairing."""
+        return tuple(result.crbo for result in self.results)
+
+    @property
+    def crbo(self) -> float:
+        return float(np.mean(self.values))
+
+    @property
+    def interval(self) -> ConfidenceInterval:
+        """The 95% interval over pairings, for the queries there are."""
+        return mean_interval(np.array(self.values), (0.0, 1.0))
+
+    def to_table(self) -> Table:
+        """A row for each pairing, and one for all of them."""
+        rows: list[tuple[Any, ...]] = [
+            (str(seed), result.crbo, Interval(*result.interval), len(result.changed))
+            for seed, result in zip(self.seeds, self.results, strict=True)
+        ]
+        found = self.interval
+        changed = round(float(np.mean([len(result.changed) for result in self.results])))
+        rows.append(("all", self.crbo, Interval(found.low, found.high), changed))
+        return Table.of(
+            ["pairing", "CRBO", "95% interval", "documents changed"],
+            rows,
+            words=1,
+            notes=["the interval of a pairing is over queries, that of all is over pairings"],
+        )
+
+
+def over_pairings(
+    system: Any,
+    documents: Any,
+    lexicon: Any = None,
+    *,
+    queries: Any,
+    seeds: Sequence[int] = SEEDS,
+    kinds: Collection[str] = KINDS,
+    swap_queries: bool = False,
+    depth: int = DEPTH,
+    p: float = PERSISTENCE,
+    k: int | None = None,
+    tagger: str = "auto",
+) -> Pairings:
+    """``counterfactual`` with one pairing of names for each seed; the original lists are retrieved once.
+
+    >>> texts = {"d1": "He is a nurse.", "d2": "She is a nurse.", "d3": "Nurses work at night."}
+    >>> over_pairings("bm25", texts, queries={"q1": "where is he", "q2": "night"}, seeds=[1, 2]).values
+    (0.5, 0.5)
+    """
+    chosen = tuple(seeds)
+    if not chosen or len(set(chosen)) != len(chosen):
+        raise ParameterError(f"seeds must be different numbers, at least one, got {list(chosen)}")
+    texts, asked = texts_of(documents, "documents"), texts_of(queries, "queries")
+    trial = Experiment(make_system(system), texts, asked, depth=depth, p=p, k=k)
+    results = tuple(
+        trial.swap(make_swapper(lexicon, kinds=kinds, seed=seed, tagger=tagger), swap_queries=swap_queries)
+        for seed in chosen
+    )
+    return Pairings(chosen, results)
+
+
+def agreement_table(rows: Sequence[SwapRow]) -> Table:
+    """Kendall's tau of CRBO with each measure that stands beside it, over systems."""
+    if len(rows) < 3:
+        raise ParameterError(f"a correlation over systems needs three of them or more, got {len(rows)}")
+    crbo = [row.result.crbo for row in rows]
+    beside: Mapping[str, float] = rows[0].beside
+    found = {name: kendall(crbo, [row.beside[name] for row in rows]) for name in beside}
+    return Table.of(
+        ["measure", "tau", "95% interval", "p", "systems"],
+        (
+            (name, tau.value, Interval(tau.interval.low, tau.interval.high), tau.p_value, tau.n)
+            for name, tau in found.items()
+        ),
+        words=1,
+        title="agreement of CRBO with measures of the original lists, over systems",
+        notes=[CAUTION],
+    )
