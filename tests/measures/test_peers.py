@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log2
+from math import log, log2
 
 import numpy as np
 import pytest
@@ -253,7 +253,7 @@ def test_versions_of_the_same_document() -> None:
     known = {"groups": [gender, content]}
     assert score("PairPreference(pair=content)", run=run, **known) == 0  # one each
     expected = (1 / log2(4) + 1 / log2(5)) / (1 / log2(3) + 1 / log2(6))
-    assert score("VersionExposure(pair=content)", run=run, **known) == pytest.approx(expected)
+    assert score("VersionExposure(pair=content)", run=run, **known) == pytest.approx(log(expected))
     everything = score("PairPreference(attr=gender)", run=run, **known)  # each of three against both
     assert everything == pytest.approx((4 - 2) / 6)
     alone = er.evaluate({"q": {"f3": 1.0, "m1": 0.5}}, "PairPreference(pair=content)", **known)

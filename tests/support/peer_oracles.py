@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from math import comb, log2
+from math import comb, log, log2
 
 import group_oracles
 import oracles
@@ -243,7 +243,7 @@ def versions(m: Measure, documents: list[str], case: Case, query: str) -> float 
     if m.name == "PairPreference":
         return sum(1 if i < j else -1 for i, j in pairs) / len(pairs)
     firsts, seconds = ({pair[place] for pair in pairs} for place in (0, 1))
-    return sum(1 / log2(1 + i) for i in firsts) / sum(1 / log2(1 + j) for j in seconds)
+    return log(sum(1 / log2(1 + i) for i in firsts) / sum(1 / log2(1 + j) for j in seconds))
 
 
 for name in ("PairPreference", "VersionExposure"):

@@ -104,8 +104,8 @@ class PairPreference(VersionMeasure):
 @declare
 class VersionExposure(VersionMeasure):
     """How much more exposure the first version of documents gets than the second, over the documents of which
-    a list has both: a ratio. 1 means that both get the same; values above 1 mean that the first version gets
-    more, values close to 0 that it gets hardly any, up to infinity.
+    a list has both, as the logarithm of the ratio. 0 means that both get the same; positive values mean that
+    the first version gets more (0.69: twice as much), negative values that the second does.
 
     Exposure is the discount of DCG, summed over the list. Use it where it matters how far apart two versions
     stand; prefer PairPreference for which of them comes first.
@@ -115,14 +115,16 @@ class VersionExposure(VersionMeasure):
         "exposure of one version of the same document compared with the other",
         "listwise exposure ratio of counterfactual documents",
     )
-    formula = "sum over paired documents of the first version of v_i, over that of the second version"
+    formula = "ln(E_1 / E_2), E_a the sum of v_i over documents of version a whose other version is there"
     reference = REFERENCE
-    direction = Direction.NONE
-    bounds = (0.0, np.inf)
+    direction = Direction.SIGNED
+    bounds = (-np.inf, np.inf)
 
     def compute(self, evidence: RankedEvidence) -> Result:
         pairs = self.pairs(evidence)
         weights = attention.log2().weights(evidence.ranked.depth)  # (K,)
         first = padded_sum(np.asarray(pairs.any(axis=2)) * weights)
         second = padded_sum(np.asarray(pairs.any(axis=1)) * weights)
-        return Result(divide(first, second), self.unpaired(evidence, pairs))
+        some = first > 0  # then the second has some, too
+        ratio = np.where(some, np.log(np.where(some, first, 1.0)) - np.log(np.where(some, second, 1.0)), 0.0)
+        return Result(ratio, self.unpaired(evidence, pairs))
