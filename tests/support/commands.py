@@ -53,6 +53,7 @@ CALLS: dict[str, list[str]] = {
     "scan": ["documents.tsv", "--lexicon", "gender-en", "-o", "scanned.parquet"],
     "lexicon": ["compare", "gender-en", "lexicon.csv"],
     "polarise": ["debates.csv", "--encoder", "vectors.parquet", "-o", "polarity.parquet"],
+    "corpus": ["statistics", "balance-en"],
     "measures": ["nDCG"],
     "doctor": [],
     "init": ["--help"],

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from evenrank.cli.audit import add as add_audit
 from evenrank.cli.compare import add as add_compare
+from evenrank.cli.corpus import add as add_corpus
 from evenrank.cli.counterfactual import add as add_counterfactual
 from evenrank.cli.debias import add as add_debias
 from evenrank.cli.doctor import add as add_doctor
@@ -47,7 +48,7 @@ INTERRUPTED = 130
 
 COMMANDS = {  # in the order of the help
     "start": {"init": add_init, "audit": add_audit, "doctor": add_doctor},
-    "data": {"scan": add_scan, "lexicon": add_lexicon, "polarise": add_polarise},
+    "data": {"scan": add_scan, "lexicon": add_lexicon, "polarise": add_polarise, "corpus": add_corpus},
     "measure": {
         "measures": add_measures, "evaluate": add_evaluate, "explain": add_explain, "compare": add_compare,
     },

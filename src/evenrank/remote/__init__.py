@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from evenrank.remote.addresses import Address, is_address, is_remote, parse_address
 from evenrank.remote.answer_log import AnswerLog
+from evenrank.remote.chat import ChatAnswer, ChatEndpoint
 from evenrank.remote.client import Client, Limits
 from evenrank.remote.pace import Clock, RateLimit
 from evenrank.remote.secrets import Secrets
@@ -15,6 +16,8 @@ from evenrank.remote.secrets import Secrets
 __all__ = [
     "Address",
     "AnswerLog",
+    "ChatAnswer",
+    "ChatEndpoint",
     "Client",
     "Clock",
     "Limits",

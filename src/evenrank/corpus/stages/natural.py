@@ -1,0 +1,107 @@
+"""Natural documents: what a search engine gave for the questions, with the text of the pages' bodies.
+
+They are other people's texts: kept in the folder for measurement, and never part of a release.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from evenrank.corpus.folder import Corpus
+from evenrank.corpus.records import Record, digest, read_lines
+from evenrank.corpus.stages import Made, Rejection
+from evenrank.errors import DataError, MissingExtraError, Problem
+
+OPTIONAL = ("url", "title", "snippet", "date")
+
+
+def read_natural(path: Path, corpus: Corpus, time: str) -> Made:
+    """Results from a table (CSV or JSONL) with query, rank, url, title, snippet and date, and for the page
+    ``file`` (saved HTML, relative to the table), ``html``, or ``text``."""
+    records, rejected, problems = list[Record](), list[Rejection](), list[Problem]()
+    seen: dict[tuple[str, int], int] = {}
+    for line, row in _rows(path):
+        query = str(row.get("query") or "")
+        try:
+            rank = int(row.get("rank") or "")
+        except ValueError:
+            rank = 0
+        if query not in corpus.queries:
+            problems.append(
+                Problem(line, f"query {query!r} is not in questions.jsonl, or not among those used")
+            )
+        elif rank < 1:
+            problems.append(Problem(line, f"rank must be a whole number from 1, got {row.get('rank')!r}"))
+        elif (query, rank) in seen:
+            place = seen[query, rank]
+            problems.append(Problem(line, f"query {query!r} has rank {rank} already, in line {place}"))
+        else:
+            seen[query, rank] = line
+            name = f"{query}_n{rank}"
+            try:
+                text = _body(row, path.parent)
+            except FileNotFoundError as error:
+                problems.append(Problem(line, f"{error.filename}: no such file"))
+                continue
+            if not text:
+                rejected.append(Rejection(name, "no text in its body", 1, str(row.get("url") or "")))
+                continue
+            about = {each: str(row.get(each) or "") for each in OPTIONAL}
+            made = {
+                "model": None,
+                "prompt": None,
+                "seed": None,
+                "time": time,
+                "made_from": digest([dict(row)]),
+            }
+            records.append({"document": name, "query": query, "rank": rank, **about, "text": text, **made})
+    if problems:
+        raise DataError.listing(str(path), problems)
+    return Made(tuple(records), tuple(rejected))
+
+
+def body_text(html: str) -> str:
+    """The text of a page without its navigation, forms and footers.
+
+    Reference: Barbaresi, Trafilatura, ACL 2021 (demonstrations).
+    """
+    try:
+        import trafilatura
+    except ImportError:
+        raise MissingExtraError.for_job("reading web pages", "trafilatura", "corpus") from None
+    return (trafilatura.extract(html, include_comments=False, include_tables=False) or "").strip()
+
+
+def _body(row: Mapping[str, Any], folder: Path) -> str:
+    if row.get("text"):
+        return str(row["text"]).strip()
+    html = row.get("html")
+    if not html and row.get("file"):
+        html = (folder / str(row["file"])).read_bytes().decode("utf-8", "replace")
+    return body_text(str(html)) if html else ""
+
+
+def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    lines = read_lines(path)
+    if path.suffix.lower() in (".jsonl", ".json", ".ndjson"):
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                try:
+                    row = json.loads(line)
+                except (ValueError, RecursionError):
+                    row = None
+                if not isinstance(row, dict):
+                    raise DataError.listing(str(path), [Problem(number, "is not a JSON object")])
+                yield number, row
+        return
+    reader = csv.DictReader(io.StringIO("\n".join(lines)), strict=True)
+    try:
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise DataError.listing(str(path), [Problem(reader.line_num, f"is not CSV: {error}")]) from None
