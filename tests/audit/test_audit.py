@@ -6,6 +6,7 @@ import json
 import re
 import runpy
 import sqlite3
+import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,7 +18,7 @@ from small_shop import write_small_shop
 from evenrank.audit import AuditSummary, audit
 from evenrank.audit.history import date_of, past_audits
 from evenrank.engines import open_engine
-from evenrank.errors import DataError, ParameterError
+from evenrank.errors import DataError, EvenrankWarning, ParameterError
 from evenrank.io import read_qrels, read_run, write_run
 from evenrank.rerankers import rerank
 from evenrank.scores import Scores
@@ -138,8 +139,15 @@ def test_run_files_stand_in_the_same_place(shop: Path) -> None:
         for rank, document in enumerate(run.documents(query), 1)
     ]
     (shop / "ranks.csv").write_text("query,document,rank\n" + "".join(rows))
-    for source in (engine, "ranks.csv"):
-        found = audited(source, now=clock(1))
+    (shop / "order.csv").write_text(
+        "query,document\n" + "".join(row.rpartition(",")[0] + "\n" for row in rows)
+    )
+    with pytest.warns(EvenrankWarning, match="in the order of the rows"):
+        read_run("order.csv")
+    for source in (engine, "ranks.csv", "order.csv"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EvenrankWarning)
+            found = audited(source, now=clock(1))
         assert [describe(one) for one in found.verdicts] == [describe(one) for one in first.verdicts]
         assert not (found.folder / "answers").exists()
         assert found.verdicts[0].worst[0].text  # the texts of the queries are known

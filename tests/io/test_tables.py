@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from evenrank.data.run import Ties
 from evenrank.errors import DataError, EvenrankWarning
 from evenrank.io import read_qrels, read_run
 
@@ -32,6 +33,48 @@ def test_formats_by_name(name: str, tmp_path: Path) -> None:
     run = read_run(path)
     assert run.to_dict() == EXPECTED
     assert run.name == name.split(".")[0]
+
+
+WITHOUT_SCORES = {
+    "run.csv": "query,document\n1,b\n02,c\n1,a\n1,z\n02,a\n",
+    "run.tsv": "qid\tdocno\ttitle\n1\tb\tRed lamp\n02\tc\t1984\n1\ta\t\n1\tz\tLamp 7\n02\ta\tChair\n",
+    "run.jsonl": "".join(
+        f'{{"query": "{query}", "document": "{document}", "title": null}}\n'
+        for query, document in (("1", "b"), ("02", "c"), ("1", "a"), ("1", "z"), ("02", "a"))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_SCORES)
+@pytest.mark.parametrize("ties", [None, "trec", "file"])
+def test_without_score_and_rank_the_rows_are_in_rank_order(
+    name: str, ties: Ties | None, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(WITHOUT_SCORES[name])
+    with pytest.warns(EvenrankWarning, match="no column for a score or a rank: .* order of the rows") as said:
+        run = read_run(path, ties=ties)
+    assert len(said) == 1
+    assert {query: run.documents(query) for query in run} == {"1": ["b", "a", "z"], "02": ["c", "a"]}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "query,document,bm25\n1,a,0.5\n1,b,0.9\n",  # a score under a name of its own
+        "query,document,bm25\n1,a,0.5\n1,b,\n1,c,0.9\n",
+        "query,document,grade\n1,a,high\n1,b,low\n",  # judgements
+        "query,document,group\n1,a,small\n1,b,large\n",  # groups
+    ],
+)
+def test_what_may_be_scores_or_something_else_is_not_taken_for_a_run(rows: str) -> None:
+    with pytest.raises(DataError, match="no column for the score"):
+        read_run(io.StringIO(rows), format="csv")
+
+
+def test_a_document_that_is_twice_in_an_order_is_named() -> None:
+    with pytest.warns(EvenrankWarning), pytest.raises(DataError, match=r":4: document 'a' is twice in quer"):
+        read_run(io.StringIO("query,document\n1,a\n1,b\n1,a\n"), format="csv")
 
 
 def test_format_given_for_an_open_file() -> None:

@@ -94,11 +94,11 @@ def resolve_documents(found: Sequence[str], columns: Mapping[str, str] | None, s
 
 
 def score_role(found: Sequence[str], columns: Mapping[str, str] | None) -> list[str]:
-    """The roles that order a run here: a score, a rank, or both."""
+    """The roles that order a run here: a score, a rank, both, or none."""
     given = columns or {}
     has_score = "score" in given or any(name in ACCEPTED["score"] for name in found)
     has_rank = "rank" in given or "rank" in found
-    return ["score", "rank"] if has_score and has_rank else ["rank"] if has_rank else ["score"]
+    return [role for role, there in (("score", has_score), ("rank", has_rank)) if there]
 
 
 class SharedColumns(dict[str, str]):

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import numbers
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from evenrank.errors import shortened
+from evenrank.errors import EvenrankWarning, shortened
 from evenrank.io.cells import grade_cells, id_cells, score_cells
 from evenrank.io.column_names import ACCEPTED, resolve, score_role
 from evenrank.io.layout import Columns, Layout
 from evenrank.io.row_problems import RowProblems
 
+_IDS = (*ACCEPTED["query"], *ACCEPTED["document"])
+_OTHERWISE = ("grade", "intent", "value", "share")  # roles of columns that runs do not have
+_LOOKED_AT = 1000  # rows in which numbers are looked for
 BY_INTENT = " (judgements by intent? read them with diversity=True, --qrels FILE:intents)"
 
 
@@ -71,9 +77,12 @@ def frame_columns(
     """The columns of a table, every cell checked.
 
     With both a score and a rank, the score orders and the rank only breaks ties; with a rank alone,
-    the score is ``-rank``.
+    the score is ``-rank``. Where there is neither, and nothing that may be one, the rows are in rank order.
     """
     order = score_role(frame.names, columns) if layout.value_name == "score" else ["grade"]
+    in_order = not order and not _perhaps_scores(frame, columns)
+    if not order and not in_order:
+        order = ["score"]
     roles = ["query", *(["intent"] if layout.intent else []), "document", *order]
     chosen = resolve(frame.names, roles, columns, source, advice=advice)
     report = RowProblems(source) if report is None else report
@@ -92,10 +101,56 @@ def frame_columns(
     report.check()
     if len(documents) == 0:
         raise layout.nothing(source, "the table has no rows")
+    if in_order:
+        ranks = _ranks_by_row(queries)
+        values = -ranks
+        warnings.warn(
+            f"{source}: no column for a score or a rank: the documents of a query are taken in the order of "
+            "the rows",
+            EvenrankWarning,
+            stacklevel=2,
+        )
     spare = [name for name in frame.names if name in ACCEPTED["intent"]]
     if "grade" in chosen and not layout.intent and spare:
         report.hint = _by_intent(queries, documents, frame.column(spare[0]))
     return Columns(queries, documents, values, intents, ranks)
+
+
+def _perhaps_scores(frame: Frame, columns: Mapping[str, str] | None) -> bool:
+    """Whether a column may hold scores or grades under a name that nobody knows: numbers in its first rows,
+    or the name of something else that documents of queries have."""
+    named = set((columns or {}).values())
+    others = [name for name in frame.names if name not in named and name not in _IDS]
+    if any(name in ACCEPTED[role] for name in others for role in _OTHERWISE):
+        return True
+    return any(_numeric(frame.column(name)[:_LOOKED_AT], text=frame.text) for name in others)
+
+
+def _numeric(cells: Any, *, text: bool) -> bool:
+    """Whether most of the cells that hold something are numbers."""
+    values = cells.to_pylist() if isinstance(cells, (pa.Array, pa.ChunkedArray)) else list(cells)
+    held = [value for value in values if value is not None and value != ""]
+    if text:
+        return 2 * sum(map(_is_number, held)) > len(held)
+    return 2 * sum(isinstance(one, numbers.Real) and not isinstance(one, bool) for one in held) > len(held)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _ranks_by_row(queries: pa.Array) -> npt.NDArray[np.float64]:
+    """1, 2, ... for the rows of each query, in their order."""
+    codes = queries.dictionary_encode().indices.to_numpy(zero_copy_only=False)
+    order = np.argsort(codes, kind="stable")
+    sizes = np.bincount(codes)
+    ranks = np.empty(len(codes))
+    ranks[order] = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
+    return ranks
 
 
 def _by_intent(queries: pa.Array, documents: pa.Array, intents: Any) -> Callable[[int], str]:

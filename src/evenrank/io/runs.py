@@ -48,8 +48,10 @@ def read_run(
     as the source has them (``"file"``), which are the ranks of a table with a ``rank`` beside the score
     if they agree with the scores, else its rows. Without ``ties``, a table with such ranks is read as
     ``"file"``, a Parquet file of ``write_run`` as it was written, and anything else as ``"trec"``. With a
-    ``rank`` alone, the score is ``-rank``. The rank of a TREC file is ignored, as everywhere, and so is
-    the description of the system, ``<SYSDESC>..</SYSDESC>``, that a run of NTCIR begins with.
+    ``rank`` alone, the score is ``-rank``. A table with neither, and without a column of numbers that may be
+    the score, is read in the order of its rows, with a warning. The rank of a TREC file is ignored, as
+    everywhere, and so is the description of the system, ``<SYSDESC>..</SYSDESC>``, that a run of NTCIR
+    begins with.
 
     >>> run = read_run({"q1": {"d1": 0.5, "d2": 0.9}})
     >>> run.documents("q1")
