@@ -20,7 +20,6 @@ from evenrank.io import write_run
 from evenrank.io.atomic import atomic_write
 from evenrank.io.lexicons import read_lexicon
 from evenrank.measures import Measure, all_measures, parse_measure
-from evenrank.measures.attention_fairness import AWRF
 from evenrank.measures.exposure import TermExposure
 from evenrank.rerankers import rerank
 from evenrank.sample import Sample, load
@@ -74,14 +73,15 @@ def polarity_of(sample: Sample) -> Polarity:
 def measures_to_show(cutoff: int = CUTOFF) -> list[Measure]:
     """Every registered measure, at the cut-off where it takes one; the words' exposures go by themselves.
 
-    Groups are those of leaning; texts that take no side are left out of the order of sides.
+    Groups are those of leaning, intents those of the judgements; texts that take no side are left out of the
+    order of sides.
     """
     shown: list[Measure] = []
     for cls in all_measures().values():
         names = {field.name for field in cls.parameters()}
         if cls is TermExposure:
             continue
-        arguments: dict[str, str] = {"attr": "leaning"} if "attr" in names and cls is not AWRF else {}
+        arguments: dict[str, str] = {"attr": "leaning"} if "attr" in names and cls.family == "groups" else {}
         if cls.family == "order":
             arguments["missing"] = "drop"
         shown.append(cls(**arguments))  # type: ignore[arg-type]
