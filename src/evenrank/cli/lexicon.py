@@ -29,13 +29,16 @@ def add(commands: Commands) -> None:
         "which words stand for groups, and how far do scores depend on them?",
         """Work with lists of words that stand for groups. ACTION is list (those that come with the package),
         show NAME, check NAME (missing forms, other meanings, uneven groups), compare NAME NAME (shared words
-        and, with --words, documents that they see differently), or sensitivity RUN.. (how far scores and
-        verdicts move when words are left out, drawn again or replaced).""",
+        and, with --words, documents that they see differently), expand NAME (candidates, for a person to
+        accept), weigh NAME FILE (how strongly other words stand for the groups), or sensitivity RUN.. (how
+        far scores and verdicts move when words are left out, drawn again or replaced).""",
         """
         evenrank lexicon list
         evenrank lexicon show gender-en
         evenrank lexicon check my-words.csv --documents collection.tsv
         evenrank lexicon compare gender-en my-words.csv
+        evenrank lexicon expand gender-en --vectors glove.6B.300d.txt --documents collection.tsv
+        evenrank lexicon weigh gender-en occupations.txt --vectors glove.6B.300d.txt -o weighted.json
         evenrank lexicon sensitivity runs/*.trec --words counts.parquet --background bm25 -m 'NFaiRR@10'
         evenrank lexicon sensitivity runs/*.trec --words counts.parquet --lexicon other.csv -m 'TExFAIR@10'
         """,
@@ -51,7 +54,11 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument(
         "--documents", type=shared.option(DOCUMENTS.parse), metavar="FILE",
-        help="check: texts that show how the words are used",
+        help="check, expand: texts that show how the words are used",
+    )  # fmt: skip
+    parser.add_argument(
+        "--vectors", metavar="FILE",
+        help="expand, weigh: vectors of words, a word and its numbers on each line (GloVe), or an encoder",
     )  # fmt: skip
     shared.add_measures(parser)
     parser.add_argument(
@@ -171,6 +178,71 @@ def _compare(arguments: argparse.Namespace) -> None:
     _show(arguments, tables)
 
 
+def _vectors(arguments: argparse.Namespace, wanted: set[str] | None) -> Any:
+    """The vectors of a file, or of the words that an encoder is given."""
+    from pathlib import Path
+
+    from evenrank.io.word_vectors import read_word_vectors
+
+    if Path(arguments.vectors).is_file():
+        return read_word_vectors(arguments.vectors, wanted)
+    if wanted is None:
+        raise ParameterError(
+            f"--vectors {arguments.vectors}: an encoder has no list of words: give a file of vectors, or "
+            "weigh the words of a list of your own"
+        )
+    from evenrank.evidence.polarise.encoders import as_encoder
+
+    words = sorted(wanted)
+    return dict(zip(words, as_encoder(arguments.vectors).encode(words), strict=True))
+
+
+def _expand(arguments: argparse.Namespace) -> None:
+    from evenrank.wordlists.expand import candidate_table, expand
+
+    (lexicon,) = _names(arguments, 1)
+    if arguments.vectors is None and arguments.documents is None:
+        raise ParameterError(
+            "lexicon expand finds words by vectors or by what stands beside the words of the list: add "
+            "--vectors FILE, --documents FILE, or both"
+        )
+    vectors = None if arguments.vectors is None else _vectors(arguments, None)
+    texts = None if arguments.documents is None else _texts(arguments.documents)
+    _show(arguments, [candidate_table(lexicon, expand(lexicon, vectors, texts))])
+
+
+def _weigh(arguments: argparse.Namespace) -> None:
+    from pathlib import Path
+
+    from evenrank.errors import counted, few
+    from evenrank.io.lexicons import read_lexicon, write_lexicon
+    from evenrank.tables import Table
+    from evenrank.wordlists.association import associations, weighted_lexicon
+
+    if len(arguments.names) != 2 or arguments.vectors is None:
+        raise ParameterError(
+            "lexicon weigh takes a lexicon, a file with one word a line, and vectors: evenrank lexicon weigh "
+            "gender-en occupations.txt --vectors glove.6B.300d.txt -o weighted.json"
+        )
+    lexicon = read_lexicon(arguments.names[0])
+    lines = Path(arguments.names[1]).read_text("utf-8").splitlines()
+    words = list(dict.fromkeys(line.strip().lower() for line in lines if line.strip()))
+    vectors = _vectors(arguments, {*words, *lexicon.terms})
+    found = associations(lexicon, words, vectors)
+    unknown = [word for word in words if word not in vectors]
+    if unknown:
+        say(f"{counted(len(unknown), 'word has', 'words have')} no vector and no weight: {few(unknown)}")
+    if arguments.output is not None:
+        shared.check_output(arguments.output, arguments.names)
+        write_lexicon(weighted_lexicon(lexicon, found), arguments.output)
+        say(f"wrote {arguments.output}: evenrank scan COLLECTION --lexicon {arguments.output} counts with it")
+        return
+    rows = [(one.word, *one.weights, ", ".join(one.nearest)) for one in found]
+    head = ["word", *lexicon.groups, "nearest words of the list"]
+    note = "1: leans to the group as far as a typical word of the list does; 0: not at all"
+    _show(arguments, [Table.of(head, rows, title=f"weights by {arguments.vectors}", notes=[note])])
+
+
 def _sensitivity(arguments: argparse.Namespace) -> None:
     from evenrank.inputs.description import Description
     from evenrank.io.lexicons import read_lexicon
@@ -214,5 +286,7 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], None]] = {
     "show": _show_one,
     "check": _check,
     "compare": _compare,
+    "expand": _expand,
+    "weigh": _weigh,
     "sensitivity": _sensitivity,
 }

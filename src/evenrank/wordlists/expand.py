@@ -1,0 +1,111 @@
+"""Candidates for a word list, each with its evidence, for a person to accept or not."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from evenrank.arrays import Floats
+from evenrank.data.lexicon import Lexicon
+from evenrank.tables import Table
+from evenrank.wordlists.association import associations
+
+STRONG = 0.5  # weight from which a neighbour is a candidate
+FEWEST = 5  # documents that a word must stand in
+SMOOTHING = 0.5
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+class Candidate(NamedTuple):
+    """A word that may belong to a group. NaN where there is no evidence of a kind."""
+
+    word: str
+    group: str
+    weight: float  # by vectors
+    nearest: str
+    documents: int  # of those read, that hold it
+    log_odds: float  # to stand in a document that the group leads rather than in one that another leads
+    z: float  # the same over its standard error
+
+
+def expand(
+    lexicon: Lexicon,
+    vectors: Mapping[str, Floats] | None = None,
+    documents: Iterable[str] | None = None,
+    most: int = 50,
+) -> list[Candidate]:
+    """Words near those of the list by vectors, or in the documents where its words are, strongest first."""
+    beside = cooccurrence(lexicon, documents) if documents is not None else {}
+    by_vector: dict[str, tuple[str, float, str]] = {}
+    if vectors is not None:
+        words = [word for word in vectors if word not in lexicon.terms and _WORD.fullmatch(word)]
+        for one in associations(lexicon, words, vectors):
+            place = int(np.argmax(one.weights))
+            if one.weights[place] >= STRONG and sum(one.weights) == one.weights[place]:
+                by_vector[one.word] = lexicon.groups[place], one.weights[place], ", ".join(one.nearest)
+    found = []
+    for word in {*by_vector, *(word for word, (_, _, _, z) in beside.items() if z >= 3)}:
+        group, weight, nearest = by_vector.get(word, ("", math.nan, ""))
+        leads, count, odds, z = beside.get(word, ("", 0, math.nan, math.nan))
+        if group and leads and group != leads and z >= 3:
+            continue  # the two kinds of evidence contradict each other
+        found.append(Candidate(word, group or leads, weight, nearest, count, odds, z))
+    return sorted(found, key=_strength)[:most]
+
+
+def cooccurrence(lexicon: Lexicon, documents: Iterable[str]) -> dict[str, tuple[str, int, float, float]]:
+    """For each word of the documents the group it stands beside most: group, documents, log odds, z.
+
+    A document counts for the group whose words it has most of. The log odds compare documents of that group
+    with those of the others, 1/2 added to every count.
+    """
+    owner = dict(zip(lexicon.terms, lexicon.term_groups, strict=True))
+    holds: list[Counter[str]] = [Counter() for _ in lexicon.groups]
+    totals = [0] * len(lexicon.groups)
+    everywhere: Counter[str] = Counter()
+    for text in documents:
+        words = [word.lower() for word in _WORD.findall(text)]
+        distinct = set(words)
+        everywhere.update(distinct)
+        counts = np.bincount([owner[word] for word in words if word in owner], minlength=len(totals))
+        leader = int(counts.argmax())
+        if counts[leader] and (counts == counts[leader]).sum() == 1:
+            totals[leader] += 1
+            holds[leader].update(distinct)
+    found = {}
+    for word, count in everywhere.items():
+        if word in owner or count < FEWEST or len(word) < 3:
+            continue
+        best = ("", count, math.nan, -math.inf)
+        for place, group in enumerate(lexicon.groups):
+            inside, outside = holds[place][word], sum(own[word] for own in holds) - holds[place][word]
+            cells = [
+                inside, totals[place] - inside, outside, sum(totals) - totals[place] - outside,
+            ]  # fmt: skip
+            a, b, c, d = (cell + SMOOTHING for cell in cells)
+            odds = math.log(a * d / (b * c))
+            z = odds / math.sqrt(1 / a + 1 / b + 1 / c + 1 / d)
+            if z > best[3]:
+                best = (group, count, odds, z)
+        found[word] = best
+    return found
+
+
+def candidate_table(lexicon: Lexicon, found: list[Candidate]) -> Table:
+    head = ["word", "group", "weight", "nearest words of the list", "documents", "log odds", "z"]
+    note = (
+        "candidates, not words of a list: read each one, keep the columns word and group of those that you "
+        "accept in a CSV file, and join it: --lexicon LIST+accepted.csv"
+    )
+    rows = [(c.word, c.group, c.weight, c.nearest, c.documents, c.log_odds, c.z) for c in found]
+    return Table.of(head, rows, words=2, title=f"candidates for {lexicon.name}", notes=[note])
+
+
+def _strength(one: Candidate) -> tuple[float, float, str]:
+    weight = 0.0 if math.isnan(one.weight) else one.weight
+    return (-weight, -(0.0 if math.isnan(one.z) else one.z), one.word)
