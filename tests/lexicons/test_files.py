@@ -257,7 +257,8 @@ def test_what_is_no_lexicon(tmp_path: Path) -> None:
         read_lexicon("gender-fr")
     assert str(caught.value) == (
         "'gender-fr' is neither a lexicon nor a file: there is no such file, and the lexicons that come with "
-        "the package are gender-en, gender-en-names (joined by '+' for both)"
+        "the package are gender-en, gender-en-names, gender-de, religion-en, region-en "
+        "(several are joined by '+')"
     )
     with pytest.raises(UnknownNameError, match=re.escape("'gender-en+x' is neither")):
         read_lexicon("gender-en+x")

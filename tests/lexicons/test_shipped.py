@@ -11,14 +11,23 @@ import pytest
 
 import evenrank.lexicons
 from evenrank.data.lexicon import Lexicon
+from evenrank.evidence.scan import scan
 from evenrank.io.lexicons import SHIPPED, read_lexicon, write_lexicon
-from evenrank.lexicons import build_names
+from evenrank.lexicons import build_names, described
 
 FOLDER = Path(evenrank.lexicons.__file__).parent
 
 
-@pytest.fixture(params=SHIPPED)
+GENDER = ("gender-en", "gender-en-names", "gender-de")
+
+
+@pytest.fixture(params=GENDER)
 def lexicon(request: pytest.FixtureRequest) -> Lexicon:
+    return read_lexicon(request.param)
+
+
+@pytest.fixture(params=SHIPPED)
+def shipped(request: pytest.FixtureRequest) -> Lexicon:
     return read_lexicon(request.param)
 
 
@@ -48,9 +57,40 @@ def test_partners_stand_in_the_same_order_on_both_sides(lexicon: Lexicon) -> Non
     assert [lexicon.partners[term] for term in female] == male
 
 
-def test_the_file_is_what_the_writer_writes(lexicon: Lexicon, tmp_path: Path) -> None:
-    write_lexicon(lexicon, tmp_path / "out.csv")
-    assert (tmp_path / "out.csv").read_bytes() == (FOLDER / f"{lexicon.name}.csv").read_bytes()
+def test_the_file_is_what_the_writer_writes(shipped: Lexicon, tmp_path: Path) -> None:
+    write_lexicon(shipped, tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == (FOLDER / f"{shipped.name}.csv").read_bytes()
+
+
+def test_every_list_says_how_it_was_made_and_what_it_misses(shipped: Lexicon) -> None:
+    said = " ".join(described(shipped.name))
+    assert len(said) > 200
+    assert shipped.name.startswith("gender-en") or "What it misses" in said
+    assert scan([("d", " ".join(shipped.terms[:5]))], shipped).tokens.sum() > 0
+
+
+def test_several_groups() -> None:
+    region, religion = read_lexicon("region-en"), read_lexicon("religion-en")
+    assert region.groups == ("africa", "americas", "asia", "europe", "oceania")
+    assert religion.groups == ("christian", "muslim", "jewish", "hindu", "buddhist", "sikh")
+    assert "new zealand" in region.words("oceania")
+    counts = scan([("d", "Papua New Guinea, South Africa and the Chinese")], region)
+    assert counts.counts.tolist() == [[1, 0, 1, 0, 1]]
+    for word in ("chad", "georgia", "turkey", "polish", "jordan", "guinea"):
+        assert word not in region.terms
+    for word in ("god", "temple", "priest", "zen", "lent", "guru"):
+        assert word not in religion.terms
+
+
+def test_german_words_in_their_cases() -> None:
+    german = read_lexicon("gender-de")
+    assert {"mutter", "mütter", "müttern"} <= set(german.words("female"))
+    assert {"mann", "mannes", "männer", "männern"} <= set(german.words("male"))
+    assert german.partners["töchtern"] == "söhnen"
+    for word in ("sie", "er", "ihr", "sein", "lehrer", "lehrerin"):
+        assert word not in german.terms
+    counts = scan([("d", "Die MÜTTER und der Mann des Königs")], german)
+    assert counts.counts.tolist() == [[1, 2]]
 
 
 def test_words_with_partners() -> None:

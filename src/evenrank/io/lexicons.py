@@ -25,7 +25,7 @@ from evenrank.io.lexicon_files import LexiconRows, lexicon_from_csv, lexicon_fro
 from evenrank.io.source import Source, as_source, guess_format
 from evenrank.io.values import quoted
 
-SHIPPED = ("gender-en", "gender-en-names")
+SHIPPED = ("gender-en", "gender-en-names", "gender-de", "religion-en", "region-en")
 
 _COLUMNS = ("word", "group", "partner")
 _ACCEPTED = (
@@ -99,7 +99,7 @@ def _read(source: object, name: str | None) -> Lexicon:
         if source != "-" and not _exists(source):
             raise UnknownNameError(
                 f"{quoted(source)} is neither a lexicon nor a file: there is no such file, and the lexicons "
-                f"that come with the package are {', '.join(SHIPPED)} (joined by '+' for both)"
+                f"that come with the package are {', '.join(SHIPPED)} (several are joined by '+')"
             )
     if isinstance(source, Mapping):
         return lexicon_from_object(source, name or "lexicon", f"lexicon {name!r}" if name else "lexicon")
