@@ -77,6 +77,7 @@ def test_scores_compare_as_the_runs_do(evenrank: Evenrank, runs: Path) -> None:
     ("options", "expected"),
     [
         (("--view", "tukey:trials=100"), "randomised Tukey HSD"),
+        (("--view", "conclusions:trials=100"), "A >> B"),
         (("--view", "power:trials=100"), "differ"),
         (("--view", "correlations:kendall"), "over systems"),
         (("--view", "correlations:pearson:over=queries:system=mixed"), "over queries of mixed"),

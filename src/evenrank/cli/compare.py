@@ -22,8 +22,13 @@ FORMATS = ("table", "tsv", "csv", "jsonl", "latex", "markdown")
 VIEW_FORMATS = ("table", "tsv", "jsonl", "latex", "markdown")
 METHODS = ("kendall", "pearson", "spearman")
 OVER = ("systems", "queries", "cutoffs")
-TUKEY, POWER, CORRELATIONS = "tukey", "power", "correlations"
-VIEWS = {TUKEY: ("trials",), POWER: ("trials",), CORRELATIONS: ("", "over", "system")}
+TUKEY, CONCLUSIONS, POWER, CORRELATIONS = "tukey", "conclusions", "power", "correlations"
+VIEWS = {
+    TUKEY: ("trials",),
+    CONCLUSIONS: ("trials",),
+    POWER: ("trials",),
+    CORRELATIONS: ("", "over", "system"),
+}
 TRIALS = 5000
 
 
@@ -41,6 +46,7 @@ def add(commands: Commands) -> None:
 -m 'NFaiRR@10 nDCG@10' --test permutation,bh -o table.tex
         evenrank compare --scores bm25.jsonl --scores dense.jsonl --baseline bm25
         evenrank compare runs/*.trec --qrels qrels.txt -m 'nDCG@10 AP RR' --view tukey
+        evenrank compare runs/*.trec --qrels qrels.txt -m 'nDCG@10 AP RR' --view conclusions
         evenrank compare runs/*.trec --qrels qrels.txt -m 'nDCG@10 AP RR' --view power --figure power.svg
         evenrank compare runs/*.trec --qrels qrels.txt -m 'nDCG@10 AP RR' --view correlations:kendall
         """,
@@ -56,9 +62,9 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--view", type=shared.option(_view), metavar="VIEW",
         help="instead of each run against the baseline: tukey (all pairs at once, by randomised Tukey "
-        "HSD), power "
-        "(how many pairs each measure tells apart; both take :trials=N), or correlations:METHOD (how "
-        "measures agree; "
+        "HSD), conclusions (the same, with measures that conclude the same in one row), power (how many "
+        "pairs each measure tells apart; these three take :trials=N), or correlations:METHOD (how measures "
+        "agree; "
         f"{', '.join(METHODS)}; :over=systems, queries or cutoffs, :system=NAME)",
     )  # fmt: skip
     shared.add_inputs(parser)
@@ -127,7 +133,7 @@ def _check_asked(arguments: argparse.Namespace) -> None:
     view: View | None = arguments.view
     if view is not None and arguments.format not in (None, *VIEW_FORMATS):
         raise ParameterError(f"--view can be printed as {', '.join(VIEW_FORMATS)}, not as {arguments.format}")
-    if shared.check_figure_asked(arguments) and (view is None or view.name == TUKEY):
+    if shared.check_figure_asked(arguments) and (view is None or view.name in (TUKEY, CONCLUSIONS)):
         raise ParameterError("--figure draws --view power or --view correlations: ask for one of them")
     if arguments.output is not None:
         file_format(arguments.output, None, WRITTEN if view is None else VIEW_FORMATS[1:])
@@ -177,10 +183,13 @@ def _read_scores(arguments: argparse.Namespace) -> Any:
 def _tables(comparison: Comparison, view: View) -> tuple[Table, ...]:
     """The tables asked for instead of the pairs."""
     from evenrank.comparison import all_pairs
+    from evenrank.comparison.conclusion_table import conclusion_table
 
     trials = int(view.settings.get("trials", TRIALS))
     if view.name == TUKEY:
         return all_pairs.tukey_tables(comparison, trials=trials)
+    if view.name == CONCLUSIONS:
+        return (conclusion_table(comparison, trials=trials),)
     if view.name == POWER:
         return (all_pairs.power_table(comparison, trials=trials),)
     over, system = view.settings.get("over", OVER[0]), view.settings.get("system")
