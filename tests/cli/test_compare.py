@@ -136,3 +136,21 @@ def test_files_are_written(evenrank: Evenrank, runs: Path) -> None:
         assert done.out == ""
         assert f"wrote {name}" in done.err
         assert Path(name).stat().st_size > 100
+
+
+def test_features_of_documents_need_one_run_and_no_measure(evenrank: Evenrank, runs: Path) -> None:
+    Path("docs.csv").write_text("document,a,b\n" + "".join(f"d{n},{n},{n % 3}\n" for n in range(8)))
+    groups = ("--groups", "a=docs.csv:ordinal:column=a", "--groups", "b=docs.csv:ordinal:column=b")
+    view = ("--view", "correlations:kendall:over=documents")
+    done = evenrank("compare", "low.trec", *groups, *view, "--format", "jsonl")
+    assert done.code == 0, done.err
+    record = json.loads(done.out)
+    assert record["value"] == pytest.approx(stats.kendalltau(range(8), [n % 3 for n in range(8)]).statistic)
+    assert (record["n"], record["p_method"]) == (8, "exact")
+    shown = evenrank("compare", "low.trec", *groups, *view, "-o", "view.md", "--format", "table")
+    assert "over the 8 documents that the runs rank, each once" in shown.out
+    assert "kendall" in Path("view.md").read_text()
+    one = evenrank("compare", "low.trec", *groups[:2], *view)
+    assert (one.code, "--groups NAME=FILE:ordinal; got a" in one.err) == (2, True)
+    of_scores = evenrank("compare", "--scores", "s.jsonl", *view)
+    assert "give runs, not --scores" in of_scores.err

@@ -22,6 +22,7 @@ FORMATS = ("table", "tsv", "csv", "jsonl", "latex", "markdown")
 VIEW_FORMATS = ("table", "tsv", "jsonl", "latex", "markdown")
 METHODS = ("kendall", "pearson", "spearman")
 OVER = ("systems", "queries", "cutoffs")
+DOCUMENTS = "documents"  # of :over=, which correlates features of documents instead of measures
 TUKEY, CONCLUSIONS, POWER, CORRELATIONS = "tukey", "conclusions", "power", "correlations"
 VIEWS = {
     TUKEY: ("trials",),
@@ -65,7 +66,8 @@ def add(commands: Commands) -> None:
         "HSD), conclusions (the same, with measures that conclude the same in one row), power (how many "
         "pairs each measure tells apart; these three take :trials=N), or correlations:METHOD (how measures "
         "agree; "
-        f"{', '.join(METHODS)}; :over=systems, queries or cutoffs, :system=NAME)",
+        f"{', '.join(METHODS)}; :over=systems, queries or cutoffs, :system=NAME; or :over=documents, how "
+        "ordinal --groups go together)",
     )  # fmt: skip
     shared.add_inputs(parser)
     shared.add_format(parser, FORMATS)
@@ -83,8 +85,9 @@ def _view(text: str) -> View:
     if found.name == CORRELATIONS:
         if found.value is not None and found.value not in METHODS:
             raise ParameterError(f"the correlation must be one of {', '.join(METHODS)}, got {found.value!r}")
-        if found.settings.get("over", OVER[0]) not in OVER:
-            raise ParameterError(f"over must be one of {', '.join(OVER)}, got {found.settings['over']!r}")
+        points = (*OVER, DOCUMENTS)
+        if found.settings.get("over", OVER[0]) not in points:
+            raise ParameterError(f"over must be one of {', '.join(points)}, got {found.settings['over']!r}")
     trials = found.settings.get("trials", "1")
     if not (trials.isascii() and trials.isdigit() and int(trials) > 0):
         raise ParameterError(f"trials must be an integer > 0, got {trials!r}")
@@ -94,6 +97,8 @@ def _view(text: str) -> View:
 def run(arguments: argparse.Namespace) -> int:
     view: View | None = arguments.view
     _check_asked(arguments)
+    if _asks_features(view):
+        return _features(arguments, (view and view.value) or METHODS[0])
     comparison, parts = _comparison(arguments)
     tables = {category: _tables(part, view) if view is not None else () for category, part in parts.items()}
     if arguments.figure is not None and view is not None:
@@ -108,6 +113,31 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _asks_features(view: View | None) -> bool:
+    return view is not None and view.settings.get("over") == DOCUMENTS
+
+
+def _features(arguments: argparse.Namespace, method: str) -> int:
+    """How features of documents go together; no measure takes part."""
+    from evenrank.comparison.feature_correlations import feature_table
+    from evenrank.io.atomic import atomic_write
+    from evenrank.scores.files import file_format
+    from evenrank.tables import printed
+
+    known = shared.description(arguments)
+    known.check()
+    alpha = float(shared.significance(arguments)["alpha"])
+    table = feature_table(shared.read_inputs(known), method, alpha=alpha)
+    if arguments.output is not None:
+        form = file_format(arguments.output, None, VIEW_FORMATS[1:])
+        with atomic_write(arguments.output) as file:
+            file.write(printed((table,), form, terminal_width()).encode())
+        say(f"wrote {arguments.output}")
+    if arguments.output is None or arguments.format is not None:
+        put(printed((table,), arguments.format or "table", terminal_width()))
+    return 0
+
+
 def _check_asked(arguments: argparse.Namespace) -> None:
     """What is wrong with the command line is reported before large files are read."""
     from evenrank.comparison import known_names
@@ -116,6 +146,10 @@ def _check_asked(arguments: argparse.Namespace) -> None:
 
     known = shared.description(arguments)
     if arguments.scores:
+        if _asks_features(arguments.view):
+            raise ParameterError(
+                "--view correlations:over=documents looks at documents: give runs, not --scores"
+            )
         if arguments.runs and arguments.project is None:
             raise ParameterError("give either two or more runs or --scores, not both")
         if arguments.measures is not None or arguments.cutoffs or arguments.queries:
@@ -124,7 +158,7 @@ def _check_asked(arguments: argparse.Namespace) -> None:
                 "instead of --scores"
             )
     else:
-        if len(known.runs) < 2:
+        if len(known.runs) < (1 if _asks_features(arguments.view) else 2):
             raise ParameterError("give either two or more runs or --scores")
         known_names(arguments.baseline or (), known.names)
     shared.check_measures(arguments)
@@ -133,7 +167,9 @@ def _check_asked(arguments: argparse.Namespace) -> None:
     view: View | None = arguments.view
     if view is not None and arguments.format not in (None, *VIEW_FORMATS):
         raise ParameterError(f"--view can be printed as {', '.join(VIEW_FORMATS)}, not as {arguments.format}")
-    if shared.check_figure_asked(arguments) and (view is None or view.name in (TUKEY, CONCLUSIONS)):
+    if shared.check_figure_asked(arguments) and (
+        view is None or view.name in (TUKEY, CONCLUSIONS) or _asks_features(view)
+    ):
         raise ParameterError("--figure draws --view power or --view correlations: ask for one of them")
     if arguments.output is not None:
         file_format(arguments.output, None, WRITTEN if view is None else VIEW_FORMATS[1:])

@@ -18,6 +18,7 @@ from evenrank.tables import Interval, Record, Table, number, p_value
 if TYPE_CHECKING:
     from evenrank.comparison import Comparison
     from evenrank.comparison.measure_table import MeasureTable
+    from evenrank.stats.correlation import CorrelationMatrix
     from evenrank.stats.tukey import TukeyHSD
 
 NONE_DIFFER = "no two systems are shown to differ"
@@ -105,7 +106,7 @@ P_METHODS = {
 }
 
 
-def _about_p(records: Sequence[Mapping[str, Any]], alpha: float) -> list[str]:
+def _about_p(records: Sequence[Mapping[str, Any]], alpha: float, what: str) -> list[str]:
     """Where p comes from, and which correlations no values could make significant."""
     known = [r for r in records if not math.isnan(r["value"])]
     notes = [P_METHODS[method] for method in dict.fromkeys(r["p_method"] for r in known)]
@@ -114,7 +115,7 @@ def _about_p(records: Sequence[Mapping[str, Any]], alpha: float) -> list[str]:
         if r["least_p"] >= alpha:
             least = f"with {r['n']} points p is at least {number(r['least_p'])}"
             why = f"cannot be significant at alpha {alpha:g}: {least}"
-            barred.setdefault(why, []).append(f"{r['measure']} and {r['other']}")
+            barred.setdefault(why, []).append(f"{r[what]} and {r['other']}")
     for why, pairs in barred.items():
         notes.append(why if len(pairs) == len(records) else f"{', '.join(pairs)}: {why}")
     return notes
@@ -125,12 +126,31 @@ def correlation_table(
 ) -> Table:
     """How measures agree over systems, over the queries of one system, or over its cut-offs."""
     matrix, names, said = comparison.correlations(method, over=over, system=system)
+    shown = {table.name: table.shown for table in comparison.tables}
+    over_what = over if system is None else f"{over} of {system}"
+    return agreement_table(
+        matrix, names, method, over=over_what, alpha=comparison.alpha, said=said, shown=shown
+    )
+
+
+def agreement_table(
+    matrix: CorrelationMatrix,
+    names: Sequence[str],
+    method: str,
+    *,
+    over: str,
+    alpha: float,
+    said: Sequence[str] = (),
+    shown: Mapping[str, str] | None = None,
+    what: str = "measure",
+) -> Table:
+    """Every pair of columns of a matrix of correlations as a row."""
     records: list[dict[str, Any]] = []
     for one in range(len(names)):
         for other in range(one + 1, len(names)):
             records.append(
                 {
-                    "measure": names[one],
+                    what: names[one],
                     "other": names[other],
                     "value": float(matrix.values[one, other]),
                     "low": float(matrix.low[one, other]),
@@ -142,10 +162,9 @@ def correlation_table(
                     "reason": matrix.reasons[one][other],
                 }
             )
-    shown = {table.name: table.shown for table in comparison.tables}
     rows = (
         (
-            *(shown.get(r[key], r[key]) for key in ("measure", "other")),
+            *((shown or {}).get(r[key], r[key]) for key in (what, "other")),
             r["value"],
             Interval(r["low"], r["high"]),
             p_value(r["p"]),
@@ -154,11 +173,10 @@ def correlation_table(
         for r in records
     )
     reasons = tuple(dict.fromkeys(f"undefined: {r['reason']}" for r in records if math.isnan(r["value"])))
-    over_what = over if system is None else f"{over} of {system}"
     return Table.of(
-        ["measure", "other", method, "95% interval", "p", "n"],
+        [what, "other", method, "95% interval", "p", "n"],
         rows,
         words=2,
-        notes=(f"over {over_what}", *_about_p(records, comparison.alpha), *reasons, *said),
+        notes=(f"over {over}", *_about_p(records, alpha, what), *reasons, *said),
         records=records,
     )

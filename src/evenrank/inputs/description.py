@@ -20,6 +20,8 @@ from evenrank.inputs.group_options import (
     memberships,
 )
 from evenrank.inputs.inputs import Inputs
+from evenrank.inputs.repeated_values import PREFIX as REPEATED
+from evenrank.inputs.repeated_values import RepeatedOption, queries_asked, repeated_of
 from evenrank.inputs.run_names import run_names
 from evenrank.inputs.several_files import attempt, reading_files, something_failed
 
@@ -77,7 +79,8 @@ class Description:
     def _files(self) -> Iterator[str | None]:
         named = (*self.runs, *self.qrels, self.polarity, self.against, *self.tables, self.documents)
         yield from (None if file is None else file.path for file in named)
-        yield from (self.words, self.queries, None if self._background_is_no_file else self.background.path)  # type: ignore[union-attr]
+        yield from (self.words, None if self._repeated is not None else self.queries)
+        yield None if self._background_is_no_file else self.background.path  # type: ignore[union-attr]
         if self.by is not None and Path(self.by).exists():
             yield self.by
         yield from (group.path for group in self.groups if group.path not in (DOCUMENTS, WORDS))
@@ -95,6 +98,13 @@ class Description:
         if self.background is None or Path(self.background.path).exists() or not self.runs:
             return None
         return self.background.path if self.background.path in self.names else None
+
+    @property
+    def _repeated(self) -> RepeatedOption | None:
+        """The attribute whose values a query must repeat to be scored, where ``queries`` is no file."""
+        if self.queries is None or not self.queries.startswith(REPEATED) or Path(self.queries).exists():
+            return None
+        return repeated_of(self.queries)
 
     def check(self) -> None:
         """Say what is wrong with the names before any large file is read."""
@@ -127,7 +137,7 @@ class Description:
         runs: dict[str, Run | RunSet] = {}
         queries: Queries | None = None
         with reading_files():
-            if self.queries is not None:
+            if self.queries is not None and self._repeated is None:
                 queries = attempt(partial(self._read_queries, self.queries))
             found |= self._evidence()
             for name, file in watch(list(zip(names, self.runs, strict=True)), "reading runs"):
@@ -145,6 +155,9 @@ class Description:
         if queries is not None:
             found["query_texts"] = dict(queries.texts) or None
             found["queries"] = self._known_queries(queries, runs, found)
+        if self._repeated is not None:
+            found["queries"], note = queries_asked(self._repeated, runs, found["groups"])
+            self.notes.append(note)
         found["categories"] = self._categories(queries)
         if self.documents is not None:
             found["documents"] = self._documents_file(self.documents)
