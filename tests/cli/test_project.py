@@ -226,6 +226,9 @@ def test_the_demo_project_shows_a_change(
     compared = evenrank("compare", "-m", "NFaiRR@10")
     assert compared.code == 0, compared.err
     assert "better" in compared.out
+    gated = evenrank("gate")
+    assert gated.code == 0
+    assert gated.out.startswith("gate passed: 1 measure")
     assert evenrank("init", "--demo").code == 1
 
 

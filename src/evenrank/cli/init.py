@@ -142,9 +142,11 @@ def project_text(found: FoundFiles, ask: Ask, *, words: bool = False) -> str:
         lines[1:1] = [
             f"baseline = {quoted(first)}  # the run that others are compared with: the first by name"
         ]
+    off = "" if len(runs) > 1 and "qrels" in chosen else "# "  # a gate needs a baseline and judgements
     lines += [
-        "", "# [gate]  # what a new run must fulfil: evenrank gate", "# alpha = 0.05",
-        '# [gate.measures."nDCG@10"]', "# allowed = 0.02", "", "[report]", '# title = "Our search"',
+        "", f"{off}[gate]  # what a new run must fulfil: evenrank gate", f"{off}alpha = 0.05",
+        f'{off}[gate.measures."nDCG@10"]', f"{off}allowed = 0.02  # it may fall by this much",
+        "", "[report]", '# title = "Our search"',
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 

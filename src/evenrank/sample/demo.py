@@ -81,7 +81,8 @@ def measures_to_show(cutoff: int = CUTOFF) -> list[Measure]:
         names = {field.name for field in cls.parameters()}
         if cls is TermExposure:
             continue
-        arguments: dict[str, str] = {"attr": "leaning"} if "attr" in names and cls.family == "groups" else {}
+        # measures of words or intents take groups instead where they are told to
+        arguments: dict[str, str] = {"attr": "leaning"} if cls.family == "groups" and "attr" in names else {}
         if cls.family == "order":
             arguments["missing"] = "drop"
         shown.append(cls(**arguments))  # type: ignore[arg-type]
