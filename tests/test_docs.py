@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import study_walks
 from effort import some
 
 import evenrank
@@ -89,6 +90,8 @@ def test_shell_blocks_run(
                 Path(words[1]).mkdir()
             elif words[0] == "cd":
                 monkeypatch.chdir(words[1])
+            elif words[:3] == ["evenrank", "study", "serve"]:
+                study_walks.serve_and_visit(Path(words[3]))
             elif words[0] == "python":
                 subprocess.run([sys.executable, *words[1:]], check=True)
             else:

@@ -7,11 +7,14 @@ command that does two things stands there twice, once with the option that tells
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from evenrank.study.texts import EXAMPLE
 
 ASKED = (
     "nurse pay",
@@ -54,6 +57,7 @@ CALLS: dict[str, list[str]] = {
     "lexicon": ["compare", "gender-en", "lexicon.csv"],
     "polarise": ["debates.csv", "--encoder", "vectors.parquet", "-o", "polarity.parquet"],
     "corpus": ["statistics", "balance-en"],
+    "study": ["check", "study"],
     "measures": ["nDCG"],
     "doctor": [],
     "init": ["--help"],
@@ -62,6 +66,7 @@ CALLS: dict[str, list[str]] = {
 
 def write_files(folder: Path) -> None:
     """Six queries over six documents, two runs, and something known of every document."""
+    shutil.copytree(EXAMPLE, folder / "study")
     documents = [f"d{place}" for place in range(1, len(TEXTS) + 1)]
     _lines(folder / "documents.tsv", (f"{name}\t{text}" for name, text in zip(documents, TEXTS, strict=True)))
     _lines(folder / "queries.tsv", (f"{query}\t{text}" for query, text in QUERIES.items()))

@@ -118,3 +118,67 @@ def walk(client: Any, start: str = "/", until: str | None = None) -> list[str]:
 def rows(client: Any, sql: str, *values: Any) -> list[Any]:
     with client.study_server.store.reading() as transaction:
         return transaction.rows(sql, *values)
+
+
+def free_port() -> int:
+    import socket
+
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+        return port
+
+
+class Served:
+    """``evenrank study serve`` in a process of its own, which can be killed and started again."""
+
+    def __init__(self, folder: Path, **environment: str) -> None:
+        self.folder, self.environment = folder, environment
+        self.address = f"http://127.0.0.1:{free_port()}"
+        change(folder, address=f'"{self.address.removeprefix("http://")}"')
+        self.process = self.start()
+
+    def start(self) -> Any:
+        import os
+        import subprocess
+        import sys
+        import time
+
+        import httpx
+
+        command = [sys.executable, "-m", "evenrank", "study", "serve", str(self.folder)]
+        self.process = subprocess.Popen(
+            command, stderr=subprocess.PIPE, env={**os.environ, **self.environment}, text=True
+        )
+        last = time.monotonic() + 120
+        while True:
+            try:
+                httpx.get(f"{self.address}/static/web.css", timeout=10)
+                return self.process
+            except httpx.HTTPError:
+                if self.process.poll() is not None or time.monotonic() > last:
+                    raise AssertionError(f"the server did not start: {self.stop()}") from None
+                time.sleep(0.05)
+
+    def kill(self) -> None:
+        """kill -9"""
+        self.process.kill()
+        self.process.communicate()
+
+    def stop(self) -> str:
+        self.process.terminate()
+        said: str = self.process.communicate()[1]
+        return said
+
+
+def serve_and_visit(folder: Path) -> None:
+    """Serve a study for a moment and take part once."""
+    import httpx
+
+    served = Served(folder)
+    try:
+        with httpx.Client(base_url=served.address, follow_redirects=True, timeout=60) as client:
+            walk(client)
+    finally:
+        said = served.stop()
+    assert "serving" in said

@@ -31,6 +31,7 @@ from evenrank.cli.rerank import add as add_rerank
 from evenrank.cli.scan import add as add_scan
 from evenrank.cli.select import add as add_select
 from evenrank.cli.streams import check_locale, discard_output, say, say_warnings
+from evenrank.cli.study import add as add_study
 from evenrank.errors import (
     EvenrankError,
     EvenrankWarning,
@@ -53,7 +54,7 @@ COMMANDS = {  # in the order of the help
         "measures": add_measures, "evaluate": add_evaluate, "explain": add_explain, "compare": add_compare,
     },
     "improve": {"rerank": add_rerank, "debias": add_debias, "select": add_select},
-    "experiments": {"counterfactual": add_counterfactual},
+    "experiments": {"counterfactual": add_counterfactual, "study": add_study},
     "show": {"report": add_report, "gate": add_gate},
 }  # fmt: skip
 DEBUG = "EVENRANK_DEBUG"

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenrank.arrays import Floats, Int64s
+from evenrank.arrays import Floats
 from evenrank.errors import DataError
 from evenrank.measures import parse_measure
 from evenrank.measures.duo import DUO
+from evenrank.measures.orders import balanced_order
 from evenrank.study.corpora import (
     Question,
     QuestionDocuments,
@@ -21,6 +22,7 @@ from evenrank.study.corpora import (
     read_corpus,
     read_questions,
 )
+from evenrank.study.orders import one_sided_order
 from evenrank.study.settings import SIDES, Condition, StudySettings
 from evenrank.study.texts import StudyTexts, read_study_texts
 
@@ -148,23 +150,32 @@ def _ordered(
     questions: tuple[Question, ...],
 ) -> dict[str, ShownList]:
     run = None if condition.run is None else _run_orders(settings, condition, corpus, questions)
-    found = {}
+    found, problems = {}, []
     for question in questions:
         own = corpus[question.id]
-        first_encoder = next(iter(own.polarity))
+        scores = next(iter(own.polarity.values()))
+        sign = 1 if condition.first == SIDES[0] else -1
+        places: list[int] | None
         if run is not None:
             places = run[question.id]
         else:
-            shown = np.array(own.polarity[first_encoder][: settings.results])
-            places = order_of(shown, condition.order == "MaxDUO", 1 if condition.first == SIDES[0] else -1)
+            places = order_of(np.array(scores[: settings.results]), condition.order == "MaxDUO", sign)
+        if places is None:
+            problems.append(
+                f"{settings.path('study.toml')}: condition {condition.name!r}: no order of the documents of "
+                f"question {question.id!r} leans to the side {condition.first!r}, which has too few of them: "
+                "add documents of that side"
+            )
+            continue
+        mixed = order_of(np.array([scores[place] for place in places]), False, 1) or []
         leanings = {
-            encoder: {step: leaning_of([scores[place] for place in places], step) for step in STEPS}
-            for encoder, scores in own.polarity.items()
+            encoder: {step: leaning_of([values[place] for place in places], step) for step in STEPS}
+            for encoder, values in own.polarity.items()
         }
-        listed = [own.documents[place] for place in places]
-        mixed = order_of(np.array([own.polarity[first_encoder][place] for place in places]), False, 1)
-        balanced = tuple(listed[place] for place in mixed)
-        found[question.id] = ShownList(condition, tuple(listed), balanced, leanings)
+        listed = tuple(own.documents[place] for place in places)
+        found[question.id] = ShownList(condition, listed, tuple(listed[place] for place in mixed), leanings)
+    if problems:
+        raise DataError("\n".join(problems[:20]))
     return found
 
 
@@ -218,50 +229,21 @@ def leaning_of(scores: list[float], step: int) -> Leaning:
     return Leaning(float(plain[0]), float(signed[0]) + 0.0)
 
 
-def order_of(scores: Floats, one_sided: bool, sign: int) -> list[int]:
-    """Places of documents in the order of greatest or least DUO with the wanted side first.
+def order_of(scores: Floats, one_sided: bool, sign: int) -> list[int] | None:
+    """Places of documents in the order of greatest or least DUO with the wanted side first; None if no order
+    leans to that side.
 
     Of least DUO: the balanced order, whose first two documents may change places, since one document has no
-    spread. Of greatest: the order with the largest DUO among those that lean to the wanted side and whose
-    prefixes are intervals of the sorted scores, as those of the greatest DUO are; there are 2^(n-1) of them.
+    spread.
 
     >>> scores = np.array([-1.0, 1.0, -1.0, 1.0])
     >>> order_of(scores, True, 1), order_of(scores, False, -1)
     ([1, 3, 0, 2], [0, 1, 2, 3])
     """
-    count = len(scores)
-    if not one_sided:
-        from evenrank.measures.orders import balanced_order
-
-        places = balanced_order(scores[None, :], np.array([count], dtype=np.int64))[0].tolist()
-        if scores[places[0]] * sign < 0 < scores[places[1]] * sign:
-            places[:2] = places[1], places[0]
-        return [int(place) for place in places]
-    ranks = np.argsort(-sign * scores, kind="stable")  # the wanted side first, ties as in the file
-    orders = ranks[_interval_orders(count)]  # (O, n)
-    values, _ = _duo(1, signed=True).of_scores(scores[orders], np.full(len(orders), count, dtype=np.int64))
-    leans = values * sign
-    best = int(np.flatnonzero(leans >= leans.max() - 1e-9)[0])
-    return _ties_in_order([int(place) for place in orders[best]], scores)
-
-
-def _interval_orders(count: int) -> Int64s:
-    """(2^(n-1), n): every order of 0..n-1 whose prefixes are intervals, the ascending one first."""
-    found = []
-    for choice in range(2 ** (count - 1)):
-        ups = [not choice >> bit & 1 for bit in range(count - 1)]
-        low = high = count - 1 - sum(ups)
-        order = [low]
-        for up in ups:
-            low, high = (low, high + 1) if up else (low - 1, high)
-            order.append(high if up else low)
-        found.append(order)
-    return np.array(found, dtype=np.int64)
-
-
-def _ties_in_order(places: list[int], scores: Floats) -> list[int]:
-    """Documents of equal polarity in the order of the file."""
-    waiting: dict[float, list[int]] = {}
-    for place in sorted(places):
-        waiting.setdefault(float(scores[place]), []).append(place)
-    return [waiting[float(scores[place])].pop(0) for place in places]
+    if one_sided:
+        return one_sided_order(scores, sign)
+    lengths = np.array([len(scores)], dtype=np.int64)
+    places = [int(place) for place in balanced_order(scores[None, :], lengths)[0]]
+    if scores[places[0]] * sign < 0 < scores[places[1]] * sign:
+        places[:2] = places[1], places[0]
+    return places

@@ -89,9 +89,12 @@ class StudyServer:
         if self._is_over():
             return self._message("study")
         if visit.is_new:
-            with self.store.writing() as transaction:
-                count(transaction, "arrived")
+            self.count_arrival()
         return self._consent(visit, panel_id)
+
+    def count_arrival(self) -> None:
+        with self.store.writing() as transaction:
+            count(transaction, "arrived")
 
     def submit(self, visit: Visit) -> Reply:
         """Record the step that a form answers, if it is the one that is due; otherwise change nothing."""

@@ -121,6 +121,8 @@ def make_application(site: Site) -> Any:
 async def _answered(site: Site, request: Any, in_thread: Any) -> tuple[Reply, str | None]:
     """The reply, and the session where the visitor gets a new one."""
     path, method = request.url.path, request.method
+    if path == "/favicon.ico":  # browsers ask for it by themselves
+        return Reply(status=204), None
     if method == "GET" and path.startswith("/static/"):
         found = site.files.get(path.removeprefix("/static/"))
         if found is None:

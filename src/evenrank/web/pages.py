@@ -21,6 +21,7 @@ class Pages:
             loader=FileSystemLoader([*map(str, folders), str(HERE / "templates")]),
             autoescape=True,
             undefined=StrictUndefined,
+            auto_reload=False,
             trim_blocks=True,
             lstrip_blocks=True,
         )

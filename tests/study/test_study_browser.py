@@ -1,0 +1,259 @@
+"""The study in a real browser: on a desk and a phone, by keyboard alone, without scripts, for everybody."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pages as payloads
+import pytest
+import study_walks as walks
+
+pytestmark = pytest.mark.slow
+PATIENCE = 120_000  # milliseconds: machines are shared and slow at times
+DESK, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
+FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+# where screenshots go, for people to look at
+SHOTS = os.environ.get("EVENRANK_SCREENSHOTS")
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Any:
+    return walks.client_of(walks.write_study(tmp_path / "study"))
+
+
+@contextmanager
+def opened(browser: Any, server: Any, size: dict[str, int], **options: Any) -> Iterator[tuple[Any, str]]:
+    """A page on the study. It is an error if the page complains, or asks anybody else for anything."""
+    from evenrank.study.browser import served
+
+    with served(server) as address:
+        context = browser.new_context(viewport=size, **options)
+        context.set_default_timeout(PATIENCE)
+        page = context.new_page()
+        complaints: list[str] = []
+        asked: list[str] = []
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(address)
+        yield page, address
+        assert [text for text in complaints if "422" not in text] == []
+        assert [url for url in asked if not url.startswith(address)] == []
+        context.close()
+
+
+def shoot(page: Any, name: str) -> None:
+    if SHOTS:
+        Path(SHOTS).mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
+
+
+def steps(page: Any, answer: Any) -> Iterator[str]:
+    """Every page from consent to the end; ``answer`` goes on from one to the next."""
+    for _ in range(100):
+        heading = page.locator("h1").inner_text()
+        yield heading
+        if page.locator("#code").count():
+            return
+        answer(page)
+    raise AssertionError("the study does not end")
+
+
+def fill(page: Any) -> None:
+    """Answer the page with the mouse."""
+    from evenrank.study.browser import _fill
+
+    if page.locator("button[value=agree]").count():
+        page.click("button[value=agree]")
+    elif page.locator("#results").count():
+        page.locator("#results summary").nth(1).click()
+        assert page.locator("#results details[open] .document").count() == 1  # it opens in the page
+        quote = " ".join(page.locator("#results details[open] .document").inner_text().split()[:6])
+        _fill(page, {"opinion": walks.TEXT, "quote": quote})
+    else:
+        _fill(page, walks.answers_to(page.content()))
+
+
+@pytest.mark.parametrize(("name", "size"), [("desk", DESK), ("phone", PHONE)])
+def test_the_whole_study_with_the_mouse(browser: Any, client: Any, name: str, size: dict[str, int]) -> None:
+    from evenrank.study.records import trials_of
+
+    touch = {"has_touch": True, "is_mobile": True} if name == "phone" else {}
+    with opened(browser, client.study_server, size, **touch) as (page, address):
+        for number, heading in enumerate(steps(page, fill)):
+            assert page.evaluate(FITS), heading  # nothing is cut off at the side
+            shoot(page, f"{name}-{number:02}")
+        page.goto(f"{address}/withdraw")
+        shoot(page, f"{name}-withdraw")
+    with client.study_server.store.reading() as transaction:
+        trials = trials_of(transaction)
+    assert [trial.opened for trial in trials] == [1, 1, 1]
+    assert all(trial.clicked for trial in trials)
+    kinds = {kind for (kind,) in walks.rows(client, "SELECT DISTINCT kind FROM events")}
+    assert {"shown", "open", "leave"} <= kinds
+
+
+def test_the_whole_study_without_scripts(browser: Any, client: Any) -> None:
+    from evenrank.study.records import trials_of
+
+    with opened(browser, client.study_server, DESK, java_script_enabled=False) as (page, _):
+        assert list(steps(page, fill))[-1] == "Thank you"
+    with client.study_server.store.reading() as transaction:
+        trials = trials_of(transaction)
+    assert [trial.clicked for trial in trials] == [None, None, None]  # unknown, which is not no
+    assert [trial.posterior for trial in trials] == [1, 1, 1]
+
+
+def test_the_whole_study_with_the_keyboard(browser: Any, client: Any) -> None:
+    """Tab, space, arrows, typing and enter; what has the focus can be seen."""
+
+    def focus(page: Any, selector: str) -> None:
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            if page.evaluate("selector => document.activeElement.matches(selector)", selector):
+                shown = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+                assert shown != "none", selector
+                return
+        raise AssertionError(f"no way to {selector} by the keyboard")
+
+    def answer(page: Any) -> None:
+        content = page.content()
+        if page.locator("button[value=agree]").count():
+            focus(page, "button[value=agree]")
+            page.keyboard.press("Enter")
+        else:
+            if page.locator("#results").count():
+                focus(page, "#results summary")
+                page.keyboard.press("Enter")
+                text = page.locator("#results details[open] .document").inner_text()
+                focus(page, "#opinion")
+                page.keyboard.type(walks.TEXT)
+                focus(page, "#quote")
+                page.keyboard.type(" ".join(text.split()[:6]))
+            elif page.locator("input[type=radio]").count():
+                focus(page, "input[type=radio]")
+                page.keyboard.press("Space")
+                if 'name="answer"' in content:
+                    page.keyboard.press("ArrowDown")
+            focus(page, "main form button[type=submit]")
+            page.keyboard.press("Enter")
+        page.wait_for_function("before => document.documentElement.outerHTML !== before", arg=content)
+        page.wait_for_load_state()
+
+    with opened(browser, client.study_server, DESK) as (page, _):
+        assert list(steps(page, answer))[-1] == "Thank you"
+        focus(page, "footer a")
+
+
+def test_no_page_has_a_barrier(browser: Any, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
+    monkeypatch.setenv("EVENRANK_STUDY_PASSWORD", "secret")
+    from evenrank.study.browser import _fill
+
+    # axe runs a script of its own, which the policy of the pages would forbid
+    options = {"bypass_csp": True, "http_credentials": {"username": "x", "password": "secret"}}
+    with opened(browser, client.study_server, DESK, **options) as (page, address):
+
+        def check(name: str) -> None:
+            found = axe.run(page).response["violations"]
+            assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == [], name
+
+        for path in ("/declined", "/withdrawn?answers=keep", "/nowhere"):
+            if path != "/nowhere":
+                page.goto(address + path)
+                check(path)
+        page.goto(address)
+        for heading in steps(page, fill):
+            check(heading)
+            if heading == "Results":  # with every document open, and with a complaint
+                page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+                check("open results")
+                _fill(page, {"opinion": "no", "quote": "no"})
+                assert page.locator("[role=alert]").count() == 1
+                check("a complaint")
+        for path in ("/withdraw", "/admin"):
+            page.goto(address + path)
+            check(path)
+            shoot(page, path.strip("/"))
+
+
+def test_nothing_that_researchers_or_participants_write_is_html(browser: Any, tmp_path: Path) -> None:
+    """Thirty payloads in every field of documents and questions, and in what participants type."""
+    import json
+
+    folder = walks.write_study(tmp_path / "study", questions_each="1", quote_words="0", minimum_words="0")
+    names = ("title", "url", "snippet", "text")
+    documents = [
+        {"question": "q", "id": f"d{place}", **dict.fromkeys(names, payload), "side": side}
+        for place, payload in enumerate(payloads.PAYLOADS)
+        for side in (("for", "against")[place % 2],)
+    ]
+    config = (folder / "study.toml").read_text(encoding="utf-8")
+    config = config.replace(', graded = "strength"', "").replace("results = 10", "results = 10")
+    (folder / "study.toml").write_text(config, encoding="utf-8")
+    for part in range(3):
+        ten = documents[10 * part : 10 * part + 10]
+        lines = "".join(json.dumps(document) + "\n" for document in ten)
+        for corpus in ("synthetic", "natural"):
+            (folder / f"corpora/{corpus}.jsonl").write_text(lines, encoding="utf-8")
+        import csv
+
+        with (folder / "questions.csv").open("w", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(["question", "text", "perspective"])
+            rows.writerow(["q", " ".join(payloads.PAYLOADS), " ".join(payloads.PAYLOADS)])
+        (folder / "consent.txt").write_text("\n\n".join(payloads.PAYLOADS), encoding="utf-8")
+        (folder / "study.sqlite").unlink(missing_ok=True)
+        client = walks.client_of(folder)
+        with opened(browser, client.study_server, DESK) as (page, _):
+            for heading in steps(page, fill_with_payloads):
+                assert page.evaluate("window.hurt") is None, heading
+                tags = page.evaluate(
+                    "[...document.querySelectorAll('main *')].map(one => one.tagName.toLowerCase())"
+                )
+                assert set(tags) <= PLAIN, heading
+        assert client.get("/").status_code == 200
+
+
+PLAIN = {
+    "p", "h1", "h2", "form", "input", "button", "fieldset", "legend", "div", "label", "span", "ol", "li",
+    "details", "summary", "textarea", "ul", "a",
+}  # fmt: skip
+
+
+def fill_with_payloads(page: Any) -> None:
+    from evenrank.study.browser import _fill
+
+    everything = " ".join(payloads.PAYLOADS).replace("\u2028", " ").replace("\u2029", " ")
+    if page.locator("button[value=agree]").count():
+        page.click("button[value=agree]")
+    elif page.locator("#results").count():
+        page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        _fill(page, {"opinion": everything})
+    elif page.locator("#comment").count():
+        _fill(page, {"comment": everything})
+    else:
+        _fill(page, walks.answers_to(page.content()))
+
+
+def test_bots_walk_through_the_pages(browser: Any, client: Any) -> None:
+    """Simulated participants in the browser leave the same records as those at the level of answers."""
+    from evenrank.study.bots import Bots
+    from evenrank.study.browser import walk_in_browser
+    from evenrank.study.records import trials_of
+
+    study = client.study_server.study
+    bots = Bots(study, study.settings.plan, np.random.default_rng(3))
+    with opened(browser, client.study_server, DESK) as (page, address):
+        bot = bots.person()
+        bot.leaves = lambda place: False  # type: ignore[method-assign]
+        code = walk_in_browser(page, study, bot, address)
+    assert walks.rows(client, "SELECT code FROM standings") == [(code,)]
+    with client.study_server.store.reading() as transaction:
+        assert len(trials_of(transaction)) == 3
