@@ -18,7 +18,7 @@ from evenrank.stats.clusters import ClusteredEstimate, clustered_coefficient
 from evenrank.stats.seme import POOLED, Effect, seme
 from evenrank.study.conditions import STEPS
 from evenrank.study.flow import FlowRow, flow_of
-from evenrank.study.records import Trial, trials_of
+from evenrank.study.records import StudyTrial, trials_of
 from evenrank.web.store import Store
 
 FEW_QUESTIONS = 10
@@ -100,17 +100,17 @@ def analyse_study(store: Store, conditions: Sequence[str]) -> StudyAnalysis:
     )
 
 
-def _by_corpus(trials: Sequence[Trial]) -> list[tuple[str, list[Trial]]]:
+def _by_corpus(trials: Sequence[StudyTrial]) -> list[tuple[str, list[StudyTrial]]]:
     names = sorted({trial.corpus for trial in trials})
     parts = [(name, [trial for trial in trials if trial.corpus == name]) for name in names]
     return [*parts, (POOLED, list(trials))] if len(names) != 1 else parts
 
 
-def _by_behaviour(trials: Sequence[Trial]) -> list[tuple[str, list[Trial]]]:
+def _by_behaviour(trials: Sequence[StudyTrial]) -> list[tuple[str, list[StudyTrial]]]:
     return [(ALL, list(trials)), (CLICKED, [trial for trial in trials if trial.clicked])]
 
 
-def _effect(corpus: str, behaviour: str, encoder: str, step: int, trials: Sequence[Trial]) -> EffectRow:
+def _effect(corpus: str, behaviour: str, encoder: str, step: int, trials: Sequence[StudyTrial]) -> EffectRow:
     known = [trial for trial in trials if trial.signed_duo(encoder, step) is not None]
     signed = [trial.signed_duo(encoder, step) for trial in known]
     prior, posterior = [trial.prior for trial in known], [_posterior(trial) for trial in known]
@@ -124,12 +124,12 @@ def _effect(corpus: str, behaviour: str, encoder: str, step: int, trials: Sequen
     return EffectRow(corpus, behaviour, encoder, step, published, clustered)
 
 
-def _assigned(corpus: str, name: str, trials: Sequence[Trial]) -> AssignmentRow:
+def _assigned(corpus: str, name: str, trials: Sequence[StudyTrial]) -> AssignmentRow:
     estimate = _clustered(trials, [trial.direction for trial in trials])
     return AssignmentRow(corpus, name, len(trials), estimate)
 
 
-def _clustered(trials: Sequence[Trial], treatment: Sequence[float]) -> ClusteredEstimate:
+def _clustered(trials: Sequence[StudyTrial], treatment: Sequence[float]) -> ClusteredEstimate:
     prior = [trial.prior for trial in trials]
     design = np.column_stack([np.ones(len(trials)), prior, treatment]) if trials else np.ones((0, 3))
     people = np.array([trial.participant for trial in trials], dtype=str)
@@ -137,12 +137,12 @@ def _clustered(trials: Sequence[Trial], treatment: Sequence[float]) -> Clustered
     return clustered_coefficient([_posterior(trial) for trial in trials], design, 2, [people, questions])
 
 
-def _posterior(trial: Trial) -> int:
+def _posterior(trial: StudyTrial) -> int:
     """The opinion after the list; who gave none is taken not to have changed it."""
     return trial.prior if trial.posterior is None else trial.posterior
 
 
-def _condition(name: str, trials: Sequence[Trial]) -> ConditionRow:
+def _condition(name: str, trials: Sequence[StudyTrial]) -> ConditionRow:
     answered = [trial for trial in trials if trial.posterior is not None]
     prior = _mean([trial.prior for trial in answered])
     posterior = _mean([_posterior(trial) for trial in answered])
@@ -153,7 +153,7 @@ def _mean(values: Sequence[int]) -> float:
     return sum(values) / len(values) if values else math.nan
 
 
-def _notes(trials: Sequence[Trial]) -> list[str]:
+def _notes(trials: Sequence[StudyTrial]) -> list[str]:
     notes = []
     questions = len({trial.question for trial in trials})
     if trials and questions < FEW_QUESTIONS:

@@ -14,7 +14,7 @@ from evenrank.io.atomic import atomic_write
 from evenrank.study.conditions import STEPS
 from evenrank.study.flow import flow_of
 from evenrank.study.people import versions_used
-from evenrank.study.records import Trial, trials_of
+from evenrank.study.records import StudyTrial, trials_of
 from evenrank.study.settings import StudySettings
 from evenrank.tables.records import delimited, json_line
 from evenrank.web.store import Store
@@ -92,7 +92,7 @@ def export_study(settings: StudySettings, store: Store, folder: str | Path, *, a
 
 
 def trial_record(
-    trial: Trial, encoders: Mapping[str, str], name: str, time: Callable[[str, str], Any]
+    trial: StudyTrial, encoders: Mapping[str, str], name: str, time: Callable[[str, str], Any]
 ) -> dict[str, Any]:
     """A row of the table of trials."""
     record = {

@@ -30,7 +30,7 @@ class _Way(NamedTuple):
     before: _Way | None
 
 
-class _Sets:
+class _PrefixSets:
     """What every set of documents adds to D and T, and which document may follow it."""
 
     def __init__(self, scores: Floats, sign: int) -> None:
@@ -78,7 +78,7 @@ def one_sided_order(scores: Floats, sign: int) -> list[int] | None:
     >>> one_sided_order(np.array([-1.0, 1.0, -1.0, 1.0]), 1)
     [1, 3, 0, 2]
     """
-    sets = _Sets(scores, sign)
+    sets = _PrefixSets(scores, sign)
     spread_left, lean_left = sets.least(1.0, 0.0), sets.least(0.0, -1.0)  # the second is minus the most
     bound = min((_followed(sets, weight) for weight in WEIGHTS), default=math.inf) + EQUAL
     fronts = {1 << place: [_Way(0.0, 0.0, place, None)] for place in sets.following(0)}
@@ -122,7 +122,7 @@ def _places(end: _Way) -> list[int]:
     return places[::-1]
 
 
-def _followed(sets: _Sets, weight: float) -> float:
+def _followed(sets: _PrefixSets, weight: float) -> float:
     """D of the order that is least in ``D - weight T``, where it leans to the wanted side; else infinite."""
     left = sets.least(1.0, -weight)
     members, spread, lean = 0, 0.0, 0.0

@@ -13,7 +13,7 @@ FAILED_CHECK = "failed the attention check"
 NO_OPINION = "gave no opinion after the list"
 
 
-class Trial(NamedTuple):
+class StudyTrial(NamedTuple):
     participant: str
     place: int  # among the participant's questions, from 1
     question: str
@@ -42,7 +42,7 @@ class Trial(NamedTuple):
         return found
 
 
-def trials_of(transaction: Transaction) -> list[Trial]:
+def trials_of(transaction: Transaction) -> list[StudyTrial]:
     """In the order in which lists were assigned; those of participants who had answers deleted are gone."""
     steps = _grouped(
         transaction.rows(
@@ -71,7 +71,7 @@ def trials_of(transaction: Transaction) -> list[Trial]:
         checks = [step.answers["passed"] for step in own if step.name == "attention"]
         posterior = of_question.get("posterior")
         found.append(
-            Trial(
+            StudyTrial(
                 str(participant), asked.index(question) + 1, str(question), str(condition), about["corpus"],
                 about["direction"], int(version), str(at), of_question["prior"].answers["opinion"],
                 None if posterior is None else posterior.answers["opinion"],
