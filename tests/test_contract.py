@@ -47,6 +47,7 @@ LAYERS = {
     "corpus": 11,
     "counterfactuals": 11,
     "wordlists": 11,
+    "queryset": 11,
     "sample": 11,
     "audit": 12,
     "study": 12,

@@ -54,6 +54,7 @@ CALLS: dict[str, list[str]] = {
     "counterfactual": ["documents.tsv", "queries.tsv", "--depth", "3", "--tagger", "rules"],
     "counterfactual --swap-only": ["documents.tsv", "-o", "swapped.tsv", "--tagger", "rules"],
     "scan": ["documents.tsv", "--lexicon", "gender-en", "-o", "scanned.parquet"],
+    "queryset": ["suggest", "queries.tsv", "--sample", "4"],
     "lexicon": ["compare", "gender-en", "lexicon.csv"],
     "polarise": ["debates.csv", "--encoder", "vectors.parquet", "-o", "polarity.parquet"],
     "corpus": ["statistics", "balance-en"],

@@ -26,6 +26,7 @@ from evenrank.cli.lexicon import add as add_lexicon
 from evenrank.cli.measures import add as add_measures
 from evenrank.cli.parser import Parser, list_commands, make_parser
 from evenrank.cli.polarise import add as add_polarise
+from evenrank.cli.queryset import add as add_queryset
 from evenrank.cli.report import add as add_report
 from evenrank.cli.rerank import add as add_rerank
 from evenrank.cli.scan import add as add_scan
@@ -49,7 +50,10 @@ INTERRUPTED = 130
 
 COMMANDS = {  # in the order of the help
     "start": {"init": add_init, "audit": add_audit, "doctor": add_doctor},
-    "data": {"scan": add_scan, "lexicon": add_lexicon, "polarise": add_polarise, "corpus": add_corpus},
+    "data": {
+        "scan": add_scan, "lexicon": add_lexicon, "queryset": add_queryset, "polarise": add_polarise,
+        "corpus": add_corpus,
+    },
     "measure": {
         "measures": add_measures, "evaluate": add_evaluate, "explain": add_explain, "compare": add_compare,
     },

@@ -18,7 +18,9 @@ from evenrank.io.tables import open_table
 from evenrank.io.texts import by_id
 
 TABLES = ("csv", "jsonl", "parquet")
-TEXT = (*DOCUMENT_COLUMNS["text"], "query_text", "question", "title")
+TEXT = (*DOCUMENT_COLUMNS["text"], "query_text", "question", "title", "query")
+REASON = ("reason", "reasons", "example/description", "description")
+LISTS = ("categories", "domains", "subdomains")  # columns whose cells are lists, separated by commas
 TOPICS = ("topic", "top", "query")
 NUMBERS = ("number", "num", "id", "qid")
 IDS = (*ACCEPTED["query"], *DOCUMENT_COLUMNS["id"])
@@ -33,9 +35,20 @@ class Queries:
     texts: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
 
+    @cached_property
+    def reasons(self) -> dict[str, str]:
+        """Why a query is in the set, where the file says so."""
+        name = next((name for name in self.columns if name.lower() in REASON), None)
+        cells = zip(self.ids, self.columns[name], strict=True) if name is not None else ()
+        return {query: reason.strip() for query, reason in cells if reason and reason.strip()}
+
     def categories(self, names: Iterable[str]) -> dict[str, list[str]]:
-        """``{query: [category, ..]}`` by these columns; of several, each category begins with its column."""
-        wanted = list(names)
+        """``{query: [category, ..]}`` by these columns; of several, each category begins with its column.
+
+        In a column called categories, domains or subdomains a cell is a list, separated by commas.
+        """
+        exact = {name.lower(): name for name in self.columns}
+        wanted = [name if name in self.columns else exact.get(name.lower(), name) for name in names]
         for name in wanted:
             if name not in self.columns:
                 there = ", ".join(self.columns) or "none besides the query and its text"
@@ -43,9 +56,12 @@ class Queries:
         found: dict[str, list[str]] = {query: [] for query in self.ids}
         for name in wanted:
             before = f"{name}: " if len(wanted) > 1 else ""
-            for query, value in zip(self.ids, self.columns[name], strict=True):
-                if value is not None and before + value not in found[query]:
-                    found[query].append(before + value)
+            for query, cell in zip(self.ids, self.columns[name], strict=True):
+                listed = name.lower() in LISTS
+                for value in (cell or "").split(",") if listed else [cell or ""]:
+                    category = before + (value.strip() if listed else value)
+                    if value.strip() and category not in found[query]:
+                        found[query].append(category)
         return {query: own for query, own in found.items() if own}
 
     @cached_property
@@ -92,7 +108,10 @@ def _has_header(content: bytes, columns: Mapping[str, str] | None) -> bool:
 
 def _of_table(name: str, table: OpenTable, columns: Mapping[str, str] | None) -> Queries:
     frame, named = table.frame, columns or {}
-    query = _column(frame, named.get("query"), IDS)
+    # the published sets call the id QID and the text Query
+    lower = [column.lower() for column in frame.names]
+    ids_first = ("qid", "query_id", *IDS) if "query" in lower else IDS
+    query = _column(frame, named.get("query"), ids_first)
     if query is None:
         raise DataError(
             f"{name}: no column for the query (accepted: {', '.join(IDS)}); the columns are "
@@ -100,7 +119,7 @@ def _of_table(name: str, table: OpenTable, columns: Mapping[str, str] | None) ->
         )
     ids = tuple(id_cells(frame.column(query), "query", table.report).to_pylist())
     table.report.check()
-    text = _column(frame, named.get("text"), TEXT)
+    text = _column(frame, named.get("text"), TEXT, taken=query)
     others = {other: _texts(frame, other) for other in frame.names if other not in (query, text)}
     texts: dict[str, str] = {}
     if text is not None:
@@ -111,10 +130,12 @@ def _of_table(name: str, table: OpenTable, columns: Mapping[str, str] | None) ->
     return Queries(name, ids, texts, others)
 
 
-def _column(frame: Frame, named: str | None, accepted: Iterable[str]) -> str | None:
+def _column(frame: Frame, named: str | None, accepted: Iterable[str], taken: str | None = None) -> str | None:
     if named is not None and named in frame.names:
         return named
-    return next((column for column in accepted if column in frame.names), None)
+    # names as they are first: a table may have both "query" and "Query"
+    known = {name.lower(): name for name in reversed(frame.names)} | {name: name for name in frame.names}
+    return next((known[one] for one in accepted if one in known and known[one] != taken), None)
 
 
 def _texts(frame: Frame, name: str) -> tuple[str | None, ...]:

@@ -1,0 +1,22 @@
+"""Query sets: which queries should be fair? Sheets for annotators, agreement, and the set that comes out.
+
+``procedure.py`` has the settings, ``sheets.py`` writes and reads sheets, ``outcome.py`` decides what is kept,
+``agreement.py`` says how far annotators agree, ``sampling.py`` draws candidates with known weights.
+"""
+
+from __future__ import annotations
+
+from evenrank.queryset.outcome import Outcome, decide
+from evenrank.queryset.procedure import Procedure, read_procedure
+from evenrank.queryset.sheets import Inconsistency, Votes, read_sheets, write_sheets
+
+__all__ = [
+    "Inconsistency",
+    "Outcome",
+    "Procedure",
+    "Votes",
+    "decide",
+    "read_procedure",
+    "read_sheets",
+    "write_sheets",
+]
