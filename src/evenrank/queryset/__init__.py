@@ -6,14 +6,14 @@
 
 from __future__ import annotations
 
-from evenrank.queryset.outcome import Outcome, decide
+from evenrank.queryset.outcome import QuerySetOutcome, decide
 from evenrank.queryset.procedure import Procedure, read_procedure
 from evenrank.queryset.sheets import Inconsistency, Votes, read_sheets, write_sheets
 
 __all__ = [
     "Inconsistency",
-    "Outcome",
     "Procedure",
+    "QuerySetOutcome",
     "Votes",
     "decide",
     "read_procedure",

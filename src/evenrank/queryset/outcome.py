@@ -37,7 +37,7 @@ class Decision(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class QuerySetOutcome:
     """The decisions on all queries, in their order."""
 
     decisions: tuple[Decision, ...]
@@ -105,10 +105,10 @@ class Outcome:
             file.write(text.encode())
 
 
-def decide(votes: Votes, procedure: Procedure) -> Outcome:
+def decide(votes: Votes, procedure: Procedure) -> QuerySetOutcome:
     """A query goes on with the passing label of more than half of the workers, and is kept when all experts
     say yes to all questions. Ties and missing votes are never guessed; machines do not vote."""
-    return Outcome(tuple(_decided(query, votes, procedure) for query in votes.texts), procedure)
+    return QuerySetOutcome(tuple(_decided(query, votes, procedure) for query in votes.texts), procedure)
 
 
 def _decided(query: str, votes: Votes, procedure: Procedure) -> Decision:
