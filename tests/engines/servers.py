@@ -129,6 +129,8 @@ def typesense(packages: Path = PACKAGES) -> Iterator[str]:
 @contextmanager
 def postgresql(packages: Path = PACKAGES) -> Iterator[str]:
     """The address of an empty database of PostgreSQL; the user is ``evenrank``, the password ``KEY``."""
+    if importlib.util.find_spec("psycopg") is None:
+        raise NotThere("psycopg is not installed: pip install 'evenrank[engines]'")
     binaries = _postgresql_binaries()
     port = free_port()
     with _folder() as work:

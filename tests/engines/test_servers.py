@@ -6,10 +6,13 @@ its reason.
 
 from __future__ import annotations
 
+import csv
 import json
+import math
 import re
+import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,9 +21,11 @@ import servers
 from servers import KEY, NotThere
 
 import evenrank
+from evenrank.cli import main
 from evenrank.engines import ask, open_engine, plan
 from evenrank.engines.declared import REGISTRY
 from evenrank.errors import EvenrankWarning, RemoteError
+from evenrank.io import read_run
 from evenrank.systems import read_texts
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("servers")]
@@ -167,6 +172,24 @@ def in_postgresql(server: str, name: str, collection: Collection) -> Engine:
     return Engine(server, plain, {"sql": sql, "table": name, "credentials": credentials})
 
 
+def in_sqlite(folder: str, name: str, collection: Collection) -> Engine:
+    path = f"{folder}/{name}.db"
+    database = sqlite3.connect(path)
+    database.execute('create virtual table documents using fts5(id unindexed, text, "group" unindexed)')
+    rows = [(key, text, group(key)) for key, text in collection.documents.items()]
+    database.executemany("insert into documents values (?, ?, ?)", rows)
+    database.commit()
+    database.close()
+
+    def plain(text: str, depth: int) -> list[str]:
+        words = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", text))
+        sql = "select id from documents where documents match ? order by bm25(documents), rowid limit ?"
+        with closing(sqlite3.connect(path)) as own:
+            return [row[0] for row in own.execute(sql, (words, depth))]
+
+    return Engine(f"sqlite:///{path}", plain, {})
+
+
 FILLED = {
     "opensearch": in_opensearch,
     "typesense": in_typesense,
@@ -213,6 +236,70 @@ def test_the_run_is_that_of_plain_requests(
     assert kept == {key: collection.documents[key].replace("\0", " ") for key in kept}
     for file in tmp_path.rglob("*.zst"):
         assert KEY.encode() not in file.read_bytes()
+
+
+def every_field_of(server: str, name: str) -> Callable[[str, int], list[str]]:
+    """What OpenSearch is asked by its address alone."""
+
+    def plain(text: str, depth: int) -> list[str]:
+        query = {"multi_match": {"query": text, "fields": ["*"], "lenient": True}}
+        found = servers.ask(f"{server}/{name}/_search", {"query": query, "size": depth})
+        return [hit["_id"] for hit in found["hits"]["hits"]]
+
+    return plain
+
+
+@pytest.mark.parametrize("name", COLLECTIONS)
+@pytest.mark.parametrize("kind", ["opensearch", "typesense", "postgresql", "sqlite"])
+def test_an_audit_by_address_is_of_the_run_of_plain_requests(
+    kind: str, name: str, running: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By nothing but the address where that says what to ask; PostgreSQL has an engine file."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("evenrank.audit.making._write_report", lambda *_: False)  # it takes seconds
+    collection, index = COLLECTIONS[name](), f"audited_{name}"
+    server = str(tmp_path) if kind == "sqlite" else running(kind)
+    engine = (in_sqlite if kind == "sqlite" else FILLED[kind])(server, index, collection)
+    plain = every_field_of(server, index) if kind == "opensearch" else engine.plain
+    source = engine.address
+    if kind == "postgresql":
+        source = "engine.toml"
+        credentials = 'credentials = { user = "EVENRANK_TEST_USER", password = "EVENRANK_TEST_KEY" }'
+        Path(source).write_text(
+            f'address = "{engine.address}"\nrate = 1000\n{credentials}\ntable = "{index}"\n'
+            f"sql = '''{engine.settings['sql']}'''\n"
+        )
+    with Path("queries.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("query", "text"), *collection.queries.items()])
+    rows = [json.dumps({"id": key, "text": "", "group": group(key)}) for key in collection.documents]
+    Path("documents.jsonl").write_text("\n".join(rows) + "\n")
+    known = ["--queries", "queries.csv", "--documents", "documents.jsonl", "--groups", "group"]
+    assert main(["audit", f"mine={source}", *known]) == 0
+    (audit,) = Path("audit").iterdir()
+    run = read_run(audit / "runs/mine.trec")
+    expected = {query: plain(text, DEPTH) for query, text in collection.queries.items()}
+    assert {query: run.documents(query) for query in run} == {
+        q: found for q, found in expected.items() if found
+    }
+    summary = json.loads((audit / "summary.json").read_text())
+    (verdict,) = summary["verdicts"]
+    assert (verdict["attribute"], verdict["target"]) == ("group", "catalogue")
+    assert verdict["queries"] == len(run)
+    first = {query: found[:10] for query, found in expected.items() if found}
+    assert verdict["groups"][0]["share"] == pytest.approx(mean_share(first, verdict["groups"][0]["value"]))
+    assert summary["engines"]["mine"]["answered"] == len(collection.queries)
+    for file in audit.rglob("*"):
+        assert file.is_dir() or KEY.encode() not in file.read_bytes()
+
+
+def mean_share(lists: dict[str, list[str]], value: str) -> float:
+    """Of the attention in the lists."""
+    shares = []
+    for found in lists.values():
+        weights = [1 / math.log2(rank + 1) for rank in range(1, len(found) + 1)]
+        own = [weight for weight, key in zip(weights, found, strict=True) if group(key) == value]
+        shares.append(sum(own) / sum(weights))
+    return sum(shares) / len(shares)
 
 
 def test_a_plain_address_is_recognised_by_its_root(running: Callable[[str], str]) -> None:
