@@ -136,6 +136,16 @@ def test_the_default_answers_name_a_favoured_group(evenrank: Evenrank, shop: Pat
     assert both.out.splitlines()[-1].startswith("shop, seller_size: small is 60%")
 
 
+def test_an_attribute_without_a_verdict_is_named(evenrank: Evenrank, shop: Path) -> None:
+    rows = "".join(f"p{number},brand {number % 70}\n" for number in range(400))
+    (shop / "brands.csv").write_text("document,brand\n" + rows)
+    (shop / "run.csv").write_text("query,document\n" + "".join(f"q0,p{n}\n" for n in range(20)))
+    known = [*KNOWN, "--groups", "brand=brands.csv"]
+    expected = "brand: no verdict: it has 70 groups, and a verdict takes at most 64"
+    assert expected in evenrank("audit", "run.csv", *known).err
+    assert expected in evenrank("evaluate", "run.csv", *known).out
+
+
 @pytest.mark.slow
 def test_the_report_names_a_favoured_group(evenrank: Evenrank, shop: Path) -> None:
     evenrank("audit", "shop.toml", *KNOWN)

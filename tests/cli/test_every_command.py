@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -44,6 +45,21 @@ THIRD = [
     for place, name in enumerate(commands.CALLS)
 ]
 CALLED = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in commands.CALLS]
+
+
+def options_of(parser: Parser) -> set[str]:
+    """The options of one command, without --help."""
+    return {action.option_strings[-1] for action in parser._actions if action.option_strings} - {"--help"}
+
+
+def test_options_are_few() -> None:
+    """More of them need another place, such as a project file. What only one command has is its own."""
+    options = {name: options_of(parser) for name, parser in LEAVES.items()}
+    commands_with = Counter(option for own in options.values() for option in own)
+    assert commands_with.total() <= 230
+    own = {name: {one for one in known if commands_with[one] == 1} for name, known in options.items()}
+    assert {name: sorted(those) for name, those in own.items() if len(those) > 15} == {}
+    assert own["counterfactual"] >= {"--swap-only", "--one-way"}  # a count of nothing would pass
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,14 @@ class Shop:
     def groups(self) -> Membership:
         return Membership.from_labels("seller_size", self.sizes)
 
+    def relabelled(self, seed: int, small: float = 0.65) -> Shop:
+        """The same lists with other sellers: another shop without a bias, where the first one had none."""
+        drawn = np.random.default_rng(seed).random(len(self.sizes)) < small
+        sizes = {
+            one: "small" if own else "large" for one, own in zip(self.sizes, drawn.tolist(), strict=True)
+        }
+        return Shop(self.run, sizes)
+
 
 def shop(
     seed: int,

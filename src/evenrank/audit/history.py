@@ -34,11 +34,6 @@ def past_audits(folder: str | PathLike[str]) -> list[Path]:
     )
 
 
-def date_of(audit: Path) -> datetime:
-    """When an audit was made, by the name of its folder."""
-    return datetime.strptime(audit.name[:20], "%Y-%m-%dT%H-%M-%SZ").replace(tzinfo=UTC)
-
-
 def last_run(folder: str | PathLike[str], names: Sequence[str]) -> str | None:
     """The file of the run in the last audit that others are compared with; None without an audit.
 

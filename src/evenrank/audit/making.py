@@ -21,8 +21,9 @@ from evenrank.inputs import Inputs
 from evenrank.inputs.description import Description
 from evenrank.io import write_run
 from evenrank.io.folders import whole_folder
-from evenrank.verdict import Verdict, advised, verdicts
-from evenrank.verdict.judge import CUTOFF, DEPTH, group_attributes, share_measure
+from evenrank.verdict import Verdict, advised, verdicts, without_verdict
+from evenrank.verdict.attributes import group_attributes
+from evenrank.verdict.judge import CUTOFF, DEPTH, share_measure
 from evenrank.verdict.targets import CANDIDATES, WhichTarget, with_chosen_target
 
 if TYPE_CHECKING:
@@ -100,7 +101,12 @@ def make_audit(
         found = advised(found, inputs)
         comparison, scores = _scored(inputs, found, request.cutoff, catalogue=catalogue)
     date = now()
-    notes = (*request.known.notes, *(note for one in asked for note in one.notes), *_notes(found))
+    notes = (
+        *request.known.notes,
+        *(note for one in asked for note in one.notes),
+        *without_verdict(inputs),
+        *_notes(found),
+    )
     summary = AuditSummary(
         date=date_text(date),
         systems=tuple(inputs.runs),

@@ -19,7 +19,7 @@ def verdict_lines(
     cutoff: int | None = None,
 ) -> list[str]:
     """Who is favoured by one system, a line for each attribute, or for those that are named."""
-    from evenrank.verdict import describe, verdicts
+    from evenrank.verdict import describe, verdicts, without_verdict
     from evenrank.verdict.judge import CUTOFF
 
     wanted = set(attributes)
@@ -29,7 +29,7 @@ def verdict_lines(
     alone = replace(inputs, runs={system: inputs.runs[system]}, groups=groups, words=None, qrels=None)
     found = verdicts(alone, target=asked_targets(known), cutoff=cutoff or CUTOFF)
     several = f"{system}, " if len(inputs.runs) > 1 else ""
-    return [several + describe(verdict) for verdict in found]
+    return [*(several + describe(verdict) for verdict in found), *without_verdict(alone)]
 
 
 def asked_targets(known: Description) -> dict[str, str]:

@@ -16,8 +16,6 @@ from evenrank.data.run import Run
 from evenrank.engines.base import KINDS, Answer, AnswerProblem, EngineDescription, Hit
 from evenrank.errors import DataError, counted
 
-UNANSWERED = ("failed", "not asked")
-
 
 @dataclass(frozen=True)
 class Answers:

@@ -7,6 +7,7 @@ plain English. Audit, report, evaluate and gate all say the same.
 from __future__ import annotations
 
 from evenrank.verdict.advice import advised
+from evenrank.verdict.attributes import without_verdict
 from evenrank.verdict.judge import verdicts
 from evenrank.verdict.sentences import describe, describe_all
 from evenrank.verdict.value import Advice, GroupFinding, RelevanceFinding, Verdict, WorstQuery
@@ -21,4 +22,5 @@ __all__ = [
     "describe",
     "describe_all",
     "verdicts",
+    "without_verdict",
 ]

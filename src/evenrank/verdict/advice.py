@@ -17,7 +17,8 @@ from evenrank.measures import Measure, parse_measure
 from evenrank.rerankers import Reranker, parse_reranker, rerank
 from evenrank.stats.difference import mean_difference
 from evenrank.stats.intervals import mean_interval
-from evenrank.verdict.judge import group_attributes, share_measure
+from evenrank.verdict.attributes import group_attributes
+from evenrank.verdict.judge import share_measure
 from evenrank.verdict.targets import with_chosen_target
 from evenrank.verdict.value import Advice, Verdict
 

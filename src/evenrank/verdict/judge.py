@@ -25,7 +25,9 @@ from evenrank.evaluation import evaluate
 from evenrank.inputs import Inputs, Known
 from evenrank.measures import Measure, parse_measure
 from evenrank.measures.group_share import LIST, TARGET, GroupShare
+from evenrank.stats.crossed import CrossedSpread
 from evenrank.stats.intervals import mean_interval
+from evenrank.verdict.attributes import group_attributes
 from evenrank.verdict.sharing import pairs_of, widened_by
 from evenrank.verdict.targets import WhichTarget, chosen_target, with_chosen_target
 from evenrank.verdict.value import (
@@ -39,10 +41,8 @@ from evenrank.verdict.value import (
     Verdict,
     WorstQuery,
 )
-from evenrank.verdict.words import words_attribute
 
 CUTOFF, DEPTH, LEVEL = 10, 100, 0.95
-MOST_VALUES = 64  # an attribute of more values is not one of groups
 WORST = 3
 
 
@@ -58,7 +58,7 @@ class GroupShares:
     shares: Floats  # (Q, L): of the attention in the first places
     candidates: Floats  # (Q, L)
     targets: Floats  # (Q, L)
-    wider: Sequence[float]  # (L,): by how much intervals are widened, since queries share documents
+    wider: Sequence[CrossedSpread]  # (L,): intervals are widened, since queries share documents
     unlabelled: int  # of the documents in the first places
     ranked: int
 
@@ -91,6 +91,7 @@ def verdicts(
     **known: Unpack[Known],
 ) -> tuple[Verdict, ...]:
     """A verdict for each system and each attribute: the groups, and the words where they are counted.
+    ``without_verdict`` names those that get none.
 
     The inputs are those of ``evaluate``. ``target`` is catalogue, candidates (the first ``depth`` documents
     of a query), equal or given, for all attributes or by name; without it an attribute's own target, else
@@ -118,18 +119,6 @@ def verdicts(
             judged = (_judged(table, system, inputs, cutoff, depth, level, tests) for table in tables)
             found += [replace(verdict, relevance=relevance) for verdict in judged]
     return tuple(found)
-
-
-def group_attributes(inputs: Inputs) -> tuple[Membership, ...]:
-    """The attributes that a verdict is possible on: few values that are the same for all queries."""
-    given = [
-        one
-        for one in inputs.groups
-        if one.exists is None and not one.own and len(one.attribute.values) <= MOST_VALUES
-    ]
-    of_words = () if inputs.words is None else (words_attribute(inputs.words),)
-    names = {one.attribute.name for one in given}
-    return (*given, *(one for one in of_words if one.attribute.name not in names))
 
 
 def share_measure(attribute: str, cutoff: int, of: str = LIST) -> Measure:
@@ -182,7 +171,7 @@ def _tables(
         yield replace(made, wider=_wider(made, candidates, cutoff))
 
 
-def _wider(table: GroupShares, run: Run, cutoff: int) -> Sequence[float]:
+def _wider(table: GroupShares, run: Run, cutoff: int) -> Sequence[CrossedSpread]:
     counted_ones = {query for query, kept in zip(table.queries, table.defined, strict=True) if kept}
     kept = np.array([query in counted_ones for query in run.query_ids], dtype=bool)
     return widened_by(
@@ -247,7 +236,7 @@ def _finding(
     enough: bool,
 ) -> GroupFinding:
     differences = shares - targets
-    wider = table.wider[place]
+    wider = table.wider[place].widening(len(shares), level) if len(shares) > 1 else 1.0
     share, low, high = _mean(shares, (0.0, 1.0), level, wider)
     wide = (-float(targets.max()), 1 - float(targets.min())) if len(targets) else (-1.0, 1.0)
     difference, below, above = _mean(differences, wide, level, wider)

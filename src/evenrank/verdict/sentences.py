@@ -74,7 +74,10 @@ def describe_relevance(found: RelevanceFinding) -> str:
     over = counted(found.queries, "query", "queries")
     value = f"relevance: {found.measure} is {number(found.value)}{_interval(found.low, found.high)}, {over}"
     if found.clicks:
-        value += "; from clicks, which follow position as well as relevance"
+        value += (
+            "; from clicks, which follow position as well as relevance: FILE:clicks:eta=N sets how far they "
+            "are corrected for it"
+        )
     return value
 
 

@@ -10,7 +10,7 @@ from evenrank.data.evidence_source import Pairs
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.ids import StringRows
-from evenrank.stats.crossed import crossed_spread
+from evenrank.stats.crossed import CrossedSpread, crossed_spread
 from evenrank.verdict.targets import CANDIDATES, CATALOGUE
 
 
@@ -22,13 +22,13 @@ def pairs_of(run: Run) -> Pairs:
 
 def widened_by(
     membership: Membership, run: Run, kept: Bools, cutoff: int, target: str, shares: Floats, targets: Floats
-) -> list[float]:
-    """For each value by how much its interval is to be widened; see ``crossed_spread``.
+) -> list[CrossedSpread]:
+    """For each value how much its interval is to be widened.
 
     ``kept`` (Q,) marks the queries of the run that count; ``shares`` and ``targets`` (n, L) are theirs.
     """
     if not len(shares):
-        return [1.0] * membership.shares.width
+        return [CrossedSpread()] * membership.shares.width
     pairs = pairs_of(run)
     rows = membership.rows_of(pairs)
     here = (rows >= 0) & kept[pairs.query_codes]

@@ -12,7 +12,6 @@ from evenrank.errors import DataError
 KIND = "evenrank verdict"
 VERSION = 1
 FAVOURED, LESS, NOT_SHOWN, TOO_FEW = "favoured", "less than its target", "not shown", "too few"
-DECISIONS = (FAVOURED, LESS, NOT_SHOWN, TOO_FEW)
 LEAST = 30  # documents of a group, and queries, below which there is no verdict
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from evenrank.report.page import safe
 from evenrank.report.page.rendering import Section, render, section
 from evenrank.report.page.report_data import ReportData
-from evenrank.verdict import GroupFinding, Verdict
+from evenrank.verdict import GroupFinding, Verdict, without_verdict
 from evenrank.verdict.sentences import (
     describe,
     describe_advice,
@@ -38,7 +38,8 @@ def verdicts_section(material: ReportData) -> Section | None:
         (f"{safe.name(verdict.system)}: " if several else "") + describe_relevance(verdict.relevance)
         for verdict in material.verdicts
     )
-    told = [_sentence(text) for text in (*relevance, *_other_targets(material.verdicts))]
+    left_out = () if material.inputs is None else without_verdict(material.inputs)
+    told = [_sentence(text) for text in (*left_out, *relevance, *_other_targets(material.verdicts))]
     body = render("verdicts.html", cards=cards, relevance=told, limits=LIMITS)
     return Section("verdicts", "Who is favoured", body)
 

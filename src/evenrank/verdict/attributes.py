@@ -1,0 +1,52 @@
+"""The attributes that a verdict is possible on, and why there is none on others."""
+
+from __future__ import annotations
+
+from evenrank.data.membership import Membership
+from evenrank.data.run import Run
+from evenrank.inputs import Inputs
+from evenrank.verdict.words import words_attribute
+
+MOST_VALUES = 64  # an attribute of more values is not one of groups
+
+
+def group_attributes(inputs: Inputs) -> tuple[Membership, ...]:
+    """The attributes that a verdict is possible on: few values that are the same for all queries."""
+    given = [one for one in inputs.groups if not _why_not(one)]
+    return (*given, *(one for one in _of_words(inputs) if one.attribute.name not in _names(inputs)))
+
+
+def without_verdict(inputs: Inputs) -> list[str]:
+    """A sentence for each system and each attribute that gets no verdict whatever its lists hold."""
+    systems = [
+        f"{name}: no verdict: it has several lists for a query, and a verdict is on one"
+        for name, run in inputs.runs.items()
+        if not isinstance(run, Run)
+    ]
+    reasons = {one.attribute.name: _why_not(one) for one in inputs.groups}
+    taken = [one.attribute.name for one in _of_words(inputs) if one.attribute.name in _names(inputs)]
+    return [
+        *systems,
+        *(f"{name}: no verdict: {reason}" for name, reason in reasons.items() if reason),
+        *(f"{name}: no verdict on the words: an attribute of --groups has the same name" for name in taken),
+    ]
+
+
+def _why_not(membership: Membership) -> str:
+    """Why there is no verdict on an attribute; empty where one is possible."""
+    if membership.exists is not None:
+        return "its groups are intents, which differ from query to query"
+    if membership.own:
+        return "every document without a label is a group of its own"
+    count = len(membership.attribute.values)
+    return (
+        f"it has {count:,} groups, and a verdict takes at most {MOST_VALUES}" if count > MOST_VALUES else ""
+    )
+
+
+def _of_words(inputs: Inputs) -> tuple[Membership, ...]:
+    return () if inputs.words is None else (words_attribute(inputs.words),)
+
+
+def _names(inputs: Inputs) -> set[str]:
+    return {one.attribute.name for one in inputs.groups if not _why_not(one)}
