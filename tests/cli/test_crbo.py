@@ -213,3 +213,25 @@ def test_the_background_of_nfairr_can_be_given(
     rows = [text.out.splitlines()[1].split() for text in (outcome, other)]
     assert rows[0][-1] != rows[1][-1]  # NFaiRR
     assert rows[0][-2] == rows[1][-2]  # TExFAIR needs none
+
+
+def test_systems_of_the_project_file(
+    evenrank: Evenrank, collection: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "evenrank.toml").write_text(
+        '[data]\ndocuments = "documents.tsv"\nqueries = "queries.tsv"\n'
+        '[systems]\nplain = "bm25"\nwide = "bm25+rm3"\n[report]\nsystem = "plain"\n'
+    )
+
+    def rows(*more: str) -> list[list[str]]:
+        done = evenrank(*COMMAND, "--format", "tsv", *more)
+        assert done.code == 0, done.err
+        return [line.split("\t") for line in done.out.splitlines()[1:]]
+
+    both = rows()
+    assert [row[0] for row in both] == ["plain", "wide"]
+    assert [row[0] for row in rows("--system", "wide")] == ["wide"]
+    by_name = rows("--no-project", *collection, "--system", "bm25", "--system", "bm25+rm3")
+    assert [row[1:] for row in both] == [row[1:] for row in by_name]
+    assert [row[0] for row in rows("--system", "bm25")] == ["bm25"]

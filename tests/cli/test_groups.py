@@ -207,25 +207,33 @@ def test_a_folder_without_runs(folder: Path, evenrank: Callable[..., Any]) -> No
 
 
 BAD: dict[str, tuple[list[str], str]] = {
-    "twice": (["--groups", "g=groups.csv", "--groups", "g=groups.csv"], "--groups g is given twice"),
+    "twice": (
+        ["--groups", "g=groups.csv", "--groups", "g=groups.csv"],
+        "--groups g is given twice: leave one of them out",
+    ),
     "an unknown option": (
         ["--groups", "g=groups.csv:ordnal"],
-        "--groups g: 'ordnal' is not an option: they are ordinal, multilabel, full, own, intents, iteration, "
-        "values=.., even=.., ignore=.., column=.., format=.., probabilities=.., document=.., query=.., "
-        "share=..",
+        "--groups g: there is no option 'ordnal'; the options are ordinal, multilabel, full, own, intents, "
+        "iteration, values=.., even=.., ignore=.., column=.., format=.., probabilities=.., document=.., "
+        "query=.., share=..",
     ),
     "a target of nothing": (
         ["--groups", "gender=groups.csv", "--target", "stars=pool"],
-        "--target stars: --groups has gender",
+        "--target stars: no groups are called 'stars' (there are gender): add --groups stars=FILE, "
+        "or leave the target out",
     ),
-    "a target without groups": (["--target", "stars=pool"], "--target stars: there is no --groups"),
+    "a target without groups": (
+        ["--target", "stars=pool"],
+        "--target stars: no groups are called 'stars': add --groups stars=FILE, or leave the target out",
+    ),
     "a target of half a combination": (
         ["--groups", "gender=groups.csv", "--target", "gender*x=pool"],
-        "--target gender*x: --groups has gender",
+        "--target gender*x: no groups are called 'x' (there are gender): add --groups x=FILE, "
+        "or leave the target out",
     ),
     "a target twice": (
         ["--groups", "gender=groups.csv", "--target", "gender=pool", "--target", "gender=pool"],
-        "--target gender is given twice",
+        "--target gender is given twice: leave one of them out",
     ),
     "neither kind nor file": (
         ["--groups", "gender=groups.csv", "--target", "gender=unifrom"],

@@ -154,7 +154,7 @@ def test_every_problem_is_listed_at_once(evenrank: Evenrank, project: Path) -> N
     assert done.code == 1
     problems = [line for line in done.out.splitlines() if line.startswith("problem: ")]
     assert len(problems) == 4
-    assert "'ordnal' is not an option" in problems[0]
+    assert "there is no option 'ordnal'" in problems[0]
 
 
 def test_doctor_tells_what_entries_became(evenrank: Evenrank, project: Path) -> None:

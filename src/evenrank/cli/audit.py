@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +99,9 @@ def _target(text: str) -> str | TargetOption:
 
 
 def _output(project: Project | None) -> str:
-    return OUTPUT if project is None else project.audit_folder
+    if project is None:
+        return OUTPUT
+    return project.audit_folder
 
 
 def _request(arguments: argparse.Namespace) -> AuditRequest:
@@ -110,12 +113,9 @@ def _request(arguments: argparse.Namespace) -> AuditRequest:
     settings = {} if project is None else dict(project.table("audit"))
     kinds = [one for one in arguments.target or () if isinstance(one, str)]
     arguments.target = [one for one in arguments.target or () if not isinstance(one, str)]
+    check_audit(settings)
     kind = kinds[-1] if kinds else settings.get("target")
-    if kind is not None and kind not in KINDS:
-        raise ParameterError(f"[audit] target must be one of {', '.join(KINDS)}, got {kind!r}")
     depth = settings.get("depth", DEPTH)
-    if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
-        raise ParameterError(f"[audit] depth must be an integer >= 1, got {depth!r}")
     engines, files = _sources(arguments.runs or [], project, given="runs" not in arguments.filled)
     arguments.runs = files
     known = shared.description(arguments)
@@ -133,6 +133,18 @@ def _request(arguments: argparse.Namespace) -> AuditRequest:
         depth=depth,
         keep_texts=arguments.keep_texts,
     )
+
+
+def check_audit(settings: Mapping[str, Any]) -> None:
+    """What is wrong with the table ``[audit]`` of a project file."""
+    problems = []
+    kind, depth = settings.get("target"), settings.get("depth", 1)
+    if kind is not None and kind not in KINDS:
+        problems.append(f"[audit] target must be one of {', '.join(KINDS)}, got {kind!r}")
+    if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
+        problems.append(f"[audit] depth must be an integer >= 1, got {depth!r}")
+    if problems:
+        raise ParameterError("\n".join(problems))
 
 
 def _sources(

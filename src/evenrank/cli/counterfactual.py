@@ -71,7 +71,8 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument(
         "--system", action="append", metavar="SYSTEM",
-        help="bm25 (default), bm25+rm3, minilm, or the folder of a sentence-transformers model; "
+        help="bm25 (default), bm25+rm3, minilm, the folder of a sentence-transformers model, or a name of "
+        "[systems] in the project file (default: all of those); "
         ">>nanoranker or "
         ">>FOLDER (a cross-encoder, or a ranker that evenrank debias wrote) re-ranks its first 100 "
         "documents, or "
@@ -185,8 +186,14 @@ def _check_asked(arguments: argparse.Namespace) -> None:
         raise MissingExtraError.for_job("--page", "Jinja2", "report")
     if arguments.details is not None and arguments.one_at_a_time is None:
         raise ParameterError("--details needs --one-at-a-time or --swap-only: add one of them")
-    for name in arguments.system or ["bm25"]:
-        make_system(name)
+    for given in _systems(arguments).values():
+        make_system(given)
+
+
+def _systems(arguments: argparse.Namespace) -> dict[str, str]:
+    """What each system is called, and how it is made; a name of the project file stands for its entry."""
+    known = {} if arguments.project is None else arguments.project.systems()
+    return {name: known.get(name, name) for name in arguments.system or known or ["bm25"]}
 
 
 def _run(arguments: argparse.Namespace, shown: Shown) -> int:
@@ -204,8 +211,8 @@ def _run(arguments: argparse.Namespace, shown: Shown) -> int:
     )
     queries = _query_texts(arguments.queries, named)
     trials = {}
-    for name in dict.fromkeys(arguments.system or ["bm25"]):
-        system = make_system(name, cache=arguments.cache, progress=shown)
+    for name, given in _systems(arguments).items():
+        system = make_system(given, cache=arguments.cache, progress=shown)
         trials[name] = Experiment(system, documents, queries, depth=arguments.depth, p=arguments.p)
     beside = _beside(arguments, trials, documents)
     rows, moves = _rows(arguments, trials, swappers, beside, shown)

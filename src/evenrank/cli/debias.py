@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import ResumableBar
-from evenrank.cli.shared import check_written, option, read_inputs
+from evenrank.cli.shared import check_written, default_output, option, read_inputs
 from evenrank.cli.streams import put, say, terminal_width
 from evenrank.errors import ParameterError, counted
 from evenrank.inputs.file_options import DOCUMENTS, QRELS
@@ -18,6 +18,8 @@ from evenrank.inputs.file_options import DOCUMENTS, QRELS
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
     from evenrank.inputs.description import Description
+
+OUTPUT = "models"
 
 
 def add(commands: Commands) -> None:
@@ -54,7 +56,7 @@ def add(commands: Commands) -> None:
         help="set a key of [debias], as training.device=cuda (overrides the file); may be repeated",
     )  # fmt: skip
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER", default="models",
+        "-o", "--output", metavar="FOLDER",
         help="where everything goes: new or empty, or a training that was stopped (default: models)",
     )  # fmt: skip
     parser.add_argument("--keys", action="store_true", help="list the keys of [debias], and what they mean")
@@ -69,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     from evenrank.neural.extra import require
 
     known = _description(arguments)
+    arguments.output = arguments.output or default_output(arguments, OUTPUT)
     check_written(known, arguments.output)
     changes = list(arguments.changes or ())
     if arguments.everywhere.seed is not None:

@@ -6,10 +6,8 @@ import argparse
 import platform
 import re
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from math import log2
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from evenrank.cli.parser import add_command
@@ -89,54 +87,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _project(arguments: argparse.Namespace) -> tuple[list[Table], list[str]]:
     """What the entries of the project file became, and what is wrong with them."""
-    from evenrank.cli.everywhere import project_of
+    from evenrank.cli.everywhere import unchecked_project
+    from evenrank.cli.project_checks import ProjectCheck
     from evenrank.errors import EvenrankError
     from evenrank.inputs.described import table_of_inputs
 
     try:
-        project = project_of(arguments.everywhere)
+        project = unchecked_project(arguments.everywhere)
     except EvenrankError as error:
         return [], str(error).split("\n")
     if project is None:
         return [], []
-    known = replace(project.description(), lexicon=project.options().get("lexicon"))
-    unreadable = [
-        *_problems(known.check, f"{project.name}: "),
-        *(f"{path}: no such file" for path in known.files() if not _is_there(path)),
-    ]
-    problems = []
-    if not known.runs and not project.table("debias"):  # rankers are trained without runs
-        problems.append(f'{project.name}: names no run: write runs = ["runs/*.trec"] under [data]')
-    if project.table("gate"):
-        from evenrank.comparison.gate.config import gate_of
-
-        problems += _problems(lambda: gate_of(project.table("gate"), project.name))
-    if project.table("debias"):
-        from evenrank.neural.config import config_of
-
-        problems += _problems(lambda: config_of(project))
-    if unreadable:
-        return [], [*unreadable, *problems]
-    try:
-        inputs = known.read()
-    except EvenrankError as error:
-        return [], [*str(error).split("\n"), *problems]
-    return [table_of_inputs(inputs, known, f"project {project.name}")], problems
-
-
-def _problems(check: Callable[[], object], before: str = "") -> list[str]:
-    """What is wrong, each problem with its own line; nothing if all is well."""
-    from evenrank.errors import EvenrankError
-
-    try:
-        check()
-    except EvenrankError as error:
-        return [before + line.removeprefix("--") for line in str(error).split("\n")]
-    return []
-
-
-def _is_there(path: str) -> bool:
-    return path == "-" or path.startswith("ir_datasets:") or Path(path).exists()
+    found = ProjectCheck(project)
+    if found.inputs is None:
+        return [], found.problems
+    return [table_of_inputs(found.inputs, found.known, f"project {project.name}")], found.problems
 
 
 def _verdict(wrong: list[str]) -> str:

@@ -113,6 +113,16 @@ def project_of(choice: Everywhere) -> Project | None:
     return None if found is None else Project.read(found, named=False)
 
 
+def unchecked_project(choice: Everywhere) -> Project | None:
+    """The same for whoever looks for its problems."""
+    from evenrank.inputs.project import Project, find_project
+
+    path = choice.path if choice.path is not None else find_project()
+    if not choice.wanted or path is None:
+        return None
+    return Project.unchecked(path, named=choice.path is not None)
+
+
 def apply_everywhere(arguments: argparse.Namespace, choice: Everywhere) -> None:
     """Put these options, and what the project file says, where the command line says nothing."""
     arguments.everywhere, arguments.project, arguments.filled = choice, None, set()
@@ -214,4 +224,6 @@ def _values(project: Project, given: dict[str, Any]) -> dict[str, Any]:
         values["baseline"] = None if values.get("baseline") is None else [values["baseline"]]
     if given.get("command") == "report":
         values["output"] = values.get("report_output")
+    else:
+        values.pop("system", None)  # the run that a report shows first
     return values

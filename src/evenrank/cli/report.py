@@ -69,7 +69,7 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    output = arguments.output or OUTPUT
+    output = arguments.output or shared.default_output(arguments, OUTPUT)
     known = shared.description(arguments)
     shared.need_runs(known)
     shared.check_written(known, output)

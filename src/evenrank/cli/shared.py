@@ -175,6 +175,11 @@ def add_output(parser: argparse.ArgumentParser, use: str) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help=use)
 
 
+def default_output(arguments: argparse.Namespace, name: str) -> str:
+    """Where a result goes if nobody says so: a project file that was only found stays in its folder."""
+    return name if arguments.project is None else str(arguments.project.default_output(name))
+
+
 def add_figure(parser: argparse.ArgumentParser, shows: str, kinds: str | None = None) -> None:
     parser.add_argument("--figure", metavar="FILE", help=f"draw {shows}: {SUFFIXES}")
     if kinds is not None:

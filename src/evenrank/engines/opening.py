@@ -62,19 +62,28 @@ def open_engine(
         clock=clock,
         transport=transport,
     )
+    made = engine_kind(made, base=base)
+    engine = REGISTRY[made.kind].make(made)
+    engine.fields = made.texts_of("fields") or None
+    return engine
+
+
+def engine_kind(made: EngineSettings, *, base: Path, ask: bool = True) -> EngineSettings:
+    """The settings with the kind of the engine, which a plain http address is asked for, unless ``ask`` is
+    false: then the kind stays empty."""
     if not made.kind:
-        made = replace(made, kind=_SCHEMES.get(made.address.scheme) or recognised(made))
+        told = _SCHEMES.get(made.address.scheme)
+        if told is None and not ask and made.address.scheme in ("http", "https"):
+            return made
+        made = replace(made, kind=told or recognised(made))
     if made.kind == "sqlite" and made.address.kind is None:  # sqlite:///file.db, relative to the folder
         path = str(base / made.address.path.removeprefix("/"))
         made = replace(made, address=replace(made.address, path=path))
-    kind = REGISTRY.get(made.kind)
-    if kind is None:
+    if made.kind not in REGISTRY:
         raise ParameterError(
-            f"{source}: there is no engine {made.kind!r}; there are {', '.join(sorted(REGISTRY))}"
+            f"{made.source}: there is no engine {made.kind!r}; there are {', '.join(sorted(REGISTRY))}"
         )
-    engine = kind.make(made)
-    engine.fields = made.texts_of("fields") or None
-    return engine
+    return made
 
 
 def recognised(settings: EngineSettings) -> str:

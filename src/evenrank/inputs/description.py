@@ -108,14 +108,20 @@ class Description:
 
     def check(self) -> None:
         """Say what is wrong with the names before any large file is read."""
+        with reading_files():
+            for check in (self._check_stdin, self._check_columns, self._check_qrels):
+                attempt(check)
+            attempt(partial(check_groups, self.groups, self.targets))
+            attempt(lambda: self.names)  # which says what is wrong with them
+
+    def _check_stdin(self) -> None:
         if self.files().count(STDIN) > 1:
             raise ParameterError("standard input (-) can stand for one file only")
-        check_groups(self.groups, self.targets)
-        self._check_columns()
+
+    def _check_qrels(self) -> None:
         plain = [file for file in self.qrels if not file.get("intents")]
         if len(plain) > 1 or len(self.qrels) - len(plain) > 1:
             raise ParameterError("--qrels can be given twice only if one of them is by intent: FILE:intents")
-        self.names  # noqa: B018  which says what is wrong with them
 
     def _check_columns(self) -> None:
         if self.columns is None or self.tables or self.documents is not None or self.queries is not None:
@@ -129,9 +135,13 @@ class Description:
                 "add :format=csv to the name of a file whose suffix does not tell"
             )
 
-    def read(self, watch: Watch[Any] = unwatched) -> Inputs:
-        """Everything read, checked and named; all bad files are reported at once."""
-        self.check()
+    def read(self, watch: Watch[Any] = unwatched, *, check: bool = True) -> Inputs:
+        """Everything read, checked and named; all bad files are reported at once.
+
+        With ``check`` false, what the names alone show to be wrong does not keep the files from being read.
+        """
+        if check:
+            self.check()
         names = self.names
         found: dict[str, Any] = {}
         runs: dict[str, Run | RunSet] = {}
@@ -148,6 +158,8 @@ class Description:
                 (name,) = run_names([self.against])
                 found["against"] = self._read_run(self.against, name)
             found["evidence"] = [attempt(partial(self._read_table, table)) for table in self.tables]
+            if queries is not None or self.queries is None or self._repeated is not None:
+                found["categories"] = attempt(partial(self._categories, queries))
         if self._background_run is not None:
             found["background"] = runs[self._background_run]
         if self.background is not None:
@@ -158,7 +170,6 @@ class Description:
         if self._repeated is not None:
             found["queries"], note = queries_asked(self._repeated, runs, found["groups"])
             self.notes.append(note)
-        found["categories"] = self._categories(queries)
         if self.documents is not None:
             found["documents"] = self._documents_file(self.documents)
         return Inputs(runs).with_known(**found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -149,28 +149,44 @@ def _shares_by_value(given: str, text: str) -> dict[str, float] | None:
 
 def check_groups(groups: Sequence[GroupsOption], targets: Sequence[TargetOption]) -> None:
     """What is wrong with the options, as far as it can be seen without the files' content."""
+    problems = [*_group_problems(groups), *_target_problems(targets, [given.name for given in groups])]
+    if problems:
+        raise ParameterError("\n".join(dict.fromkeys(problems)))
+
+
+def _group_problems(groups: Sequence[GroupsOption]) -> Iterator[str]:
     names = [given.name for given in groups]
-    for name in names:
-        if names.count(name) > 1:
-            raise ParameterError(f"--groups {name} is given twice")
     for given in groups:
+        if names.count(given.name) > 1:
+            yield f"--groups {given.name} is given twice: leave one of them out"
         file, colon, last = given.path.rpartition(":")
         if colon and not Path(given.path).exists() and Path(file).exists():
             known = ", ".join([*_FLAGS, *(f"{key}=.." for key in _SETTINGS)])
-            raise ParameterError(f"--groups {given.name}: {last!r} is not an option: they are {known}")
+            yield f"--groups {given.name}: there is no option {last!r}; the options are {known}"
+
+
+def _target_problems(targets: Sequence[TargetOption], names: Sequence[str]) -> Iterator[str]:
     twice = [target.name for target in targets]
     for target in targets:
         if twice.count(target.name) > 1:
-            raise ParameterError(f"--target {target.name} is given twice")
-        lacking = [part for part in target.name.split("*") if part not in names]
-        if target.name not in names and (lacking or "*" not in target.name):
-            there = f"--groups has {', '.join(names)}" if names else "there is no --groups"
-            raise ParameterError(f"--target {target.name}: {there}")
+            yield f"--target {target.name} is given twice: leave one of them out"
+        if not _is_known(target.name, names):
+            lacking = next((part for part in target.name.split("*") if part not in names), target.name)
+            there = f" (there are {', '.join(names)})" if names else ""
+            yield (
+                f"--target {target.name}: no groups are called {lacking!r}{there}: add --groups "
+                f"{lacking}=FILE, or leave the target out"
+            )
         if target.path is not None and target.path != "-" and not Path(target.path).exists():
-            raise ParameterError(
+            yield (
                 f"--target {target.name}: {target.path!r} is not one of {', '.join(_KINDS)}, not shares as "
                 "0.5,0.5 or f:0.5,m:0.5, and there is no file of that name"
             )
+
+
+def _is_known(target: str, names: Sequence[str]) -> bool:
+    """Whether groups of that name are given; a combination, ``a*b``, is known by its parts."""
+    return target in names or ("*" in target and all(part in names for part in target.split("*")))
 
 
 @dataclass(frozen=True)
@@ -191,7 +207,7 @@ def memberships(
 
     A target for a combination, ``--target 'a*b=..'``, adds the combination.
     """
-    check_groups(groups, targets)
+    attempt(partial(check_groups, groups, targets))
     if not groups:
         return []
     from evenrank.data.membership import Membership
@@ -203,7 +219,7 @@ def memberships(
         if target.name in found:
             found[target.name] = attempt(partial(_with_target, found[target.name], target))
     for target in targets:
-        if target.name not in found:
+        if target.name not in found and _is_known(target.name, list(found)):
             parts = [found[part] for part in target.name.split("*")]
             found[target.name] = _with_target(Membership.combined(*parts, target="uniform"), target)
     return list(found.values())

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar, cast
 
-from evenrank.errors import DataError, counted
+from evenrank.errors import DataError, EvenrankError, ParameterError, counted
 
 FILES_SHOWN = 20
 
 Read = TypeVar("Read")
 
-_failures: ContextVar[list[DataError] | None] = ContextVar("failures", default=None)
+_failures: ContextVar[list[EvenrankError] | None] = ContextVar("failures", default=None)
 
 
 @contextmanager
@@ -22,12 +22,8 @@ def reading_files() -> Iterator[None]:
 
     What was read must not be used inside, since something may be missing.
     """
-    failures: list[DataError] = []
-    token = _failures.set(failures)
-    try:
+    with collecting_problems() as failures:
         yield
-    finally:
-        _failures.reset(token)
     if len(failures) == 1:
         raise failures[0]
     if failures:
@@ -35,17 +31,29 @@ def reading_files() -> Iterator[None]:
         if len(failures) > FILES_SHOWN:
             more = len(failures) - FILES_SHOWN
             shown.append(f"and {counted(more, 'further file', 'further files')} with problems")
-        raise DataError("\n".join(shown))
+        wrong = all(isinstance(error, ParameterError) for error in failures)
+        raise (ParameterError if wrong else DataError)("\n".join(shown))
+
+
+@contextmanager
+def collecting_problems() -> Iterator[list[EvenrankError]]:
+    """Inside, what ``attempt`` cannot do is kept in this list, and nothing is raised at the end."""
+    failures: list[EvenrankError] = []
+    token = _failures.set(failures)
+    try:
+        yield failures
+    finally:
+        _failures.reset(token)
 
 
 def attempt(read: Callable[[], Read]) -> Read:
-    """What ``read`` gives; within ``reading_files`` a file that cannot be used gives nothing for now."""
+    """What ``read`` gives; within ``reading_files`` what cannot be used gives nothing for now."""
     failures = _failures.get()
     if failures is None:
         return read()
     try:
         return read()
-    except DataError as error:
+    except (DataError, ParameterError) as error:
         failures.append(error)
         return cast(Read, None)  # nobody uses it: the block ends with an error
 

@@ -56,6 +56,15 @@ def make_system(
     )
 
 
+def check_system(given: str) -> None:
+    """Say what is wrong with the name of a system, and load no model for it."""
+    first, *others = (part.strip() for part in given.split(ARROW))
+    if first not in FIRST and not _is_folder(first):
+        raise _unknown(first, FIRST, "system")
+    for other in others:
+        _second(other)
+
+
 def _first(name: str, settings: SystemSettings) -> Retriever:
     if name in FIRST:
         return FIRST[name].make(settings)

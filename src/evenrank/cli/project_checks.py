@@ -1,0 +1,238 @@
+"""Whether a project file is sound: every entry is looked at, and every problem is found in one go.
+
+Nothing is computed, and no host is asked for anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenrank.cli.audit import check_audit
+from evenrank.cli.shared import CORRECTIONS, TESTS
+from evenrank.errors import EvenrankError, MissingExtraError
+
+if TYPE_CHECKING:
+    from evenrank.inputs import Inputs
+    from evenrank.inputs.description import Description
+    from evenrank.inputs.project import Project
+    from evenrank.measures import Measure
+
+REPORTS = (".html", ".htm")
+
+
+class ProjectCheck:
+    """What the entries of a project file became, as far as they could be read, and what is wrong."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        given, self._options = project.as_far_as_right()
+        self.known: Description = replace(given, lexicon=self._options.get("lexicon"))
+        self.inputs: Inputs | None = None
+        found = [
+            *project.problems(),
+            *self._files(),
+            *self._runs(),
+            *self._measures(),
+            *self._compare(),
+            *self._report(),
+            *self._audit(),
+            *self._systems(),
+            *self._engines(),
+            *self._further(),
+            *self._evidence(),
+        ]
+        self.problems = list(dict.fromkeys(found))
+
+    def _said(self, check: Callable[[], object]) -> list[str]:
+        """What is wrong, each problem on its own line; nothing if all is well."""
+        try:
+            check()
+        except MissingExtraError:  # the installation lacks something, not the project
+            return []
+        except EvenrankError as error:
+            return self._project.lines(error)
+        return []
+
+    def _files(self) -> Iterator[str]:
+        """Names and files: what the names tell first, then what is in the files."""
+        yield from self._said(self.known.check)
+        yield from (f"{path}: no such file" for path in self.known.files() if not _is_there(path))
+        try:
+            self.inputs = self.known.read(check=False)
+        except MissingExtraError:
+            return
+        except EvenrankError as error:
+            for line in str(error).split("\n"):
+                by_option = line.startswith("--")
+                yield f"{self._project.name}: {line.removeprefix('--')}" if by_option else line
+
+    def _runs(self) -> Iterator[str]:
+        name = self._project.name
+        if not self.known.runs:
+            others = any(map(self._project.table, ("debias", "engines", "systems")))
+            if not others and not any("data.runs" in line for line in self._project.problems()):
+                yield f'{name}: names no run: write runs = ["runs/*.trec"] under [data]'
+            return
+        try:
+            names = self.known.names
+        except EvenrankError:  # said before
+            return
+        baseline = self._options.get("baseline")
+        if baseline is not None and baseline not in names and not Path(baseline).is_file():
+            yield f"{name}: baseline: no run is called {baseline!r}; there are {', '.join(names)}"
+        if baseline in names and len(names) == 1:
+            yield f"{name}: baseline: {baseline} is the only run, so there is nothing to compare with it"
+        system = self._options.get("system")
+        if system is not None and system not in names:
+            yield f"{name}: report.system: no run is called {system!r}; there are {', '.join(names)}"
+
+    def _used(self) -> list[Measure]:
+        """The measures that can be understood."""
+        from evenrank.measures import parse_measures
+
+        found: list[Measure] = []
+        for text in self._options.get("measures", ()):
+            try:
+                found += parse_measures([text], check="cutoffs" not in self._options)
+            except EvenrankError:  # said by ``_measures``
+                continue
+        return found
+
+    def _measures(self) -> Iterator[str]:
+        from evenrank.measures import parse_measure, parse_measures
+
+        cutoffs = self._options.get("cutoffs")
+        for text in self._options.get("measures", ()):
+            yield from self._about("measures.use", parse_measures, [text], check=cutoffs is None)
+        if cutoffs is not None and (not cutoffs or min(cutoffs) < 1):
+            yield f"{self._project.name}: measures.cutoffs must be integers >= 1, got {cutoffs!r}"
+        for measure, _ in self._options.get("rename", ()):
+            yield from self._about("measures.labels", parse_measure, measure.partition("[")[0], check=False)
+
+    def _about(self, where: str, tried: Callable[..., object], *given: Any, **more: Any) -> list[str]:
+        return [
+            line.replace(f"{self._project.name}: ", f"{self._project.name}: {where}: ", 1)
+            for line in self._said(lambda: tried(*given, **more))
+        ]
+
+    def _compare(self) -> Iterator[str]:
+        given, name = self._options, f"{self._project.name}: compare"
+        for key, known in (("test", TESTS), ("correction", CORRECTIONS)):
+            if key in given and given[key] not in known:
+                yield f"{name}.{key} must be one of {', '.join(known)}, got {given[key]!r}"
+        alpha = given.get("alpha", 0.05)
+        if not isinstance(alpha, float) or not 0 < alpha < 1:
+            yield f"{name}.alpha must be a number above 0 and below 1, got {alpha!r}"
+        yield from _not_a_count(given, "seed", f"{name}.seed")
+
+    def _report(self) -> Iterator[str]:
+        given, name = self._options, f"{self._project.name}: report"
+        yield from _not_a_count(given, "readable", f"{name}.readable")
+        for key in ("title", "sort_by", "system"):
+            if key in given and not isinstance(given[key], str):
+                yield f"{name}.{key} must be text in quotes, got {given[key]!r}"
+        output = given.get("report_output")
+        if output is not None and not output.lower().endswith(REPORTS):
+            yield f"{name}.output: the name of a report must end in {' or '.join(REPORTS)}, got {output!r}"
+        if isinstance(given.get("sort_by"), str):
+            yield from self._sorted_by(given["sort_by"])
+        yield from self._lexicon()
+
+    def _sorted_by(self, written: str) -> Iterator[str]:
+        from evenrank.measures import parse_measure
+
+        used, labels = self._used(), dict(self._options.get("rename", ()))
+        if written in labels.values():
+            return
+        wrong = self._about("report.sort_by", parse_measure, written.partition("[")[0], check=False)
+        yield from wrong
+        if not wrong and used and parse_measure(written.partition("[")[0], check=False) not in used:
+            listed = ", ".join(map(repr, used))
+            yield f"{self._project.name}: report.sort_by: {written} is not one of the measures: {listed}"
+
+    def _lexicon(self) -> Iterator[str]:
+        from evenrank.io.lexicons import read_lexicon
+
+        for table in ("data", "report"):
+            given = self._project.table(table).get("lexicon")
+            if given is not None and not isinstance(given, str):
+                yield f"{self._project.name}: {table}.lexicon must be text in quotes, got {given!r}"
+        lexicon = self._options.get("lexicon")
+        if isinstance(lexicon, str):
+            yield from self._about("lexicon", read_lexicon, lexicon)
+
+    def _audit(self) -> Iterator[str]:
+        yield from self._said(lambda: check_audit(self._project.table("audit")))
+        yield from self._said(lambda: self._project.audit_folder)
+
+    def _systems(self) -> Iterator[str]:
+        if not self._project.table("systems"):
+            return
+        from evenrank.inputs.several_files import collecting_problems
+        from evenrank.systems.registry import check_system
+
+        with collecting_problems():  # what is no text was said by ``problems``
+            systems = self._project.systems()
+        for name, given in systems.items():
+            yield from self._about(f"systems.{name}", check_system, given)
+
+    def _engines(self) -> Iterator[str]:
+        if not self._project.table("engines"):
+            return
+        from evenrank.engines.checking import engine_problems
+
+        for name, given in self._project.table("engines").items():
+            where = f"{self._project.name}: engines.{name}"
+            if isinstance(given, dict):
+                yield from engine_problems(given, folder=self._project.folder, source=where)
+            else:
+                yield f"{where} must be a table, written [engines.{name}]"
+
+    def _further(self) -> Iterator[str]:
+        if self._project.table("gate"):
+            yield from self._said(self._gate_measures)
+        if self._project.table("debias"):
+            from evenrank.neural.config import config_of
+
+            yield from self._said(lambda: config_of(self._project))
+
+    def _gate_measures(self) -> list[Measure]:
+        from evenrank.comparison.gate.config import gate_of
+
+        table = self._project.table("gate")
+        return gate_of(table, self._project.name).measures if table else []
+
+    def _evidence(self) -> Iterator[str]:
+        """What the measures need and the file does not name."""
+        if self.inputs is None or not self.inputs.runs:
+            return
+        try:
+            of_gate: Iterable[Measure] = self._gate_measures()
+        except EvenrankError:  # said by ``_further``
+            of_gate = ()
+        for measure in dict.fromkeys([*self._used(), *of_gate]):
+            for line in self._said(partial(_check_evidence, self.inputs, measure)):
+                said = line.removeprefix(f"{self._project.name}: ")
+                yield line if repr(measure) in line else f"{self._project.name}: {measure!r}: {said}"
+
+
+def _check_evidence(inputs: Inputs, measure: Measure) -> None:
+    from evenrank.inputs.coerce import check_needs
+
+    settled = inputs.settle([measure])
+    for term in settled.terms:
+        check_needs(term, settled.sources)
+
+
+def _not_a_count(given: Mapping[str, Any], key: str, where: str) -> Iterator[str]:
+    value = given.get(key, 0)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        yield f"{where} must be an integer >= 0, got {value!r}"
+
+
+def _is_there(path: str) -> bool:
+    return path == "-" or path.startswith("ir_datasets:") or Path(path).exists()
