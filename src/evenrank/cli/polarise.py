@@ -40,17 +40,30 @@ def add(commands: Commands) -> None:
         evenrank polarise debates.csv --encoder ./my-model --axes 2 -o polarity.parquet
         evenrank polarise debates.csv --encoder vectors.parquet -o polarity.parquet
         evenrank polarise debates.csv --encoder minilm --encoder ./my-model --figure scores.svg
+        evenrank polarise debates.csv --perspectives sentences.csv -o polarity.parquet
+        evenrank polarise balance-en --accuracy
         """,
     )
     parser.add_argument(
         "fit", metavar="FIT",
         help="documents that axes are fitted to: a table with the columns query, document, text and perhaps "
-        "perspective (CSV, TSV, JSONL, Parquet)",
+        "perspective (CSV, TSV, JSONL, Parquet); balance-en is the corpus that comes with evenrank",
     )  # fmt: skip
     parser.add_argument("--documents", metavar="FILE", help="documents to place; default: those of FIT")
     parser.add_argument(
         "--distractors", metavar="FILE",
         help="documents of two perspectives that differ in something else, to be removed first",
+    )  # fmt: skip
+    parser.add_argument(
+        "--perspectives", metavar="FILE",
+        help="a sentence for each side of a query (columns query, perspective, text), to turn the axis by: "
+        "the sign then has a meaning without labelled documents",
+    )  # fmt: skip
+    parser.add_argument(
+        "--accuracy", nargs="?", const="", metavar="FILE",
+        help="print how well the axis tells labelled sides apart: by two rules beside chance, for documents "
+        "that it was not fitted to, and which queries are weak; FILE gets the ids of those that are not, "
+        "also without labels",
     )  # fmt: skip
     parser.add_argument("-o", "--output", metavar="FILE", help="the Parquet file to write")
     parser.add_argument(
@@ -81,9 +94,10 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     encoders = [ENCODER.parse(text) for text in arguments.encoder or [DEFAULT_ENCODER]]
     names = list(dict.fromkeys(file.path for file in encoders))
-    inputs = [arguments.fit, arguments.documents, arguments.distractors]
+    _name_shipped(arguments)
+    inputs = [arguments.fit, arguments.documents, arguments.distractors, arguments.perspectives]
     shared.check_stdin(inputs)
-    for written in (arguments.output, arguments.figure):
+    for written in (arguments.output, arguments.figure, arguments.accuracy or None):
         shared.check_output(written, [*inputs, *names])
     if arguments.figure is not None:
         from evenrank.report.figures.files import check_figure
@@ -92,7 +106,9 @@ def run(arguments: argparse.Namespace) -> int:
     _check_asked(arguments, several=len(names) > 1)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # the library warns of forks that do not happen
     results = _results(arguments, {file.path: file.get("batch") or BATCH for file in encoders})
-    if len(names) > 1:
+    if arguments.accuracy is not None:
+        _study(arguments, results)
+    elif len(names) > 1:
         put(_table(results))
     for name, result in results.items():
         for line in _describe(result):
@@ -115,7 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _check_asked(arguments: argparse.Namespace, *, several: bool) -> None:
     """What is wrong with the command line is said before anything is encoded."""
     if not several:
-        if arguments.output is None and arguments.figure is None:
+        if arguments.output is None and arguments.figure is None and arguments.accuracy is None:
             raise ParameterError("name the file to write: -o polarity.parquet")
     elif arguments.output is not None:
         raise ParameterError(
@@ -140,7 +156,12 @@ def _results(arguments: argparse.Namespace, encoders: Mapping[str, int]) -> dict
     fit, documents = read(arguments.fit), read(arguments.documents, ROLES[:3])
     fit.sides_from(arguments.positive)  # a name that is not there is said before anything is encoded
     distractors = read(arguments.distractors)
-    if len(encoders) > 1 and fit.sides is None:
+    sentences = None
+    if arguments.perspectives is not None:
+        from evenrank.evidence.polarise.opinions import read_perspectives
+
+        sentences = read_perspectives(arguments.perspectives, texts=texts)
+    if len(encoders) > 1 and fit.sides is None and not arguments.accuracy:
         raise ParameterError(
             "encoders are compared by accuracy, for which FIT must name two perspectives: add that column"
         )
@@ -157,8 +178,56 @@ def _results(arguments: argparse.Namespace, encoders: Mapping[str, int]) -> dict
                 cache=arguments.cache,
                 progress=bar,
                 positive=arguments.positive,
+                perspectives=sentences,
             )
     return results
+
+
+def _name_shipped(arguments: argparse.Namespace) -> None:
+    """``balance-en`` stands for the file of the shipped corpus that an option reads."""
+    from evenrank.corpus.balance import NAME, balance_folder
+
+    stages = {"fit": "documents", "distractors": "distractors", "perspectives": "perspectives"}
+    for option, stage in stages.items():
+        if getattr(arguments, option) == NAME:
+            setattr(arguments, option, str(balance_folder() / f"{stage}.jsonl"))
+
+
+def _study(arguments: argparse.Namespace, results: dict[str, PolariseResult]) -> None:
+    """Print what labelled queries say of the axis, and write the queries that can be relied on."""
+    from evenrank.corpus.axis_study import study_axis, study_tables, trusted_queries
+    from evenrank.tables import printed
+
+    found = {name: study_axis(result) for name, result in results.items()}
+    studies = {name: study for name, study in found.items() if study is not None}
+    if studies:
+        put(printed(study_tables(studies, _domains(arguments.fit)), "table", terminal_width()))
+    elif not arguments.accuracy:
+        raise DataError(
+            f"{arguments.fit}: no query has an axis and documents of both perspectives, so there is "
+            "no accuracy: "
+            "name perspectives, or give --accuracy a FILE for the queries that can be relied on"
+        )
+    if arguments.accuracy:
+        from evenrank.io.atomic import atomic_write
+
+        trusted = trusted_queries(list(results.values()))
+        with atomic_write(arguments.accuracy) as file:
+            file.write("".join(f"{query}\n" for query in trusted).encode())
+        say(f"wrote {arguments.accuracy}: {counted(len(trusted), 'query', 'queries')} whose axis is not weak")
+
+
+def _domains(fit: str) -> dict[str, tuple[str, ...]]:
+    """The domains of queries, where the documents are those of a corpus folder."""
+    from pathlib import Path
+
+    folder = Path(fit).parent
+    if not (folder / "topics.jsonl").exists() or not (folder / "questions.jsonl").exists():
+        return {}
+    from evenrank.corpus import read_corpus
+
+    corpus = read_corpus(folder)
+    return {query: corpus.domains(query) for query in corpus.queries}
 
 
 def _corpora(results: dict[str, PolariseResult], arguments: argparse.Namespace) -> dict[str, Polarity]:

@@ -18,7 +18,7 @@ def krippendorff_alpha(units: Sequence[Sequence[float]], *, level: str = "ordina
     Reference: Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011.
 
     >>> round(krippendorff_alpha([[1, 1], [2, 2], [3, 4]], level="interval"), 4)
-    0.9206
+    0.878
     """
     pairable = [list(map(float, unit)) for unit in units if len(unit) > 1]
     counts = Counter(value for unit in pairable for value in unit)

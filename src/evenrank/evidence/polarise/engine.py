@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from evenrank.arrays import Floats
 from evenrank.data.polarity import Polarity
-from evenrank.errors import DataError, ParameterError
+from evenrank.errors import DataError, ParameterError, few
 from evenrank.evidence.polarise.accuracy import Accuracy, accuracy_table, chance_share, share_right
 from evenrank.evidence.polarise.axes import (
     Axes,
@@ -24,7 +24,8 @@ from evenrank.evidence.polarise.axes import (
 )
 from evenrank.evidence.polarise.cache import VectorCache
 from evenrank.evidence.polarise.encoders import MINILM, Encoder, as_encoder, checked
-from evenrank.evidence.polarise.opinions import Opinions, read_opinions
+from evenrank.evidence.polarise.held_out import FittedQuery
+from evenrank.evidence.polarise.opinions import Opinions, read_opinions, read_perspectives
 from evenrank.evidence.polarise.vectors import as_vectors
 from evenrank.ids import positions
 from evenrank.tables import Table
@@ -41,13 +42,16 @@ class PolariseResult:
     """Scores, and how well those of labelled documents tell the perspectives apart (None without labels).
 
     ``unturned`` are queries whose fit documents do not take both perspectives: their sign has no meaning.
-    ``fit`` are the scores of the fit documents, where others were placed.
+    ``fit`` are the scores of the fit documents, where others were placed. ``queries`` are what the axes were
+    fitted to, and ``placed_right`` the share of placed documents on the side that they name, by query.
     """
 
     polarity: Polarity
     accuracy: Accuracy | None
     unturned: tuple[str, ...] = ()
     fit: Polarity | None = None
+    queries: tuple[FittedQuery, ...] = ()
+    placed_right: Mapping[str, float] = field(default_factory=dict)
 
     def to_table(self) -> Table:
         """How well the scores tell the perspectives apart; without a row where no documents are labelled."""
@@ -66,6 +70,7 @@ def polarise(
     progress: Progress | None = None,
     seed: int = 0,
     positive: str | None = None,
+    perspectives: Any = None,
 ) -> Polarity:
     """Polarity scores of documents on the axis along which the fit documents of their query differ most.
 
@@ -77,7 +82,9 @@ def polarise(
     ``vectors.npy`` with the ids in ``vectors.txt``; then no text is needed. ``distractors`` are documents
     with two perspectives that differ in something else: the direction between them is removed first.
     ``cache`` is a folder for vectors of models. Where fit documents name two perspectives, ``positive`` is
-    positive, or the first in alphabetical order; else the sign of a query's scores has no meaning.
+    positive, or the first in alphabetical order; else the sign of a query's scores has no meaning, unless
+    ``perspectives`` has a sentence for each side of a query (columns query, perspective, text): the axis is
+    then turned by these, whatever the documents name.
 
     >>> texts = {"q": {"a": "yes", "b": "no", "c": "maybe"}}
     >>> polarise(texts, encoder=lambda batch: [[len(text), 1.0] for text in batch])
@@ -85,7 +92,7 @@ def polarise(
     """
     return polarise_with_accuracy(
         fit_documents, documents, encoder=encoder, axes=axes, distractors=distractors, batch=batch,
-        cache=cache, progress=progress, seed=seed, positive=positive,
+        cache=cache, progress=progress, seed=seed, positive=positive, perspectives=perspectives,
     ).polarity  # fmt: skip
 
 
@@ -101,6 +108,7 @@ def polarise_with_accuracy(
     progress: Progress | None = None,
     seed: int = 0,
     positive: str | None = None,
+    perspectives: Any = None,
 ) -> PolariseResult:
     """``polarise``, and the accuracy of the scores where fit documents have perspectives."""
     if isinstance(axes, bool) or not isinstance(axes, int) or axes < 1:
@@ -108,20 +116,32 @@ def polarise_with_accuracy(
     given = as_vectors(encoder)
     texts = given is None
     fit = read_opinions(fit_documents, texts=texts)
-    sides = fit.sides_from(positive)
+    sentences = None if perspectives is None else read_perspectives(perspectives, texts=texts)
+    labelled = fit.sides_from(positive) if sentences is None or fit.sides is not None else None
+    sides = labelled or (None if sentences is None else sentences.sides_from(positive))
+    if sentences is not None and labelled is not None and sentences.sides != fit.sides:
+        raise DataError(
+            f"{sentences.source or 'perspectives'}: has sentences for {few(sentences.sides or ())}, "
+            "but documents "
+            f"name {few(fit.sides or ())}: use the same names"
+        )
     placed = fit if documents is None else read_opinions(documents, texts=texts)
     removed = None if distractors is None else read_opinions(distractors, texts=texts)
-    everything = [part for part in (fit, None if placed is fit else placed, removed) if part is not None]
+    other = None if placed is fit else placed
+    everything = [part for part in (fit, other, sentences, removed) if part is not None]
     if given is None:
         vectors = _encoded(everything, as_encoder(encoder, batch=batch), cache, progress)
     else:
         vectors = [given.of(part.doc_ids) for part in everything]
     fit_vectors = vectors[0]
     placed_vectors = vectors[0] if placed is fit else vectors[1]
+    said = vectors[1 if other is None else 2] if sentences is not None else None
     if removed is not None:
         direction = _distractor_direction(removed, vectors[-1])
         fit_vectors, placed_vectors = (without_direction(v, direction) for v in (fit_vectors, placed_vectors))
-    fitted, without, unturned = _fit(fit, fit_vectors, axes, sides)
+    fitted, without, unturned = _fit(fit, fit_vectors, axes, labelled)
+    if sentences is not None and said is not None and sides is not None:
+        unturned = _turn_by(fitted, fit, sentences, said, sides)
     where = positions(fit.query_ids)
 
     def place(part: Opinions, vectors: Floats) -> Polarity:
@@ -144,10 +164,71 @@ def polarise_with_accuracy(
 
     return PolariseResult(
         place(placed, placed_vectors),
-        _accuracy(fit, fit_vectors, fitted, sides, seed),
+        _accuracy(fit, fit_vectors, fitted, labelled, seed),
         unturned,
         None if placed is fit else place(fit, fit_vectors),
+        _fitted_queries(fit, fit_vectors, fitted, labelled),
+        {} if other is None or sides is None else _placed_right(placed, placed_vectors, fitted, where, sides),
     )
+
+
+def _turn_by(
+    fitted: dict[int, Axes], fit: Opinions, sentences: Opinions, said: Floats, sides: tuple[str, str]
+) -> tuple[str, ...]:
+    """Turn every axis so that the sentence of the first perspective lies further along it than that of the
+    second; the queries without both sentences are given back."""
+    known = {(sentences.query_ids[code], side): row for row, (code, side) in enumerate(
+        zip(sentences.query_codes.tolist(), sentences.perspectives or (), strict=True)
+    )}  # fmt: skip
+    unturned = []
+    for code, axes in fitted.items():
+        query = fit.query_ids[code]
+        rows = [known.get((query, side)) for side in sides]
+        if rows[0] is None or rows[1] is None:
+            unturned.append(query)
+            continue
+        lead = (said[rows[0]] - said[rows[1]]) @ axes.directions.T  # (A,)
+        turn = np.where(lead < 0, -1.0, 1.0)
+        fitted[code] = Axes(axes.centre, axes.directions * turn[:, None])
+    return tuple(unturned)
+
+
+def _fitted_queries(
+    fit: Opinions, vectors: Floats, fitted: Mapping[int, Axes], sides: tuple[str, str] | None
+) -> tuple[FittedQuery, ...]:
+    found = []
+    for code, axes in fitted.items():
+        rows = fit.rows(code)
+        first = None
+        if sides is not None and fit.perspectives is not None:
+            one, other = (_takes(fit, rows, side) for side in sides)
+            first = one if one.any() and other.any() and (one | other).all() else None
+        names = tuple(fit.doc_ids[row] for row in rows.tolist())
+        scores = project(vectors[rows], axes)[:, 0]
+        found.append(FittedQuery(fit.query_ids[code], names, vectors[rows], scores, first))
+    return tuple(found)
+
+
+def _placed_right(
+    placed: Opinions,
+    vectors: Floats,
+    fitted: Mapping[int, Axes],
+    where: Mapping[str, int],
+    sides: tuple[str, str],
+) -> dict[str, float]:
+    """The share of placed documents on the side that they name, for queries that name both."""
+    found: dict[str, float] = {}
+    if placed.perspectives is None:
+        return found
+    for code, query in enumerate(placed.query_ids):
+        axes = fitted.get(where.get(query, -1))
+        rows = placed.rows(code)
+        one, other = (_takes(placed, rows, side) for side in sides)
+        if axes is None or not one.any() or not other.any():
+            continue
+        scores = project(vectors[rows], axes)[:, 0]
+        found[query] = float((((scores > 0) & one) | ((scores < 0) & other))[one | other].mean())
+    return found
 
 
 def _encoded(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -98,6 +98,21 @@ def read_opinions(
     if not isinstance(source, Mapping):
         raise InputTypeError(f"documents are read from {_ACCEPTED}; got {type(source).__name__}")
     return _of_mapping(source, with_texts=texts)
+
+
+def read_perspectives(source: object, *, texts: bool = True) -> Opinions:
+    """A sentence for each side of a query: a table with the columns query, perspective and text. Vectors that
+    are given know them as ``QUERY_PERSPECTIVE``."""
+    if isinstance(source, Opinions):
+        return source
+    found = read_opinions(source, columns={"document": "perspective"}, texts=texts)
+    if found.sides is None:
+        raise DataError(f"{found.source or 'perspectives'}: names no perspectives: every row needs one")
+    ids = tuple(
+        f"{found.query_ids[code]}_{side}"
+        for code, side in zip(found.query_codes.tolist(), found.perspectives or (), strict=True)
+    )
+    return replace(found, doc_ids=ids)
 
 
 def _of_frame(
