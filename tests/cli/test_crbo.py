@@ -119,6 +119,10 @@ def test_a_lexicon_of_three_groups(evenrank: Evenrank, tmp_path: Path) -> None:
         (["--details", "m.tsv"], "--details needs --one-at-a-time or --swap-only"),
         (["--kinds", "verbs"], "verbs"),
         (["--kinds", ","], "no kind of word is named in ','"),
+        (["--kinds", ":share=much"], "must be KIND,..[:share=0.25,..][:from=GROUP]"),
+        (["--kinds", ":size=2"], "must be KIND,..[:share=0.25,..][:from=GROUP]"),
+        (["--kinds", ":share=0"], "share must be above 0 and at most 1"),
+        (["--kinds", ":from=old"], "has no group 'old': it has female, male"),
         (["--p", "2"], "p must be a number"),
         (["--depth", "0"], "must be an integer > 0"),
     ],
@@ -235,3 +239,71 @@ def test_systems_of_the_project_file(
     by_name = rows("--no-project", *collection, "--system", "bm25", "--system", "bm25+rm3")
     assert [row[1:] for row in both] == [row[1:] for row in by_name]
     assert [row[0] for row in rows("--system", "bm25")] == ["bm25"]
+
+
+def test_shares_and_directions_are_rows_and_equal_the_functions(
+    evenrank: Evenrank, collection: tuple[str, str]
+) -> None:
+    from evenrank.counterfactuals.swap import make_swapper
+    from evenrank.systems import read_texts
+
+    asked = ("--kinds", "pronouns:share=0.5,1:from=each", "--format", "jsonl", "--seed", "2")
+    outcome = evenrank(*COMMAND, *asked, *collection)
+    assert outcome.code == 0, outcome.err
+    records = {record["swapped"]: record for record in map(json.loads, outcome.out.splitlines())}
+    shares = {"pronouns": 1.0, "pronouns, 50% of pairs": 0.5}
+    groups = {"": None, ", from female": "female", ", from male": "male"}
+    assert set(records) == {share + group for share in shares for group in groups}
+    documents = read_texts(collection[0])
+    queries = {"q1": "did he come", "q2": "nobody today"}
+    for share, part in shares.items():
+        for group, name in groups.items():
+            swapper = make_swapper(kinds=["pronouns"], share=part, from_group=name, seed=2, tagger="rules")
+            expected = er.counterfactual("bm25", documents, swapper, queries=queries)
+            assert records[share + group]["crbo"] == expected.crbo
+            assert records[share + group]["documents_changed"] == len(expected.changed)
+    changed = {name: record["documents_changed"] for name, record in records.items()}
+    assert changed["pronouns, from female"] == changed["pronouns, from male"] == 2 < changed["pronouns"] == 3
+
+
+def test_agreement_over_three_systems_is_printed_with_its_caution(
+    evenrank: Evenrank, collection: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evenrank.stats.correlation import kendall
+    from evenrank.systems.adapters import FunctionSystem
+    from evenrank.systems.declared import FIRST, DeclaredSystem
+
+    def by_length(documents: dict[str, str], queries: dict[str, str]) -> dict[str, dict[str, int]]:
+        return {query: {name: len(text) for name, text in documents.items()} for query in queries}
+
+    declared = DeclaredSystem("long documents first", lambda settings: FunctionSystem(by_length))
+    monkeypatch.setitem(FIRST, "length", declared)
+    systems = ("bm25", "bm25+rm3", "length")
+    asked = [part for name in systems for part in ("--system", name)]
+    outcome = evenrank(*COMMAND, *asked, "--moved", "0", *collection)
+    assert outcome.code == 0, outcome.err
+    assert "agreement of CRBO with measures of the original lists, over systems" in outcome.out
+    assert "not whether they are fair" in " ".join(outcome.out.split())
+    rows = [json.loads(line) for line in evenrank(
+        *COMMAND, *asked, "--format", "jsonl", *collection
+    ).out.splitlines()]  # fmt: skip
+    tau = kendall([row["crbo"] for row in rows], [row["TExFAIR@10"] for row in rows])
+    lines = outcome.out.split("agreement of CRBO")[1].splitlines()
+    (line,) = (line for line in lines if line.startswith("TExFAIR@10"))
+    assert (line.split()[1], line.split()[-1]) == (f"{tau.value:.4f}", "3")
+    two = evenrank(*COMMAND, *asked[:4], "--moved", "0", *collection)
+    assert "agreement of CRBO" not in two.out
+
+
+def test_a_part_can_be_swapped_into_a_file(
+    evenrank: Evenrank, collection: tuple[str, str], tmp_path: Path
+) -> None:
+    output = tmp_path / "swapped.tsv"
+    done = evenrank(*COMMAND, collection[0], "--swap-only", "--kinds", ":from=female", "-o", output)
+    assert done.code == 0, done.err
+    text = output.read_text(encoding="utf-8")
+    assert "d4\tHe is an engineer, and so is he.\n" in text
+    assert "d2\tHe is an engineer, and he is late.\n" in text
+    for kinds in ("each", ":from=each", ":share=0.5,1"):
+        wrong = evenrank(*COMMAND, collection[0], "--swap-only", "--kinds", kinds, "-o", output)
+        assert (wrong.code, "--swap-only writes one collection" in wrong.err) == (2, True)

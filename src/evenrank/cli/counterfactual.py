@@ -13,7 +13,7 @@ from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.scan import COLLECTION_HELP
 from evenrank.cli.streams import put, say, terminal_width
-from evenrank.cli.swap import mapping_of, swap_only, words_of
+from evenrank.cli.swap import EACH, KindsOption, kinds_of, mapping_of, swap_only
 from evenrank.cli.values import positive
 from evenrank.errors import MissingExtraError, ParameterError
 from evenrank.inputs.file_options import AGAINST, DOCUMENTS
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 FORMATS = ("table", "tsv", "jsonl")
 LEXICON = "gender-en+gender-en-names"  # what the default swap replaces, counted for TExFAIR and NFaiRR
 MOST = 5
-EACH = "each"  # of --kinds: all together, and each alone
 
 
 def add(commands: Commands) -> None:
@@ -46,6 +45,8 @@ def add(commands: Commands) -> None:
         evenrank counterfactual collection.tsv queries.tsv --system bm25 --system minilm
         evenrank counterfactual collection.tsv queries.tsv --system 'bm25>>nanoranker:depth=50' --kinds each
         evenrank counterfactual collection.tsv queries.tsv --kinds names,titles --swap-queries
+        evenrank counterfactual collection.tsv queries.tsv --kinds :share=0.25,0.5,1
+        evenrank counterfactual collection.tsv queries.tsv --kinds :from=each
         evenrank counterfactual corpus.tsv queries.tsv --system minilm --cache vectors --page lists.html
         evenrank counterfactual corpus.tsv queries.tsv --one-at-a-time 50 --details moves.tsv
         evenrank counterfactual collection.tsv --swap-only -o swapped.tsv
@@ -81,8 +82,10 @@ def add(commands: Commands) -> None:
     swapped = parser.add_argument_group("what is swapped")
     shared.add_lexicon(swapped, "a lexicon with partners (default: gender-en, with first names)")
     swapped.add_argument(
-        "--kinds", type=words_of, metavar="KIND,..",
-        help="swap only these: pronouns, nouns, titles, names; 'each' swaps all together and each kind alone",
+        "--kinds", type=kinds_of, metavar="KIND,..",
+        help="swap only these: pronouns, nouns, titles, names; 'each' swaps all together and each kind "
+        "alone. KIND,..:share=0.25,0.5,1 swaps so many of the word pairs, drawn by --seed, one row for each "
+        "share; :from=female swaps the words of that group alone (:from=each: one row for each group)",
     )  # fmt: skip
     swapped.add_argument("--swap-queries", action="store_true", help="also swap the words of the queries")
     swapped.add_argument(
@@ -252,12 +255,16 @@ def _query_texts(path: str, named: dict[str, str]) -> dict[str, str]:
 
 
 def _swappers(arguments: argparse.Namespace) -> dict[str, Swapper]:
-    """What is swapped: the kinds asked for together; if stratified, then each that the lexicon has."""
+    """What is swapped: the kinds asked for together; if stratified, then each that the lexicon has.
+
+    Shares and directions multiply the rows.
+    """
     from evenrank.counterfactuals.swap import KINDS, make_swapper
     from evenrank.counterfactuals.table import ALL
 
-    stratified = arguments.kinds == (EACH,)
-    asked = KINDS if stratified else tuple(arguments.kinds or KINDS)
+    option: KindsOption = arguments.kinds or KindsOption()
+    stratified = option.kinds == (EACH,)
+    asked = KINDS if stratified else tuple(option.kinds or KINDS)
     make = partial(
         make_swapper,
         arguments.lexicon,
@@ -266,11 +273,28 @@ def _swappers(arguments: argparse.Namespace) -> dict[str, Swapper]:
         mapping=mapping_of(arguments.mapping),
         one_way=arguments.one_way,
     )
-    together = make(kinds=asked)
-    chosen = {ALL if set(asked) == set(KINDS) else ", ".join(asked): together}
+    whole = make(kinds=asked)
+    named = {ALL if set(asked) == set(KINDS) else ", ".join(asked): asked}
     if stratified:
-        chosen |= {kind: make(kinds=(kind,)) for kind in together.pairing.kinds}
-    return chosen
+        named |= {kind: (kind,) for kind in whole.pairing.kinds}
+    each = option.from_group == EACH and EACH not in whole.pairing.groups
+    groups: tuple[str | None, ...] = (None, *whole.pairing.groups) if each else (option.from_group,)
+    return {
+        _label(name, share, group): make(kinds=kinds, share=share, from_group=group)
+        for name, kinds in named.items()
+        for group in groups
+        for share in option.shares
+    }
+
+
+def _label(name: str, share: float, group: str | None) -> str:
+    """``all words, 25% of pairs, from female``; what is whole is not said."""
+    parts = [
+        name,
+        "" if share == 1 else f"{100 * share:g}% of pairs",
+        "" if group is None else f"from {group}",
+    ]
+    return ", ".join(part for part in parts if part)
 
 
 def _rows(

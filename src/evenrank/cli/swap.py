@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from evenrank.cli.progress import ResumableBar
 from evenrank.cli.shared import check_output, seed_of
@@ -18,13 +18,42 @@ if TYPE_CHECKING:
 
 SHOWN = 8  # pairs
 CYCLIC = "cyclic"
+EACH = "each"  # of --kinds: all together, and each alone
 
 
-def words_of(text: str) -> tuple[str, ...]:
-    words = tuple(part.strip() for part in text.split(",") if part.strip())
-    if not words:
+class KindsOption(NamedTuple):
+    """``[KIND,..][:share=S,..][:from=GROUP]``: which words are swapped, how many of them, and which way."""
+
+    kinds: tuple[str, ...] | None = None  # None is all
+    shares: tuple[float, ...] = (1.0,)
+    from_group: str | None = None
+
+
+def kinds_of(text: str) -> KindsOption:
+    """
+    >>> kinds_of("names,titles:share=0.25,1")
+    KindsOption(kinds=('names', 'titles'), shares=(0.25, 1.0), from_group=None)
+    """
+    named, *parts = text.split(":")
+    words = tuple(part.strip() for part in named.split(",") if part.strip())
+    if not words and (named or not parts):
         raise argparse.ArgumentTypeError(f"no kind of word is named in {text!r}")
-    return words
+    shares: tuple[float, ...] = (1.0,)
+    from_group: str | None = None
+    for part in parts:
+        key, _, value = part.partition("=")
+        try:
+            if key == "share":
+                shares = tuple(float(share) for share in value.split(","))
+            elif key == "from" and value:
+                from_group = value
+            else:
+                raise ValueError(part)
+        except ValueError:
+            raise argparse.ArgumentTypeError(
+                f"must be KIND,..[:share=0.25,..][:from=GROUP], got {text!r}"
+            ) from None
+    return KindsOption(words or None, shares, from_group)
 
 
 def swap_only(arguments: argparse.Namespace) -> int:
@@ -38,12 +67,19 @@ def swap_only(arguments: argparse.Namespace) -> int:
         raise ParameterError("--swap-only writes a collection: name the file, as -o swapped.tsv")
     check_output(arguments.output, inputs)
     check_output(arguments.details, [*inputs, arguments.output])
+    asked: KindsOption = arguments.kinds or KindsOption()
+    if EACH in (*(asked.kinds or ()), asked.from_group) or len(asked.shares) > 1:
+        raise ParameterError(
+            "--swap-only writes one collection: name one share, one group, and kinds instead of 'each'"
+        )
     with ResumableBar("swapping") as bar:
         summary = swap_file(
             collection.path,
             arguments.output,
             arguments.lexicon,
-            kinds=arguments.kinds or KINDS,
+            kinds=asked.kinds or KINDS,
+            share=asked.shares[0],
+            from_group=asked.from_group,
             seed=seed_of(arguments),
             tagger=arguments.tagger,
             mapping=mapping_of(arguments.mapping),

@@ -63,6 +63,8 @@ def swap_file(
     tagger: str = "auto",
     mapping: Mapping[str, str] | str | None = None,
     one_way: bool = False,
+    share: float = 1.0,
+    from_group: str | None = None,
     threads: int | None = None,
     resume: bool = True,
     progress: Progress | None = None,
@@ -88,6 +90,8 @@ def swap_file(
         "tagger": chosen_tagger(tagger),
         "mapping": dict(mapping) if isinstance(mapping, Mapping) else mapping,
         "one_way": one_way,
+        "share": share,
+        "from_group": from_group,
     }
     swapper = make_swapper(**options)  # type: ignore[arg-type]  # what is wrong with it is said here
     size = (_TAGGED_BLOCK if swapper.tagger == "spacy" else BLOCK) if block_bytes is None else block_bytes

@@ -10,7 +10,8 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from evenrank.counterfactuals.swap.names import name_pairs, shipped_names
+from evenrank.counterfactuals.swap.names import name_pairs, ranks, shipped_names
+from evenrank.counterfactuals.swap.part import check_share, sampled
 from evenrank.data.lexicon import Lexicon, lower
 from evenrank.errors import DataError, ParameterError
 from evenrank.evidence.scan.phrases import tokenize
@@ -43,6 +44,7 @@ class Pairing:
     entries: Mapping[Tokens, Entry]
     longest: int  # tokens of the longest term
     name: str
+    groups: tuple[str, ...] = ()  # of the lexicon
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -70,9 +72,16 @@ def make_pairing(
     seed: int = 0,
     mapping: Mapping[str, str] | str | None = None,
     one_way: bool = False,
+    share: float = 1.0,
+    from_group: str | None = None,
 ) -> Pairing:
-    """The pairs of a lexicon; of ``gender-en`` with names and the words that lead one way."""
+    """The pairs of a lexicon; of ``gender-en`` with names and the words that lead one way.
+
+    ``share`` keeps some of the pairs of every kind, ``from_group`` the words of one group; see
+    ``make_swapper``.
+    """
     _check_kinds(kinds)
+    check_share(share)
     words = _lexicon(lexicon)
     shipped = mapping is None and words == _gender()
     pairs = _pairs(words, mapping)
@@ -89,7 +98,45 @@ def make_pairing(
     kept = {tokens: entry for tokens, entry in entries.items() if entry.kind in kinds}
     if not kept:
         raise ParameterError(f"lexicon {words.name!r} has no {', '.join(kinds)} to swap")
-    return Pairing(kept, max(map(len, kept)), words.name)
+    if share < 1:
+        chosen = sampled(_links(kept), {tokens: entry.kind for tokens, entry in kept.items()}, share, seed)
+        kept = {tokens: entry for tokens, entry in kept.items() if tokens in chosen}
+    if from_group is not None:
+        kept = _leaving(kept, words, from_group)
+    return Pairing(kept, max(map(len, kept)), words.name, words.groups)
+
+
+def _links(entries: Mapping[Tokens, Entry]) -> dict[Tokens, tuple[Tokens, ...]]:
+    """What each term may become: her and his have two counterparts each."""
+    both = ((HER,), (HIS,))
+    return {
+        tokens: (entry.new, *both) if entry.context in (HER, HIS) else (entry.new,)
+        for tokens, entry in entries.items()
+    }
+
+
+def _leaving(entries: Mapping[Tokens, Entry], lexicon: Lexicon, group: str) -> dict[Tokens, Entry]:
+    """The terms of one group; what they become stays what it is, so a second swap does not undo this one."""
+    if group not in lexicon.groups:
+        known = ", ".join(lexicon.groups)
+        raise ParameterError(f"lexicon {lexicon.name!r} has no group {group!r}: it has {known}")
+    groups = {
+        tuple(tokenize(term, "word")): lexicon.groups[place]
+        for term, place in zip(lexicon.terms, lexicon.term_groups, strict=True)
+    }
+    if lexicon == _gender():
+        groups |= {(name,): "female" for name in ranks().female} | {(name,): "male" for name in ranks().male}
+
+    def leaves(tokens: Tokens, entry: Entry) -> bool:
+        own = groups.get(tokens)  # a word that leads one way has no group: it leaves that of its counterpart
+        return own == group if own is not None else groups.get(entry.new) not in (None, group)
+
+    kept = {
+        tokens: entry._replace(reversible=False) for tokens, entry in entries.items() if leaves(tokens, entry)
+    }
+    if not kept:
+        raise ParameterError(f"lexicon {lexicon.name!r}: no word of group {group!r} is to be swapped")
+    return kept
 
 
 def _check_kinds(kinds: Collection[str]) -> None:

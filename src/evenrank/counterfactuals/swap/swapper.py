@@ -107,6 +107,8 @@ def make_swapper(
     tagger: str = "auto",
     mapping: Mapping[str, str] | str | None = None,
     one_way: bool = False,
+    share: float = 1.0,
+    from_group: str | None = None,
 ) -> Swapper:
     """A swapper for a lexicon; for ``gender-en``, with first names, if none is given.
 
@@ -116,8 +118,14 @@ def make_swapper(
     becomes word i of the next. ``one_way`` swaps words too whose counterpart does not lead back, such as
     actress and mum. ``seed`` draws which names are paired among equally frequent ones.
 
+    ``share`` swaps some of the word pairs alone, drawn by the seed: that share of every kind, at least one
+    pair of each; the pairs of a smaller share are among those of a larger one. ``from_group`` swaps the words
+    of one group alone, as ``"female"``: the other group's words stay.
+
     >>> make_swapper(kinds=["pronouns"]).swap("She met Mr. Smith's mother.").text
     "He met Mr. Smith's mother."
     """
-    pairing = make_pairing(lexicon, kinds=kinds, seed=seed, mapping=mapping, one_way=one_way)
+    pairing = make_pairing(
+        lexicon, kinds=kinds, seed=seed, mapping=mapping, one_way=one_way, share=share, from_group=from_group
+    )
     return Swapper(pairing, tagger)
