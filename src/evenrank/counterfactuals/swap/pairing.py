@@ -120,12 +120,14 @@ def _leaving(entries: Mapping[Tokens, Entry], lexicon: Lexicon, group: str) -> d
     if group not in lexicon.groups:
         known = ", ".join(lexicon.groups)
         raise ParameterError(f"lexicon {lexicon.name!r} has no group {group!r}: it has {known}")
-    groups = {
+    groups: dict[Tokens, str] = {
         tuple(tokenize(term, "word")): lexicon.groups[place]
         for term, place in zip(lexicon.terms, lexicon.term_groups, strict=True)
     }
     if lexicon == _gender():
-        groups |= {(name,): "female" for name in ranks().female} | {(name,): "male" for name in ranks().male}
+        names = ranks()
+        groups.update({(name,): "female" for name in names.female})
+        groups.update({(name,): "male" for name in names.male})
 
     def leaves(tokens: Tokens, entry: Entry) -> bool:
         own = groups.get(tokens)  # a word that leads one way has no group: it leaves that of its counterpart
