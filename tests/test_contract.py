@@ -97,6 +97,27 @@ def test_imports_point_downwards() -> None:
     assert broken == []
 
 
+def test_report_formats_and_computes_nothing() -> None:
+    """Values, lines and correlations come from below; their types may be named."""
+    broken = []
+    for path in (PACKAGE / "report").rglob("*.py"):
+        typing = {
+            id(node)
+            for block in ast.walk(tree_of(path))
+            if isinstance(block, ast.If) and getattr(block.test, "id", "") == "TYPE_CHECKING"
+            for node in ast.walk(block)
+        }
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.ImportFrom) and id(node) not in typing:
+                module, names = node.module or "", {name.name for name in node.names}
+                evaluates = module.startswith("evenrank.evaluation") and any(
+                    name.startswith("evaluate") for name in names
+                )
+                if module.startswith("evenrank.stats") or evaluates:
+                    broken.append(f"{path.relative_to(PACKAGE)} imports {', '.join(names)} of {module}")
+    assert broken == []
+
+
 def test_no_class_name_is_used_twice() -> None:
     homes: dict[str, list[str]] = {}
     for path in PACKAGE.rglob("*.py"):

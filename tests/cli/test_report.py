@@ -10,6 +10,7 @@ from typing import Any
 
 import pages
 import pytest
+from counting import counted_calls
 
 Evenrank = Callable[..., SimpleNamespace]
 
@@ -151,3 +152,21 @@ def test_categories_of_queries_have_a_section(evenrank: Evenrank, texts: Path) -
     assert "bm25: <b>x</b>" in pages.text_of(section)
     assert evenrank("report", *common, "-o", "plain.html").code == 0
     assert not any(e.get("id") == "categories" for e in pages.elements(pages.parsed(texts / "plain.html")))
+
+
+def test_each_run_is_aligned_once_and_evaluated_once(
+    evenrank: Evenrank, texts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scores, curves and what documents do to the values look at the same lists."""
+    from evenrank.evaluation import evaluate
+    from evenrank.evaluation.prepared import evaluate_prepared
+    from evenrank.evidence.align import align
+
+    calls = counted_calls(monkeypatch, align, evaluate, evaluate_prepared)
+    done = evenrank(
+        "report", "bm25.trec", "dense.trec", "--qrels", "qrels.txt", "--documents", "documents.tsv",
+        "--lexicon", "gender-en", "--background", "bm25", "-m", "nDCG@2 NFaiRR@2 P@1", "-o", "out.html",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert calls == {"align": 2, "evaluate_prepared": 1}
+    assert "Cut-off curves" in shown(texts / "out.html")

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from counting import counted_calls
 
 import evenrank as er
 from evenrank.cli import main
@@ -123,3 +124,14 @@ def test_notes_of_all_lists_stand_once(files: Path, capsys: pytest.CaptureFixtur
 def test_which_sign_is_good(files: Path, capsys: pytest.CaptureFixture[str], measure: str, says: str) -> None:
     assert main(["explain", "bm25.trec", "--query", "q1", "-m", measure, "--words", "counts.parquet"]) == 0
     assert says in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_list_is_aligned_once_for_all_measures(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from evenrank.evaluation import evaluate
+    from evenrank.evidence.align import align
+
+    calls = counted_calls(monkeypatch, align, evaluate)
+    measures = "NFaiRR@3 FaiRR@2 nDCG@2 TExFAIR@2 P@1 RR"
+    command = ["explain", "bm25.trec", "-m", measures, "--words", "counts.parquet", "--qrels", "qrels.txt"]
+    assert main([*command, "--query", "q1"]) == 0
+    assert calls == {"align": 1}

@@ -16,10 +16,12 @@ from evenrank.errors import (
     ParameterError,
     UnknownNameError,
 )
-from evenrank.explanation import Explanation, explain
+from evenrank.explanation import Explanation, explain, explain_measures
+from evenrank.inputs import Inputs
 from evenrank.measures import Delegated
 from evenrank.measures.registry import all_measures
-from evenrank.sample import Sample
+from evenrank.sample import Sample, load
+from evenrank.sample.demo import bm25_run, groups_of
 
 QUERY = "occ-1"
 DEBATE = "deb-01"
@@ -329,3 +331,25 @@ def test_plain_data(run: er.Run, sample: Sample, counts: er.WordCounts) -> None:
         assert json.loads(json.dumps(plain, allow_nan=False)) == plain
         assert plain["measure"] == measure
         assert plain["documents"][0]["counts"] == explanation.documents[0].known.counts
+
+
+def test_measures_explained_together_are_as_each_alone() -> None:
+    """Nothing that one measure needs, as a background, changes what is said of another."""
+    sample = load()
+    run = bm25_run(sample)
+    words = er.scan(list(sample.documents.items()), er.read_lexicon("gender-en"))
+    inputs = Inputs.of(
+        {"bm25": run}, qrels=sample.qrels, words=words, groups=groups_of(sample), background=run
+    )
+    names = [
+        "nDCG@5",
+        "NFaiRR@5",
+        "TExFAIR@5",
+        "GF(attr='leaning')@5",
+        "0.5*nDCG@5 + 0.5*NFaiRR@3",
+        "FaiRR@4",
+    ]
+    query = run.query_ids[3]
+    together = explain_measures(inputs, [er.parse_measure(name) for name in names], query)
+    for name, found in zip(names, together, strict=True):
+        assert found.to_dict() == explain(inputs, name, query).to_dict()

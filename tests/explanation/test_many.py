@@ -9,8 +9,9 @@ import pytest
 
 import evenrank as er
 from evenrank.data.run import Run
+from evenrank.evaluation.prepared import PreparedEvidence
 from evenrank.explanation import explain
-from evenrank.explanation.many import ADDS, WITHOUT, PreparedEvidence, document_effects
+from evenrank.explanation.many import ADDS, WITHOUT, document_effects
 from evenrank.inputs import Inputs
 from evenrank.measures import parse_measure
 from evenrank.sample import load

@@ -15,7 +15,7 @@ import evenrank as er
 from evenrank.cli import main
 from evenrank.errors import MissingExtraError, ParameterError
 from evenrank.report import cutoff_figure, save_figure
-from evenrank.report.figures.cutoff_series import without_cutoff
+from evenrank.scores.cutoff_series import without_cutoff
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")

@@ -20,7 +20,7 @@ from evenrank.data.membership import Membership
 from evenrank.errors import ParameterError
 from evenrank.io import write_qrels
 from evenrank.report import save_figure
-from evenrank.report.figures.tradeoff import curves, plane_figure, ranks_figure
+from evenrank.report.figures.tradeoff import plane_figure, ranks_figure
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
@@ -58,7 +58,7 @@ def panels(chart: Any) -> list[dict[str, Any]]:
 
 def test_a_line_a_method_and_a_panel_a_measure() -> None:
     found = made(repeat=6)
-    summary = {(row.run, row.measure): row for row in curves(found).summary()}
+    summary = {(row.run, row.measure): row for row in found.by_rank().summary()}
     drawn = panels(ranks_figure(found))
     assert [panel["title"]["text"] for panel in drawn] == [["nDCG ↑"], ["NDKL ↓"]]
     names = [variant.name for variant in found.variants]
@@ -81,7 +81,7 @@ def test_a_line_a_method_and_a_panel_a_measure() -> None:
 
 def test_curves_end_at_the_scores() -> None:
     found = made(["MMR(lam=0)", "Random"], repeat=4)
-    by_rank = curves(found)
+    by_rank = found.by_rank()
     assert [repr(measure) for measure in by_rank.measures] == [
         f"{name}@{rank}" for name in ("nDCG", "NDKL") for rank in range(1, 7)
     ]
@@ -105,7 +105,7 @@ def test_fewer_queries_at_some_ranks_are_said() -> None:
     )
     found = tradeoff(run(), "Random", "nDRKL@6 nDCG@6", groups=some, qrels=qrels())
     first, second = panels(ranks_figure(found))
-    counts = {row.defined for row in curves(found).summary() if row.measure.startswith("nDRKL")}
+    counts = {row.defined for row in found.by_rank().summary() if row.measure.startswith("nDRKL")}
     assert len(counts) > 1
     assert first["title"]["subtitle"][-1] == f"over {min(counts)} to {max(counts)} queries"
     assert second["title"]["subtitle"] == ["higher is better"]

@@ -111,8 +111,8 @@ def test_labels_of_a_comparison_reach_its_tables() -> None:
 def test_labels_reach_figures_and_the_report(tmp_path: Path) -> None:
     pytest.importorskip("altair", reason="the extra [report] is not installed")
     from evenrank.report.figures.bars import bars_figure
-    from evenrank.report.figures.cutoff_series import points_of
     from evenrank.report.page import write_report
+    from evenrank.scores.cutoff_series import points_of
 
     scores = scores_of("NFaiRR(missing='drop')@5", DROP).with_labels({"NFaiRR": "Neutrality"})
     for name in (DROP, "Neutrality@10"):

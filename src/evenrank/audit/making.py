@@ -28,6 +28,7 @@ from evenrank.verdict.targets import CANDIDATES, WhichTarget, with_chosen_target
 
 if TYPE_CHECKING:
     from evenrank.comparison import Comparison
+    from evenrank.comparison.curves import ScoresAndCurves
     from evenrank.measures import Measure
     from evenrank.scores import Scores
 
@@ -99,7 +100,7 @@ def make_audit(
             inputs, target=request.target, catalogue=catalogue, clicks=request.known.clicked, **options
         )
         found = advised(found, inputs)
-        comparison, scores = _scored(inputs, found, request.cutoff, catalogue=catalogue)
+        comparison, computed = _scored(inputs, found, request.cutoff, catalogue=catalogue)
     date = now()
     notes = (
         *request.known.notes,
@@ -119,14 +120,14 @@ def make_audit(
     folder = _new_folder(root, date)
     with step("writing"), whole_folder(folder) as new:
         _write_runs(inputs, new / RUNS)
-        scores.write(new / SCORES)
-        reported = _write_report(new / REPORT, request, inputs, scores, comparison, (*past, summary))
+        computed.scores.write(new / SCORES)
+        reported = _write_report(new / REPORT, request, inputs, computed, comparison, (*past, summary))
         summary.write(new / SUMMARY)
         for one in asked:
             if one.log is not None:
                 shutil.copytree(one.log, new / ANSWERS / one.log.name)
     _forget(asked, unfinished)
-    return Audit(summary, folder, inputs, scores, reported)
+    return Audit(summary, folder, inputs, computed.scores, reported)
 
 
 def _forget(asked: Sequence[AskedEngine], unfinished: Path) -> None:
@@ -146,11 +147,12 @@ def _notes(found: Sequence[Verdict]) -> list[str]:
 
 def _scored(
     inputs: Inputs, found: Sequence[Verdict], cutoff: int, *, catalogue: bool
-) -> tuple[Comparison | None, Scores]:
+) -> tuple[Comparison | None, ScoresAndCurves]:
     """Scores by measures that are chosen by what is known, compared where there are several systems."""
     from evenrank.comparison import compare
-    from evenrank.evaluation import evaluate
+    from evenrank.comparison.curves import evaluate_with_curves
     from evenrank.inputs.default_measures import default_measures
+    from evenrank.measures import parse_measures
 
     kinds = {verdict.attribute: verdict.target for verdict in found}
     groups = [one for one in group_attributes(inputs) if one.name in inputs.named]
@@ -167,10 +169,8 @@ def _scored(
     ]
     shares = [share_measure(one.attribute.name, cutoff) for one in aimed]
     measures: list[str | Measure] = [*chosen, *shares]
-    if len(inputs.runs) > 1:
-        comparison = compare(known, measures, missing=None)
-        return comparison, comparison.scores
-    return None, evaluate(known, measures)
+    computed = evaluate_with_curves(known, parse_measures(measures))
+    return compare(computed.scores) if len(inputs.runs) > 1 else None, computed
 
 
 def _write_runs(inputs: Inputs, folder: Path) -> None:
@@ -184,7 +184,7 @@ def _write_report(
     path: Path,
     request: AuditRequest,
     inputs: Inputs,
-    scores: Scores,
+    computed: ScoresAndCurves,
     comparison: Comparison | None,
     history: Sequence[AuditSummary],
 ) -> bool:
@@ -197,8 +197,9 @@ def _write_report(
         return False
     write_report(
         path,
-        scores,
+        computed.scores,
         comparison=comparison,
+        computed=computed,
         inputs=inputs,
         documents=inputs.documents,
         columns=request.known.document_columns,

@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _explain_lists(arguments: argparse.Namespace) -> int:
-    from evenrank.explanation import explain
+    from evenrank.explanation import explain_measures
 
     if arguments.query is not None and arguments.worst is not None:
         raise ParameterError("--query and --worst both say which lists are explained: give one of them")
@@ -130,9 +130,9 @@ def _explain_lists(arguments: argparse.Namespace) -> int:
         else _worst(inputs, measures[0], arguments, labels[0])
     )
     found = [
-        explain(inputs, measure, query, missing=missing, depth=arguments.depth, labels=own)
+        one
         for query in queries
-        for measure, own in zip(measures, labels, strict=True)
+        for one in explain_measures(inputs, measures, query, missing, arguments.depth, labels)
     ]
     put(_printed_lists(found, form))
     return 0

@@ -95,7 +95,8 @@ def _check_names(arguments: argparse.Namespace, names: list[str]) -> None:
 
 def _write(arguments: argparse.Namespace, known: Description, output: str) -> Scores:
     """Write the report, and give the scores that it is made of."""
-    from evenrank.evaluation import evaluate
+    from evenrank.comparison.curves import evaluate_with_curves
+    from evenrank.inputs.coerce import with_options
     from evenrank.report.figures.style import load_altair
     from evenrank.report.page import write_report
 
@@ -106,18 +107,13 @@ def _write(arguments: argparse.Namespace, known: Description, output: str) -> Sc
     lexicon = _lexicon(arguments)
     inputs = shared.read_inputs(known)
     measures = shared.chosen_measures(arguments, inputs)
-    comparison, missing = None, shared.missing_rule(arguments, measures)
+    missing = shared.missing_rule(arguments, measures)
+    computed = evaluate_with_curves(inputs, with_options(measures, None, missing), arguments.cutoffs)
+    scores, comparison = shared.labelled(computed.scores, arguments), None
     if len(inputs.runs) > 1:
         from evenrank.comparison import compare
 
-        options = shared.significance(arguments)
-        comparison = compare(
-            inputs, measures, missing=missing, labels=shared.labels_of(arguments, measures), **options
-        )
-    if comparison is None:
-        scores = shared.labelled(evaluate(inputs, measures, missing=missing), arguments)
-    else:
-        scores = comparison.scores
+        comparison = compare(scores, **shared.significance(arguments))
     with Bar("writing", "sections") as bar:
         write_report(
             output,
@@ -131,7 +127,7 @@ def _write(arguments: argparse.Namespace, known: Description, output: str) -> Sc
             title=arguments.title or TITLE,
             measure=arguments.sort_by,
             system=arguments.system,
-            cutoffs=arguments.cutoffs,
+            computed=computed,
             readable=arguments.readable,
             verdicts=_verdicts(arguments, inputs, known),
         )

@@ -164,6 +164,12 @@ class Tradeoff:
         on = pareto_front(np.transpose(table)).tolist()
         return frozenset(variant.name for variant, there in zip(self.variants, on, strict=True) if there)
 
+    def by_rank(self) -> Scores:
+        """The scores of all variants at every rank down to the cut-off of each measure that has one."""
+        from evenrank.comparison.curves import curves_by_rank
+
+        return curves_by_rank(self.inputs, self.measures)
+
     def draws(self, measure: Measure, name: str) -> tuple[int, float, float] | None:
         """Over how many draws a value is the mean, and within what 95% of them lie; None for one ranking."""
         found = self.scores.block(measure, name).draws

@@ -17,6 +17,7 @@ from evenrank.data.runset import RunSet
 from evenrank.errors import DataError, ParameterError
 from evenrank.evaluation.notes import judged_note, missing_notes, query_notes, share_notes, tie_note
 from evenrank.evidence.align import Sources, align, split_needs
+from evenrank.evidence.aligned_lists import AlignedLists
 from evenrank.evidence.ranked_evidence import RankedEvidence, dense_width
 from evenrank.inputs.missing import check_missing
 from evenrank.measures import Measure, Result
@@ -37,8 +38,17 @@ def evaluate_run(
     measures: Sequence[Measure],
     sources: Sources,
     asked: tuple[str, ...] | None,
+    *,
+    further: Sequence[Measure] = (),
+    lists: AlignedLists | None = None,
 ) -> tuple[list[ScoresBlock], tuple[str, ...]]:
-    """The values of all measures on one run, and what is to be said about its queries."""
+    """The values of all measures on one run, and what is to be said about its queries.
+
+    ``further`` measures are evaluated, too, and nothing is said about them. ``lists`` aligns a run for
+    others as well.
+    """
+    silent = frozenset(further) - frozenset(measures)
+    measures = [*measures, *further]
     judged = {kind: sources.judged_queries(kind) for m in measures for kind in sorted(m.judged_by)}
     everything = asked or run.query_ids
     if asked is None and any(ids != everything for ids in judged.values()):
@@ -63,21 +73,26 @@ def evaluate_run(
     blocks: dict[Measure, ScoresBlock] = {}
     for group in _groups(measures, run):
         members = run.runs if isinstance(run, RunSet) and not _needs_rankings(group[0]) else (run,)
-        depths = [measure.depth for measure in group]
-        depth = None if None in depths else max(d for d in depths if d is not None)
+        depth = deepest(group)
+        looked_at = deepest([measure for measure in group if measure not in silent])
         needs = frozenset().union(*(measure.needs for measure in group))
         parts: dict[Measure, list[ScoresBlock]] = {measure: [] for measure in group}
         for place, member in enumerate(members):
             found_here: list[str] = []
             anywhere = partial(_known_anywhere, member, everything, sources)
-            aligned = align(member, everything, needs, sources, depth)
-            tied = tie_note(member, depth) if isinstance(member, Run) else None
+            if lists is not None and isinstance(member, Run):
+                aligned = lists.of(member, everything, needs, depth)
+            else:
+                aligned = align(member, everything, needs, sources, depth)
+            tied = tie_note(member, looked_at) if isinstance(member, Run) else None
             found_here += filter(None, [tied, judged_note(aligned, anywhere)])
             by_scope: dict[tuple[str, ...], list[Measure]] = {}
             for measure in group:
                 by_scope.setdefault(scope_of(measure), []).append(measure)
             for scope, alike in by_scope.items():
-                computed, said = _compute(alike, aligned, everything, member, scope, own_values, anywhere)
+                computed, said = _compute(
+                    alike, aligned, everything, member, scope, own_values, anywhere, silent
+                )
                 for measure, block in computed.items():
                     parts[measure].append(block)
                 found_here += said
@@ -87,8 +102,15 @@ def evaluate_run(
         for measure, found in parts.items():
             several = isinstance(run, RunSet) and len(found) > 1
             blocks[measure] = _mean_over_rankings(run, found) if several else found[0]  # type: ignore[arg-type]
-            notes.update(dict.fromkeys(share_notes(blocks[measure], len(members))))
+            if measure not in silent:
+                notes.update(dict.fromkeys(share_notes(blocks[measure], len(members))))
     return [replace(blocks[measure], run=name) for measure in measures], tuple(notes)
+
+
+def deepest(measures: Sequence[Measure]) -> int | None:
+    """How many ranks any of these measures looks at; None for whole lists."""
+    depths = [measure.depth for measure in measures]
+    return None if None in depths else max((depth for depth in depths if depth is not None), default=0)
 
 
 def _known_anywhere(run: Run | RunSet, queries: tuple[str, ...], sources: Sources, name: str) -> bool:
@@ -121,9 +143,13 @@ def _compute(
     scope: tuple[str, ...],
     own: frozenset[str],
     anywhere: Callable[[str], bool],
+    silent: frozenset[Measure] = frozenset(),
 ) -> tuple[dict[Measure, ScoresBlock], list[str]]:
-    """Measures for the same queries, and what they say. All of them see a block of queries before the next
-    one is made dense, so that they share what they look at, and no more than that is in memory."""
+    """Measures for the same queries, and what those that are not silent say.
+
+    All of them see a block of queries before the next one is made dense, so that they share what they look
+    at, and no more than that is in memory.
+    """
     if scope != queries:
         place = {query: index for index, query in enumerate(queries)}
         aligned = aligned.select([place[query] for query in scope])
@@ -132,7 +158,8 @@ def _compute(
         for part in measure.parts():
             looked_at = aligned.cut(part.depth)
             check_missing(part, looked_at, scope, run)
-            said += missing_notes(part, looked_at, anywhere, own)
+            if measure not in silent:
+                said += missing_notes(part, looked_at, anywhere, own)
     results: dict[Measure, list[Result]] = {measure: [] for measure in measures}
     by_query = [measure for measure in results if not measure.over_queries]  # two may be settled to the same
     for measure in results:
@@ -147,7 +174,7 @@ def _compute(
             results[measure].append(_check_result(measure, result, len(block)))
     for measure, found in results.items():
         notes = Note.merged(note for result in found for note in result.notes)
-        said += [f"{measure!r}: {note}" for note in notes]
+        said += [] if measure in silent else [f"{measure!r}: {note}" for note in notes]
     return {
         measure: _block(measure, (ALL_QUERIES,) if measure.over_queries else scope, found)
         for measure, found in results.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -11,9 +11,11 @@ import numpy as np
 
 from evenrank.data.run import Run
 from evenrank.errors import DataError, InputTypeError, MissingEvidenceError, ParameterError, few, for_reader
-from evenrank.evaluation import evaluate
 from evenrank.evaluation.notes import settled_notes
-from evenrank.evidence.align import Sources, align, split_needs
+from evenrank.evaluation.prepared import PreparedEvidence, evaluate_prepared
+from evenrank.evidence.align import Sources, split_needs
+from evenrank.evidence.aligned_lists import AlignedLists
+from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence
 from evenrank.explanation.best import TOLERANCE, best_order, goal_of
 from evenrank.explanation.documents import known_documents
 from evenrank.explanation.explanation import BestOrder, Explanation, RankedDocument
@@ -30,7 +32,7 @@ from evenrank.scores.names import checked_labels, full_name
 if TYPE_CHECKING:
     from evenrank.measures.registry import MeasureLike
 
-__all__ = ["BestOrder", "Explanation", "RankedDocument", "explain"]
+__all__ = ["BestOrder", "Explanation", "RankedDocument", "explain", "explain_measures"]
 
 SHOWN = 100  # ranks, where the measure has no cut-off and nobody says how many
 COLUMNS = 6  # more of them are a table of their own, not a reason
@@ -58,22 +60,54 @@ def explain(
     (0.6309, 1.0, ('b', 'a'))
     """
     inputs = Inputs.of(run, **known)
+    (found,) = explain_measures(inputs, [parse_measure(measure)], query, missing, depth, [labels or {}])
+    return found
+
+
+def explain_measures(
+    inputs: Inputs,
+    measures: Sequence[Measure],
+    query: str,
+    missing: str | None = None,
+    depth: int | None = None,
+    labels: Sequence[Mapping[str, str]] = (),
+) -> list[Explanation]:
+    """Why the list of one query has its scores under several measures, for which it is aligned once.
+
+    ``labels`` are those of each measure.
+    """
     whole = inputs.one_run("explain")
-    (asked,) = with_options([parse_measure(measure)], None, missing)
     if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or depth < 1):
         raise ParameterError(f"depth must be an integer >= 1, got {depth!r}")
-    wanted: Measure = asked.settled(inputs.named)
-    _check_one_list(wanted)
-    _check_query(whole, wanted, query, Sources(inputs.named))
-    own = whole.select([query])
-    inputs = inputs.with_runs(own).with_known(queries=[query])
-    (wanted,), sources, _ = inputs.settle([asked])
-    scores = evaluate(inputs, wanted)
+    asked = [with_options([measure], None, missing)[0] for measure in measures]
+    for measure in asked:
+        _check_one_list(measure.settled(inputs.named))
+        _check_query(whole, measure.settled(inputs.named), query, Sources(inputs.named))
+    inputs = inputs.with_runs(whole.select([query])).with_known(queries=[query])
+    settled, sources, _ = inputs.settle(asked)
+    needs = frozenset().union(*(_needs(measure, sources) for measure in settled))
+    lists = AlignedLists(sources, needs, None)
+    given = labels or [{}] * len(asked)
+    return [_explained(inputs, one, query, lists, depth, own) for one, own in zip(asked, given, strict=True)]
+
+
+def _explained(
+    inputs: Inputs,
+    asked: Measure,
+    query: str,
+    lists: AlignedLists,
+    depth: int | None,
+    labels: Mapping[str, str],
+) -> Explanation:
+    own = inputs.one_run("explain")
+    (wanted,), sources, note = inputs.settle([asked])
+    known = PreparedEvidence(inputs, sources, {wanted: wanted}, note, lists)
+    scores, _ = evaluate_prepared(known, [wanted])
     block = scores.blocks[0]
     statuses = [block.reasons[code] for code in block.status[0].tolist()]
     notes = [*settled_notes([asked], [wanted]), *scores.notes[own.name]]
 
-    trial = MeasuredList(wanted, align(own, [query], _needs(wanted, sources), sources))
+    trial = MeasuredList(wanted, _as_needed(lists, own, query, _needs(wanted, sources)))
     counting = counting_rows(wanted, trial.evidence)
     shown = _shown(counting, own.depth, depth)
     adds = contributions(wanted, trial.evidence)
@@ -124,7 +158,7 @@ def explain(
         else BestOrder(tuple(ids[row] for row in best.rows.tolist()), best.value, best.exact, best.how),
         ideal=ideal_list(trial, sources, query) if set(statuses) <= {OK, INFINITE} else None,
         notes=tuple(notes),
-        labels={} if labels is None else _labels(block, asked, labels),
+        labels=_labels(block, asked, labels) if labels else {},
     )
 
 
@@ -175,6 +209,17 @@ def _needs(measure: Measure, sources: Sources) -> set[str]:
     if sources.background is not None and isinstance(measure, NeutralityMeasure):
         needs.add("background.words")
     return needs
+
+
+def _as_needed(lists: AlignedLists, run: Run, query: str, needs: set[str]) -> RankedEvidence:
+    """The list without what is there for other measures alone."""
+    evidence, blocks = lists.of(run, [query], needs, None), split_needs(needs)
+    ranked = {name: found for name, found in evidence.ranked.gathered.items() if name in blocks["ranked"]}
+    return replace(
+        evidence,
+        ranked=Ranked(evidence.ranked.rows, ranked),
+        reference={name: found for name, found in evidence.reference.items() if name in blocks},
+    )
 
 
 def _shown(counting: Any, length: int, depth: int | None) -> Any:

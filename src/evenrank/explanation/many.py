@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evenrank.arrays import Floats
-from evenrank.data.evidence_source import Evidence
 from evenrank.data.run import Run
 from evenrank.errors import MissingEvidenceError
-from evenrank.evidence.align import Sources, align, split_needs
+from evenrank.evaluation.prepared import PreparedEvidence
+from evenrank.evidence.align import split_needs
 from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence
 from evenrank.explanation.best import TOLERANCE
 from evenrank.explanation.trial import contributions
-from evenrank.inputs import Inputs
 from evenrank.inputs.missing import check_missing
 from evenrank.measures import Measure
 
@@ -38,23 +37,6 @@ class Effects:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class PreparedEvidence:
-    """The evidence and the background of an evaluation, ready to be aligned with any of its runs."""
-
-    sources: Sources
-    settled: Mapping[Measure, Measure]  # as asked for -> with what it left open decided
-
-    @classmethod
-    def of(cls, inputs: Inputs, measures: Sequence[Measure]) -> PreparedEvidence:
-        settled, sources, _ = inputs.settle(measures)
-        return cls(sources, dict(zip(measures, settled, strict=True)))
-
-    @property
-    def evidence(self) -> Mapping[str, Evidence]:
-        return self.sources.evidence
-
-
 def document_effects(
     run: Run, measure: Measure, queries: Sequence[str], known: PreparedEvidence, depth: int
 ) -> Effects:
@@ -62,6 +44,7 @@ def document_effects(
 
     A query that the run lacks has an empty list.
 
+    >>> from evenrank.inputs import Inputs
     >>> from evenrank.measures import parse_measure
     >>> run = Run.build(["q", "q"], ["a", "b"], [2.0, 1.0])
     >>> precision = parse_measure("P@2")
@@ -76,10 +59,11 @@ def document_effects(
         return Effects("", none, "it is not a measure of one list")
     # one more: the document that moves up when another is left out
     deepest = None if settled.depth is None else max(depth, settled.depth) + 1
+    whole = known.aligned(run, queries, settled, deepest)
     found = []
     for begin in range(0, len(queries), QUERIES_AT_ONCE):
         some = tuple(queries[begin : begin + QUERIES_AT_ONCE])
-        aligned = align(run, some, settled.needs, known.sources, deepest)
+        aligned = whole.select(np.arange(begin, begin + len(some)))
         effects = _effects(settled, aligned, some, run, depth)
         if not effects.kind:
             return Effects("", none, effects.reason)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenrank.comparison.points import FEWEST, line_through
 from evenrank.errors import ParameterError
 from evenrank.report.figures.contours import Plane
 from evenrank.report.figures.labels import place_labels
@@ -25,7 +26,6 @@ from evenrank.report.figures.style import (
     styled,
     wrapped,
 )
-from evenrank.stats.regression import Line, least_squares
 from evenrank.tables import number
 
 if TYPE_CHECKING:
@@ -34,13 +34,12 @@ if TYPE_CHECKING:
     from evenrank.measures import Measure
     from evenrank.report.figures.measure_values import Chosen
     from evenrank.scores import Scores
+    from evenrank.stats.regression import Line
 
 WIDTH, HEIGHT = 600, 420
 TITLE_WIDTH, SUBTITLE_WIDTH = 84, 104  # characters
 NAMED = 30  # runs; the names of more would hide the points
 ALONE = "(others)"
-FEWEST = 3  # runs that a line goes through: two always lie on one
-PLACES = 40  # on a line, whose interval is bent
 FILL, LIGHTEST = 0.75, 0.2  # how dense points are, and that of the smallest shade
 
 
@@ -116,10 +115,7 @@ def _spots(scores: Scores, pair: tuple[Chosen, Chosen]) -> dict[str, Spot]:
 
 def _line(spots: Mapping[str, Spot], runs: Sequence[str]) -> Line | None:
     there = [spots[run] for run in runs if run in spots]
-    if len(there) < FEWEST:
-        return None
-    xs = [spot.x for spot in there]
-    return least_squares(xs, [spot.y for spot in there], np.linspace(min(xs), max(xs), PLACES))
+    return line_through([spot.x for spot in there], [spot.y for spot in there])
 
 
 def _taken(lines: Mapping[str, Line | None], plane: Plane) -> list[tuple[float, float, float, float]]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from evenrank.errors import ParameterError
 from evenrank.measures import Direction
-from evenrank.report.figures.cutoff_series import Point, points_of
 from evenrank.report.figures.style import COLOURS, EVEN, SHAPES, load_altair, styled, wrapped
+from evenrank.scores.cutoff_series import Point, points_of
 from evenrank.scores.names import arrow
 from evenrank.text import printable
 

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from evenrank.comparison.points import order_agreement
 from evenrank.errors import ParameterError
 from evenrank.measures import Direction
 from evenrank.report.figures.arrows import SAID, arrow_layers, joined_spots
@@ -36,7 +37,6 @@ NARROW_WIDTH, NARROW_HEIGHT = 280, 300  # for a phone
 TITLE_WIDTH, SUBTITLE_WIDTH, RUN_WIDTH = 84, 104, 48  # characters
 NARROW_TITLE, NARROW_SUBTITLE = 42, 52
 FEW = 6  # runs whose intervals can be told apart
-FEWEST_CORRELATED = 3  # points: two always agree or disagree
 SAME_WAY = {Direction.HIGHER, Direction.LOWER}  # a mean of signed values has no better side
 WAYS_OUT = 16  # directions in which the query that lies farthest out is named
 APART = 4  # so many queries are named since their two values differ most, in units of their spread
@@ -158,10 +158,8 @@ def _queries(scores: Scores, across: Chosen, up: Chosen, run: str) -> tuple[list
 
 
 def _correlation(spots: Sequence[Spot]) -> str:
-    from evenrank.stats.correlation import kendall
-
-    found = kendall([spot.x for spot in spots], [spot.y for spot in spots])
-    if math.isnan(found.value) or found.n < FEWEST_CORRELATED:
+    found = order_agreement([spot.x for spot in spots], [spot.y for spot in spots])
+    if found is None:
         return ""
     low, high, _ = found.interval
     known = f", 95% interval {interval(low, high)}" if math.isfinite(low + high) else ""

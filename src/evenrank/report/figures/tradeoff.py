@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from evenrank.errors import ParameterError
 from evenrank.measures import Direction
 from evenrank.report.figures.contours import Plane
-from evenrank.report.figures.cutoff_series import without_cutoff
 from evenrank.report.figures.cutoffs import cutoff_figure
 from evenrank.report.figures.labels import place_labels
 from evenrank.report.figures.measure_values import by_run, choose
@@ -24,6 +23,7 @@ from evenrank.report.figures.scatter_layers import (
     line_boxes,
 )
 from evenrank.report.figures.style import COLOURS, GREY, load_altair, shown_names, styled, wrapped
+from evenrank.scores.cutoff_series import without_cutoff
 
 if TYPE_CHECKING:
     import altair
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from evenrank.comparison.tradeoff import Tradeoff
     from evenrank.measures import Measure
     from evenrank.report.figures.measure_values import Chosen
-    from evenrank.scores import Scores
 
 WIDTH, HEIGHT = 560, 420
 TITLE_WIDTH, SUBTITLE_WIDTH = 80, 96  # characters
@@ -58,20 +57,7 @@ def ranks_figure(found: Tradeoff) -> altair.ConcatChart:
     Figure 1 of fair-2021. The band is the 95% interval over queries.
     """
     check_ranks(found.measures)
-    return cutoff_figure(curves(found), by_rank=True)
-
-
-def curves(found: Tradeoff) -> Scores:
-    """The scores at every rank from 1 to the cut-off of each measure, for those that have one."""
-    from evenrank.evaluation import evaluate
-
-    wanted = [
-        measure @ rank
-        for measure in found.measures
-        if (named := without_cutoff(measure)) is not None
-        for rank in range(1, named[1] + 1)
-    ]
-    return evaluate(found.inputs, wanted)
+    return cutoff_figure(found.by_rank(), by_rank=True)
 
 
 def plane_figure(found: Tradeoff, x: str | Measure | None = None, y: str | Measure | None = None) -> Any:

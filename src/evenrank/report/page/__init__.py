@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from evenrank.comparison.curves import curves_of
 from evenrank.io.atomic import atomic_write
 from evenrank.report.figures.style import load_altair
 from evenrank.report.page import safe
@@ -22,6 +23,7 @@ from evenrank.report.page.report_data import READABLE, ReportData, check_options
 
 if TYPE_CHECKING:
     from evenrank.comparison import Comparison
+    from evenrank.comparison.curves import ScoresAndCurves
     from evenrank.data.lexicon import Lexicon
     from evenrank.inputs import Inputs
     from evenrank.scores import Scores
@@ -50,6 +52,7 @@ def write_report(
     measure: str | None = None,
     system: str | None = None,
     cutoffs: Sequence[int] | None = None,
+    computed: ScoresAndCurves | None = None,
     readable: int = READABLE,
     progress: Callable[[int, int], None] | None = None,
     sections: Sequence[MakeSection] | None = None,
@@ -60,9 +63,10 @@ def write_report(
 
     ``inputs`` are what the scores were evaluated from; without them no documents are shown.
     ``columns`` says what the table of ``documents`` calls its columns, as ``{"document": "sku"}``.
-    ``progress`` is told how many sections of how many are done; ``sections`` are those of the
-    page (default: every one that is declared). ``verdicts`` say who is favoured, ``history`` has
-    those of earlier audits by date, the present ones last.
+    ``computed`` has the curves where they were evaluated together with the scores; without it they are
+    evaluated at ``cutoffs``, or several up to that of each measure. ``progress`` is told how many sections of
+    how many are done; ``sections`` are those of the page (default: every one that is declared).
+    ``verdicts`` say who is favoured, ``history`` has those of earlier audits by date, the present ones last.
     """
     material = ReportData(
         scores=scores,
@@ -76,7 +80,8 @@ def write_report(
         title=title,
         chosen_measure=measure,
         chosen_system=system,
-        cutoffs=cutoffs,
+        curves=curves_of(scores, inputs, cutoffs) if computed is None else computed.curves,
+        known=None if computed is None else computed.known,
         readable=readable,
         verdicts=tuple(verdicts),
         history=tuple(history),

@@ -20,8 +20,9 @@ from evenrank.data.membership import Membership, named_by
 from evenrank.data.qrels import Qrels
 from evenrank.data.words import WordCounts
 from evenrank.errors import DataError
+from evenrank.evaluation.prepared import PreparedEvidence
 from evenrank.evidence.scan.phrases import Phrases
-from evenrank.explanation.many import ADDS, Effects, PreparedEvidence, document_effects
+from evenrank.explanation.many import ADDS, Effects, document_effects
 from evenrank.ids import StringRows, as_strings, hash_strings
 from evenrank.io.texts import read_texts
 from evenrank.report.page import safe
@@ -143,8 +144,10 @@ def _with_documents(
     order: Sequence[int],
 ) -> PageLists:
     depth, systems = material.depth, material.systems
-    runs = material.inputs.with_runs(dict(material.runs))  # type: ignore[union-attr]
-    known = PreparedEvidence.of(runs, [table.measure for table in tables])
+    known = material.known
+    if known is None:
+        runs = material.inputs.with_runs(dict(material.runs))  # type: ignore[union-attr]
+        known = PreparedEvidence.of(runs, [table.measure for table in tables])
     tops = {
         name: [run.documents(query)[:depth] if query in run else [] for query in queries]
         for name, run in material.runs.items()

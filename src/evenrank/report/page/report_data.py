@@ -21,6 +21,7 @@ from evenrank.scores.columns import largest_columns
 
 if TYPE_CHECKING:
     from evenrank.comparison import Comparison
+    from evenrank.evaluation.prepared import PreparedEvidence
     from evenrank.verdict import Verdict
 
 FAIRNESS = ("words", "groups", "order")  # families: what a reader of this report came for
@@ -45,7 +46,8 @@ class ReportData:
     title: str = "evenrank report"
     chosen_measure: str | None = None
     chosen_system: str | None = None
-    cutoffs: Sequence[int] | None = None
+    curves: Scores | None = None  # at several cut-offs
+    known: PreparedEvidence | None = None  # the lists that the scores were computed on
     readable: int = READABLE
     verdicts: Sequence[Verdict] = ()  # who is favoured
     history: Sequence[tuple[str, Sequence[Verdict]]] = ()  # the same by date, these last

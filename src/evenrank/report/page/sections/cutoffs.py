@@ -6,18 +6,16 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from evenrank.errors import EvenrankError, ParameterError
-from evenrank.evaluation import evaluate
+from evenrank.errors import ParameterError
 from evenrank.measures import Measure
-from evenrank.report.figures.cutoff_series import points_of, without_cutoff
 from evenrank.report.figures.cutoffs import cutoff_figure
 from evenrank.report.page import safe
 from evenrank.report.page.charts import Chart, chart_of
 from evenrank.report.page.rendering import Section, render, section
 from evenrank.report.page.report_data import ReportData, best_first
 from evenrank.scores import Scores
+from evenrank.scores.cutoff_series import without_cutoff
 
-STEPS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 PANELS = 6
 LINES = 7  # in one panel
 LEGEND = {"columns": 2, "labelLimit": 130, "labelFontSize": 11, "symbolSize": 60}
@@ -57,32 +55,17 @@ def drawn(material: ReportData) -> tuple[str, ...]:
 
 
 def curves(material: ReportData) -> Scores:
-    """The scores at several cut-offs: those that were evaluated, or the measures evaluated again, at no
-    greater depth than before unless somebody says so: nothing is known of the documents below."""
-    panels: dict[str, set[int]] = {}
-    for point in points_of(material.scores):
-        panels.setdefault(point.panel, set()).add(point.cutoff)
-    if not material.runs or (material.cutoffs is None and any(len(found) > 1 for found in panels.values())):
-        return material.scores
-    wanted = [measure for table in material.tables for measure in _at_steps(material, table.measure)]
-    if not wanted or material.inputs is None:
-        return material.scores
-    try:
-        found = evaluate(material.inputs.with_runs(dict(material.runs)), list(dict.fromkeys(wanted)))
-        return replace(found, labels=material.scores.labels)
-    except EvenrankError:
-        if material.cutoffs is not None:
-            raise
-        return material.scores  # a measure that cannot be looked at from above has no curve
+    """The scores at several cut-offs, those of the main measure first."""
+    scores = material.scores if material.curves is None else material.curves
+    panels = [found[0] for table in material.tables if (found := without_cutoff(table.measure)) is not None]
+    place = {name: spot for spot, name in reversed(list(enumerate(panels)))}
 
+    def spot(measure: Measure) -> int:
+        found = without_cutoff(measure)
+        return len(panels) if found is None else place.get(found[0], len(panels))
 
-def _at_steps(material: ReportData, measure: Measure) -> list[Measure]:
-    found = without_cutoff(measure)
-    if found is None:
-        return []
-    if material.cutoffs is not None:
-        return [measure @ depth for depth in material.cutoffs]
-    return [measure @ depth for depth in sorted({*(step for step in STEPS if step < found[1]), found[1]})]
+    blocks = sorted(scores.blocks, key=lambda block: spot(block.measure))
+    return replace(scores, blocks=tuple(blocks), labels=material.scores.labels)
 
 
 def _charts(scores: Scores, systems: Sequence[str]) -> Iterator[Chart]:
