@@ -306,3 +306,27 @@ def test_the_shop_of_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         )
         write_run(fairer, "fairer.trec")
         assert audited("fairer.trec", groups="seller_size", now=clock(2)).lines()[:2] == second.splitlines()
+
+
+def test_what_is_wrong_with_files_is_said_before_an_engine_is_asked(shop: Path) -> None:
+    asked: list[str] = []
+
+    def engine(text: str, depth: int) -> list[tuple[str, float]]:
+        asked.append(text)
+        return [("p1", 1.0)]
+
+    with pytest.raises(DataError, match="no column 'seler_size'"):
+        audited(engine, groups="seler_size")
+    assert asked == []
+
+
+def test_queries_that_are_nothing_but_words(shop: Path) -> None:
+    words = [line.partition(",")[2] for line in (shop / "queries.csv").read_text().splitlines()[1:]]
+    (shop / "words.csv").write_text("query\n" + "\n".join(words) + "\n")
+    (shop / "log.csv").write_text("id,query\n" + "".join(f"n{i},{w}\n" for i, w in enumerate(words)))
+    for name, first in (("words.csv", "q1"), ("log.csv", "n0")):
+        found = audited(queries=name, output=f"audit-{name}")
+        (run,) = found.inputs.runs.values()
+        assert run.query_ids[0] == first
+        assert found.inputs.query_texts[first] == words[0]
+        assert found.verdicts[0].less[0].value == "small"

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from evenrank.errors import DataError, EvenrankWarning, InputTypeError, MissingExtraError, ParameterError
 from evenrank.io import read_documents
+from evenrank.io.column_names import resolve_documents
 
 DOCUMENTS = [("d1", "some words"), ("007", 'a "bare quote'), ("7", ""), ("é", "x\u2028y, z")]
 
@@ -303,3 +304,15 @@ def test_a_table_that_is_left_half_read_does_not_abort_the_process() -> None:
     for _ in range(2):
         done = subprocess.run([sys.executable, "-c", LEFT_OPEN], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout, done.stderr) == (0, "one batch was read\n", "")
+
+
+@pytest.mark.parametrize(
+    ("found", "roles"),
+    [
+        (["id", "title", "description"], {"id": "id", "text": "description", "title": "title"}),
+        (["id", "title", "price"], {"id": "id", "text": "title"}),
+        (["id", "text", "description"], {"id": "id", "text": "text"}),
+    ],
+)
+def test_products_have_a_text(found: list[str], roles: dict[str, str]) -> None:
+    assert resolve_documents(found, None, "products.jsonl") == roles

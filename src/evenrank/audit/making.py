@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenrank.audit.history import RUNS, SUMMARY, dated_name
-from evenrank.audit.preparing import prepared
+from evenrank.audit.preparing import prepared, read_known
 from evenrank.audit.sources import UNFINISHED, AskedEngine, EngineSource, ask_all, file_name, query_texts
 from evenrank.audit.summary import AuditSummary, date_text, past_summaries
 from evenrank.data.run import Run
@@ -85,6 +85,8 @@ def make_audit(
     asked: list[AskedEngine] = []
     texts = None
     unfinished = root / UNFINISHED
+    with step("reading"):
+        read = read_known(request.known, engines=bool(request.engines))
     if request.engines:
         texts = query_texts(request.known.queries, request.known.columns)
         with step("asking") as progress:
@@ -92,9 +94,8 @@ def make_audit(
                 request.engines, texts, depth=request.depth, log=unfinished, keep_texts=request.keep_texts,
                 progress=progress,
             )  # fmt: skip
-    with step("reading"):
-        inputs, catalogue = prepared(request.known, asked, texts)
     with step("judging"):
+        inputs, catalogue = prepared(read, asked, texts), read.catalogue
         options: dict[str, Any] = {"cutoff": request.cutoff, "depth": request.depth}
         found = verdicts(
             inputs, target=request.target, catalogue=catalogue, clicks=request.known.clicked, **options

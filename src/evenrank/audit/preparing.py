@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from evenrank.audit.sources import AskedEngine, documents_of
@@ -20,27 +20,52 @@ if TYPE_CHECKING:
 LOOKED_AT = 1000  # rows of answers in which fields with few values are looked for
 
 
-def prepared(
-    known: Description, asked: Sequence[AskedEngine], texts: dict[str, str] | None
-) -> tuple[Inputs, bool]:
-    """Everything read, and whether the labelled documents are the whole catalogue.
+@dataclass(frozen=True)
+class ReadInputs:
+    """What is known before an engine is asked, so that what is wrong with it is said before that."""
+
+    known: Description
+    inputs: Inputs
+
+    @property
+    def catalogue(self) -> bool:
+        """Whether the labelled documents are all that there are."""
+        return self.known.documents is not None
+
+    @property
+    def of_answers(self) -> tuple[GroupsOption, ...]:
+        """The groups that only the answers of engines can tell."""
+        if self.catalogue:
+            return ()
+        return tuple(group for group in self.known.groups if group.path == DOCUMENTS)
+
+
+def read_known(known: Description, *, engines: bool) -> ReadInputs:
+    """Everything but the answers of engines.
 
     Groups are those that were asked for, else all fields of the documents that have few values.
     """
-    table = documents_of(asked)
-    catalogue = known.documents is not None
-    if not known.groups and known.words is None:
-        known = replace(known, groups=_found_groups(known, table), notes=known.notes)
-    of_answers = () if catalogue or table is None else tuple(g for g in known.groups if g.path == DOCUMENTS)
-    rest = tuple(group for group in known.groups if group not in of_answers)
+    if known.documents is not None and not known.groups and known.words is None:
+        known = replace(known, groups=_found_groups(known, None), notes=known.notes)
+    of_answers = known.documents is None and engines
+    rest = tuple(group for group in known.groups if not (of_answers and group.path == DOCUMENTS))
     named = {group.name for group in rest}
     description = replace(
         known,
         groups=rest,
         targets=tuple(target for target in known.targets if target.name in named),
-        queries=None if asked else known.queries,
+        queries=None if engines else known.queries,
     )
-    inputs = description.read()
+    return ReadInputs(known, description.read())
+
+
+def prepared(read: ReadInputs, asked: Sequence[AskedEngine], texts: dict[str, str] | None) -> Inputs:
+    """What was read, with the answers: their runs, and groups and words of the documents that they hold."""
+    table = documents_of(asked)
+    known, inputs = read.known, read.inputs
+    of_answers = read.of_answers if table is not None else ()
+    if not known.groups and known.words is None and not read.catalogue:
+        of_answers = _found_groups(known, table)
     runs = {**inputs.runs, **{one.name: one.run.renamed(one.name) for one in asked}}
     found: dict[str, Any] = {"groups": [*inputs.groups, *_of_answers(of_answers, known, table)]}
     if texts is not None:
@@ -51,7 +76,7 @@ def prepared(
         raise ParameterError("an audit needs a run file or the address of an engine")
     made = inputs.with_runs(runs).with_known(**found)
     _check_something(made, known, table)
-    return made, catalogue
+    return made
 
 
 def _found_groups(known: Description, table: pa.Table | None) -> tuple[GroupsOption, ...]:

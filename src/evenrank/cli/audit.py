@@ -177,8 +177,10 @@ def _wants_engines(runs: list[FileOption], project: Project, given: bool) -> boo
 def _planned(request: AuditRequest, output: str) -> str:
     from pathlib import Path
 
+    from evenrank.audit.preparing import read_known
     from evenrank.audit.sources import UNFINISHED, plans, query_texts
 
+    read_known(request.known, engines=bool(request.engines))  # what is wrong with the files is said here
     lines = []
     if request.engines:
         texts = query_texts(request.known.queries, request.known.columns)

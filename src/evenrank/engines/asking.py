@@ -145,6 +145,8 @@ def query_texts(queries: Any) -> dict[str, str]:
         queries = read_queries(os.fspath(queries))
     if isinstance(queries, Queries):
         silent = [query for query in queries.distinct if query not in queries.texts]
+        if len(silent) == len(queries.distinct):
+            return _asked_words(queries.distinct)
         if silent:
             raise DataError(
                 f"{queries.source}: {counted(len(silent), 'query has', 'queries have')} no text to "
@@ -165,6 +167,16 @@ def query_texts(queries: Any) -> dict[str, str]:
     if not found:
         raise DataError("there are no queries")
     return found
+
+
+def _asked_words(words: Sequence[str]) -> dict[str, str]:
+    """Queries of a file that has nothing but what people asked: numbered, where a run could not hold them.
+
+    >>> _asked_words(["chair", "table lamp"])
+    {'q1': 'chair', 'q2': 'table lamp'}
+    """
+    numbered = any(len(query.split()) != 1 for query in words)
+    return {f"q{number}" if numbered else query: query for number, query in enumerate(words, 1)}
 
 
 class _Asking:

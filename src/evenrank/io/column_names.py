@@ -20,7 +20,7 @@ ACCEPTED: dict[str, tuple[str, ...]] = {
 }
 DOCUMENT_COLUMNS: dict[str, tuple[str, ...]] = {
     "id": ("_id", "id", "doc_id", "docid", "docno", "document"),
-    "text": ("text", "contents", "body"),
+    "text": ("text", "contents", "body", "content", "description", "abstract"),
     "title": ("title",),
 }
 
@@ -81,7 +81,9 @@ def resolve_documents(found: Sequence[str], columns: Mapping[str, str] | None, s
     chosen = dict(given)
     for role, accepted in DOCUMENT_COLUMNS.items():
         name = next((name for name in accepted if name in found), None)
-        if role == "title" and (name is None or "text" in given):
+        if role == "text" and name is None and "title" in found and "title" not in given:
+            name = "title"  # all the text that there is
+        if role == "title" and (name is None or "text" in given or chosen.get("text") == name):
             continue  # who names the text gets the text and nothing else
         if role not in chosen and name is None:
             raise DataError(

@@ -111,6 +111,8 @@ def _of_table(name: str, table: OpenTable, columns: Mapping[str, str] | None) ->
     # the published sets call the id QID and the text Query
     lower = [column.lower() for column in frame.names]
     ids_first = ("qid", "query_id", *IDS) if "query" in lower else IDS
+    if "query" in lower and not set(lower) & set(TEXT[:-1]):  # as logs have it: a number, and what was asked
+        ids_first = ("qid", "query_id", "id", *IDS)
     query = _column(frame, named.get("query"), ids_first)
     if query is None:
         raise DataError(
