@@ -1,0 +1,255 @@
+"""What a study refuses, hides and keeps apart; that nothing is lost when the server is killed."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pages
+import pytest
+import study_walks as walks
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Any:
+    return walks.client_of(walks.write_study(tmp_path / "study"))
+
+
+def test_nothing_about_the_visitor_is_kept(tmp_path: Path) -> None:
+    """Neither the address nor what the browser says about itself, in any file of the folder."""
+    folder = walks.write_study(tmp_path / "study")
+    client = walks.client_of(folder)
+    client.headers["user-agent"] = "a-browser-of-its-own"
+    walks.walk(client)
+    client.study_server.store.close()
+    kept = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    for secret in (b"testclient", b"a-browser-of-its-own", client.cookies["session"].encode()):
+        assert secret not in kept
+
+
+def test_what_participants_write_is_text(client: Any) -> None:
+    """Thirty payloads in the opinion, the phrase and the comment come back escaped."""
+    page = walks.walk(client, until="Results")[-1]
+    tags = re.compile(r"<(?!/?(?:textarea|input|p|li|ul|div|h1|h2|form|label|details|summary|ol|button|a|"
+                      r"footer|header|main|html|head|meta|title|link|script|body)\b|!DOCTYPE)")  # fmt: skip
+    for payload in pages.PAYLOADS:
+        for name in ("opinion", "quote"):
+            refused = walks.send(client, page, **{"opinion": "x", "quote": "y", name: payload})
+            assert payload not in refused or not set("<>\"'&") & set(payload)
+            assert not tags.search(refused)
+            assert refused.count("<script") == 1  # the study's own
+            assert refused.count("<textarea") == refused.count("</textarea>") == 1
+
+
+def test_texts_of_a_study_are_text(tmp_path: Path) -> None:
+    """Payloads in every text of the pages, in the title and in the contact."""
+    folder = walks.write_study(tmp_path / "study")
+    payload = "<img src=x onerror=alert(1)>"
+    file = folder / "texts.toml"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    file.write_text(
+        "\n".join(re.sub(r'^(\w+ = ")(?!"")', rf"\1{payload}", line) for line in lines), encoding="utf-8"
+    )
+    walks.change(folder, title=f"'{payload}'", contact=f"'{payload}'")
+    client = walks.client_of(folder)
+    pages_seen = [client.get("/").text]
+    while 'id="code"' not in pages_seen[-1]:
+        pages_seen.append(walks.send(client, pages_seen[-1], **walks.answers_to(pages_seen[-1])))
+    pages_seen += [client.get(path).text for path in ("/withdraw", "/declined", "/nowhere")]
+    assert all("<img" not in page and "&lt;img" in page for page in pages_seen)
+
+
+def test_events_are_of_the_list_that_is_shown(client: Any) -> None:
+    page = walks.walk(client, until="Results")[-1]
+    token = walks.EVENTS.search(page)[1]
+    usual = {"token": token, "page": "0123456789abcdef", "number": "1", "kind": "open", "rank": "2",
+             "milliseconds": "1500"}  # fmt: skip
+    assert client.post("/events", data=usual).status_code == 204
+    assert client.post("/events", data=usual).status_code == 204  # told twice, kept once
+    assert client.post("/events", data={**usual, "number": "2", "rank": "77"}).status_code == 204
+    for wrong in (
+        {"kind": "explode"},
+        {"page": "<b>"},
+        {"number": "-1"},
+        {"rank": "x"},
+        {"milliseconds": ""},
+    ):
+        assert client.post("/events", data={**usual, **wrong}).status_code == 400
+    assert client.post("/events", data={**usual, "token": walks.token(page)}).status_code == 400
+    assert client.post("/events", data={**usual, "token": ""}).status_code == 403
+    assert walks.rows(client, "SELECT kind, rank, milliseconds FROM events") == [("open", 2, 1500)]
+    for _ in range(2):
+        page = walks.send(client, page, **walks.answers_to(page))
+    client.post("/events", data={**usual, "number": "3"})  # the list is no longer shown
+    assert walks.rows(client, "SELECT COUNT(*) FROM events") == [(1,)]
+
+
+def test_the_admin_page_needs_the_password(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("EVENRANK_STUDY_PASSWORD", raising=False)
+    assert client.get("/admin").status_code == 404
+    monkeypatch.setenv("EVENRANK_STUDY_PASSWORD", "correct horse")
+    assert client.get("/admin").status_code == 401
+    assert client.get("/admin", auth=("x", "")).status_code == 401
+    assert client.get("/admin", headers={"authorization": "Basic %%%"}).status_code == 401
+    walks.walk(client, until="Results")
+    answer = client.get("/admin", auth=("anybody", "correct horse"))
+    assert answer.status_code == 200
+    assert "agreed to take part" in answer.text
+    wrong = [client.get("/admin", auth=("x", "guess")).status_code for _ in range(12)]
+    assert wrong[-1] == 429  # guessing is slow
+    assert client.get("/admin", auth=("anybody", "correct horse")).status_code == 200
+
+
+def test_deleting_a_participant(tmp_path: Path, evenrank: Any) -> None:
+    folder = walks.write_study(tmp_path / "study")
+    file = folder / "study.toml"
+    file.write_text(file.read_text(encoding="utf-8") + '[panel]\nparameter = "PID"\n', encoding="utf-8")
+    client = walks.client_of(folder)
+    for name in ("one", "two", "three"):
+        client.cookies.clear()
+        walks.walk(client, f"/?PID={name}")
+    ((code,),) = walks.rows(
+        client,
+        "SELECT s.code FROM standings s JOIN identities i ON i.participant = s.participant "
+        "WHERE i.panel_id = 'two'",
+    )
+    missing = evenrank("study", "delete", str(folder), "nobody")
+    assert (missing.code, missing.err.count("\n")) == (1, 1)
+    assert "there is no participant 'nobody'" in missing.err
+    assert evenrank("study", "delete", str(folder)).code == 2
+    for who in ("one", code):
+        assert evenrank("study", "delete", str(folder), who).code == 0
+    assert len(walks.rows(client, "SELECT DISTINCT participant FROM steps")) == 1
+    assert walks.rows(client, "SELECT panel_id FROM identities WHERE panel_id IS NOT NULL") == [("three",)]
+    client.cookies.clear()
+    assert walks.heading(client.get("/?PID=one").text) == "You have already taken part"
+    assert evenrank("study", "delete", str(folder), "everything").code == 0
+    assert walks.rows(client, "SELECT COUNT(*) FROM steps") == [(0,)]
+    status = evenrank("study", "status", str(folder)).out
+    assert re.search(r"withdrew, answers deleted +3\n", status)
+
+
+def walk_with_kills(served: walks.Served, sessions: int, kills: int) -> None:
+    """Several visitors, and a server that is killed while they are half way; nothing acknowledged is lost."""
+    import httpx
+
+    from evenrank.web.steps import digest, steps_of
+    from evenrank.web.store import open_store
+
+    people = [httpx.Client(base_url=served.address, timeout=60) for _ in range(sessions)]
+    acknowledged = [0] * sessions
+    pages_of = [client.get("/").text for client in people]
+    for round_ in range(40):
+        if round_ < kills:
+            # a request that is on its way while the server dies
+            import threading
+
+            dying = threading.Thread(target=served.kill)
+            dying.start()
+        for place, client in enumerate(people):
+            page = pages_of[place]
+            if 'id="code"' in page:
+                continue
+            fields = {"token": walks.token(page), **walks.answers_to(page)}
+            try:
+                answer = client.post("/", data=fields)
+                assert answer.status_code == 303
+                acknowledged[place] += 1
+            except httpx.HTTPError:
+                pass
+        if round_ < kills:
+            dying.join()
+            served.start()
+        pages_of = [client.get("/").text for client in people]
+    assert all('id="code"' in page for page in pages_of)
+    store = open_store(served.store)
+    with store.reading() as transaction:
+        for client, count in zip(people, acknowledged, strict=True):
+            participant = transaction.rows(
+                "SELECT participant FROM participants WHERE session = ?", digest(client.cookies["session"])
+            )[0][0]
+            steps = steps_of(transaction, participant)
+            assert [step.position for step in steps] == list(range(len(steps)))
+            assert len(steps) == 18 >= count
+    store.close()
+
+
+@pytest.mark.slow
+def test_a_killed_server_loses_no_step(tmp_path: Path) -> None:
+    pytest.importorskip("uvicorn", reason="uvicorn is not installed")
+    folder = walks.write_study(tmp_path / "study")
+    served = walks.Served(folder)
+    served.store = str(folder / "study.sqlite")
+    try:
+        walk_with_kills(served, 4, 5)
+    finally:
+        served.stop()
+
+
+@pytest.mark.slow
+def test_postgresql_holds_what_sqlite_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same journey, races, withdrawal and kills on a real PostgreSQL."""
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    pytest.importorskip("uvicorn", reason="uvicorn is not installed")
+    sys.path.insert(0, str(Path(__file__).parents[1] / "engines"))
+    import servers
+
+    try:
+        with servers.postgresql() as url:
+            address = url if "@" in url else url.replace("://", f"://evenrank:{servers.KEY}@", 1)
+            monkeypatch.setenv("STUDY_STORE", address)
+            folder = walks.write_study(tmp_path / "study", store='"$STUDY_STORE"')
+            client = walks.client_of(folder)
+            assert walks.heading(walks.walk(client)[-1]) == "Thank you"
+            page = client.get("/withdraw").text
+            client.post("/withdraw", data={"token": walks.token(page), "answers": "delete"})
+            assert walks.rows(client, "SELECT COUNT(*) FROM steps") == [(0,)]
+            races(client)
+            client.study_server.store.close()
+            served = walks.Served(folder)
+            served.store = address
+            try:
+                walk_with_kills(served, 4, 5)
+            finally:
+                served.stop()
+    except servers.NotThere as error:
+        pytest.skip(str(error))
+
+
+def test_forms_sent_at_once_are_taken_once(client: Any) -> None:
+    races(client)
+
+
+def races(client: Any) -> None:
+    """Eight threads send the same form of every step at the same moment."""
+    import secrets
+    import threading
+
+    from evenrank.study.assignment import planned_questions
+    from evenrank.study.journey import journey
+    from evenrank.web.application import Visit
+    from evenrank.web.steps import participant_of, steps_of
+
+    server, session = client.study_server, secrets.token_urlsafe(32)
+
+    def send(form: dict[str, str], position: int) -> None:
+        server.submit(Visit("/", {}, form, session, False, f"step-{position}", tokens=server.tokens))
+
+    for position in range(100):
+        page = server.show(Visit("/", {}, {}, session, False, None, tokens=server.tokens)).body
+        if 'id="code"' in page:
+            break
+        threads = [threading.Thread(target=send, args=(walks.answers_to(page), position)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    with server.store.reading() as transaction:
+        participant = participant_of(transaction, session)
+        found = steps_of(transaction, participant)
+        places = journey(server.study, planned_questions(transaction, participant))
+        assigned = transaction.rows("SELECT COUNT(*) FROM assignments WHERE participant = ?", participant)
+    assert [step.name for step in found] == [place.page for place in places]
+    assert assigned == [(3,)]
