@@ -210,12 +210,16 @@ def test_an_edited_study_is_refused_or_a_new_version(folder: Path) -> None:
 
     walks.client_of(folder)
     walks.change(folder, minimum_words="3")  # nobody has seen it yet
-    walks.walk(walks.client_of(folder), until="Search")
+    began = walks.client_of(folder)
+    walks.walk(began, until="Search")
+    session = began.cookies["session"]
     walks.change(folder, minimum_words="4")
     with pytest.raises(DataError, match=r"was changed .* after 1 participants had begun with version 1"):
         walks.client_of(folder)
     walks.change(folder, version="2")
     client = walks.client_of(folder)
     assert walks.rows(client, "SELECT version FROM versions ORDER BY version") == [(1,), (2,)]
+    client.cookies.set("session", session)
+    assert walks.heading(client.get("/").text) == "This study is closed"  # begun with version 1
     walks.change(folder, closed="true", retention="2031-01-01")  # what participants do not see may change
     walks.client_of(folder)

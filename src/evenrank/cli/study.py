@@ -78,8 +78,28 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.who is not None and arguments.action != "delete":
         raise ParameterError(f"study {arguments.action} takes a folder only, got {arguments.who!r}")
-    code: int = globals()[f"_{arguments.action}"](arguments)
-    return code
+    _check_options(arguments)
+    actions = {
+        "new": _new, "check": _check, "serve": _serve, "status": _status, "export": _export,
+        "analyse": _analyse, "simulate": _simulate, "power": _power, "delete": _delete,
+    }  # fmt: skip
+    return actions[arguments.action](arguments)
+
+
+def _check_options(arguments: argparse.Namespace) -> None:
+    """An option of another action is a mistake that should not pass in silence."""
+    for option, given, actions in (
+        ("--participants", arguments.participants is not None, ("simulate", "power")),
+        ("--through", arguments.through != THROUGH[0], ("simulate",)),
+        ("--anonymous", arguments.anonymous, ("export",)),
+        ("--output", arguments.output is not None, ("analyse", "export")),
+        ("--store", arguments.store is not None, tuple(set(ACTIONS) - {"new", "power"})),
+        ("--format", arguments.format is not None, ("check", "status", "analyse", "power")),
+    ):
+        if given and arguments.action not in actions:
+            raise ParameterError(
+                f"{option} is not for study {arguments.action}, but for {' and '.join(sorted(actions))}"
+            )
 
 
 def _new(arguments: argparse.Namespace) -> int:

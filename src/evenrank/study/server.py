@@ -106,7 +106,8 @@ class StudyServer:
             if participant is None or position is None:
                 return self._failed(403)
             transaction.lock(f"participant {participant}")
-            if people.standing_of(transaction, participant).standing in people.ENDED:
+            standing = people.standing_of(transaction, participant)
+            if standing.standing in people.ENDED or self._is_of_another_version(standing):
                 return redirect("/")
             places = journey(self.study, planned_questions(transaction, participant))
             if position != len(steps_of(transaction, participant)) or position >= len(places):
@@ -140,8 +141,9 @@ class StudyServer:
             steps = steps_of(transaction, participant)
             # what happened while a step was due may arrive just after it was answered
             due = len(steps) in (event.position, event.position + 1)
-            open_ = people.standing_of(transaction, participant).standing == people.ACTIVE
-            if due and open_ and self._is_shown(transaction, participant, event):
+            standing = people.standing_of(transaction, participant)
+            going_on = standing.standing == people.ACTIVE and not self._is_of_another_version(standing)
+            if due and going_on and self._is_shown(transaction, participant, event):
                 add_event(transaction, participant, event, MOST_EVENTS)
         return Reply(status=204)
 
@@ -223,6 +225,8 @@ class StudyServer:
             return self._message("kept", table="withdrawn", heading="heading")
         if standing.standing == people.FINISHED:
             return self._end(visit, standing.code)
+        if self._is_of_another_version(standing):
+            return self._message("study")
         questions = planned_questions(transaction, participant)
         places = journey(self.study, questions)
         position = len(steps_of(transaction, participant))
@@ -271,6 +275,10 @@ class StudyServer:
         if people.is_known(transaction, self.tokens.keyed(found)):
             return None, self._message("repeated")
         return found, None
+
+    def _is_of_another_version(self, standing: people.ParticipantStanding) -> bool:
+        """Who began with an earlier version cannot go on: its questions and lists may be gone."""
+        return standing.version != self.study.settings.version
 
     def _is_over(self) -> bool:
         retention = self.study.settings.retention
