@@ -70,6 +70,11 @@ def test_probabilities_of_intents(tmp_path) -> None:
         ("q 1 x\n", r":1: a line is query, intent and probability"),
         ("q 1 0.5\nq 1 0.5\n", r":2: intent '1' of query 'q' is there twice"),
         ("q 1 1.5\n", r":1: probability 1\.5 is not between 0 and 1"),
+        ("q 1 -0.5\nq 2 1\n", r":1: probability -0\.5 is not between 0 and 1"),
+        ("q 1 nan\n", r":1: probability nan is not between 0 and 1"),
+        ("q 1 x\nq 2 2\n", r"(?s):1: a line is .*:2: probability 2 is not"),
+        ("q 1 1\nquery intent probability\n", r":2: a line is query, intent and probability"),
+        ("q 1 0.5\nq 2 0.499997\n", r"sum to 0\.999997, not to 1"),
         ("", "there are no probabilities"),
     ],
 )
@@ -108,3 +113,41 @@ def test_groups_in_the_second_column(tmp_path) -> None:
         memberships(groups_of(f"side={judged}:iteration:ordinal"), [], GroupSources())
     with pytest.raises(ParameterError, match="probabilities= goes with :intents"):
         memberships(groups_of(f"side={judged}:probabilities=p.txt"), [], GroupSources())
+
+
+@pytest.mark.parametrize("name", ["probability", "prob", "share", "p", "P"])
+def test_a_header_and_a_mark_of_the_byte_order_are_no_lines(tmp_path, name: str) -> None:
+    path = tmp_path / "chances.tsv"
+    path.write_text(f"\ufeffquery\tintent\t{name}\nq\t1\t1\n", encoding="utf-8")
+    assert read_intent_probabilities(path) == {"q": {"1": 1.0}}
+    path.write_text("\ufeffq\t1\t1\n", encoding="utf-8")
+    assert read_intent_probabilities(path) == {"q": {"1": 1.0}}
+
+
+def test_three_times_a_third_of_six_digits_is_a_distribution(tmp_path) -> None:
+    path = tmp_path / "chances.txt"
+    path.write_text("q 1 0.333333\nq 2 0.333333\nq 3 0.333333\n")
+    assert list(read_intent_probabilities(path)["q"].values()) == [0.333333] * 3
+
+
+def test_one_group_in_the_second_column_is_none(tmp_path) -> None:
+    path = tmp_path / "plain.txt"
+    path.write_text("q 0 a 1\nq 0 b 0\n")
+    with pytest.raises(DataError, match="the second column names one group only"):
+        read_iteration_groups(path, "side")
+
+
+def test_probabilities_of_intents_in_the_shell(tmp_path, capsys) -> None:
+    judged, chances, run = (tmp_path / name for name in ("intents.txt", "chances.txt", "run.txt"))
+    judged.write_text("q 1 a 1\nq 2 b 1\n")
+    chances.write_text("q 1 0.75\nq 2 0.25\n")
+    run.write_text("q 0 b 1 2 r\nq 0 a 2 1 r\n")
+    command = ["evaluate", str(run), "-m", "D_nDCG@1", "--format", "tsv", "--qrels"]
+    values = []
+    for qrels in (f"{judged}:intents", f"{judged}:intents:probabilities={chances}"):
+        assert main([*command, qrels]) == 0
+        values.append(float(capsys.readouterr().out.splitlines()[1].split("\t")[3]))
+    assert values == pytest.approx([1.0, 0.25 / 0.75])
+    chances.write_text("q 1 0.75\nq 2 0.5\n")
+    assert main([*command, f"{judged}:intents:probabilities={chances}"]) != 0
+    assert "the probabilities of query 'q' sum to 1.25, not to 1" in capsys.readouterr().err

@@ -102,7 +102,9 @@ def add_inputs(parser: argparse.ArgumentParser, only: Sequence[str] | None = Non
     known.add_argument(
         "--target", type=option(target_of), action="append", metavar="NAME=TARGET",
         help="the share that each group should get: uniform (default), present, pool, relevance, collection, "
-        "shares by value (f:0.4,m:0.6) or in order (0.5,0.3,0.2), or a file of shares; may be repeated",
+        "shares by value (f:0.4,m:0.6) or in order (0.5,0.3,0.2), or a file of shares; may be repeated. "
+        "averaged:TARGET is the mean of such shares and of those of the relevant documents (TREC Fair), with "
+        ":unknown=VALUE for documents of which nothing is known",
     )  # fmt: skip
     known.add_argument(
         "--polarity", type=option(POLARITY.parse), metavar="FILE",

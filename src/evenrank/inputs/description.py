@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -240,7 +240,9 @@ class Description:
             found["words"] = attempt(partial(read_counts, self.words))
         elif self.lexicon is not None and self.documents is not None:
             found["words"] = attempt(partial(self._counted, self.documents, self.lexicon))
-        found["groups"] = memberships(self.groups, self.targets, self._group_sources(found["words"]))
+        found["groups"] = memberships(
+            self.groups, self.targets, replace(self._group_sources(found["words"]), qrels=found["qrels"])
+        )
         return found
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ _LISTS = ("values", "even", "ignore")
 _NAMES = ("column", "format", "probabilities")
 _COLUMNS = ("document", "query", "share")
 _SETTINGS = (*_LISTS, *_NAMES, *_COLUMNS)
+AVERAGED = "averaged"  # the mean of the relevant documents' shares and of those behind the colon
 _KINDS = ("uniform", "present", "pool", "collection", "relevance")
 
 
@@ -48,6 +49,8 @@ class TargetOption:
     name: str
     target: Any
     path: str | None = None
+    averaged: bool = False  # with the relevant documents of each query
+    unknown: str | None = None  # the value of documents of which nothing is known, where averaged
 
 
 def groups_of(text: str) -> list[GroupsOption]:
@@ -110,10 +113,16 @@ def target_of(text: str) -> TargetOption:
     [0.45, 0.22, 0.23, 0.1]
     >>> target_of("gender=f:0.4,m:0.6").target
     {'f': 0.4, 'm': 0.6}
+    >>> target_of("place=averaged:uniform:unknown=?")
+    TargetOption(name='place', target='uniform', path=None, averaged=True, unknown='?')
     """
     name, equals, given = (part.strip() for part in text.partition("="))
+    if name and given.partition(":")[0] == AVERAGED:
+        world, _, unknown = given.removeprefix(AVERAGED).removeprefix(":").partition("unknown=")
+        found = target_of(f"{name}={world.removesuffix(':') or 'collection'}")
+        return replace(found, averaged=True, unknown=unknown or None)
     if not (name and equals and given):
-        kinds = "|".join(_KINDS)
+        kinds = "|".join((*_KINDS, AVERAGED))
         raise ParameterError(
             f"must be NAME={kinds}|SHARE,SHARE,..|VALUE:SHARE,VALUE:SHARE,..|FILE, got {text!r}"
         )
@@ -198,6 +207,7 @@ class GroupSources:
     columns: Mapping[str, str] | None = None
     words: Any = None  # WordCounts
     document: str | None = None  # what the column of documents is called in the files of the command
+    qrels: Any = None  # judgements, for targets that come from relevant documents
 
 
 def memberships(
@@ -217,11 +227,12 @@ def memberships(
         return []
     for target in targets:
         if target.name in found:
-            found[target.name] = attempt(partial(_with_target, found[target.name], target))
+            found[target.name] = attempt(partial(_with_target, found[target.name], target, known.qrels))
     for target in targets:
         if target.name not in found and _is_known(target.name, list(found)):
             parts = [found[part] for part in target.name.split("*")]
-            found[target.name] = _with_target(Membership.combined(*parts, target="uniform"), target)
+            combined = Membership.combined(*parts, target="uniform")
+            found[target.name] = _with_target(combined, target, known.qrels)
     return list(found.values())
 
 
@@ -280,9 +291,21 @@ def _shared(options: Mapping[str, Any], document: str | None) -> dict[str, Any]:
     return {**options, "columns": SharedColumns({"document": document, **own})}
 
 
-def _with_target(membership: Membership, target: TargetOption) -> Membership:
+def _with_target(membership: Membership, target: TargetOption, qrels: Any) -> Membership:
     from evenrank.io.targets import read_target
 
-    if target.path is None:
-        return membership.with_target(target.target)
-    return membership.with_target(read_target(target.path, membership.attribute))
+    shares = target.target
+    if target.path is not None:
+        shares = read_target(target.path, membership.attribute)
+    if not target.averaged:
+        return membership.with_target(shares)
+    from evenrank.data.averaged_target import averaged_targets
+
+    what = f"--target {target.name}={AVERAGED}"
+    if qrels is None:
+        raise ParameterError(f"{what} needs judgements: add --qrels FILE")
+    if isinstance(shares, Mapping) and any(not isinstance(share, (int, float)) for share in shares.values()):
+        raise ParameterError(f"{what}: the world has one share for each value, not one for each query")
+    if isinstance(shares, str) and shares not in ("collection", "uniform"):
+        raise ParameterError(f"{what} takes collection, uniform, shares or a file behind it, not {shares!r}")
+    return membership.with_target(averaged_targets(membership, qrels, shares, unknown=target.unknown))

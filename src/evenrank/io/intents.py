@@ -6,13 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from evenrank.data.attribute import Attribute
+from evenrank.data.attribute import SHARE_TOLERANCE, Attribute
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.membership import Membership
 from evenrank.errors import DataError, Problem
 from evenrank.io.qrels import read_qrels
-
-SUM_TOLERANCE = 1e-6
 
 
 def read_intent_probabilities(path: str | Path) -> dict[str, dict[str, float]]:
@@ -43,7 +41,7 @@ def read_intent_probabilities(path: str | Path) -> dict[str, dict[str, float]]:
     if not found:
         raise DataError(f"{path}: there are no probabilities of intents")
     for query, chances in found.items():
-        if abs(sum(chances.values()) - 1) > SUM_TOLERANCE:
+        if abs(sum(chances.values()) - 1) > SHARE_TOLERANCE:
             total = sum(chances.values())
             raise DataError(f"{path}: the probabilities of query {query!r} sum to {total:g}, not to 1")
     return found
