@@ -362,7 +362,7 @@ def test_a_verdict_goes_to_json_and_back(biased: Shop) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["catalogue", "candidates"])
 def test_without_a_bias_there_is_no_verdict(target: str) -> None:
-    """At most 5 of 100 shops, give or take what chance allows; of 400 more than 43 have a chance of 1e-6.
+    """At most 5 of 100 shops, give or take what chance allows; of 400 more than 44 have a chance below 1e-6.
 
     The sellers of a shop without a bias have nothing to do with its lists, so one shop makes ten.
     """
@@ -371,8 +371,8 @@ def test_without_a_bias_there_is_no_verdict(target: str) -> None:
         made = shop(seed)
         for labels in range(10):
             wrong += verdict_of(made.relabelled(1000 * seed + labels), target=target).shown
-    assert binom.sf(43, 400, 0.05) < 1e-6
-    assert wrong <= 43
+    assert binom.sf(44, 400, 0.05) < 1e-6
+    assert wrong <= 44
 
 
 @pytest.mark.slow
