@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import evenrank
 from evenrank import Lexicon, Run, Scores, compare, evaluate, explain, parse_measure, scan
 from evenrank.comparison.gate import Gate, apply_gate
 from evenrank.comparison.gate.rules import GateRule
@@ -23,6 +25,7 @@ EVIL = "<script>alert(1)</script>|\x1b[2J"
 ID = "<script>alert(1)</script>|"  # an id has no control characters
 SMALL, UNDEFINED, INFINITE = -1.2e-05, math.nan, -math.inf
 SHOWN = ("-1.2e-05", "undefined", "-infinite")
+PACKAGE = Path(evenrank.__file__).parent
 
 
 def scores_of(*runs: str) -> Scores:
@@ -99,6 +102,20 @@ def test_every_result_prints_and_shows_itself_in_a_notebook(results: dict[str, o
         assert "&lt;script&gt;" in html, name
         if name not in ("run", "words"):
             assert result.to_table().to_html() == html, name  # type: ignore[attr-defined]
+
+
+def test_whatever_is_a_table_shows_itself_in_a_notebook() -> None:
+    """Results of polarise, gate and counterfactual experiments among them."""
+    lacking, found = [], set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                methods = {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
+                if "to_table" in methods:
+                    found.add(node.name)
+                    lacking += [] if "_repr_html_" in methods else [node.name]
+    assert lacking == []
+    assert found >= {"Scores", "Comparison", "GateResult", "PolariseResult", "Counterfactual"}
 
 
 def test_what_a_run_and_word_counts_say_of_themselves(results: dict[str, object]) -> None:

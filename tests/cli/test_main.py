@@ -55,7 +55,8 @@ def test_help_has_examples_that_parse(evenrank: Evenrank, command: str) -> None:
     assert (outcome.code, outcome.err) == (0, "")
     head, _, examples = outcome.out.partition("\nexample")
     assert head.startswith(f"usage: evenrank {command or 'COMMAND'}")
-    lines = [line for line in examples.splitlines() if line.startswith("  ")]
+    joined = examples.replace("\\\n", " ")  # as a shell reads a line that goes on
+    lines = [line for line in joined.splitlines() if line.startswith("  ")]
     assert lines
     for line in lines:
         words = shlex.split(line)

@@ -105,7 +105,9 @@ def test_files_hold_a_row_for_each_pair(name: str, tmp_path: Path) -> None:
         rows = polars.read_csv(tmp_path / name, separator=delimiter).to_dicts()
     assert list(rows[0])[:6] == ["measure", "system", "baseline", "difference", "low", "high"]
     assert [row["difference"] for row in rows] == [pair.difference for pair in comparison.pairs]
-    assert [row["verdict"] or "" for row in rows] == [pair.verdict for pair in comparison.pairs]
+    assert [row["verdict"] for row in rows] == [
+        pair.verdict or "no difference shown" for pair in comparison.pairs
+    ]
 
 
 def _unpacked(path: Path) -> list[dict[str, object]]:

@@ -92,6 +92,26 @@ def test_groups_are_called_by_their_attribute() -> None:
     ]
 
 
+def test_defaults_are_one_footnote_beside_the_other_notes() -> None:
+    """What three measures became does not push a fourth note out of sight."""
+    from evenrank.scores.notes import grouped_notes
+
+    groups = [Membership.build(Attribute(name, ("f", "m")), ["a"], ["f"]) for name in ("one", "two", "three")]
+    scores = evaluate(a_run("a", "x"), [f"GF(attr='{g.attribute.name}')@5" for g in groups], groups=groups)
+    lines = grouped_notes(scores)
+    (footnote,) = (line for line in lines if " was computed as " in line)
+    assert footnote.count(" was computed as ") == 3
+    assert len([line for line in lines if line != footnote and "more note" not in line]) == 5
+    assert " was computed as " not in "".join(line for line in grouped_notes(scores, None)[:-1])
+
+
+def test_documents_that_belong_by_shares_are_counted_about() -> None:
+    labels = {"a": "f", "b": "both", "c": "m", "d": "m"}
+    shares = Membership.from_labels(Attribute("side", ("f", "m")), labels, even=["both"])
+    (said,) = (n for n in notes(a_run("a"), "GF(attr='side')@5", groups=shares) if "groups of" in n)
+    assert "f (about 2, target 0.5), m (about 2, target 0.5)" in said
+
+
 def test_groups_found_in_labels_are_shown_with_a_way_to_choose() -> None:
     sides = Membership.from_labels("side", {"a": "for", "b": "against", "c": "off", "d": "for"})
     (said,) = (

@@ -126,6 +126,15 @@ def test_which_sign_is_good(files: Path, capsys: pytest.CaptureFixture[str], mea
     assert says in " ".join(capsys.readouterr().out.split())
 
 
+def test_shares_of_groups_are_words(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "sides.csv").write_text("document,side\na,left\nb,both\nc,right\nd,left\n")
+    side = "side=sides.csv:values=left,right:even=both"
+    assert main(["explain", "bm25.trec", "--query", "q1", "-m", "GF@4", "--groups", side]) == 0
+    out = capsys.readouterr().out
+    assert "left 0.5, right 0.5" in out
+    assert "{" not in out
+
+
 def test_a_list_is_aligned_once_for_all_measures(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from evenrank.evaluation import evaluate
     from evenrank.evidence.align import align

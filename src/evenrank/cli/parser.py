@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction["Parser"]
 
 COMMAND = "COMMAND"  # what stands for it in usage
+WIDTH = 78  # of help, as argparse wraps it on a terminal of 80 columns
 EXIT_CODES = "exit codes: 0 ok, 1 bad data, 2 wrong usage, 3 a gate failed, 130 interrupted"
 
 
@@ -107,8 +108,8 @@ def make_parser() -> tuple[Parser, Commands]:
     parser = Parser(
         prog="evenrank",
         usage="evenrank COMMAND ...",
-        description="Measures bias in ranked lists, explains it, reduces it, and tests whether the "
-        "change is real.",
+        description="Measures bias in ranked lists, explains it, reduces it, and tests whether\n"
+        "the change is real.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
         add_help=False,
@@ -133,7 +134,12 @@ def list_commands(parser: Parser, headings: Mapping[str, Sequence[str]]) -> None
     lines = []
     for heading, names in headings.items():
         lines.append(f"{heading}:")
-        lines += [f"  {name:<15}{summaries[name]}" for name in names]
+        lines += [
+            textwrap.fill(
+                summaries[name] or "", WIDTH, initial_indent=f"  {name:<15}", subsequent_indent=" " * 17
+            )
+            for name in names
+        ]
     examples = """
         evenrank init
         evenrank evaluate runs/*.trec --qrels qrels.txt -m 'nDCG@10 RR@10'
@@ -146,13 +152,34 @@ def add_command(commands: Commands, name: str, summary: str, description: str, e
     return commands.add_parser(
         name,
         help=summary,
-        description=textwrap.fill(" ".join(description.split()), 100),
-        epilog=_epilog(examples, f"in every command: {EVERYWHERE}\n{EXIT_CODES}"),
+        description=textwrap.fill(" ".join(description.split()), WIDTH),
+        epilog=_epilog(
+            examples,
+            textwrap.fill(f"in every command: {EVERYWHERE}", WIDTH, break_on_hyphens=False)
+            + f"\n{EXIT_CODES}",
+        ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
 
 
 def _epilog(examples: str, after: str) -> str:
-    body = textwrap.indent(textwrap.dedent(examples).strip(), "  ")
-    return f"{'example' if body.count(chr(10)) == 0 else 'examples'}:\n{body}\n\n{after}"
+    shown = textwrap.dedent(examples).strip().splitlines()
+    body = "\n".join(broken(line) for line in shown)
+    return f"{'example' if len(shown) == 1 else 'examples'}:\n{body}\n\n{after}"
+
+
+def broken(command: str, width: int = WIDTH) -> str:
+    """A command in lines that a shell reads as one: broken between words, never within quotes.
+
+    >>> print(broken("evenrank evaluate bm25.trec -m 'nDCG@10 AP'", 36))
+      evenrank evaluate bm25.trec -m \\
+          'nDCG@10 AP'
+    """
+    lines, line = [], " "
+    for word in re.findall(r"(?:'[^']*'|\"[^\"]*\"|[^\s'\"])+", command):
+        if line.strip() and len(line) + len(word) + 3 > width:
+            lines.append(f"{line} \\")
+            line = "     "
+        line += f" {word}"
+    return "\n".join([*lines, line])

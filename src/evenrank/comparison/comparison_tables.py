@@ -186,7 +186,7 @@ def record_of(pair: Pair, labels: Mapping[str, str]) -> Record:
         "queries": pair.queries,
         "dropped": pair.dropped + pair.infinite,
         "why_dropped": left_out(pair),
-        "verdict": pair.verdict,
+        "verdict": pair.verdict or NO_DIFFERENCE,
         "reason": pair.reason or "",
         **({"label": labels.get(pair.measure, "")} if labels else {}),
     }

@@ -56,6 +56,9 @@ class Pairings:
         """The 95% interval over pairings, for the queries there are."""
         return mean_interval(np.array(self.values), (0.0, 1.0))
 
+    def _repr_html_(self) -> str:
+        return self.to_table().to_html()
+
     def to_table(self) -> Table:
         """A row for each pairing, and one for all of them."""
         rows: list[tuple[Any, ...]] = [

@@ -281,13 +281,18 @@ def settled_notes(asked: Sequence[Measure], settled: Sequence[Measure]) -> list[
     return [f"{one!r} was computed as {two!r}" for one, two in zip(asked, settled, strict=True) if one != two]
 
 
+def _describe_size(size: float) -> str:
+    """A number of documents; where documents belong to groups by shares, it need not be whole."""
+    return f"{size:,.0f}" if size == round(size) else f"about {size:,.0f}"
+
+
 def describe_groups(membership: Membership) -> str:
     """The groups that were used, how many documents each has, and the shares that they should have."""
     attribute, sizes = membership.attribute, membership.sizes()
     fixed = not attribute.has_query_targets and attribute.target not in (PRESENT, POOL, COLLECTION, RELEVANCE)
     shares = attribute.targets([""])[0].tolist() if fixed else None
     listed = ", ".join(
-        f"{value} ({size:,.6g}{'' if shares is None else f', target {share:.4g}'})"
+        f"{value} ({_describe_size(size)}{'' if shares is None else f', target {share:.4g}'})"
         for value, size, share in zip(
             attribute.values[:VALUES_SHOWN], sizes.tolist(), shares or sizes.tolist(), strict=False
         )

@@ -77,6 +77,8 @@ def _pairs(grades: dict[str, float] | None) -> str:
 def _other(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(_other, value))
+    if isinstance(value, dict):  # shares of several groups
+        return ", ".join(f"{name} {_other(share)}" for name, share in value.items()) or NOTHING
     return NOTHING if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

@@ -126,7 +126,7 @@ class NFaiRR(NeutralityMeasure):
     1 means that nothing more neutral could have been shown.
 
     The name stands for normalised FaiRR. The background is a run cut at a depth, a set of documents, or the
-    whole collection; values with different backgrounds do not compare. A list shorter than k is punished.
+    whole collection; values with different backgrounds do not compare. A list shorter than k scores lower.
     Documents outside the background can push a value above 1; a note then says so.
     """
 

@@ -14,6 +14,7 @@ from evenrank.scores.names import arrow
 if TYPE_CHECKING:
     from evenrank.scores.scores import Scores, SummaryRow
 
+COMPUTED_AS = " was computed as "
 SHOWN = 5  # notes, where somebody may ask for the others
 
 Notes = dict[str, dict[str, list[str]]]  # what -> run -> measures
@@ -79,11 +80,21 @@ def _lines(said: Notes, runs: Sequence[str], all_runs: str = "") -> list[str]:
 
 
 def _limited(lines: list[str], runs: Sequence[str], limit: int | None, rest: str) -> list[str]:
+    lines, defaults = _without_defaults(lines)
     if limit is None:
-        return lines
+        return lines + defaults
     shown = list(_alike(lines, runs))
     more = len(lines) - min(limit, len(shown))
-    return shown[:limit] + ([f"{counted(more, 'more note', 'more notes')}: {rest}"] if more else [])
+    return (
+        shown[:limit] + defaults + ([f"{counted(more, 'more note', 'more notes')}: {rest}"] if more else [])
+    )
+
+
+def _without_defaults(lines: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The other notes, and one footnote that says what measures that leave something open have become."""
+    decided = [line.removeprefix("all runs: ") for line in lines if COMPUTED_AS in line]
+    others = [line for line in lines if COMPUTED_AS not in line]
+    return others, ["; ".join(decided)] if decided else []
 
 
 def _alike(lines: Iterable[str], runs: Sequence[str]) -> Iterator[str]:

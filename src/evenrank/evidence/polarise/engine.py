@@ -57,6 +57,9 @@ class PolariseResult:
         """How well the scores tell the perspectives apart; without a row where no documents are labelled."""
         return accuracy_table({} if self.accuracy is None else {"scores": self.accuracy})
 
+    def _repr_html_(self) -> str:
+        return self.to_table().to_html()
+
 
 def polarise(
     fit_documents: Any,
