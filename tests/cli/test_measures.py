@@ -110,7 +110,7 @@ def test_no_such_measure(evenrank: Evenrank, name: str, said: str) -> None:
 
 
 def test_the_kinds_of_attention_are_named(evenrank: Evenrank) -> None:
-    assert "an attention (log2, rbp(p=0.8), reciprocal, uniform)" in evenrank("measures", "AWRF").out
+    assert "an attention (log2, rbp(p=0.8), reciprocal, uniform, " in evenrank("measures", "AWRF").out
 
 
 def test_what_the_paper_calls_them(evenrank: Evenrank) -> None:

@@ -6,6 +6,8 @@ import re
 import runpy
 from pathlib import Path
 
+import pytest
+
 from evenrank.grammar import REGISTRY
 from evenrank.inputs import Inputs
 from evenrank.inputs.default_measures import default_measures
@@ -50,3 +52,15 @@ def test_the_page_about_other_tools_names_what_there_is() -> None:
     for name in named:
         if not name.startswith(("--", "Scores.", "attr=")):
             assert all(part.partition("(")[0].partition("@")[0] in known for part in name.split(" * ")), name
+
+
+@pytest.mark.parametrize("name", all_measures())
+def test_every_page_says_when_to_use_the_measure_and_names_a_neighbour(name: str) -> None:
+    """One plain sentence, with another measure of the registry that may be the better choice."""
+    text = " ".join(all_measures()[name].describe()["text"].split())
+    _, found, said = text.partition("When to use: ")
+    assert found, f"{name}: the docstring has no line 'When to use: ...'"
+    sentence = said.partition(". ")[0]
+    assert len(sentence) > 40
+    others = set(re.findall(r"[A-Za-z_]+", sentence)) & (set(all_measures()) - {name})
+    assert others, f"{name}: no other measure is named in {sentence!r}"

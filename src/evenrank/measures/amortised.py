@@ -32,6 +32,9 @@ class Amortised(GroupMeasure):
     Queries count in the run's order, so that with the first queries only (``queries=``) it shows how the
     difference grows. Use it where the same groups come back in many queries; prefer AWRF or EXPU where every
     single list should be fair.
+
+    When to use: where fairness may be reached over many queries together; prefer AWRF where every list
+    has to be fair on its own.
     """
 
     answers = (

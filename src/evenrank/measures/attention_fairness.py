@@ -106,6 +106,9 @@ class AWRF(AttentionShareMeasure):
     With ``attr`` a document gives its attention to groups by its membership, without it by the words in it;
     equally to all where it has neither. ``fairness=True`` (JSD only) is 1 - JSD, the form of the TREC Fair
     Ranking tracks.
+
+    When to use: to compare the attention of each group with a target; prefer GF where every beginning of
+    the list should be fair, and UnderExposure where only what groups lack counts.
     """
 
     answers = (

@@ -67,6 +67,9 @@ class BinomialTest(CountTest):
     It tests counts, not exposure: the order within the first k does not matter. The columns are not corrected
     for the number of groups or queries. Use it for a target that is given; prefer HypergeometricTest where
     the list can only hold the documents there are, and FA_IR_Test where every prefix matters.
+
+    When to use: to ask whether a count of a group is more than chance; it is no measure of size: take
+    GroupShare or AWRF for that, and HypergeometricTest where the whole list is known.
     """
 
     answers = (
@@ -117,6 +120,9 @@ class HypergeometricTest(CountTest):
     K_g of the N documents of the query's whole list belong to the group; there is no target. It tests counts,
     not exposure. The columns are not corrected for the number of groups or queries. Use it to ask whether the
     first k favour a group over the rest of the list; prefer BinomialTest for a target that is given.
+
+    When to use: to ask whether an order is more than chance, given the whole list; prefer BinomialTest
+    where a target is given, and AWRF for the size.
     """
 
     answers = (

@@ -155,6 +155,9 @@ class alpha_nDCG(CoverageMeasure):
 
     The name stands for normalised discounted cumulative gain with a penalty alpha for redundancy. The ideal
     is greedy; it can fall short of the true ideal, so values just above 1 are possible.
+
+    When to use: to see whether different meanings are served early; prefer I_rec where the order does not
+    matter, and D_nDCG where meanings differ in how likely they are.
     """
 
     answers = (
@@ -184,6 +187,9 @@ class ERR_IA(CoverageMeasure):
     The name stands for intent-aware expected reciprocal rank. By default with the collection-independent
     normaliser of ndeval; ``normalized=False`` is the definition by intents, ``sum_i Pr(i|q) ERR_i`` with
     graded stops.
+
+    When to use: as ERR, for queries of several meanings; prefer alpha_nDCG where a reader goes on after
+    the first find.
     """
 
     answers = (
@@ -227,6 +233,9 @@ class NRBP(CoverageMeasure):
 
     The name stands for novelty- and rank-biased precision. Like alpha_nDCG it gives less credit for an intent
     that was served before.
+
+    When to use: as alpha_nDCG, for a patient reader and without a cut-off; prefer alpha_nDCG where values
+    are compared with TREC's.
     """
 
     answers = ("diversity and novelty for a patient or impatient reader",)
@@ -252,6 +261,8 @@ class I_rec(CoverageMeasure):
 
     The name stands for intent recall. Divides by the known intents of the query; ndeval's strec divides by
     those with a relevant document.
+
+    When to use: to count the intents that are covered; prefer alpha_nDCG where it matters how early.
     """
 
     answers = ("how many subtopics or aspects of the query are covered", "coverage of intents")
@@ -272,6 +283,9 @@ class D_nDCG(DiversityMeasure):
     0 means that no document serves an intent; 1 means that the list is as good as the ideal list.
 
     It is nDCG of the global gain: the gain of each intent, weighted by how likely the intent is.
+
+    When to use: where intents have probabilities and grades; prefer alpha_nDCG to punish repetition, and
+    Dsharp_nDCG to count coverage too.
     """
 
     answers = ("graded relevance over several intents of a query", "diversity with likely intents first")
@@ -301,6 +315,9 @@ class Dsharp_nDCG(DiversityMeasure):
     order.
 
     Papers write it D#-nDCG.
+
+    When to use: to have coverage and order of intents in one number; prefer I_rec and D_nDCG beside each
+    other where the two should be told apart.
     """
 
     answers = ("diversity and relevance in one number", "coverage of subtopics together with a good order")

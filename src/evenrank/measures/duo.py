@@ -37,6 +37,9 @@ class DUO(IndexicalMeasure):
     ``tie='minus'`` is the printed rule, which takes -1 unless more than half are positive. ``axes=m`` gives
     one column an axis and the one that is largest (farthest from 0), over the axes that are defined.
     With ``min_grade`` the list closes up to the documents of that grade before it is cut.
+
+    When to use: for the order of two opinions whatever their numbers; prefer AWRF where the shares of
+    attention matter.
     """
 
     answers = (

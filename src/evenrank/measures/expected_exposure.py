@@ -147,6 +147,9 @@ class EE_L(ExpectedExposureMeasure):
     it would get on average in an ideal list, if all orders of equally relevant documents were equally likely;
     that list holds every document that a ranking or a judgement names. With ``attr`` both are summed over the
     documents of a group.
+
+    When to use: for systems that give several rankings of a query, with judgements; prefer AWRF for
+    groups in one ranking.
     """
 
     answers = (
@@ -172,6 +175,9 @@ class EE_D(ExpectedExposureMeasure):
     the one list of a run) of the attention at a document's rank. e* is what it would get on average in an
     ideal list, if all orders of equally relevant documents were equally likely; that list holds every
     document that a ranking or a judgement names. With ``attr`` both are summed over the documents of a group.
+
+    When to use: to see how concentrated exposure is; read it beside EE_R, and prefer EE_L where one
+    number is wanted.
     """
 
     answers = (
@@ -197,6 +203,9 @@ class EE_R(ExpectedExposureMeasure):
     the one list of a run) of the attention at a document's rank. e* is what it would get on average in an
     ideal list, if all orders of equally relevant documents were equally likely; that list holds every
     document that a ranking or a judgement names. With ``attr`` both are summed over the documents of a group.
+
+    When to use: to see how far exposure follows relevance; read it beside EE_D, and prefer EE_L where one
+    number is wanted.
     """
 
     answers = ("does exposure follow relevance", "relevance part of expected exposure")

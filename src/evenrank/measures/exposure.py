@@ -84,6 +84,9 @@ class RBDF(WordExposureMeasure):
     group word; 1 means that every document does.
 
     The name stands for rank-biased discounting factor.
+
+    When to use: to see how much of a list group words touch at all; prefer TExFAIR for the balance among
+    those that do.
     """
 
     answers = (
@@ -108,6 +111,8 @@ class TED(WordExposureMeasure):
     The name stands for term exposure-based divergence; its largest value is 2 (1 - smallest target). With
     ``rbdf=True`` the divergence is scaled by the share of attention that goes to documents with group words
     (``RBDF``): a list that has none does not diverge. Without it such a list is undefined.
+
+    When to use: as the distance behind TExFAIR; prefer TExFAIR, where higher is fairer.
     """
 
     answers: ClassVar[tuple[str, ...]] = (
@@ -144,6 +149,9 @@ class TExFAIR(TED):
     The name stands for term exposure-based fairness, the largest possible divergence (TED) minus the list's
     own. ``rbdf=False`` leaves out proportionality; ``normalized=True`` divides by the largest divergence, so
     that 1 is fair for all targets.
+
+    When to use: for the balance of group words over the whole list; prefer NFaiRR where every document
+    should be neutral, and AWRF with labelled documents.
     """
 
     answers: ClassVar[tuple[str, ...]] = (
@@ -170,6 +178,9 @@ class GroupExposure(WordExposureMeasure):
     means that the list never mentions the group; 1 means that it mentions no other group.
 
     The paper calls it group representation.
+
+    When to use: to see the exposure of each group's words; prefer TExFAIR for one number, and GroupShare
+    for labelled documents.
     """
 
     answers = (
@@ -194,6 +205,9 @@ class TermExposure(WordExposureMeasure):
     does not occur in the list; larger values, up to infinity, mean more exposure.
 
     It needs counts by term (``evenrank scan --terms``).
+
+    When to use: to see which words make the exposure of a group; prefer GroupExposure for the groups and
+    TExFAIR for one number.
     """
 
     answers = ("which words cause the bias", "which gender words carry the exposure", "terms of the lexicon")

@@ -83,6 +83,9 @@ class EXP(ExposureRatio):
 
     Use it for equal exposure without a target and without relevance. Prefer ABR for a reader who stops with
     a fixed probability, EXPU where groups differ in relevance, and AWRF where there is a target.
+
+    When to use: to compare the exposure of a document between groups, without judgements; prefer EXPU or
+    EXPRU where groups differ in relevance.
     """
 
     answers = (
@@ -105,6 +108,9 @@ class EXPU(ExposureRatio):
 
     Use it where groups differ in relevance and exposure should follow it. Prefer EXP without judgements,
     EXPRU where relevance should count at the rank where it stands, and EE_L for several rankings of a query.
+
+    When to use: where a group's exposure should be in proportion to its relevance; prefer EXPRU to weigh
+    documents one by one, and EXP without judgements.
     """
 
     answers = (
@@ -129,6 +135,9 @@ class EXPRU(ExposureRatio):
 
     The name stands for exposure and realised utility: exposure times grade stands in for clicks. Use it where
     only relevant documents need exposure. Prefer EXPU where every document of a group counts.
+
+    When to use: where exposure should go to the relevant documents within each group; prefer EXPU where
+    it should be in proportion to the group's relevance, and EXP without judgements.
     """
 
     answers = (

@@ -34,6 +34,9 @@ class FA_IR_Test(PrefixShareMeasure):
     Without ``p`` it is the target share of the group, without ``protected`` each group in turn. The mean over
     queries is the share of lists that pass. Use it for a yes or no at every rank; prefer InfeasibleIndex for
     a quota without a test, and BinomialTest for one cut-off. The re-ranker FA_IR makes lists that pass.
+
+    When to use: for a yes or no about one protected group at every rank; prefer InfeasibleIndex for how
+    often, and AWRF for how far.
     """
 
     answers = (

@@ -84,6 +84,9 @@ class FAIR(PrefixShareMeasure):
 
     Use FAIR to compare systems by one number where both sides matter, and look at ``part='columns'`` before
     a decision; prefer nDRKL where relevance should not count, and GFR where there are several attributes.
+
+    When to use: to have relevance and fairness at every rank in one number; prefer nDCG and GF beside
+    each other where the two should be told apart.
     """
 
     answers = (

@@ -47,6 +47,9 @@ class GFR(Measure):
     ``ordinal_div``. Weights are equal unless given, relevance first and then the attributes in their order.
     Without judgements there is no relevance, and attention falls as in RBP. Several attributes are so looked
     at one by one and averaged; ``attrs='gender*country'`` looks at combined values instead.
+
+    When to use: to have relevance and GF for several attributes in one number; prefer them one by one
+    where they should be told apart, and FAIR where unfair ranks should cost relevance.
     """
 
     answers = (

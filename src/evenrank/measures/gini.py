@@ -32,6 +32,9 @@ class Gini(GroupMeasure):
     only depend on the length of the list. ``by='groups'`` is a value for each query, over the exposure of
     the groups. Use it to ask whether few documents get all the attention, whatever they are; prefer EE_D for
     several rankings of a query, and AWRF where groups have targets.
+
+    When to use: to see how unequally documents or groups are exposed, without a target; prefer AWRF where
+    there is one.
     """
 
     answers = (

@@ -54,6 +54,9 @@ class ECE(AttentionMeasure):
     gets none; 1 means that it gets all attention.
 
     The name stands for expected cumulative exposure.
+
+    When to use: to see the total attention of each group; prefer MA for that of a document, and AWRF for
+    the distance from a target.
     """
 
     answers = (
@@ -75,6 +78,9 @@ class MA(AttentionMeasure):
     group. 0 means none; 100 means that readers see nothing else.
 
     The name stands for mean attention.
+
+    When to use: to see the attention of a document of each group; prefer ABR for one ratio, and ECE for
+    totals.
     """
 
     answers = (
@@ -102,6 +108,9 @@ class ABR(AttentionMeasure):
     mean that one group gets hardly any.
 
     The name stands for attention bias ratio.
+
+    When to use: to compare the mean attention of a document between groups, as one ratio; EXP does the
+    same by exposure, and AWRF compares with a target.
     """
 
     answers = (

@@ -117,6 +117,9 @@ class GF(PrefixMeasure):
     membership of it. NMD and RNOD take the order of the values into account and are for ordinal attributes,
     or those of two values. MAX is the largest difference of any one value (Pitoura et al. 2022): the
     worst-off value decides. There is no ideal to divide by: a reader who never stops adds nothing.
+
+    When to use: where every part of the list that a reader may see should match the target, also for
+    ordinal groups; prefer AWRF for attention as a whole and GFR to add relevance.
     """
 
     answers = (
@@ -143,6 +146,9 @@ class dGF(PrefixMeasure):
 
     It is GF with the first value as the whole target, minus GF with the second. The paper calls it polarity.
     Positive where the list leans to the first value of an attribute of two.
+
+    When to use: to see which of two groups GF's distance favours; prefer GF for how far, and OB or
+    Polarity for plain leanings.
     """
 
     answers = (

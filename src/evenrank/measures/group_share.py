@@ -33,6 +33,9 @@ class GroupShare(GroupMeasure):
     It shows the shares that GF compares with the target. With ``attention=log2`` a document counts by the
     attention that its rank gets, so the value is the group's share of exposure. ``of='target'`` is the share
     that each should have, to show beside it.
+
+    When to use: to see the plain shares of the first documents; prefer AWRF or GF for one number that
+    weighs ranks.
     """
 
     answers = (

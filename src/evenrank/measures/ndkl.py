@@ -21,6 +21,9 @@ class NDKL(GroupMeasure):
 
     The name stands for normalised discounted Kullback-Leibler divergence. The mean is
     over the documents there are, up to the cut-off.
+
+    When to use: to compare with studies of re-ranking that use it; prefer GF, which is bounded and knows
+    ordinal groups.
     """
 
     answers = (

@@ -95,6 +95,9 @@ class FaiRR(NeutralityMeasure):
     The name stands for fairness of a ranked list. Printed FaiRC in the paper; its code and later work say
     FaiRR. The paper prints ``c < tau`` for a neutral document; its numbers, its code and texfair-2024 need
     ``c <= tau``, which is ours (the printed rule is ``tau=0``).
+
+    When to use: as the part of NFaiRR before it is normalised; prefer NFaiRR, whose values can be
+    compared between queries.
     """
 
     answers = (
@@ -128,6 +131,9 @@ class NFaiRR(NeutralityMeasure):
     The name stands for normalised FaiRR. The background is a run cut at a depth, a set of documents, or the
     whole collection; values with different backgrounds do not compare. A list shorter than k scores lower.
     Documents outside the background can push a value above 1; a note then says so.
+
+    When to use: for neutrality by group words, compared with what the candidates allow; prefer TExFAIR
+    where groups should be balanced over the list and not in each document.
     """
 
     answers = (
@@ -176,6 +182,8 @@ class SetFaiRR(NeutralityMeasure):
     more neutral documents.
 
     It is the part of the bias that no ranker added.
+
+    When to use: as the part of NSetFaiRR before it is normalised; prefer NSetFaiRR.
     """
 
     answers: ClassVar[tuple[str, ...]] = (
@@ -219,6 +227,8 @@ class NSetFaiRR(SetFaiRR):
     on average. 0 means that every document is as one-sided as possible; 1 means that all are equally neutral.
 
     The name stands for normalised SetFaiRR; its ideal is that of NFaiRR.
+
+    When to use: to see how neutral the candidates are before ranking; prefer NFaiRR for the list itself.
     """
 
     answers: ClassVar[tuple[str, ...]] = (

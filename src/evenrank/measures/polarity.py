@@ -50,6 +50,9 @@ class OB(LeaningMeasure):
     only documents of the first group, -1 only documents of the second; 0 means that they balance.
 
     The name stands for output bias.
+
+    When to use: for the plain leaning to one of two groups over cut-offs; prefer DUO for the order alone
+    and AWRF for more groups.
     """
 
     answers = (
@@ -74,6 +77,9 @@ class MeanPolarity(LeaningMeasure):
     only documents of the first group, -1 only documents of the second; 0 means that they balance.
 
     With ``relevant=True`` only relevant documents count.
+
+    When to use: for the mean leaning by attention; prefer OB for an average over cut-offs and AWRF for a
+    target.
     """
 
     answers = (

@@ -79,6 +79,9 @@ class KL(PrefixShareMeasure):
     exactly; infinity means that a group with a target of 0 is among them.
 
     The name stands for Kullback-Leibler divergence.
+
+    When to use: for the first k documents as a set; prefer NDKL, which looks at every beginning of the
+    list, and GF, which is bounded.
     """
 
     answers = ("difference between the groups shown and the target", "divergence from a target")
@@ -104,6 +107,8 @@ class nDRKL(PrefixShareMeasure):
 
     The name stands for normalised discounted reciprocal of the KL divergence. A prefix without group has no
     divergence and is left out, of the sum and of what it is divided by.
+
+    When to use: as NDKL on a scale from 0 to 1; prefer GF, which weighs ranks by a model of the reader.
     """
 
     answers = (
@@ -162,6 +167,9 @@ class FeasibleDepth(FeasibilityMeasure):
 
     Use it to say how much of a list keeps a quota; prefer InfeasibleIndex to count the ranks that break it,
     wherever they are.
+
+    When to use: to see how far down a list keeps every group's quota; prefer InfeasibleIndex for how
+    often it fails.
     """
 
     answers = ("down to which rank is a quota or minimum kept", "length of the feasible part of a list")
@@ -180,6 +188,8 @@ class InfeasibleIndex(FeasibilityMeasure):
 
     A list is feasible where this is 0. FeasibleDepth says down to which rank a list is feasible, and
     InfeasibleCount counts every group that falls short.
+
+    When to use: to count the ranks at which a quota fails; prefer NDKL or GF for how far from the target.
     """
 
     answers = ("is a quota or minimum kept at every rank", "violations of a minimum share")
@@ -208,6 +218,9 @@ class InfeasibleCount(FeasibilityMeasure):
     """The number of times, over ranks and groups, that a group has fewer documents so far than its target
     requires. 0 means that every group has enough at every rank; the largest value is the number of ranks
     times the number of groups.
+
+    When to use: to count failures by rank and group; prefer InfeasibleIndex to count ranks, and GF for
+    how far.
     """
 
     answers = ("how often is a quota or minimum broken", "violations of a minimum share, for each group")

@@ -104,6 +104,8 @@ class rND(ProtectedMeasure):
     The name stands for normalised discounted difference. The range over all orders is exact: only counts
     matter. The papers print the discount ``log2 i``; the published code has ``log2(1 + i)``, at every tenth
     rank (``step=10``).
+
+    When to use: to repeat studies of prefixes against the whole list; prefer GF, whose target can be given.
     """
 
     answers = (
@@ -123,6 +125,9 @@ class rKL(ProtectedMeasure):
     The name stands for normalised discounted Kullback-Leibler divergence, in bits. The published code
     replaces shares of 0 and of 1 by .001 (both): ``clamp=0.001``. So clamped, the group all first or all last
     is not the worst order, as the published normaliser takes it to be; ours is exact.
+
+    When to use: to repeat studies of prefixes against the whole list; prefer NDKL or GF, whose target can
+    be given.
     """
 
     answers = (
@@ -156,6 +161,8 @@ class rRD(ProtectedMeasure):
     where it is not. As published, a prefix without an unprotected document has the ratio 0 and so counts as
     wholly unfair to the group that fills it. With a step above 1 the group all first or all last is not
     always the worst order; the range is exact.
+
+    When to use: to repeat studies of the ratio of two groups; prefer rND, or GF, whose target can be given.
     """
 
     answers = ("is a protected minority pushed down the list", "protected group falls short at the top")

@@ -30,6 +30,9 @@ class RandomOrder(Measure):
 
     The list to its full depth is the pool that is shuffled; backgrounds, ideals and targets stay as they
     are. For FaiRR over the background, ``SetFaiRR`` is the same in closed form.
+
+    When to use: to see what chance gives, beside the measure itself; prefer NFaiRR or DUO, which are
+    normalised already.
     """
 
     answers = (

@@ -56,6 +56,9 @@ class RaB(RankBiasMeasure):
     negative values that the second does, without limits.
 
     The name stands for rank bias.
+
+    When to use: to repeat studies that use it; prefer ARaB over cut-offs, and TExFAIR, which compares
+    with a target.
     """
 
     answers = (
@@ -78,6 +81,9 @@ class ARaB(RankBiasMeasure):
     leads, negative values that the second does, without limits.
 
     The name stands for average rank bias, the mean of RaB; early ranks weigh more.
+
+    When to use: to repeat studies that average RaB over cut-offs; prefer TExFAIR, which compares with a
+    target and weighs ranks.
     """
 
     answers = (

@@ -30,6 +30,9 @@ class RBO(Measure):
 
     A cut-off cuts both lists first. Lists may differ in length. There are no ties: a run is one order,
     and equal scores stand by its own tie rule. With one empty list ext and min are 0 and res is 1.
+
+    When to use: to compare two lists of a query from the top; prefer a correlation only where both rank
+    the same documents, and nDCG for quality.
     """
 
     answers = (

@@ -145,6 +145,9 @@ class nDCG(RelevanceMeasure):
     The name stands for normalised discounted cumulative gain. The ideal list holds the judged documents, best
     grade first, to the same cut-off. ``dcg='log2'`` takes the grade as gain (trec_eval), ``'exp-log2'`` takes
     ``2**g - 1``.
+
+    When to use: as the first measure of relevance with grades; prefer RR for one right answer and R for
+    completeness.
     """
 
     answers = ("relevance of the results", "quality and utility of a ranking with graded judgements")
@@ -179,6 +182,8 @@ class P(BinaryMeasure):
     0 means that none is relevant; 1 means that all are.
 
     The name stands for precision.
+
+    When to use: where the first k documents are seen as a set; prefer nDCG where the order matters.
     """
 
     answers = ("how many of the top results are relevant",)
@@ -196,6 +201,8 @@ class R(BinaryMeasure):
     that all are.
 
     The name stands for recall.
+
+    When to use: where all relevant documents must be found; prefer AP or nDCG where the order matters.
     """
 
     answers = ("how many of the relevant documents are found", "coverage of the relevant documents")
@@ -213,6 +220,8 @@ class RR(BinaryMeasure):
     means that there is none down to the cut-off.
 
     The name stands for reciprocal rank; its mean over queries is known as MRR.
+
+    When to use: where one right answer is enough; prefer ERR with grades and AP where all matter.
     """
 
     answers = ("rank of the first relevant result or right answer",)
@@ -232,6 +241,9 @@ class AP(BinaryMeasure):
 
     The name stands for average precision; its mean over queries is known as MAP. A relevant document that is
     not found counts 0.
+
+    When to use: where all relevant documents matter and grades do not; prefer nDCG for grades and RR for
+    one right answer.
     """
 
     answers = ("relevance of the whole list", "precision and recall in one number")
@@ -252,6 +264,9 @@ class RBP(RelevanceMeasure):
     The name stands for rank-biased precision. Without ``rel`` the gain is the grade over the largest grade of
     the judgements; with it, 0 or 1. ``normalized=True`` divides by the most a list of k documents can have,
     short lists included.
+
+    When to use: for a reader of known patience, without a cut-off; prefer nDCG where values are compared
+    with other studies.
     """
 
     answers = ("relevance for a patient or impatient reader",)
@@ -288,6 +303,9 @@ class ERR(RelevanceMeasure):
 
     The name stands for expected reciprocal rank. ``max_grade`` is the largest grade of the whole judgements
     unless given; gdeval uses 4.
+
+    When to use: where one satisfying document is enough and grades differ; prefer RR without grades, and
+    nDCG where further documents count.
     """
 
     answers = ("rank of the first satisfying result, with graded judgements",)
@@ -311,6 +329,8 @@ class iRBU(RelevanceMeasure):
     documents satisfy almost every reader.
 
     The name stands for intentwise rank-biased utility: stopping at rank i has the utility phi**i.
+
+    When to use: as the relevance part of GFR; prefer ERR or nDCG where relevance is reported alone.
     """
 
     answers = ("utility of a list for a reader who stops early", "relevance part of GFR")

@@ -108,6 +108,7 @@ class _Page:
     def __init__(self, measure: type[Measure]) -> None:
         self.measure = measure
         text = (inspect.getdoc(measure) or "").partition("\n\n")[2].partition(">>>")[0]
+        text = text.partition("When to use:")[0]  # which names the neighbours and not this measure
         names = [measure.name, *(other for other, name in ALIASES["measure"].items() if name == measure.name)]
         self.answers = [frozenset(stems(answer)) for answer in measure.answers]
         places = (

@@ -39,6 +39,9 @@ class Skew(SkewMeasure):
 
     It is the logarithm of the share over the target. It is minus infinity for a group that is wanted and
     absent, and plus infinity for one that is there with a target of 0.
+
+    When to use: to see each group's advantage among the first k; prefer MinSkew and MaxSkew for two
+    numbers, and NDKL for one.
     """
 
     answers = (
@@ -84,6 +87,9 @@ class MinSkew(ExtremeSkew):
     A mean leaves infinite values out and so keeps only the better lists: the number of infinite ones stands
     beside it, and it is minus infinity where there are no others. ``over='extreme'`` is the least over
     queries, as in fair-2021: minus infinity as soon as one list lacks a wanted value.
+
+    When to use: to see the worst-off group; read it beside MaxSkew, and prefer NDKL for all groups and
+    ranks.
     """
 
     answers = ("is some group under-represented or absent", "worst-off group")
@@ -109,6 +115,9 @@ class MaxSkew(ExtremeSkew):
 
     ``over='extreme'`` is the most over queries, as in fair-2021. (The values of its Table 4 are above what
     shares can give: counts were divided there, not proportions.)
+
+    When to use: to see the largest advantage of a group; read it beside MinSkew, and prefer NDKL for all
+    groups and ranks.
     """
 
     answers = ("is some group over-represented", "does one seller, brand or source dominate")

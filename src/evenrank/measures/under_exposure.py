@@ -20,6 +20,9 @@ class UnderExposure(AttentionShareMeasure):
     AWRF with the distance L1: a reader of one need not read the other. Use it where the question is how much
     is missing; prefer AWRF to compare with published values, and Skew or GroupShare to see which group lacks
     how much.
+
+    When to use: where only what groups lack counts; prefer AWRF, of which it is half, where values are
+    compared with other studies.
     """
 
     answers = (

@@ -82,6 +82,9 @@ class PairPreference(VersionMeasure):
     Use it to ask a ranker about documents that differ in one thing only, such as the gender of the person
     they are about. Prefer VersionExposure where it matters how far apart the versions stand, and dGF where
     documents of two groups are not versions of each other.
+
+    When to use: to count which version of a document stands higher; prefer VersionExposure where it
+    matters by how much.
     """
 
     answers = (
@@ -109,6 +112,9 @@ class VersionExposure(VersionMeasure):
 
     Exposure is the discount of DCG, summed over the list. Use it where it matters how far apart two versions
     stand; prefer PairPreference for which of them comes first.
+
+    When to use: to see how much more exposure one version of a document gets; prefer PairPreference to
+    count who stands higher.
     """
 
     answers = (
