@@ -83,10 +83,17 @@ def test_labels(evenrank: Evenrank, runs: Path) -> None:
     assert row["measure"] == "nDCG@10"
 
 
-def test_a_run_beside_itself_passes(evenrank: Evenrank, runs: Path) -> None:
-    outcome = gate(evenrank, "production")
-    assert outcome.code == 0
-    assert "safe" in outcome.out
+def test_a_run_beside_itself_is_an_error(evenrank: Evenrank, runs: Path) -> None:
+    """Also as a copy with other scores: every rule would pass, whatever the run is like."""
+    lines = (runs / "data/production.trec").read_text().splitlines()
+    copied = [line.split() for line in lines]
+    (runs / "data/copy.trec").write_text(
+        "".join(f"{query} Q0 {doc} {rank} {-int(rank)} y\n" for query, _, doc, rank, _, _ in copied)
+    )
+    for name in ("production", "copy"):
+        outcome = gate(evenrank, name)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert f"data/{name}.trec: has the same lists as its baseline data/production.trec" in outcome.err
 
 
 def test_formats(evenrank: Evenrank, runs: Path) -> None:
@@ -245,8 +252,25 @@ def test_the_last_audit_is_the_baseline(evenrank: Evenrank, runs: Path) -> None:
     fixed = ["--project", "gate.toml", "--qrels", "data/qrels.txt"]
     found = evenrank("gate", "data/worse.trec", *fixed)
     assert found.code == 3
-    assert "audit/2026-02-01T00-00-00Z/runs/engine.trec, of the last audit" in found.err
+    assert "audit/2026-02-01T00-00-00Z/runs/engine.trec, of the last audit before this run" in found.err
     (runs / "audit/2026-02-01T00-00-00Z/runs/other.trec").write_text("q0 Q0 a 1 1 x\n")
     found = evenrank("gate", "data/worse.trec", *fixed)
     assert (found.code, "say which is the baseline, --baseline FILE" in found.err) == (2, True)
     assert evenrank("gate", "engine=data/worse.trec", *fixed).code == 3
+
+
+def test_a_run_that_was_audited_is_compared_with_the_audit_before(evenrank: Evenrank, runs: Path) -> None:
+    dates = {"production": "2026-01-01T00-00-00Z", "worse": "2026-02-01T00-00-00Z"}
+    for run, date in dates.items():
+        folder = runs / "audit" / date / "runs"
+        folder.mkdir(parents=True)
+        (folder.parent / "summary.json").write_text("{}")
+        (folder / "engine.trec").write_text((runs / f"data/{run}.trec").read_text())
+    fixed = ["--project", "gate.toml", "--qrels", "data/qrels.txt"]
+    for gated in (f"audit/{dates['worse']}/runs/engine.trec", "data/worse.trec"):
+        found = evenrank("gate", gated, *fixed)
+        assert found.code == 3, found.err
+        assert f"baseline: audit/{dates['production']}/runs/engine.trec, of the last audit" in found.err
+    first = evenrank("gate", f"audit/{dates['production']}/runs/engine.trec", *fixed)
+    assert (first.code, first.out) == (2, "")
+    assert "is the audit of this run itself, and there is no earlier audit" in first.err

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
@@ -34,15 +34,34 @@ def past_audits(folder: str | PathLike[str]) -> list[Path]:
     )
 
 
-def last_run(folder: str | PathLike[str], names: Sequence[str]) -> str | None:
-    """The file of the run in the last audit that others are compared with; None without an audit.
+def runs_of(audit: Path) -> list[Path]:
+    """The files of the runs that were audited."""
+    return sorted(path for path in (audit / RUNS).iterdir() if path.is_file())
 
-    That is its only run, or of several the one that is called as the only one of ``names``.
+
+def earlier_run(
+    folder: str | PathLike[str],
+    names: Sequence[str],
+    files: Sequence[str | PathLike[str]],
+    has_same_lists: Callable[[Path], bool],
+) -> str | None:
+    """The file of the run that ``files`` are compared with, of the last audit before them; None without one.
+
+    An audit that the files lie in is theirs, and so is the last one if a run in it has the same lists.
+    The run is the only one of the audit, or of several the one that is called as the only one of ``names``.
     """
     past = past_audits(folder)
     if not past:
         return None
-    runs = sorted(path for path in (past[-1] / RUNS).iterdir() if path.is_file())
+    before = _before(past, files)
+    if before == past and any(map(has_same_lists, runs_of(past[-1]))):
+        before = past[:-1]
+    if not before:
+        raise ParameterError(
+            f"{past[0]}: is the audit of this run itself, and there is no earlier audit to compare with: "
+            "name another run, --baseline FILE, or audit the engine again after a change and gate that run"
+        )
+    runs = runs_of(before[-1])
     alike = [path for path in runs if path.name.split(".")[0] in names]
     chosen = runs if len(runs) == 1 else alike
     if len(chosen) != 1:
@@ -51,3 +70,12 @@ def last_run(folder: str | PathLike[str], names: Sequence[str]) -> str | None:
             f"the last audit has several runs: say which is the baseline, --baseline FILE: {listed}"
         )
     return str(chosen[0])
+
+
+def _before(past: Sequence[Path], files: Sequence[str | PathLike[str]]) -> list[Path]:
+    """The audits that were made before the first one that holds any of the files."""
+    places = [Path(file).resolve() for file in files]
+    for number, audit in enumerate(past):
+        if any(place.is_relative_to(audit.resolve()) for place in places):
+            return list(past[:number])
+    return list(past)

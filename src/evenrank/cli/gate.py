@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evenrank.cli import shared
 from evenrank.cli.parser import add_command
@@ -12,16 +12,17 @@ from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say, say_notes, terminal_width
 from evenrank.cli.verdict_lines import verdict_lines
 from evenrank.errors import ParameterError
-from evenrank.inputs.file_options import RUN
+from evenrank.inputs.description import Description
+from evenrank.inputs.file_options import RUN, STDIN
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
     from evenrank.comparison.gate import Gate
     from evenrank.comparison.gate.config import GateConfig
     from evenrank.inputs import Inputs
-    from evenrank.inputs.description import Description
 
 GATE_FAILED = 3
+OTHER = "run of the last audit"
 FORMATS = ("table", "jsonl", "markdown")
 
 
@@ -45,7 +46,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--baseline", metavar="BASE",
         help="the run to compare with: a file, or the name of a run (default: baseline in the project file, "
-        "else the run of the last audit)",
+        "else the run of the last audit before this one)",
     )  # fmt: skip
     shared.add_inputs(parser)
     shared.add_format(parser, FORMATS)
@@ -62,6 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     known, baseline = _with_baseline(arguments, shared.description(arguments), config)
     known.check()
     inputs = shared.read_inputs(known)
+    _check_differs(inputs, known, baseline)
     scores = shared.labelled(
         evaluate(inputs, config.measures, missing=shared.missing_rule(arguments, config.measures)), arguments
     )
@@ -79,6 +81,33 @@ def run(arguments: argparse.Namespace) -> int:
         _say_verdicts(config.gate, inputs, known, now)
     say_notes(scores, arguments)
     return GATE_FAILED if failed else 0
+
+
+def _is_among(path: str, known: Description) -> bool:
+    """Whether a file holds the lists of one of the runs."""
+    kept = tuple(file for file in known.runs if file.path != STDIN)  # standard input is read only once
+    files = (*kept, replace(RUN.parse(path), name=OTHER))
+    *runs, other = Description(runs=files, columns=known.columns).read().runs.values()
+    return any(_same_lists(run, other) for run in runs)
+
+
+def _same_lists(one: Any, other: Any) -> bool:
+    from evenrank.data.run import Run
+
+    return isinstance(one, Run) and isinstance(other, Run) and one.has_same_lists(other)
+
+
+def _check_differs(inputs: Inputs, known: Description, baseline: str | None) -> None:
+    """Refuse a run that is its own baseline: it would pass whatever the rules are."""
+    if baseline is None:
+        return
+    files = dict(zip(known.names, known.runs, strict=True))
+    for name, run in inputs.runs.items():
+        if name != baseline and _same_lists(run, inputs.runs[baseline]):
+            raise ParameterError(
+                f"{files[name].path}: has the same lists as its baseline {files[baseline].path}, so nothing "
+                "can have changed: gate the run that was made after the change, or name another --baseline"
+            )
 
 
 def _say_verdicts(gate: Gate, inputs: Inputs, known: Description, now: str) -> None:
@@ -118,15 +147,17 @@ def _with_baseline(
     if given is None and not config.gate.compares:
         return known, None
     if given is None:
-        from evenrank.audit.history import last_run
+        from evenrank.audit.history import earlier_run
 
-        given = last_run(arguments.project.audit_folder, known.names)
+        files = [file.path for file in known.runs]
+        audits = arguments.project.audit_folder
+        given = earlier_run(audits, known.names, files, lambda path: _is_among(str(path), known))
         if given is None:
             raise ParameterError(
                 "name the run to compare with: --baseline BASE, or baseline = in the project file; "
                 "limits alone need none"
             )
-        say(f"baseline: {given}, of the last audit")
+        say(f"baseline: {given}, of the last audit before this run")
     if given in known.names:
         found = known, given
     else:
