@@ -194,7 +194,27 @@ def test_columns_of_the_queries(evenrank: Evenrank, collection: tuple[str, str],
     assert evenrank(*COMMAND, *named, collection[0], str(tmp_path / "queries.csv")).code == 0
     (tmp_path / "queries.csv").write_text("query,kind\nq1,x\n", encoding="utf-8")
     outcome = evenrank(*COMMAND, collection[0], str(tmp_path / "queries.csv"))
-    assert (outcome.code, "query 'q1' has no text, which a search needs" in outcome.err) == (1, True)
+    assert outcome.code == 1
+    assert "1 query has no text, which a search needs (first: q1)" in outcome.err
+    assert "--columns query_text=NAME (it has the columns kind)" in outcome.err
+
+
+def test_documents_and_queries_name_their_texts_apart(
+    evenrank: Evenrank, collection: tuple[str, str], tmp_path: Path
+) -> None:
+    documents, queries = tmp_path / "docs.csv", tmp_path / "asked.csv"
+    rows = [line.split("\t") for line in Path(collection[0]).read_text().splitlines()]
+    documents.write_text("id,payload\n" + "".join(f'{key},"{text}"\n' for key, text in rows))
+    rows = [line.split("\t") for line in Path(collection[1]).read_text().splitlines()]
+    queries.write_text("query,utterance\n" + "".join(f"{key},{text}\n" for key, text in rows))
+    one = evenrank(*COMMAND, str(documents), str(queries), "--columns", "text=payload")
+    assert (one.code, "--columns query_text=NAME (it has the columns utterance)" in one.err) == (1, True)
+    both = ("--columns", "text=payload,query_text=utterance", "--format", "tsv")
+    apart = evenrank(*COMMAND, str(documents), str(queries), *both)
+    assert apart.code == 0, apart.err
+    assert apart.out == evenrank(*COMMAND, *collection, "--format", "tsv").out
+    wrong = evenrank(*COMMAND, str(documents), str(queries), "--columns", "text=payload,query_text=said")
+    assert "asked.csv: no column 'said' for the query_text; the columns are 'query', 'utterance'" in wrong.err
 
 
 def test_help_has_examples(evenrank: Evenrank) -> None:

@@ -384,3 +384,27 @@ def test_an_interrupt_of_the_work(
     outcome = evenrank(*call)
     assert (outcome.code, outcome.out) == (130, "")
     assert outcome.err.removeprefix("evenrank: project file: gate.toml\n") == ("evenrank: interrupted\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "now"),
+    [
+        ("debias --resume", "the rule: the same command goes on where it stopped"),
+        ("debias --device cuda", "--set training.device=cuda"),
+        ("debias --config x", "--project FILE"),
+        ("rerank bm25 --model x", "--with FOLDER"),
+        ("select --models x", "an argument: evenrank select FOLDER"),
+        ("compare a b --alpha 0.01", "--test TEST,ALPHA, as --test t,0.01"),
+        ("explain a --improved a=b", "--kind 'places:arrow=A>B'"),
+        ("counterfactual a b --stratified", "--kinds each"),
+        ("counterfactual a b --query-columns text=x", "--columns query_text=NAME"),
+        ("counterfactual crbo a b", "evenrank counterfactual COLLECTION QUERIES"),
+        ("counterfactual swap a -o b", "evenrank counterfactual COLLECTION --swap-only -o FILE"),
+    ],
+)
+def test_what_an_old_word_became(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, now: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = evenrank(*words.split())
+    assert (done.code, f"it is now {now} (try: " in done.err) == (2, True), done.err

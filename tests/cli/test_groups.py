@@ -127,7 +127,7 @@ def test_a_target_by_the_names_of_values(folder: Path) -> None:
         "1": 0.6, "2": 0, "3": 0.4,
     }  # fmt: skip
     wrong = arguments("--groups", "stars=groups.csv:ordinal", "--target", "stars=3:0.4,9:0.6")
-    with pytest.raises(EvenrankError, match="'9' is not a value: they are '1', '2', '3'"):
+    with pytest.raises(EvenrankError, match="there is no value '9'; the values are '1', '2', '3'"):
         memberships(wrong)
 
 
@@ -242,7 +242,8 @@ BAD: dict[str, tuple[list[str], str]] = {
     ),
     "too few shares": (
         ["--groups", "stars=groups.csv:ordinal", "--target", "stars=0.5,0.5"],
-        "attribute 'stars': target: 2 shares for 3 values: '1', '2', '3'",
+        "attribute 'stars': target: got 2 shares, but there are 3 values, '1', '2', '3': give one share for "
+        "each",
     ),
     "no such file": (["--groups", "gender=gone.csv"], "gone.csv: no such file"),
     "an unknown format": (

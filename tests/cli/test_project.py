@@ -274,3 +274,24 @@ def test_a_file_may_have_an_equals_sign_in_its_name(evenrank: Evenrank, project:
     )
     assert done.code == 0, done.err
     assert "a=b" in done.out
+
+
+def test_explain_takes_the_run_that_is_not_the_baseline(evenrank: Evenrank, project: Path) -> None:
+    done = evenrank("explain", "--worst", "1", "-m", "RR")
+    assert done.code == 0, done.err
+    assert "explaining bm25, the run that is not the baseline" in done.err
+    assert done.out == evenrank("explain", "bm25", "--worst", "1", "-m", "RR").out
+    (project / "evenrank.toml").write_text(PROJECT.replace('baseline = "dense"', ""))
+    open_question = evenrank("explain", "--worst", "1")
+    assert (
+        open_question.code,
+        "say whose lists to explain: evenrank explain bm25 .." in open_question.err,
+    ) == (
+        2,
+        True,
+    )
+
+
+def test_categories_mean_nothing_for_one_list(evenrank: Evenrank, project: Path) -> None:
+    done = evenrank("explain", "bm25", "--query", "q1", "--by", "topic")
+    assert (done.code, "--by splits the results of many queries" in done.err) == (2, True)

@@ -64,6 +64,7 @@ def test_a_sound_project_has_no_problem(doctor: Callable[[str], list[str]]) -> N
         ("[measures]\nuse = [\"GF(attr='age')@10\"]", "groups of 'age': pass --groups age=FILE"),
         ('[measures]\nuse = ["nDCG"]\ncutoffs = [0]', "measures.cutoffs must be integers >= 1, got [0]"),
         ('[measures]\nlabels = {"nDGC" = "Gain"}', "measures.labels: no measure is called 'nDGC'"),
+        ("[data.columns]\nquerytext = 'x'", "data.columns: 'querytext' is not a role; the roles are query"),
         ('[compare]\ntest = "zzz"', "compare.test must be one of t, wilcoxon, permutation, got 'zzz'"),
         ('[compare]\ncorrection = "t"', "compare.correction must be one of none, bonferroni, holm, bh"),
         ("[compare]\nalpha = 7", "compare.alpha must be a number above 0 and below 1, got 7"),

@@ -56,12 +56,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[EvenrankError], str]] = {
     "too few shares": (
         lambda: Attribute("g", ("a", "b", "c"), target=[0.5, 0.5]),
         ParameterError,
-        "target: 2 shares for 3 values: 'a', 'b', 'c'",
+        "target: got 2 shares, but there are 3 values, 'a', 'b', 'c': give one share for each",
     ),
     "a share of no value": (
         lambda: Attribute("g", ("a", "b"), target={"a": 0.5, "c": 0.5}),
         ParameterError,
-        "'c' is not a value: they are 'a', 'b'",
+        "there is no value 'c'; the values are 'a', 'b'",
     ),
     "shares that do not sum to 1": (
         lambda: Attribute("g", ("a", "b"), target=[0.5, 0.50001]),

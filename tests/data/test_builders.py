@@ -88,7 +88,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         DataError,
         r"^run:1: score 'x' \(str\) is not a number$",
     ),
-    "scores of two axes": (lambda: Run.build(["q"], ["a"], [[1.0]]), DataError, "has one axis"),
+    "scores of two axes": (
+        lambda: Run.build(["q"], ["a"], [[1.0]]),
+        DataError,
+        "must be a list of numbers",
+    ),
     "qrels without documents": (
         lambda: Qrels.build(["q"], [None], [1]),
         DataError,

@@ -66,7 +66,7 @@ def test_labels_are_sides() -> None:
     [
         ({}, {}, DataError, "no document has a label"),
         ([("a", "p1")], {}, InputTypeError, "labels must be a mapping"),
-        ({"a": "x"}, {}, ParameterError, "no document is labelled 'p1': found are 'x'"),
+        ({"a": "x"}, {}, ParameterError, "no document is labelled 'p1': the labels are 'x'"),
         (
             {"a": "p1", "b": "p2", "c": "p3"},
             {},
@@ -77,7 +77,7 @@ def test_labels_are_sides() -> None:
             {"a": "p1", "b": "p2", "c": "p3"},
             {"negative": "p2"},
             DataError,
-            "label 'p3' is none of 'p1', 'p2'",
+            "the label 'p3' is neither positive .'p1'. nor negative .'p2'.: if it takes no side",
         ),
         ({"q": {"a": "p1"}, "b": "p2"}, {}, InputTypeError, "some of the labels"),
     ],

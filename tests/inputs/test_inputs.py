@@ -118,3 +118,31 @@ def test_it_says_what_it_holds() -> None:
         repr(Inputs.of({"a": RUN, "b": OTHER}, qrels=QRELS, queries=["q"]))
         == "<Inputs: 2 runs, qrels, queries>"
     )
+
+
+def test_a_background_may_be_a_file(tmp_path: Path) -> None:
+    (tmp_path / "bm25.trec").write_text("q Q0 a 1 2.0 x\nq Q0 b 2 1.0 x\n")
+    (tmp_path / "ids.txt").write_text("a\nb\n")
+    run = {"q": {"a": 2.0, "b": 1.0}}
+    read = er.Inputs.of(run, background=tmp_path / "bm25.trec").background
+    assert er.Inputs.of(run, background=str(tmp_path / "bm25.trec")).background.documents("q") == ["a", "b"]
+    assert list(read.documents("q")) == ["a", "b"]
+    assert er.Inputs.of(run, background=tmp_path / "ids.txt").background == ["a", "b"]
+    assert er.Inputs.of(run, background="collection").background == "collection"
+
+
+def test_gate_and_report_take_inputs(tmp_path: Path) -> None:
+    from evenrank.comparison.gate import apply_gate
+    from evenrank.comparison.gate.config import gate_of
+
+    runs = {"old": {"q": {"a": 2.0, "b": 1.0}}, "new": {"q": {"b": 2.0, "a": 1.0}}}
+    inputs = er.Inputs.of(runs, qrels={"q": {"b": 1}})
+    gate = gate_of({"limits": ["RR >= 0.9"]}, "x").gate
+    by_inputs = apply_gate(inputs, gate, now="new", baseline=None)
+    assert str(by_inputs) == str(apply_gate(er.evaluate(inputs, "RR"), gate, now="new", baseline=None))
+    pytest.importorskip("altair")
+    from evenrank.report.page import write_report
+
+    write_report(tmp_path / "page.html", inputs, measures="RR P@1")
+    page = (tmp_path / "page.html").read_text()
+    assert all(word in page for word in ("RR", "P@1", "old", "new"))

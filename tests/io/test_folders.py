@@ -39,7 +39,10 @@ def test_of_two_writers_one_gets_an_error(tmp_path: Path) -> None:
         ):
             pytest.fail("both are writing")
     target.rename(tmp_path / "first")
-    with pytest.raises(DataError, match="draws: is there now, which it was not before"), whole_folder(target):
+    with (
+        pytest.raises(DataError, match="draws: another process wrote this folder in the meantime"),
+        whole_folder(target),
+    ):
         (tmp_path / "first").rename(target)  # somebody else was quicker
     assert names(target) == ["1"]
     assert names(tmp_path) == ["draws"]

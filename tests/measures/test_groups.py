@@ -242,13 +242,13 @@ def stars() -> Membership:
 
 def test_which_attribute_must_be_said(gender: Membership, colour: Membership) -> None:
     assert refused("GF", gender, colour) == (
-        "GF: say which attribute, attr='gender'; there are gender, colour"
+        "GF: there are several attributes, gender, colour: name one, as GF(attr='gender')"
     )
     assert refused("GF") == "GF needs groups: pass groups=, as read_groups gives"
     assert "needs groups of 'age'" in refused("GF(attr='age')", gender)
     assert "there are gender, colour" in refused("NDKL(attr='gender*age')", gender, colour)
     assert refused("GFR(attrs=' ')", gender) == "GFR(attrs=' '): attrs names no attribute; there are gender"
-    assert "2 weights for 3 parts: iRBU, GF(attr='gender'), GF(attr='colour')" in refused(
+    assert "got 2 weights, but there are 3 parts, iRBU, GF(attr='gender'), GF(attr='colour')" in refused(
         "GFR(weights='0.5,0.5')", gender, colour
     )
 

@@ -192,7 +192,7 @@ def test_saved_rankers_read_back(checkpoint: Path, examples: Any, kin: Lexicon, 
     (tmp_path / "ranker" / "heads.safetensors").write_bytes(b"broken")
     with pytest.raises(DataError, match=r"heads\.safetensors is not as it was written"):
         CrossEncoderRanker.load(tmp_path / "ranker")
-    with pytest.raises(DataError, match=r"no ranker: there is no ranker\.json"):
+    with pytest.raises(DataError, match=r"this folder holds no ranker \(it has no ranker\.json\)"):
         CrossEncoderRanker.load(tmp_path)
 
 

@@ -259,7 +259,7 @@ def test_bad_command_lines(command: Any, files: Path, checkpoint: Path) -> None:
         "'no/where' is neither a re-ranker nor the folder of a trained ranker" in done.err,
     ) == (2, True)
     done = command("rerank", "bm25.trec", "--with", str(files), *rest)
-    assert (done.code, "no ranker: there is no ranker.json" in done.err) == (1, True)
+    assert (done.code, "this folder holds no ranker (it has no ranker.json)" in done.err) == (1, True)
     Path("adv.toml").write_text(PROJECT.format(checkpoint=checkpoint))
     done = command("debias", "--project", "adv.toml", "-o", "y", "--set", "training.device=tpu")
     assert (done.code, "device 'tpu' cannot be used here" in done.err) == (2, True)

@@ -121,14 +121,13 @@ def file_name(name: str) -> str:
 def query_texts(path: str | os.PathLike[str] | None, columns: Mapping[str, str] | None) -> dict[str, str]:
     """The queries to ask, by id."""
     from evenrank.engines.asking import query_texts as texts_of
-    from evenrank.io.queries import read_queries
+    from evenrank.io.queries import query_columns, read_queries
 
     if path is None:
         raise ParameterError(
             "an engine needs queries to be asked: --queries FILE, with columns query and text"
         )
-    roles = {role: name for role, name in (columns or {}).items() if role in ("query", "text")}
-    return texts_of(read_queries(os.fspath(path), columns=roles or None))
+    return texts_of(read_queries(os.fspath(path), columns=query_columns(columns)))
 
 
 def documents_of(asked: Sequence[AskedEngine]) -> pa.Table | None:

@@ -120,7 +120,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--moved", type=int, default=MOST, metavar="N", help="number of queries to list (default: 5)"
     )
-    shared.add_columns(parser, ("id", "text", "title", "query"))
+    shared.add_columns(parser, ("id", "text", "title", "query", "query_text"))
     shared.add_format(parser, FORMATS)
     shared.add_output(
         parser,
@@ -242,15 +242,11 @@ def _run(arguments: argparse.Namespace, shown: Shown) -> int:
 
 
 def _query_texts(path: str, named: dict[str, str]) -> dict[str, str]:
-    from evenrank.errors import DataError
-    from evenrank.io.queries import read_queries
+    from evenrank.io.queries import query_columns, read_queries
 
-    found = read_queries(
-        path, columns={role: name for role, name in named.items() if role in ("query", "text")}
-    )
-    lacking = [query for query in found.distinct if query not in found.texts]
-    if lacking:
-        raise DataError(f"{found.source}: query {lacking[0]!r} has no text, which a search needs")
+    found = read_queries(path, columns=query_columns(named))
+    if not found.texts.keys() >= set(found.distinct):
+        raise found.without_text(", which a search needs")
     return dict(found.texts)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from evenrank.data.lexicon import Lexicon
     from evenrank.explanation import Explanation
     from evenrank.inputs import Inputs
+    from evenrank.inputs.description import Description
     from evenrank.measures import Measure
     from evenrank.tables import Table
 
@@ -117,7 +119,12 @@ def _explain_lists(arguments: argparse.Namespace) -> int:
     for option in ("output", "figure", "view", "collection"):
         if getattr(arguments, option) is not None:
             raise ParameterError(f"--{option} belongs to explain without --query and --worst: leave it out")
-    known = shared.description(arguments)
+    if arguments.by is not None and "by" not in arguments.filled:
+        raise ParameterError(
+            "--by splits the results of many queries, and --query and --worst explain single lists: "
+            "leave it out"
+        )
+    known = _one_run(arguments, shared.description(arguments))
     shared.need_runs(known, 1, 1)
     inputs = shared.read_inputs(known)
     inputs.one_run("explain")
@@ -136,6 +143,22 @@ def _explain_lists(arguments: argparse.Namespace) -> int:
     ]
     put(_printed_lists(found, form))
     return 0
+
+
+def _one_run(arguments: argparse.Namespace, known: Description) -> Description:
+    """Of the runs of a project file the one that is not the baseline, if there is one such."""
+    if "runs" not in arguments.filled or len(known.runs) < 2:
+        return known
+    baseline = arguments.project.options().get("baseline")
+    others = [place for place, name in enumerate(known.names) if name != baseline]
+    if len(others) != 1:
+        raise ParameterError(
+            f"say whose lists to explain: evenrank explain {known.names[others[0]]} ..; "
+            f"the runs are {', '.join(known.names)}"
+        )
+    (place,) = others
+    say(f"explaining {known.names[place]}, the run that is not the baseline")
+    return replace(known, runs=(replace(known.runs[place], name=known.names[place]),))
 
 
 def _worst(

@@ -8,6 +8,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from evenrank.cli.everywhere import EVERYWHERE, NAMES, add_everywhere
@@ -37,6 +38,10 @@ class Parser(argparse.ArgumentParser):
 
     def _check_names(self, words: Sequence[str]) -> None:
         commands = self._commands()
+        command = self.prog.rpartition(" ")[2]
+        first = (command, words[0]) if words else ("", "")
+        if first in MOVED_WORDS and not Path(first[1]).exists():
+            self.error(f"{first[1]!r} is no longer a word of this command; it is now {MOVED_WORDS[first]}")
         for word in words:
             if word == "--":
                 return
@@ -49,7 +54,7 @@ class Parser(argparse.ArgumentParser):
             known = self._option_string_actions
             option = word.partition("=")[0] if word.startswith("--") else word[:2]
             if option not in known:
-                self.error(f"unknown option {option}{_nearest_option(option, [*known, *NAMES])}")
+                self.error(f"unknown option {option}{_nearest_option(option, [*known, *NAMES], command)}")
 
     def _commands(self) -> dict[str, Parser]:
         for action in self._actions:
@@ -84,10 +89,42 @@ MOVED = {
     "--background-depth": "--background FILE:depth=N", "--query-texts": "--queries", "--config": "--project",
     "--correction": "--test TEST,CORRECTION", "--extremes": "--view extremes:N", "--rerank": "--with",
 }  # fmt: skip
+MOVED_IN = {  # options that only some commands had
+    "debias": {
+        "--resume": "the rule: the same command goes on where it stopped", "--config": "--project FILE",
+        "--device": "--set training.device=cuda", "--precision": "--set training.precision=bfloat16",
+        "--batch": "--set training.batch=N",
+    },
+    "rerank": {
+        "--model": "--with FOLDER", "--depth": "--with FOLDER:depth=N", "--batch": "--with FOLDER:batch=N",
+        "--device": "--with FOLDER:device=cuda", "--precision": "--with FOLDER:precision=bfloat16",
+    },
+    "select": {"--models": "an argument: evenrank select FOLDER"},
+    "compare": {
+        "--alpha": "--test TEST,ALPHA, as --test t,0.01", "--trials": "--view tukey:trials=N",
+        "--over": "--view correlations:METHOD:over=queries", "--arrow": "--kind 'scatter:arrow=A>B'",
+    },
+    "evaluate": {"--arrow": "--kind 'scatter:arrow=A>B'"},
+    "explain": {"--improved": "--kind 'places:arrow=A>B'", "--terms": "--view terms:N"},
+    "counterfactual": {
+        "--stratified": "--kinds each", "--at-most": "--one-at-a-time N", "--moves": "--details FILE",
+        "--report": "--page FILE, or --details FILE with --swap-only",
+        "--query-columns": "--columns query_text=NAME",
+        "--rerank-depth": "part of the system: --system 'bm25>>nanoranker:depth=N'",
+        "--input-format": "COLLECTION:format=..",
+    },
+    "scan": {"--format": "COLLECTION:format=.."},
+}  # fmt: skip
+MOVED_WORDS = {  # the first argument of a command
+    ("counterfactual", "crbo"): "evenrank counterfactual COLLECTION QUERIES",
+    ("counterfactual", "swap"): "evenrank counterfactual COLLECTION --swap-only -o FILE",
+}
 MOVED_COMMANDS = {"origin": "explain", "tradeoff": "rerank", "rank": "rerank", "train": "debias"}
 
 
-def _nearest_option(option: str, known: Sequence[str]) -> str:
+def _nearest_option(option: str, known: Sequence[str], command: str = "") -> str:
+    if option in MOVED_IN.get(command, {}):
+        return f"; it is now {MOVED_IN[command][option]}"
     if option in MOVED:
         return f"; it is now {MOVED[option]}"
     starts = [name for name in known if name.startswith(option) and option not in ("-", "--")]

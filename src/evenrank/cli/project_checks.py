@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli.audit import check_audit
-from evenrank.cli.shared import CORRECTIONS, TESTS
+from evenrank.cli.shared import CORRECTIONS, ROLES, TESTS
 from evenrank.errors import EvenrankError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class ProjectCheck:
         found = [
             *project.problems(),
             *self._files(),
+            *self._columns(),
             *self._runs(),
             *self._measures(),
             *self._compare(),
@@ -69,6 +70,12 @@ class ProjectCheck:
             for line in str(error).split("\n"):
                 by_option = line.startswith("--")
                 yield f"{self._project.name}: {line.removeprefix('--')}" if by_option else line
+
+    def _columns(self) -> Iterator[str]:
+        for role in self.known.columns or {}:
+            if role not in (*ROLES, "id"):
+                known = ", ".join(ROLES)
+                yield f"{self._project.name}: data.columns: {role!r} is not a role; the roles are {known}"
 
     def _runs(self) -> Iterator[str]:
         name = self._project.name

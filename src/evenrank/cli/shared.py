@@ -34,7 +34,7 @@ RUN_HELP = (
     ":format=csv and :ties=file|trec behind it say how to read it"
 )
 WRITTEN_SCORES = "write the scores of every query: .jsonl, .csv, .tsv, .parquet"
-ROLES = ("query", "document", "score", "rank", "grade", "intent", "text", "title")
+ROLES = ("query", "document", "score", "rank", "grade", "intent", "text", "title", "query_text")
 DOCUMENT_ROLES = ("id", "text", "title")
 SUFFIXES = ".html, .svg, .png or .pdf"
 
@@ -150,7 +150,8 @@ def add_columns(parser: Any, roles: Sequence[str] = ROLES) -> None:
     parser.add_argument(
         "--columns", type=option(lambda text: columns_of(text, roles)), metavar="ROLE=NAME,..",
         help=f"names of the columns in tables, where they are not the usual ones: {example}; roles are "
-        f"{', '.join(roles)}",
+        f"{', '.join(roles)}"
+        + ("; query_text is the text of queries, text that of documents" if "query_text" in roles else ""),
     )  # fmt: skip
 
 
@@ -315,7 +316,8 @@ def need_runs(known: Description, least: int = 1, most: int | None = None) -> No
         raise ParameterError(f"name {what}: a file such as bm25.trec, or `runs` in the project file")
     if most is not None and given > most:
         raise ParameterError(
-            f"this takes {most} run{'s' if most > 1 else ''}, got {given}: {', '.join(known.names)}"
+            f"this command takes {'one run' if most == 1 else f'{most} runs'}, got {given}: "
+            f"name which of {', '.join(known.names)}"
         )
 
 

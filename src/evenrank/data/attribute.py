@@ -103,7 +103,9 @@ class Attribute:
         if isinstance(given, Mapping):
             unknown = [value for value in given if value not in self.values]
             if unknown:
-                raise ParameterError(f"{what}: {unknown[0]!r} is not a value: they are {self.listed()}")
+                raise ParameterError(
+                    f"{what}: there is no value {unknown[0]!r}; the values are {self.listed()}"
+                )
             given = [given.get(value, 0.0) for value in self.values]
         try:
             shares = tuple(float(share) for share in given)
@@ -111,7 +113,8 @@ class Attribute:
             raise ParameterError(f"{what} must be numbers, got {given!r}") from None
         if len(shares) != len(self.values):
             raise ParameterError(
-                f"{what}: {len(shares)} shares for {len(self.values)} values: {self.listed()}"
+                f"{what}: got {len(shares)} shares, but there are {len(self.values)} values, "
+                f"{self.listed()}: give one share for each"
             )
         if not all(math.isfinite(share) and share >= 0 for share in shares) or (
             abs(sum(shares) - 1) > SHARE_TOLERANCE

@@ -178,7 +178,7 @@ def label_signs(
     """(L,): +1 for the positive label, -1 for the negative one, 0 for those that are neutral."""
     listed = ", ".join(map(repr, sorted(labels)[:5])) + (", .." if len(labels) > 5 else "")
     if positive not in labels:
-        raise ParameterError(f"no document is labelled {positive!r}: found are {listed}")
+        raise ParameterError(f"no document is labelled {positive!r}: the labels are {listed}")
     others = sorted(set(labels) - {positive, *neutral})
     if negative is None and len(others) > 1:
         few = ", ".join(map(repr, others[:5]))
@@ -188,6 +188,8 @@ def label_signs(
     negative = negative if negative is not None else next(iter(others), None)
     unknown = [label for label in others if label != negative]
     if unknown:
-        known = ", ".join(map(repr, [positive, negative, *neutral]))
-        raise DataError(f"label {unknown[0]!r} is none of {known}")
+        raise DataError(
+            f"the label {unknown[0]!r} is neither positive ({positive!r}) nor negative ({negative!r}): if it "
+            f"takes no side, say neutral=[{unknown[0]!r}] (--polarity FILE:neutral={unknown[0]})"
+        )
     return np.array([1.0 if label == positive else -1.0 if label == negative else 0.0 for label in labels])

@@ -291,7 +291,7 @@ def as_numbers(values: Any, role: str, source: str) -> npt.NDArray[np.float64]:
         raise InputTypeError(f"{source}: the {role} column is a sequence of numbers, got {values!r:.80}")
     given = np.asarray(values)
     if given.ndim != 1:
-        raise DataError(f"{source}: the {role} column has one axis, got shape {given.shape}")
+        raise DataError(f"{source}: the {role} column must be a list of numbers, got shape {given.shape}")
     if given.dtype.kind in "biuf" or not len(given):
         numbers = given.astype(np.float64, copy=False)
         return owned(numbers, values) if numbers is given else numbers

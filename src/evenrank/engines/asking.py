@@ -148,10 +148,7 @@ def query_texts(queries: Any) -> dict[str, str]:
         if len(silent) == len(queries.distinct):
             return _asked_words(queries.distinct)
         if silent:
-            raise DataError(
-                f"{queries.source}: {counted(len(silent), 'query has', 'queries have')} no text to "
-                f"ask an engine with (first: {silent[0]}): add a column 'text'"
-            )
+            raise queries.without_text(" to ask an engine with")
         return {query: queries.texts[query] for query in queries.distinct}
     if isinstance(queries, Mapping):
         found = dict(queries)

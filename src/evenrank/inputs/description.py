@@ -38,6 +38,7 @@ RUN_ROLES = ("query", "document", "score", "rank")
 QRELS_ROLES = ("query", "document", "grade")
 INTENT_ROLES = (*QRELS_ROLES, "intent")
 DOCUMENT_ROLES = ("id", "text", "title")
+TEXT_ROLES = ("text", "title", "query_text")
 
 T = TypeVar("T")
 Watch = Callable[[Sequence[T], str], Iterable[T]]  # gives the items back, and shows how far they are
@@ -180,9 +181,9 @@ class Description:
         return DocumentsFile(documents.path, documents.get("format"), self.document_columns)
 
     def _read_queries(self, path: str) -> Queries:
-        from evenrank.io.queries import read_queries
+        from evenrank.io.queries import query_columns, read_queries
 
-        return read_queries(path, columns=self._roles(("query", "text")))
+        return read_queries(path, columns=query_columns(self.columns))
 
     def _known_queries(
         self, queries: Queries, runs: Mapping[str, Any], found: Mapping[str, Any]
@@ -269,7 +270,7 @@ class Description:
             eta = ETA if given is None else float(given)
         except ValueError:
             raise ParameterError(f"{file.path}: eta is a number, as eta=0.7; got {given!r}") from None
-        columns = {role: name for role, name in (self.columns or {}).items() if role != "text"}
+        columns = {role: name for role, name in (self.columns or {}).items() if role not in TEXT_ROLES}
         found = read_clicks(file.path, eta=eta, format=file.get("format"), columns=columns)
         self.notes.append(found.describe())
         return found.qrels()

@@ -6,7 +6,8 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from os import PathLike
+from os import PathLike, fspath
+from pathlib import Path
 from typing import Any, NamedTuple, TypedDict, TypeVar
 
 from evenrank.data.diversity import DiversityQrels
@@ -45,7 +46,7 @@ class Known(TypedDict, total=False):
     groups: Membership | Iterable[Membership]
     polarity: Any
     evidence: Iterable[Evidence]
-    background: Run | WordCounts | DocumentSets | Sequence[str] | None
+    background: Run | WordCounts | DocumentSets | Sequence[str] | str | PathLike[str] | None
     background_depth: int | None
     against: Run | None
     queries: Sequence[str] | None
@@ -78,8 +79,8 @@ class Inputs:
     - ``groups``: which groups the documents belong to; ``polarity``: where they stand on an axis of opinion.
     - ``evidence``: any further sources that measures ask for by name.
     - ``background``: the documents that some measures compare with: a run, cut at ``background_depth``
-      (200), word counts (the whole collection), ``"collection"`` for those of ``words``, or document ids.
-      One run alone is compared with itself.
+      (200), word counts (the whole collection), ``"collection"`` for those of ``words``, document ids, or a
+      file of either. One run alone is compared with itself.
     - ``against``: the second run of a pair.
     - ``queries``: the queries to score. Without it a measure that needs judgements takes the judged queries
       (a run that lacks one has an empty list there), and any other measure takes the run's.
@@ -173,6 +174,20 @@ def _asked(queries: Any) -> tuple[str, ...] | None:
     return None if queries is None else asked_queries(queries)
 
 
+def _background(given: Any) -> Any:
+    """A path is read: a run, or a list of document ids; anything else is settled with the measures."""
+    is_file = isinstance(given, PathLike) or (isinstance(given, str) and Path(given).is_file())
+    if not is_file:
+        return given
+    from evenrank.inputs.id_lists import lists_ids, read_ids
+    from evenrank.io import read_run
+    from evenrank.io.source import guess_format
+
+    path = fspath(given)
+    is_trec = (guess_format(path) or "trec") == "trec"
+    return read_ids(path, "document") if is_trec and lists_ids(path) else read_run(path)
+
+
 _READ: Mapping[str, Any] = {
     "qrels": as_judgements,
     "intents": as_intents,
@@ -181,6 +196,7 @@ _READ: Mapping[str, Any] = {
     "polarity": as_polarity,
     "evidence": as_evidence,
     "against": as_against,
+    "background": _background,
     "queries": _asked,
 }
 

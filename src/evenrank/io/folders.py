@@ -111,8 +111,7 @@ def _renamed(new: Path, target: Path, path: str | os.PathLike[str]) -> None:
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
             raise DataError(
-                f"{path}: is there now, which it was not before: another process has written it; "
-                "choose another name"
+                f"{path}: another process wrote this folder in the meantime: choose another name"
             ) from error
         raise cannot_write(path, error) from error
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from io import BytesIO
 from xml.etree import ElementTree
 
-from evenrank.errors import DataError, ParameterError, Problem
+from evenrank.errors import DataError, ParameterError, Problem, counted
 from evenrank.io.cells import id_cells
 from evenrank.io.column_names import ACCEPTED, DOCUMENT_COLUMNS
 from evenrank.io.frames import Frame
@@ -64,16 +64,37 @@ class Queries:
                         found[query].append(category)
         return {query: own for query, own in found.items() if own}
 
+    def without_text(self, use: str) -> DataError:
+        """The error for queries of which some have no text, with the way out."""
+        silent = [query for query in self.distinct if query not in self.texts]
+        named = f" (it has the columns {', '.join(self.columns)})" if self.columns else ""
+        cure = (
+            "add the texts" if self.texts
+            else f"add a column 'text', or name the column that has them, --columns query_text=NAME{named}"
+        )  # fmt: skip
+        many = counted(len(silent), "query has", "queries have")
+        return DataError(f"{self.source}: {many} no text{use} (first: {silent[0]}): {cure}")
+
     @cached_property
     def distinct(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.ids))
 
 
+QUERY_ROLES = ("query", "text", "query_text")
+
+
+def query_columns(columns: Mapping[str, str] | None) -> dict[str, str] | None:
+    """Those of the columns, named for several files, that queries have; ``query_text`` is theirs alone."""
+    return {role: name for role, name in (columns or {}).items() if role in QUERY_ROLES} or None
+
+
 def read_queries(path: str, *, columns: Mapping[str, str] | None = None) -> Queries:
     """Queries from a table with a column of ids, from topics in XML, or from lines: an id, or id, tab, text.
 
-    In lines, blank ones and those that begin with ``#`` are skipped. A TSV file whose first line names a
-    column of ids is a table.
+    ``columns`` names the columns ``query`` and ``text``, where they have other names; ``query_text`` goes
+    before ``text``, which may be the column of another file as well. In lines, blank
+    ones and those that begin with ``#`` are skipped. A TSV file whose first line names a column of ids is a
+    table.
     """
     source = as_source(path)
     if source is None:
@@ -121,7 +142,13 @@ def _of_table(name: str, table: OpenTable, columns: Mapping[str, str] | None) ->
         )
     ids = tuple(id_cells(frame.column(query), "query", table.report).to_pylist())
     table.report.check()
-    text = _column(frame, named.get("text"), TEXT, taken=query)
+    own = named.get("query_text")
+    if own is not None and own not in frame.names:
+        raise DataError(
+            f"{name}: no column {own!r} for the query_text; the columns are "
+            f"{', '.join(map(repr, frame.names))}"
+        )
+    text = own or _column(frame, named.get("text"), TEXT, taken=query)
     others = {other: _texts(frame, other) for other in frame.names if other not in (query, text)}
     texts: dict[str, str] = {}
     if text is not None:

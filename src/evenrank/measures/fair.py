@@ -173,9 +173,14 @@ class FAIR(PrefixShareMeasure):
 
     def _check_whole(self) -> None:
         if self.pseudo or self.reachable:
-            raise ParameterError("FAIR: whole=True goes with judgements, and without reachable=True")
+            raise ParameterError(
+                "FAIR: whole=True needs judgements (qrels=, --qrels) and cannot be combined with "
+                "reachable=True: leave one of the two out"
+            )
         if self.irm.family not in ("relevance", "diversity"):
-            raise ParameterError(f"FAIR: irm is a measure of relevance or diversity, got {self.irm!r}")
+            raise ParameterError(
+                f"FAIR: irm must be a measure of relevance or diversity, such as nDCG, got {self.irm!r}"
+            )
 
     def _check_sum(self) -> None:
         if not isinstance(self.irm, BY_GROUP + BY_DOCUMENT):

@@ -120,7 +120,10 @@ class GFR(Measure):
             weights = [float(part) for part in self.weights.split(",")]
             if len(weights) != len(measures):
                 parts = ", ".join(map(repr, measures))
-                raise ParameterError(f"{self!r}: {len(weights)} weights for {len(measures)} parts: {parts}")
+                raise ParameterError(
+                    f"{self!r}: got {len(weights)} weights, but there are {len(measures)} parts, {parts}: "
+                    "give one weight for each"
+                )
         terms = [(weight, m) for weight, m in zip(weights, measures, strict=True) if weight > 0]
         return WeightedSum(terms=tuple(terms)).settled(sources)
 

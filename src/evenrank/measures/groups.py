@@ -66,7 +66,8 @@ def only_attribute(measure: str, sources: Mapping[str, Evidence]) -> str:
         )
     if len(names) > 1:
         raise ParameterError(
-            f"{measure}: say which attribute, attr={names[0]!r}; there are {', '.join(names)}"
+            f"{measure}: there are several attributes, {', '.join(names)}: name one, as "
+            f"{measure}(attr={names[0]!r})"
         )
     return names[0]
 

@@ -138,7 +138,10 @@ class CrossEncoderRanker(nn.Module):
         """A ranker that ``save`` wrote."""
         where = Path(folder)
         if not (where / _ABOUT).is_file():
-            raise DataError(f"{folder}: no ranker: there is no {_ABOUT}; evenrank debias writes such folders")
+            raise DataError(
+                f"{folder}: this folder holds no ranker (it has no {_ABOUT}): name one that evenrank "
+                "debias wrote"
+            )
         try:
             about = json.loads((where / _ABOUT).read_text(encoding="utf-8"))
             if about["format"] != FORMAT:

@@ -102,5 +102,7 @@ def _check(one: str, many: str, ids: Sequence[str], texts: Collection[str]) -> N
     if lacking:
         raise MissingEvidenceError(
             f"{counted(len(lacking), f'ranked {one} has', f'ranked {many} have')} no text: {few(lacking)}; "
-            f"give texts of all {many}, or leave them out of the run"
+            f"give texts of all {many}"
+            + (" (--columns query_text=NAME names their column)" if one == "query" else "")
+            + ", or leave them out of the run"
         )

@@ -117,11 +117,13 @@ def load_state(folder: Path, ranker: nn.Module, optimizer: torch.optim.Optimizer
         weights, moments = (load_file(there / file) for file in _FILES)
         own = ranker.state_dict()
         if {key: value.shape for key, value in weights.items()} != {key: own[key].shape for key in own}:
-            raise ValueError("weights of another ranker")
+            raise ValueError("its weights have the shapes of another ranker")
         parameters = dict(ranker.named_parameters())
         placed = [(parameters[key.partition("/")[2]], key.partition("/")[0], key) for key in moments]
     except (OSError, KeyError, TypeError, ValueError, SafetensorError) as error:
-        raise DataError(f"{folder}: the saved state is damaged: {error}") from error
+        raise DataError(
+            f"{folder}: the saved state cannot be used: {error}; train into another folder"
+        ) from error
     ranker.load_state_dict(weights)
     optimizer.state.clear()
     for parameter, kind, key in placed:

@@ -43,8 +43,12 @@ class SortBy(Reranker):
     def settled(self, sources: Mapping[str, Evidence]) -> Reranker:
         tables = {source.name: source for source in sources.values() if isinstance(source, DocumentTable)}
         if self.field is None and len(tables) != 1:
-            there = f"; there are {', '.join(tables)}" if tables else ", of a table in evidence="
-            raise ParameterError(f"{self!r}: say what to sort by, field='table.column'{there}")
+            there = (
+                f"the tables are {', '.join(tables)}"
+                if tables
+                else "give a table of numbers, evidence=[read_numbers(FILE, 'NAME')] (--table NAME=FILE)"
+            )
+            raise ParameterError(f"{self!r}: say what to sort by, as SortBy(field='NAME.column'); {there}")
         name, _, column = (self.field or next(iter(tables))).partition(".")
         table = tables.get(name)
         if table is None:

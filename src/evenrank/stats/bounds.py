@@ -67,7 +67,10 @@ def mean_bounds(
     """
     d = np.asarray(values, dtype=np.float64)
     if d.ndim != 1 or not np.isfinite(d).all():
-        raise DataError("bounds are of one list of finite numbers; paired_differences makes it")
+        raise DataError(
+            "mean_bounds takes one list of finite numbers, such as paired_differences gives: some are not "
+            "finite, or there are several lists"
+        )
     if not 0 < alpha < 0.5:
         raise ParameterError(f"alpha must be a number > 0 and < 0.5, got {alpha!r}")
     if resamples * alpha < IN_THE_TAIL:

@@ -19,6 +19,7 @@ from evenrank.arrays import Floats
 from evenrank.comparison.gate.rules import FAIL, PASS, Gate, GateRule
 from evenrank.comparison.measure_table import MeasureTable, tables_of
 from evenrank.errors import ParameterError, counted
+from evenrank.inputs import Inputs
 from evenrank.measures import Direction
 from evenrank.scores import Scores
 from evenrank.stats.bounds import mean_bounds
@@ -102,7 +103,7 @@ class GateResult:
 
 
 def apply_gate(
-    scores: Scores,
+    scores: Scores | Inputs,
     gate: Gate,
     *,
     now: str = "now",
@@ -111,8 +112,13 @@ def apply_gate(
 ) -> GateResult:
     """Hold the run called ``now`` against the one called ``baseline``, rule by rule.
 
-    Rules that are limits alone need no baseline: it may be None then.
+    Rules that are limits alone need no baseline: it may be None then. ``Inputs`` are evaluated by the
+    measures of the rules.
     """
+    if isinstance(scores, Inputs):
+        from evenrank.evaluation import evaluate
+
+        scores = evaluate(scores, list(dict.fromkeys(rule.measure for rule in gate.rules)))
     if baseline is None and gate.compares:
         compared = next(rule.name for rule in gate.rules if rule.compares)
         raise ParameterError(f"{compared}: is compared with a baseline, and none is given")

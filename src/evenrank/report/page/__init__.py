@@ -13,6 +13,9 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from evenrank.comparison.curves import curves_of
+from evenrank.comparison.evaluated import evaluated_inputs
+from evenrank.errors import ParameterError
+from evenrank.inputs import Inputs
 from evenrank.io.atomic import atomic_write
 from evenrank.report.figures.style import load_altair
 from evenrank.report.page import safe
@@ -25,7 +28,6 @@ if TYPE_CHECKING:
     from evenrank.comparison import Comparison
     from evenrank.comparison.curves import ScoresAndCurves
     from evenrank.data.lexicon import Lexicon
-    from evenrank.inputs import Inputs
     from evenrank.scores import Scores
     from evenrank.verdict import Verdict
 
@@ -39,8 +41,9 @@ POLICY = (
 
 def write_report(
     path: str | PathLike[str],
-    scores: Scores,
+    scores: Scores | Inputs,
     *,
+    measures: Any = None,
     comparison: Comparison | None = None,
     inputs: Inputs | None = None,
     documents: Any = None,
@@ -61,6 +64,9 @@ def write_report(
 ) -> None:
     """Write the report of these scores; ``Comparison.report`` says what the options are.
 
+    In the place of scores ``Inputs`` will do: they are evaluated by ``measures`` (default: chosen by what is
+    known), and several runs are compared with the first.
+
     ``inputs`` are what the scores were evaluated from; without them no documents are shown.
     ``columns`` says what the table of ``documents`` calls its columns, as ``{"document": "sku"}``.
     ``computed`` has the curves where they were evaluated together with the scores; without it they are
@@ -68,6 +74,13 @@ def write_report(
     how many are done; ``sections`` are those of the page (default: every one that is declared).
     ``verdicts`` say who is favoured, ``history`` has those of earlier audits by date, the present ones last.
     """
+    if isinstance(scores, Inputs):
+        inputs, given = scores, scores
+        scores, comparison = evaluated_inputs(given, measures)
+        documents = given.documents if documents is None else documents
+        query_texts = given.query_texts if query_texts is None else query_texts
+    elif measures is not None:
+        raise ParameterError("measures= evaluates Inputs, and these are Scores: leave it out")
     material = ReportData(
         scores=scores,
         comparison=comparison,
