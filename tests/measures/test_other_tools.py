@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -175,3 +176,26 @@ def test_err_is_gdevals() -> None:
     first, second, third = 1 / 16, 15 / 16, 3 / 16
     by_hand = first + (1 - first) * second / 2 + (1 - first) * (1 - second) * third / 3
     assert value == pytest.approx(by_hand, abs=1e-12)
+
+
+@pytest.mark.skipif(
+    shutil.which("perl") is None, reason="gdeval is a Perl program, and perl is not installed"
+)
+def test_err_is_what_gdeval_prints() -> None:
+    import ir_measures
+    from ir_measures.providers.gdeval_provider import GdevalProvider
+
+    draw = np.random.default_rng(0)
+    qrels = {str(q): {f"d{n}": int(draw.integers(0, 5)) for n in range(30)} for q in range(1, 5)}
+    run = {
+        q: {str(d): -float(r) for r, d in enumerate(draw.permutation(list(own)))} for q, own in qrels.items()
+    }
+    theirs = {
+        found.query_id: found.value
+        for found in GdevalProvider().iter_calc([ir_measures.ERR @ 20], qrels, run)
+    }
+    ours = evaluate(run, "ERR(max_grade=4)@20", qrels=qrels).block("ERR(max_grade=4)@20")
+    assert len(theirs) == 4
+    assert dict(zip(ours.query_ids, ours.values[:, 0].tolist(), strict=True)) == pytest.approx(
+        theirs, abs=0.5e-5 + 1e-9
+    )
