@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "tsv", "jsonl", "latex", "markdown")
 VIEW_FORMATS = ("table", "tsv", "jsonl")
-QUERIES, DISAGREEMENTS = "queries", "disagreements"
-VIEWS = {QUERIES: (), DISAGREEMENTS: ()}
+QUERIES, DISAGREEMENTS, LABELS = "queries", "disagreements", "labels"
+VIEWS = {QUERIES: (), DISAGREEMENTS: (), LABELS: ()}
 
 
 def add(commands: Commands) -> None:
@@ -55,9 +55,9 @@ def add(commands: Commands) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--view", type=shared.option(lambda text: view_of(text, VIEWS)), metavar="VIEW",
-        help="what to print instead of means: queries (the value of every query) or disagreements "
-        "(queries for "
-        "which the measures order two runs differently)",
+        help="what to print instead of means: queries (the value of every query), disagreements (queries "
+        "for which the measures order two runs differently), or labels (intervals that include the error of "
+        "group labels)",
     )  # fmt: skip
     shared.add_inputs(parser)
     shared.add_format(parser, FORMATS)
@@ -80,7 +80,9 @@ def run(arguments: argparse.Namespace) -> int:
         scores.write(arguments.output)
         say(f"wrote {arguments.output}")
     draw(scores, arguments)
-    if view == DISAGREEMENTS:
+    if view == LABELS:
+        put(_label_intervals(arguments, form))
+    elif view == DISAGREEMENTS:
         put(_disagreements(scores, form))
     elif arguments.output is None or arguments.format is not None or view is not None:
         put(_printed(scores, form, per_query=view == QUERIES))
@@ -114,6 +116,16 @@ def _scores(arguments: argparse.Namespace) -> tuple[Scores, list[str]]:
     if arguments.measures is None:
         lines = verdict_lines(inputs, known, next(iter(inputs.runs)))
     return scores if inputs.categories is None else scores.by(inputs.categories), lines
+
+
+def _label_intervals(arguments: argparse.Namespace, form: str) -> str:
+    from evenrank.evaluation.label_intervals import label_intervals, label_table
+    from evenrank.tables import printed
+
+    inputs = shared.description(arguments).read()
+    measures = shared.chosen_measures(arguments, inputs)
+    found = label_intervals(inputs, measures, seed=shared.seed_of(arguments))
+    return printed([label_table(found)], form, terminal_width())
 
 
 def _disagreements(scores: Scores, form: str) -> str:

@@ -73,6 +73,8 @@ class Membership:
     source: str | None = None
     own: bool = False  # each document without a label is a value of its own
     named: bool = True  # whether somebody named the values; else they are the labels that were found
+    observed: Membership | None = None  # the labels, where these shares are what they probably mean
+    rates: Floats | None = None  # (L, L): the chance of each label (column) by true value (row)
 
     def __post_init__(self) -> None:
         lock(self.query_codes, self.shares.offsets, self.shares.places, self.shares.values)

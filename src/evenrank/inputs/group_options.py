@@ -26,7 +26,7 @@ _FLAGS: dict[str, dict[str, Any]] = {
     "iteration": {"iteration": True},
 }
 _LISTS = ("values", "even", "ignore")
-_NAMES = ("column", "format", "probabilities")
+_NAMES = ("column", "format", "probabilities", "error")
 _COLUMNS = ("document", "query", "share")
 _SETTINGS = (*_LISTS, *_NAMES, *_COLUMNS)
 AVERAGED = "averaged"  # the mean of the relevant documents' shares and of those behind the colon
@@ -237,6 +237,19 @@ def memberships(
 
 
 def _membership(given: GroupsOption, known: GroupSources) -> Membership:
+    """The groups of one option; with error rates, what its labels probably mean."""
+    rates = given.options.get("error")
+    if rates is None:
+        return _labelled(given, known)
+    from evenrank.data.label_error import corrected
+    from evenrank.io.label_rates import read_rates
+
+    labels = {key: value for key, value in given.options.items() if key != "error"}
+    found = _labelled(replace(given, options=labels), known)
+    return corrected(found, read_rates(rates, found.attribute))
+
+
+def _labelled(given: GroupsOption, known: GroupSources) -> Membership:
     from evenrank.data.membership_builders import from_words
     from evenrank.io.groups import read_groups
 
