@@ -214,7 +214,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "an unknown option": (
         ["--groups", "g=groups.csv:ordnal"],
         "--groups g: there is no option 'ordnal'; the options are ordinal, multilabel, full, own, intents, "
-        "iteration, values=.., even=.., ignore=.., column=.., format=.., probabilities=.., document=.., "
+        "iteration, values=.., even=.., ignore=.., column=.., format=.., probabilities=.., error=.., document=.., "
         "query=.., share=..",
     ),
     "a target of nothing": (
