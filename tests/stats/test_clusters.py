@@ -68,6 +68,7 @@ def test_two_kinds_add_up_without_their_intersection(seed: int) -> None:
     assert (found.low, found.high) == pytest.approx((found.coefficient - half, found.coefficient + half))
 
 
+@pytest.mark.slow
 def test_clusters_of_one_trial_are_what_statsmodels_calls_hc2() -> None:
     models = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
     y, x, _, _ = unbalanced(1)

@@ -97,6 +97,7 @@ def test_ten_documents_are_ordered_soon() -> None:
     assert found.signed == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_each_participant_gets_the_next_place(tmp_path: Path) -> None:
     """Twelve participants, six conditions: two rounds of each question, whatever order questions came in."""
     client: Any = walks.client_of(walks.write_study(tmp_path / "study", quote_words="0", minimum_words="0"))
@@ -115,6 +116,7 @@ def test_each_participant_gets_the_next_place(tmp_path: Path) -> None:
         assert condition_of_slot(f"{seed} 1", question, slot, conditions) == condition
 
 
+@pytest.mark.slow
 def test_a_run_can_be_a_condition(tmp_path: Path) -> None:
     from evenrank.errors import DataError
     from evenrank.study.conditions import load_study

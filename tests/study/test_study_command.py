@@ -30,6 +30,7 @@ def test_from_nothing_to_an_analysis(tmp_path: Path, evenrank: Any) -> None:
     assert (mixed.code, "kept apart" in mixed.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_simulated_answers_follow_the_seed(tmp_path: Path, evenrank: Any) -> None:
     """Opinions are drawn from the seed; who is assigned to what is not."""
     pytest.importorskip("jinja2", reason="Jinja2 is not installed")
@@ -61,6 +62,7 @@ def test_wrong_usage(tmp_path: Path, evenrank: Any, arguments: list[str], said: 
     assert outcome.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_check_sees_a_study_that_was_changed(tmp_path: Path, evenrank: Any) -> None:
     folder = walks.write_study(tmp_path / "study")
     walks.walk(walks.client_of(folder), until="Search")

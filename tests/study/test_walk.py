@@ -177,6 +177,7 @@ def test_a_panel_sends_each_participant_once(tmp_path: Path) -> None:
         assert "abc123" not in str(walks.rows(client, f"SELECT * FROM {table}"))
 
 
+@pytest.mark.slow
 def test_two_arrivals_of_one_panel_id_at_once(tmp_path: Path) -> None:
     """Both see the consent page before either agrees."""
     folder = walks.write_study(tmp_path / "study")
