@@ -6,6 +6,7 @@ import base64
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import zstandard
@@ -113,6 +114,30 @@ def test_what_is_missing_is_said(evenrank: Evenrank, shop: Path) -> None:
     assert found.code == 2
     found = evenrank("audit", "shop.toml", *KNOWN, "--target", "fair")
     assert found.code == 2
+
+
+def test_a_dead_engine_makes_no_audit(
+    evenrank: Evenrank, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evenrank.engines.sqlite import SqliteEngine
+    from evenrank.errors import RemoteError
+
+    whole = SqliteEngine.fetch
+
+    def dies(engine: SqliteEngine, texts: Any, *more: Any) -> Any:
+        found = whole(engine, texts, *more)
+        return [
+            RemoteError("gone") if "lamp" in text else one for text, one in zip(texts, found, strict=True)
+        ]
+
+    monkeypatch.setattr(SqliteEngine, "fetch", dies)
+    found = evenrank("audit", "shop.toml", *KNOWN)
+    assert (found.code, found.out) == (1, "")
+    assert "of 48 queries got no answer, more than 10%, so no audit was made" in found.err
+    assert "kept in audit/unfinished, and the same command asks only the other queries again" in found.err
+    assert [path.name for path in (shop / "audit").iterdir()] == ["unfinished"]
+    monkeypatch.setattr(SqliteEngine, "fetch", whole)
+    assert evenrank("audit", "shop.toml", *KNOWN).code == 0
 
 
 def test_its_options_are_few() -> None:

@@ -57,6 +57,7 @@ def test_infeasible_queries_are_counted_and_named(evenrank: Evenrank) -> None:
         "evenrank: warning: DetCons(attr='side'): a group has fewer documents than its minimum "
         "for 1 of 2 queries: 'q2'",
         "evenrank: bm25+DetCons(attr='side'): 2 of 2 lists have another order",
+        "evenrank: target of side: equal (--target side=..)",
         "evenrank: wrote fair.trec",
     ]
 
@@ -267,3 +268,25 @@ def test_the_rule_for_missing_evidence_reaches_a_method_alone(evenrank: Evenrank
     assert done.code == 0, done.err
     own = evenrank(*command[:3], "Neutral(missing='behind')", *command[4:], "--missing", "neutral")
     assert "missing='behind'" in own.err
+
+
+def test_it_says_the_target_and_that_it_read_the_judgements(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Targets have the names of an audit, whichever of two words was written."""
+    monkeypatch.chdir(tmp_path)
+    Path("run.trec").write_text("".join(f"q Q0 d{n} {n} {9 - n} x\n" for n in range(1, 5)))
+    Path("groups.csv").write_text("document,g\nd1,a\nd2,a\nd3,a\nd4,b\n")
+    Path("qrels.txt").write_text("q 0 d4 1\n")
+    known = ["run.trec", "--groups", "g=groups.csv", "--with"]
+    assert "target of g: equal (--target g=..)" in evenrank("rerank", *known, "DetCons").err
+    orders = []
+    for word in ("catalogue", "collection"):
+        found = evenrank("rerank", *known, "DetCons", "--target", f"g={word}")
+        assert "target of g: catalogue (--target g=..)" in found.err
+        assert "judgements" not in found.err
+        orders.append(found.out)
+    assert orders[0] == orders[1]
+    assert "judgements" not in evenrank("rerank", *known, "FAIR_greedy").err
+    told = evenrank("rerank", *known, "FAIR_greedy", "--qrels", "qrels.txt").err
+    assert "scores by the same judgements are higher than this method can reach without them" in told

@@ -44,15 +44,14 @@ def verdict_of(made: Shop, **options: object) -> Verdict:
 
 
 def slow_share(documents: list[str], sizes: dict[str, str], value: str, *, attention: bool) -> float:
-    """The share of attention, or of documents, of those that have a label."""
-    labelled = [document for document in documents if document in sizes]
-    weights = [1 / math.log2(rank + 1) if attention else 1.0 for rank in range(1, len(labelled) + 1)]
-    own = [w for w, document in zip(weights, labelled, strict=True) if sizes[document] == value]
-    return sum(own) / sum(weights)
-
-
-def first(documents: list[str], sizes: dict[str, str], count: int) -> list[str]:
-    return [document for document in documents if document in sizes][:count]
+    """The share of attention, or of documents, of those that have a label; every document keeps its place."""
+    weights = {
+        document: 1 / math.log2(rank + 1) if attention else 1.0
+        for rank, document in enumerate(documents, 1)
+        if document in sizes
+    }
+    own = [weight for document, weight in weights.items() if sizes[document] == value]
+    return sum(own) / sum(weights.values())
 
 
 @pytest.mark.parametrize("target", ["catalogue", "candidates", "equal", "given"])
@@ -67,7 +66,7 @@ def test_shares_and_targets_are_those_of_an_oracle(biased: Shop, target: str, la
         shares, candidates = [], []
         for query in biased.run.query_ids:
             documents = biased.run.documents(query)[:30]
-            shares.append(slow_share(first(documents, sizes, 7), sizes, group.value, attention=True))
+            shares.append(slow_share(documents[:7], sizes, group.value, attention=True))
             candidates.append(slow_share(documents, sizes, group.value, attention=False))
         aims = {
             "catalogue": [catalogue] * 60,
@@ -284,6 +283,42 @@ def test_the_worst_queries_are_those_that_give_the_group_least(biased: Shop) -> 
     texts = {query: f"text of {query}" for query in shares}
     (told,) = verdicts(biased.run, groups=biased.groups, catalogue=True, query_texts=texts)
     assert f"“text of {found.worst[0].query}”" in describe_worst(told)
+
+
+def test_documents_without_a_label_keep_their_places(biased: Shop) -> None:
+    """Labels that are missing at random do not move a share by more than the error of its mean."""
+    whole = verdict_of(biased, target="equal").group("small")
+    kept = np.random.default_rng(5).random(len(biased.sizes)) < 0.75
+    sizes = {one: size for (one, size), keep in zip(biased.sizes.items(), kept, strict=True) if keep}
+    groups = Membership.from_labels(Attribute("s", ("small", "large")), sizes)
+    (found,) = verdicts(biased.run, groups=groups, target="equal", catalogue=True)
+    small = found.group("small")
+    assert abs(small.share - whole.share) < (small.share_high - small.share_low) * 1.25  # 5 standard errors
+    assert f"({found.unlabelled} of 600 documents in the first places have no group): " in describe(found)
+
+
+def test_too_many_documents_without_a_label_allow_no_verdict(biased: Shop) -> None:
+    kept = np.random.default_rng(5).random(len(biased.sizes)) < 0.5
+    sizes = {one: size for (one, size), keep in zip(biased.sizes.items(), kept, strict=True) if keep}
+    (found,) = verdicts(biased.run, groups=Membership.from_labels("s", sizes), catalogue=True)
+    assert {group.decision for group in found.groups} == {TOO_FEW}
+    assert describe(found).startswith(f"s: no verdict: {found.unlabelled} of 600 documents in the first 10")
+    assert "more than 33% is too much" in describe(found)
+
+
+def test_worst_queries_give_less_than_chance_and_only_where_something_is_shown(biased: Shop) -> None:
+    assert all(one.share < min(one.target, one.candidates) for one in verdict_of(biased).worst)
+    even = shop(3, products=300, queries=40, depth=20)
+    found = verdict_of(even)
+    assert (found.shown, found.worst, describe_worst(found)) == (False, (), "")
+
+
+def test_no_advised_method_reads_judgements(biased: Shop) -> None:
+    qrels = {query: {biased.run.documents(query)[20]: 1} for query in biased.run.query_ids}
+    inputs = Inputs.of(biased.run, groups=biased.groups, qrels=qrels)
+    for method in methods_for("seller_size", 10, 40):
+        (settled,), _, _ = inputs.settle([method])
+        assert not any("relevance" in need for need in settled.needs)
 
 
 def test_relevance_is_said_and_its_lack_too(biased: Shop) -> None:

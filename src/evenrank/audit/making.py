@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from evenrank.audit.history import RUNS, SUMMARY, dated_name
 from evenrank.audit.preparing import prepared, read_known
-from evenrank.audit.sources import UNFINISHED, AskedEngine, EngineSource, ask_all, file_name, query_texts
+from evenrank.audit.sources import (
+    UNFINISHED,
+    AskedEngine,
+    EngineSource,
+    ask_all,
+    check_answered,
+    file_name,
+    query_texts,
+)
 from evenrank.audit.summary import AuditSummary, date_text, past_summaries
 from evenrank.data.run import Run
 from evenrank.errors import DataError, MissingExtraError
@@ -94,6 +102,7 @@ def make_audit(
                 request.engines, texts, depth=request.depth, log=unfinished, keep_texts=request.keep_texts,
                 progress=progress,
             )  # fmt: skip
+        check_answered(asked, len(texts), unfinished)
     with step("judging"):
         inputs, catalogue = prepared(read, asked, texts), read.catalogue
         options: dict[str, Any] = {"cutoff": request.cutoff, "depth": request.depth}

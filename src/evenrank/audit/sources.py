@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 UNFINISHED = "unfinished"  # below the folder of audits: answers of an audit that has not ended
 NAMED = 3
+MOST_UNANSWERED = 0.1  # of the queries
 
 Progress = Callable[[int, int], None]
 
@@ -47,6 +48,7 @@ class AskedEngine:
     notes: tuple[str, ...]
     whole: bool  # every query has an answer
     log: Path | None = None  # the folder of its answers
+    unanswered: int = 0  # queries
 
 
 def ask_all(
@@ -79,6 +81,22 @@ def ask_all(
     return found
 
 
+def check_answered(asked: Sequence[AskedEngine], queries: int, log: Path) -> None:
+    """Refuse to audit what is left of an engine that failed."""
+    for one in asked:
+        if one.unanswered <= MOST_UNANSWERED * queries:
+            continue
+        kept = (
+            f"the answers so far are kept in {log}, and the same command asks only the other queries again"
+            if one.log is not None
+            else "ask again when the engine answers"
+        )
+        raise DataError(
+            f"{one.name}: {one.unanswered:,} of {counted(queries, 'query', 'queries')} got no answer, more "
+            f"than {MOST_UNANSWERED:.0%}, so no audit was made; {kept} ({one.notes[0]})"
+        )
+
+
 def plans(
     engines: Sequence[EngineSource],
     queries: Mapping[str, str],
@@ -104,7 +122,14 @@ def _asked(answers: Answers, log: Path | None) -> AskedEngine:
             "the same command asks only these again"
         )
     return AskedEngine(
-        answers.name, answers.run, answers.documents, answers.provenance, tuple(notes), not unanswered, log
+        answers.name,
+        answers.run,
+        answers.documents,
+        answers.provenance,
+        tuple(notes),
+        not unanswered,
+        log,
+        len(unanswered),
     )
 
 

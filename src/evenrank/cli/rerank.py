@@ -171,8 +171,28 @@ def _write_run(arguments: argparse.Namespace, known: Description) -> int:
         with Bar("ranking", "pairs") as bar:
             done = rerank(inputs, _neural(model, inputs, bar))
     say(_describe(ranking, done))
+    if method is not None:
+        _say_targets(method, inputs)
     write_ranked(done, arguments)
     return 0
+
+
+def _say_targets(method: Reranker, inputs: Inputs) -> None:
+    """Which target groups were given, and that judgements were read, which then score it too well."""
+    from evenrank.measures.base import JUDGEMENTS
+    from evenrank.verdict.targets import target_name
+
+    (settled,), _, _ = inputs.settle([method])
+    needed = {need.partition(".")[2] for need in settled.needs}
+    for one in inputs.groups:
+        if one.name in needed:
+            attribute = one.attribute
+            say(f"target of {attribute.name}: {target_name(attribute.target)} (--target {attribute.name}=..)")
+    if needed & JUDGEMENTS:
+        say(
+            "relevance was taken from the judgements, as if it were known: scores by the same judgements "
+            "are higher than this method can reach without them"
+        )
 
 
 def _check_texts(known: Description) -> None:

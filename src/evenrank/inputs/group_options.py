@@ -30,6 +30,7 @@ _NAMES = ("column", "format", "probabilities", "error")
 _COLUMNS = ("document", "query", "share")
 _SETTINGS = (*_LISTS, *_NAMES, *_COLUMNS)
 AVERAGED = "averaged"  # the mean of the relevant documents' shares and of those behind the colon
+_ALSO = {"catalogue": "collection", "candidates": "pool", "equal": "uniform"}  # what an audit calls them
 _KINDS = ("uniform", "present", "pool", "collection", "relevance")
 
 
@@ -126,6 +127,7 @@ def target_of(text: str) -> TargetOption:
         raise ParameterError(
             f"must be NAME={kinds}|SHARE,SHARE,..|VALUE:SHARE,VALUE:SHARE,..|FILE, got {text!r}"
         )
+    given = _ALSO.get(given, given)
     if given in _KINDS:
         return TargetOption(name, given)
     by_value = _shares_by_value(given, text)

@@ -54,6 +54,13 @@ class GroupShare(GroupMeasure):
         NO_ATTENTION: NO_ATTENTION_MEANS,
     }
 
+    missing: str = parameter(
+        "uniform",
+        choice("none", "uniform", "drop", "error"),
+        "documents without a group: they keep their place and count for no group, and shares are of the "
+        "others (none), belong equally to all values (uniform), are left out so that lower ones move up "
+        "(drop), or are an error",
+    )
     of: str = parameter(LIST, choice(LIST, TARGET), "the shares of the list, or those that it should have")
     attention: Attention = parameter(
         uniform(), term_of("attention"), "how attention falls with rank; uniform: every document counts alike"

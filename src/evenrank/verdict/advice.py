@@ -22,7 +22,8 @@ from evenrank.verdict.judge import share_measure
 from evenrank.verdict.targets import with_chosen_target
 from evenrank.verdict.value import Advice, Verdict
 
-METHODS = ("DetGreedy", "DetCons", "DetConstSort", "FAIR_greedy")
+# none of them reads judgements: a method that does would be scored by what it was told
+METHODS = ("DetGreedy", "DetCons", "DetConstSort")
 CLOSED = 0.9  # of the gap: of the methods that close so much of it the cheapest is advised
 PLACES = "new documents in the first places"  # the cost where relevance is not known
 
@@ -42,7 +43,7 @@ class Trial:
 def advised(verdicts: Iterable[Verdict], inputs: Inputs) -> tuple[Verdict, ...]:
     """The verdicts, each that shows a group below its target with advice.
 
-    Tried are DetGreedy, DetCons, DetConstSort and FAIR_greedy with the target of the verdict. Advised is the
+    Tried are DetGreedy, DetCons and DetConstSort with the target of the verdict. Advised is the
     cheapest of those that close nine tenths of the gap between shares and targets; where none does, the one
     that closes most of it.
     """
@@ -53,13 +54,7 @@ def advised(verdicts: Iterable[Verdict], inputs: Inputs) -> tuple[Verdict, ...]:
 
 def methods_for(attribute: str, cutoff: int, depth: int) -> list[Reranker]:
     """The re-rankers that are tried."""
-    written = {
-        "FAIR_greedy": f"FAIR_greedy(attr={attribute!r})@{depth}",
-        **{
-            name: f"{name}(attr={attribute!r}, top={cutoff})@{depth}" for name in METHODS if name[:3] == "Det"
-        },
-    }
-    return [parse_reranker(written[name]) for name in METHODS]
+    return [parse_reranker(f"{name}(attr={attribute!r}, top={cutoff})@{depth}") for name in METHODS]
 
 
 def _advice(verdict: Verdict, inputs: Inputs) -> Advice | None:
@@ -80,7 +75,9 @@ def _advice(verdict: Verdict, inputs: Inputs) -> Advice | None:
     gap = _gap(before, verdict)
     good = [trial for trial in trials if trial.gap <= (1 - CLOSED) * gap]
     best = min(good, key=lambda trial: abs(trial.cost)) if good else min(trials, key=lambda trial: trial.gap)
-    if best.gap >= gap:
+    lowest = verdict.less[0]
+    change = np.nanmean(best.shares) - np.nanmean(before[:, place])
+    if best.gap >= gap or change <= lowest.share_high - lowest.share_low:  # cannot be told from no change
         return None
     gain = mean_difference(best.shares, before[:, place], (0.0, 1.0), level=verdict.level)
     kept = np.isfinite(best.shares) & np.isfinite(before[:, place])
@@ -107,7 +104,7 @@ def _methods(verdict: Verdict) -> list[Reranker]:
 def _trial(method: Reranker, known: Inputs, run: Run, verdict: Verdict, place: int) -> Trial:
     with warnings.catch_warnings():  # what a method cannot do for some queries shows in its gap
         warnings.simplefilter("ignore", EvenrankWarning)
-        made: Run = rerank(known, method)
+        made: Run = rerank(replace(known, qrels=None), method)
     made = made.renamed(run.name)
     shares = _shares(known, made, verdict)
     cost = _cost(known, run, made, verdict)

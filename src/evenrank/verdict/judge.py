@@ -28,12 +28,13 @@ from evenrank.measures.group_share import LIST, TARGET, GroupShare
 from evenrank.stats.crossed import CrossedSpread
 from evenrank.stats.intervals import mean_interval
 from evenrank.verdict.attributes import group_attributes
-from evenrank.verdict.sharing import pairs_of, widened_by
+from evenrank.verdict.sharing import pairs_of, unlabelled_attention, widened_by
 from evenrank.verdict.targets import WhichTarget, chosen_target, with_chosen_target
 from evenrank.verdict.value import (
     FAVOURED,
     LEAST,
     LESS,
+    MOST_UNLABELLED,
     NOT_SHOWN,
     TOO_FEW,
     GroupFinding,
@@ -61,6 +62,7 @@ class GroupShares:
     wider: Sequence[CrossedSpread]  # (L,): intervals are widened, since queries share documents
     unlabelled: int  # of the documents in the first places
     ranked: int
+    unseen: float  # the part of the attention that documents without a label get
 
     @property
     def defined(self) -> Bools:
@@ -70,7 +72,7 @@ class GroupShares:
     def enough(self) -> Bools:
         """(L,): the groups that a verdict is possible on."""
         many: Bools = self.documents >= LEAST
-        return many & (int(self.defined.sum()) >= LEAST)
+        return many & (int(self.defined.sum()) >= LEAST) & (self.unseen <= MOST_UNLABELLED)
 
     @property
     def tests(self) -> int:
@@ -123,7 +125,7 @@ def verdicts(
 
 def share_measure(attribute: str, cutoff: int, of: str = LIST) -> Measure:
     """The measure that verdicts are made of: the share of attention in the first places."""
-    return GroupShare(attr=attribute, of=of, attention=log2(), missing="drop") @ cutoff
+    return GroupShare(attr=attribute, of=of, attention=log2(), missing="none") @ cutoff
 
 
 def _tables(
@@ -144,7 +146,7 @@ def _tables(
     measures = {
         one.attribute.name: (
             share_measure(one.attribute.name, cutoff),
-            GroupShare(attr=one.attribute.name, of=LIST, attention=uniform(), missing="drop") @ depth,
+            GroupShare(attr=one.attribute.name, of=LIST, attention=uniform(), missing="none") @ depth,
             share_measure(one.attribute.name, cutoff, TARGET),
         )
         for one in aimed
@@ -155,6 +157,7 @@ def _tables(
         shares, found, targets = (scores.block(measure) for measure in measures[one.attribute.name])
         has_catalogue = one.query_ids is None and (whole or one.name not in inputs.named)
         sizes = one.sizes() if has_catalogue else _sizes_in(one, candidates)
+        bare = one.rows_of(pairs_of(first)) < 0  # (P,)
         made = GroupShares(
             membership=one,
             target_kind=kinds[one.attribute.name],
@@ -165,8 +168,9 @@ def _tables(
             candidates=_values(found),
             targets=_values(targets),
             wider=(),
-            unlabelled=int((one.rows_of(pairs_of(first)) < 0).sum()),
+            unlabelled=int(bare.sum()),
             ranked=len(first.doc_ids),
+            unseen=unlabelled_attention(first, bare),
         )
         yield replace(made, wider=_wider(made, candidates, cutoff))
 
@@ -222,6 +226,9 @@ def _judged(
         tests=tests,
         level=level,
         notes=tuple(_notes(table, cutoff)),
+        unlabelled=table.unlabelled,
+        ranked=table.ranked,
+        unseen=table.unseen,
     )
     return replace(made, worst=_worst(made, table, inputs))
 
@@ -275,13 +282,14 @@ def _mean(
 
 def _worst(verdict: Verdict, table: GroupShares, inputs: Inputs) -> tuple[WorstQuery, ...]:
     """The queries that give the lowest group least of its target; of equal ones those that found most."""
-    lowest = (verdict.less or (verdict.lowest,))[0]
-    if lowest is None:
+    if not verdict.less:
         return ()
+    lowest = verdict.less[0]
     place = table.membership.attribute.values.index(lowest.value)
     rows = np.flatnonzero(table.defined)
     share, target, found = (values[rows, place] for values in (table.shares, table.targets, table.candidates))
     order = np.lexsort((-np.nan_to_num(found), share - target))
+    order = order[(share < target)[order] & (share < found)[order]]  # and less than a random order gives
     texts = inputs.query_texts or {}
     return tuple(
         WorstQuery(
@@ -292,7 +300,6 @@ def _worst(verdict: Verdict, table: GroupShares, inputs: Inputs) -> tuple[WorstQ
             float(target[spot]),
         )
         for spot in order[:WORST].tolist()
-        if share[spot] < target[spot]
     )
 
 
@@ -302,7 +309,7 @@ def _notes(table: GroupShares, cutoff: int) -> Sequence[str]:
         notes.append(
             f"{name}: {counted(table.unlabelled, 'document', 'documents')} of {table.ranked:,} in the first "
             f"{cutoff} places {'has' if table.unlabelled == 1 else 'have'} no group and "
-            f"{'was' if table.unlabelled == 1 else 'were'} left out; lists close up"
+            f"{'counts' if table.unlabelled == 1 else 'count'} for none: shares are of the others"
         )
     left = len(table.queries) - int(table.defined.sum())
     if left:

@@ -12,7 +12,16 @@ from evenrank.errors import counted
 from evenrank.tables import number
 from evenrank.verdict.advice import PLACES
 from evenrank.verdict.targets import CANDIDATES, CATALOGUE, EQUAL, target_means
-from evenrank.verdict.value import LEAST, NOT_SHOWN, TOO_FEW, Advice, GroupFinding, RelevanceFinding, Verdict
+from evenrank.verdict.value import (
+    LEAST,
+    MOST_UNLABELLED,
+    NOT_SHOWN,
+    TOO_FEW,
+    Advice,
+    GroupFinding,
+    RelevanceFinding,
+    Verdict,
+)
 
 NAMED = 2  # further groups that a sentence names
 LONGEST = 32  # characters of a query's text
@@ -20,7 +29,7 @@ LONGEST = 32  # characters of a query's text
 
 def describe(verdict: Verdict) -> str:
     """One sentence: who is favoured, with shares and interval, or that nobody is shown to be."""
-    about = f"{verdict.attribute}: "
+    about = f"{verdict.attribute}{_unlabelled(verdict)}: "
     if all(group.decision == TOO_FEW for group in verdict.groups):
         return about + _too_few(verdict)
     if not verdict.shown:
@@ -37,6 +46,13 @@ def describe(verdict: Verdict) -> str:
     return about + "; ".join(parts) + "."
 
 
+def _unlabelled(verdict: Verdict) -> str:
+    if not verdict.unlabelled or verdict.unseen > MOST_UNLABELLED:
+        return ""
+    has = "has" if verdict.unlabelled == 1 else "have"
+    return f" ({verdict.unlabelled:,} of {verdict.ranked:,} documents in the first places {has} no group)"
+
+
 def describe_target(verdict: Verdict) -> str:
     """What the target means."""
     return target_means(verdict.target, verdict.depth)
@@ -44,7 +60,7 @@ def describe_target(verdict: Verdict) -> str:
 
 def describe_small_groups(verdict: Verdict) -> str:
     """The groups that are too small for a verdict, with their counts; empty where there are none."""
-    if verdict.queries < LEAST:
+    if verdict.queries < LEAST or verdict.unseen > MOST_UNLABELLED:
         return ""
     small = [group for group in verdict.groups if group.decision == TOO_FEW]
     if not small:
@@ -154,6 +170,12 @@ def _lowest_tested(verdict: Verdict) -> GroupFinding:
 def _too_few(verdict: Verdict) -> str:
     if not verdict.queries:
         return "no verdict: no query has a list with a document of any group."
+    if verdict.unseen > MOST_UNLABELLED:
+        return (
+            f"no verdict: {verdict.unlabelled:,} of {verdict.ranked:,} documents in the first "
+            f"{places(verdict.cutoff)} have no group and get {percent(verdict.unseen)} of the attention; "
+            f"more than {percent(MOST_UNLABELLED)} is too much to say what groups get."
+        )
     if verdict.queries < LEAST:
         over = counted(verdict.queries, "query", "queries")
         return f"no verdict: there {'is' if verdict.queries == 1 else 'are'} {over}, fewer than {LEAST}."

@@ -20,6 +20,15 @@ def pairs_of(run: Run) -> Pairs:
     return Pairs(run.query_ids, owners, StringRows(run.doc_ids), run.doc_hashes)
 
 
+def unlabelled_attention(run: Run, bare: Bools) -> float:
+    """The part of the attention of all lists that the documents marked by ``bare`` (P,) get."""
+    if not len(bare):
+        return 0.0
+    places = np.arange(len(bare)) - np.repeat(run.offsets[:-1], run.lengths)
+    weights = log2().weights(int(places.max()) + 1)[places]
+    return float(weights[bare].sum() / weights.sum())
+
+
 def widened_by(
     membership: Membership, run: Run, kept: Bools, cutoff: int, target: str, shares: Floats, targets: Floats
 ) -> list[CrossedSpread]:
@@ -32,10 +41,10 @@ def widened_by(
     pairs = pairs_of(run)
     rows = membership.rows_of(pairs)
     here = (rows >= 0) & kept[pairs.query_codes]
+    places = (np.arange(len(rows)) - run.offsets[pairs.query_codes])[here]  # of all, with a label or not
     queries, rows = pairs.query_codes[here], rows[here]
     sizes = np.bincount(queries, minlength=len(run))  # (Q,): labelled documents of each list
-    place = np.arange(len(queries)) - (np.cumsum(sizes) - sizes)[queries]  # lists close up
-    weights = np.where(place < cutoff, log2().weights(int(place.max(initial=0)) + 1)[place], 0.0)
+    weights = np.where(places < cutoff, log2().weights(int(places.max(initial=0)) + 1)[places], 0.0)
     weights /= np.bincount(queries, weights=weights, minlength=len(run))[queries]
     members = membership.shares.dense(rows)  # (P, L)
     found = []

@@ -16,6 +16,16 @@ _OF_KIND = {CATALOGUE: COLLECTION, CANDIDATES: POOL, EQUAL: UNIFORM}
 WhichTarget = str | Mapping[str, str] | None
 
 
+def target_name(target: object) -> str:
+    """What a target is called in all messages.
+
+    >>> target_name("collection"), target_name("uniform"), target_name((0.3, 0.7))
+    ('catalogue', 'equal', 'given')
+    """
+    names = {COLLECTION: CATALOGUE, POOL: CANDIDATES, UNIFORM: EQUAL}
+    return names.get(target, target) if isinstance(target, str) else GIVEN
+
+
 def target_means(kind: str, depth: int) -> str:
     """One sentence on what a target asks of a ranking.
 

@@ -12,6 +12,7 @@ from evenrank.errors import DataError
 KIND = "evenrank verdict"
 VERSION = 1
 FAVOURED, LESS, NOT_SHOWN, TOO_FEW = "favoured", "less than its target", "not shown", "too few"
+MOST_UNLABELLED = 1 / 3  # of the attention on documents without a group, above which there is no verdict
 LEAST = 30  # documents of a group, and queries, below which there is no verdict
 
 
@@ -109,6 +110,9 @@ class Verdict:
     worst: tuple[WorstQuery, ...] = ()
     advice: Advice | None = None
     notes: tuple[str, ...] = ()
+    unlabelled: int = 0  # documents without a group in the first places
+    ranked: int = 0  # documents in the first places
+    unseen: float = 0.0  # the part of the attention in the first places that those without a group get
 
     @property
     def favoured(self) -> tuple[GroupFinding, ...]:
@@ -155,7 +159,8 @@ class Verdict:
         try:
             return cls(
                 **{
-                    **{name: content[name] for name in _names(cls) if name not in _NESTED},
+                    **{name: content[name] for name in _names(cls) if name not in (*_NESTED, *_LATER)},
+                    **{name: content[name] for name in _LATER if name in content},
                     "groups": tuple(_read(GroupFinding, one) for one in content["groups"]),
                     "relevance": _read(RelevanceFinding, content["relevance"]),
                     "worst": tuple(_read(WorstQuery, one) for one in content["worst"]),
@@ -167,6 +172,7 @@ class Verdict:
             raise DataError(f"{where}: is not a whole verdict: {error}") from None
 
 
+_LATER = ("unlabelled", "ranked", "unseen")  # that the first summaries do not have
 _NESTED = ("groups", "relevance", "worst", "advice", "notes")
 
 
