@@ -26,7 +26,10 @@ COMMANDS = (
     "audit",
     "doctor",
     "scan",
+    "lexicon",
+    "queryset",
     "polarise",
+    "corpus",
     "measures",
     "evaluate",
     "explain",
@@ -35,6 +38,7 @@ COMMANDS = (
     "debias",
     "select",
     "counterfactual",
+    "study",
     "report",
     "gate",
 )
