@@ -330,3 +330,11 @@ def test_queries_that_are_nothing_but_words(shop: Path) -> None:
         assert run.query_ids[0] == first
         assert found.inputs.query_texts[first] == words[0]
         assert found.verdicts[0].less[0].value == "small"
+
+
+def test_the_trend_has_a_row_for_every_group(shop: Path) -> None:
+    from evenrank.report.page.sections.trend import group_cells
+
+    (verdict,) = audited(groups="seller_size").verdicts
+    assert [cells[0] for cells in group_cells(verdict)] == [group.value for group in verdict.groups]
+    assert len(verdict.groups) == 2

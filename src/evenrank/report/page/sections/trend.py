@@ -10,7 +10,7 @@ from evenrank.report.page import safe
 from evenrank.report.page.charts import Chart, chart_of
 from evenrank.report.page.rendering import Section, render, section
 from evenrank.report.page.report_data import ReportData
-from evenrank.verdict import Verdict
+from evenrank.verdict import GroupFinding, Verdict
 from evenrank.verdict.sentences import percent
 
 CHARTS = 4  # attributes that have a figure; the table has all
@@ -29,9 +29,10 @@ def trend_section(material: ReportData) -> Section | None:
         label = f"Shares of the groups of {safe.name(attribute)} by date, {safe.name(system)}."
         charts.append(chart_of(trend_figure(points), label, narrow=trend_figure(points, narrow=True)))
     rows = [
-        (date, safe.name(f"{system}: {attribute}"), *_cells(verdict))
+        (date, safe.name(f"{system}: {attribute}"), *cells)
         for (system, attribute), points in series.items()
         for date, verdict in points
+        for cells in group_cells(verdict)
     ]
     body = render("trend.html", charts=charts, lead="", rows=rows)
     return Section("trend", "Over time", body, charts=charts)
@@ -57,11 +58,16 @@ def trends(material: ReportData) -> dict[tuple[str, str], Points]:
     return found
 
 
-def _cells(verdict: Verdict) -> tuple[str, str, str, str]:
-    """The group that is farthest below its target, its share with the interval, and the target."""
-    group = (verdict.less or (verdict.lowest,))[0]
-    if group is None:
-        return "", "", "", ""
-    known = not math.isnan(group.share_low)
-    interval = f" ({percent(group.share_low)} to {percent(group.share_high)})" if known else ""
-    return safe.name(group.value), percent(group.share) + interval, percent(group.target), group.decision
+def group_cells(verdict: Verdict) -> list[tuple[str, str, str, str]]:
+    """For every group that has a share: its name, the share with the interval, the target, the decision."""
+    return [
+        (safe.name(group.value), _share(group), percent(group.target), group.decision)
+        for group in verdict.groups
+        if not math.isnan(group.share)
+    ]
+
+
+def _share(group: GroupFinding) -> str:
+    if math.isnan(group.share_low):
+        return percent(group.share)
+    return f"{percent(group.share)} ({percent(group.share_low)} to {percent(group.share_high)})"
