@@ -356,7 +356,7 @@ def test_advice_is_the_cheapest_method_that_closes_the_gap(biased: Shop) -> None
     assert advice.cost == pytest.approx(cost[best])
     assert advice.gain_low < advice.gain < advice.gain_high
     assert advice.gain == pytest.approx(advice.after - advice.before)
-    assert f"to try: {best} gives small" in describe_advice(found)
+    assert f"to try: {best} --target seller_size=catalogue gives small" in describe_advice(found)
 
 
 def test_advice_tells_what_it_costs_in_relevance(biased: Shop) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from evenrank.errors import counted
 from evenrank.tables import number
 from evenrank.verdict.advice import PLACES
-from evenrank.verdict.targets import CANDIDATES, CATALOGUE, EQUAL, target_means
+from evenrank.verdict.targets import CANDIDATES, CATALOGUE, EQUAL, GIVEN, target_means
 from evenrank.verdict.value import (
     LEAST,
     MOST_UNLABELLED,
@@ -103,9 +103,16 @@ def describe_advice(verdict: Verdict) -> str:
     if advice is None:
         return ""
     return (
-        f"to try: {advice.method} gives {advice.group} {percent(advice.after)} "
+        f"to try: {advice.method}{_aimed(verdict)} gives {advice.group} {percent(advice.after)} "
         f"instead of {percent(advice.before)} {_cost(advice, verdict.cutoff)}"
     )
+
+
+def _aimed(verdict: Verdict) -> str:
+    """The option without which another target is taken."""
+    if verdict.target == GIVEN or " " in verdict.attribute:
+        return ""
+    return f" --target {verdict.attribute}={verdict.target}"
 
 
 def percent(share: float) -> str:
