@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from evenrank.comparison import Comparison
     from evenrank.tables import Table
 
-FORMATS = ("table", "tsv", "csv", "jsonl", "latex", "markdown")
-VIEW_FORMATS = ("table", "tsv", "jsonl", "latex", "markdown")
 METHODS = ("kendall", "pearson", "spearman")
 OVER = ("systems", "queries", "cutoffs")
 DOCUMENTS = "documents"  # of :over=, which correlates features of documents instead of measures
@@ -70,7 +68,7 @@ def add(commands: Commands) -> None:
         "ordinal --groups go together)",
     )  # fmt: skip
     shared.add_inputs(parser)
-    shared.add_format(parser, FORMATS)
+    shared.add_format(parser)
     shared.add_output(
         parser,
         "write a row for each pair (.jsonl, .csv, .tsv, .parquet) or the table (.tex, .md); "
@@ -129,7 +127,7 @@ def _features(arguments: argparse.Namespace, method: str) -> int:
     alpha = float(shared.significance(arguments)["alpha"])
     table = feature_table(shared.read_inputs(known), method, alpha=alpha)
     if arguments.output is not None:
-        form = file_format(arguments.output, None, VIEW_FORMATS[1:])
+        form = file_format(arguments.output, None, shared.FORMATS[1:])
         with atomic_write(arguments.output) as file:
             file.write(printed((table,), form, terminal_width()).encode())
         say(f"wrote {arguments.output}")
@@ -165,14 +163,12 @@ def _check_asked(arguments: argparse.Namespace) -> None:
     further = [file.path for file in arguments.scores or ()]
     shared.check_written(known, arguments.output, arguments.figure, further=further)
     view: View | None = arguments.view
-    if view is not None and arguments.format not in (None, *VIEW_FORMATS):
-        raise ParameterError(f"--view can be printed as {', '.join(VIEW_FORMATS)}, not as {arguments.format}")
     if shared.check_figure_asked(arguments) and (
         view is None or view.name in (TUKEY, CONCLUSIONS) or _asks_features(view)
     ):
         raise ParameterError("--figure draws --view power or --view correlations: ask for one of them")
     if arguments.output is not None:
-        file_format(arguments.output, None, WRITTEN if view is None else VIEW_FORMATS[1:])
+        file_format(arguments.output, None, WRITTEN if view is None else shared.FORMATS[1:])
 
 
 def _comparison(arguments: argparse.Namespace) -> tuple[Comparison, dict[str | None, Comparison]]:
@@ -251,7 +247,7 @@ def _write(comparison: Comparison, tables: tuple[Table, ...], path: str) -> None
     from evenrank.io.atomic import atomic_write
     from evenrank.scores.files import file_format
 
-    form = file_format(path, None, VIEW_FORMATS[1:])
+    form = file_format(path, None, shared.FORMATS[1:])
     with atomic_write(path) as file:
         file.write(_printed(comparison, tables, form).encode())
 

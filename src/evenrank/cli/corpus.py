@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 WRITING = ("questions", "perspectives", "documents", "distractors")
 READING = ("topics", "filters", "natural")
 LOOKING = ("statistics", "quality", "safety", "topic-bias", "release")
-FORMATS = ("table", "tsv", "jsonl", "markdown")
 
 
 def add(commands: Commands) -> None:
@@ -67,7 +66,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FOLDER", help="where release writes (default: FOLDER/release)"
     )
-    shared.add_format(parser, FORMATS)
+    shared.add_format(parser)
     parser.set_defaults(run=run)
 
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from evenrank.counterfactuals.swap import Swapper
     from evenrank.counterfactuals.table import SwapRow
 
-FORMATS = ("table", "tsv", "jsonl")
 LEXICON = "gender-en+gender-en-names"  # what the default swap replaces, counted for TExFAIR and NFaiRR
 MOST = 5
 
@@ -121,7 +120,7 @@ def add(commands: Commands) -> None:
         "--moved", type=int, default=MOST, metavar="N", help="number of queries to list (default: 5)"
     )
     shared.add_columns(parser, ("id", "text", "title", "query", "query_text"))
-    shared.add_format(parser, FORMATS)
+    shared.add_format(parser)
     shared.add_output(
         parser,
         "write RBO by query (.jsonl, .csv, .tsv, .parquet); with --swap-only the collection (.tsv, "

@@ -11,15 +11,12 @@ from evenrank.cli.parser import add_command
 from evenrank.cli.streams import put, say, say_notes, terminal_width
 from evenrank.cli.values import view_of
 from evenrank.cli.verdict_lines import verdict_lines
-from evenrank.errors import ParameterError
 from evenrank.inputs.file_options import AGAINST
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
     from evenrank.scores import Scores
 
-FORMATS = ("table", "tsv", "jsonl", "latex", "markdown")
-VIEW_FORMATS = ("table", "tsv", "jsonl")
 QUERIES, DISAGREEMENTS, LABELS = "queries", "disagreements", "labels"
 VIEWS = {QUERIES: (), DISAGREEMENTS: (), LABELS: ()}
 
@@ -60,7 +57,7 @@ def add(commands: Commands) -> None:
         "group labels)",
     )  # fmt: skip
     shared.add_inputs(parser)
-    shared.add_format(parser, FORMATS)
+    shared.add_format(parser)
     shared.add_output(
         parser,
         "write the scores of every query (.jsonl, .csv, .tsv, .parquet) or the table (.tex, .md); "
@@ -73,8 +70,6 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     view = None if arguments.view is None else arguments.view.name
     form = arguments.format or "table"
-    if view is not None and form not in VIEW_FORMATS:
-        raise ParameterError(f"--view {view} can be printed as {', '.join(VIEW_FORMATS)}, not as {form}")
     scores, lines = _scores(arguments)
     if arguments.output is not None:
         scores.write(arguments.output)

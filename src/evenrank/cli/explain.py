@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from evenrank.measures import Measure
     from evenrank.tables import Table
 
-FORMATS = ("table", "tsv", "jsonl", "markdown", "latex")
 LIST_FORMATS = ("table", "jsonl")
 EXTREMES, TERMS = "extremes", "terms"
 VIEWS = {EXTREMES: ("",), TERMS: ("",)}
@@ -83,7 +82,7 @@ def add(commands: Commands) -> None:
         "(the N words with most exposure; needs scan --terms); may be repeated",
     )  # fmt: skip
     shared.add_inputs(parser)
-    shared.add_format(parser, FORMATS)
+    shared.add_format(parser)
     shared.add_output(parser, shared.WRITTEN_SCORES)
     shared.add_figure(
         parser,

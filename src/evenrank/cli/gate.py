@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 GATE_FAILED = 3
 OTHER = "run of the last audit"
-FORMATS = ("table", "jsonl", "markdown")
 
 
 def add(commands: Commands) -> None:
@@ -49,7 +48,7 @@ def add(commands: Commands) -> None:
         "else the run of the last audit before this one)",
     )  # fmt: skip
     shared.add_inputs(parser)
-    shared.add_format(parser, FORMATS)
+    shared.add_format(parser)
     parser.set_defaults(run=run, reads_project=True)
 
 

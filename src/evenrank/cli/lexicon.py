@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from evenrank.data.words import WordCounts
     from evenrank.tables import Table
 
-FORMATS = ("table", "tsv", "csv", "jsonl", "markdown", "latex")
 NAMES = "gender-en-names"  # which words are first names
 
 
@@ -70,7 +69,7 @@ def add(commands: Commands) -> None:
         "--missing", choices=("error", "neutral", "drop"),
         help="sensitivity: documents without counts, as in evaluate",
     )  # fmt: skip
-    shared.add_format(parser, FORMATS)
+    shared.add_format(parser)
     shared.add_output(parser, "write the lexicon (show) or the tables as .jsonl, .csv, .tsv, .md or .tex")
     parser.set_defaults(run=run)
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from evenrank.queryset import Inconsistency, Procedure
     from evenrank.tables import Table
 
-FORMATS = ("table", "tsv", "csv", "jsonl", "markdown", "latex")
 SAMPLE = 200
 
 
@@ -61,7 +60,7 @@ def add(commands: Commands) -> None:
         metavar="N",
         help=f"suggest: how many candidates to draw (default: {SAMPLE})",
     )
-    shared.add_format(parser, FORMATS)
+    shared.add_format(parser)
     shared.add_output(parser, "the file (suggest, collect: .csv or .jsonl) or the folder (sheets) to write")
     parser.set_defaults(run=run)
 

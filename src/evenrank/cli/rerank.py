@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from evenrank.inputs.description import Description
     from evenrank.rerankers import Reranker
 
-FORMATS = ("table", "tsv", "jsonl", "markdown")
 KINDS = {"ranks": (), "plane": ()}
 MODEL = FileForm(
     "a trained ranker",
@@ -83,7 +82,7 @@ def add(commands: Commands) -> None:
         "--tag", metavar="TAG", help="last field of the TREC file (default: the run and the method)"
     )
     shared.add_inputs(parser)
-    shared.add_format(parser, FORMATS)
+    shared.add_format(parser)
     shared.add_output(
         parser,
         "the run to write: TREC, .csv, .tsv, .jsonl or .parquet (default and -: TREC on stdout), or with "

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from evenrank.measures import Measure
     from evenrank.scores import Scores
 
-FORMATS = ("table", "tsv", "jsonl", "markdown", "latex")
-
 
 def add(commands: Commands) -> None:
     parser = add_command(
@@ -74,7 +72,7 @@ def add(commands: Commands) -> None:
     )  # fmt: skip
     parser.add_argument("--alpha", type=float, metavar="P", help="significance level (default: 0.05)")
     shared.add_inputs(parser)
-    shared.add_format(parser, FORMATS)
+    shared.add_format(parser)
     shared.add_output(parser, shared.WRITTEN_SCORES)
     shared.add_figure(
         parser, "relevance against fairness, a point for each run and a line through each family"

@@ -171,8 +171,11 @@ def add_cutoffs(
     parser.add_argument("--cutoffs", type=positives, metavar="K,K,..", help=use)
 
 
-def add_format(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
-    parser.add_argument("--format", choices=formats, help="how to print the result (default: table)")
+FORMATS = ("table", "tsv", "csv", "jsonl", "markdown", "latex")  # of every table that a command prints
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", choices=FORMATS, help="how to print the result (default: table)")
 
 
 def add_output(parser: argparse.ArgumentParser, use: str) -> None:

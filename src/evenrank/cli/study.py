@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from evenrank.web.store import Store
 
 ACTIONS = ("new", "check", "serve", "status", "export", "analyse", "simulate", "power", "delete")
-FORMATS = ("table", "tsv", "jsonl", "markdown", "latex")
 THROUGH = ("answers", "browser")
 SIMULATED = "simulated.sqlite"
 STUDIES = 500  # simulated for each row of power
@@ -70,7 +69,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--anonymous", action="store_true", help="export: without ids, free texts and times of day"
     )
-    shared.add_format(parser, FORMATS)
+    shared.add_format(parser)
     shared.add_output(parser, "analyse: an HTML page with figures; export: a folder (default: FOLDER/export)")
     parser.set_defaults(run=run)
 
