@@ -220,7 +220,8 @@ def test_documents_and_queries_name_their_texts_apart(
 def test_help_has_examples(evenrank: Evenrank) -> None:
     outcome = evenrank("counterfactual", "--help")
     assert outcome.code == 0
-    assert "evenrank counterfactual collection.tsv queries.tsv --system bm25 --system minilm" in outcome.out
+    words = " ".join(outcome.out.replace("\\\n", " ").split())
+    assert "evenrank counterfactual collection.tsv queries.tsv --system bm25 --system minilm" in words
 
 
 def test_the_background_of_nfairr_can_be_given(

@@ -408,3 +408,13 @@ def test_what_an_old_word_became(
     monkeypatch.chdir(tmp_path)
     done = evenrank(*words.split())
     assert (done.code, f"it is now {now} (try: " in done.err) == (2, True), done.err
+
+
+def test_tables_are_printed_in_the_same_formats_by_every_command() -> None:
+    choices = {
+        tuple(action.choices)
+        for parser in LEAVES.values()
+        for action in parser._actions
+        if "--format" in action.option_strings and action.choices
+    }
+    assert choices == {("table", "tsv", "csv", "jsonl", "markdown", "latex")}
