@@ -253,8 +253,8 @@ def origin(
             )  # fmt: skip
             before += draws
             blocks += [replace(block, run=place) for block in drawn.blocks]
-            for block in drawn.blocks:
-                notes += [_error_note(block, place), *(f"{place}: {n}" for n in share_notes(block, draws))]
+            notes.append(_error_note(drawn.blocks, place, draws))
+            notes += [f"{place}: {note}" for block in drawn.blocks for note in share_notes(block, draws)]
         notes += [
             f"{place}: {measure!r} needs a ranked list, which the whole collection is not, so it has no "
             "value there"
@@ -342,14 +342,15 @@ def _above_note(block: ScoresBlock, place: str) -> list[str]:
     return [f"{place}: {block.measure!r} is above 1 for {many}, whose background allows less"]
 
 
-def _error_note(block: ScoresBlock, place: str) -> str:
-    draws = block.draws if block.draws is not None else np.zeros((1, 1))
-    errors = np.std(draws, axis=0, ddof=1) / math.sqrt(len(draws))
-    known = errors[np.isfinite(errors)]
-    error = (
-        f", standard error {'at most ' if len(known) > 1 else ''}{number(known.max())}" if len(known) else ""
-    )
-    return f"{place}: {block.measure!r} is the mean over {len(draws):,} random lists{error}"
+def _error_note(blocks: Sequence[ScoresBlock], place: str, draws: int) -> str:
+    """One line for all measures that were drawn, with the largest of their errors."""
+    values = [block.draws for block in blocks if block.draws is not None and len(block.draws) > 1]
+    errors = [np.std(drawn, axis=0, ddof=1) / math.sqrt(len(drawn)) for drawn in values]
+    known = np.concatenate([error[np.isfinite(error)] for error in errors]) if errors else np.zeros(0)
+    names = ", ".join(repr(block.measure) for block in blocks)
+    least = "at most " if len(known) > 1 else ""
+    error = f", standard error {least}{number(known.max())}" if len(known) else ""
+    return f"{place}: means over {draws:,} random lists{error}: {names}"
 
 
 def _verdict(table: MeasureTable, adds: DifferenceInterval) -> str:
