@@ -328,3 +328,24 @@ def test_a_part_can_be_swapped_into_a_file(
     for kinds in ("each", ":from=each", ":share=0.5,1"):
         wrong = evenrank(*COMMAND, collection[0], "--swap-only", "--kinds", kinds, "-o", output)
         assert (wrong.code, "--swap-only writes one collection" in wrong.err) == (2, True)
+
+
+def test_categories_of_queries_have_rows_of_their_own(
+    evenrank: Evenrank, collection: tuple[str, str], tmp_path: Path
+) -> None:
+    documents, _ = collection
+    queries = tmp_path / "by.csv"
+    queries.write_text("query,text,kind\nq1,did he come,person\nq2,nobody today,thing\n", encoding="utf-8")
+    written = tmp_path / "rbo.jsonl"
+    outcome = evenrank(
+        *COMMAND, documents, str(queries), "--by", "kind", "--format", "jsonl", "-o", str(written)
+    )
+    assert outcome.code == 0, outcome.err
+    rows = {row["swapped"]: row for row in map(json.loads, outcome.out.splitlines())}
+    assert list(rows) == ["all words", "all words, person", "all words, thing"]
+    lines = map(json.loads, written.read_text().splitlines())
+    values = {row["query"]: row["value"] for row in lines if "query" in row}
+    assert (
+        rows["all words, person"]["crbo"] == values["q1"] < rows["all words, thing"]["crbo"] == values["q2"]
+    )
+    assert [row["queries"] for row in rows.values()] == [2, 1, 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -57,7 +58,7 @@ def test_these_are_the_commands() -> None:
 def test_help_has_examples_that_parse(evenrank: Evenrank, command: str) -> None:
     outcome = evenrank(*filter(None, [command]), "--help")
     assert (outcome.code, outcome.err) == (0, "")
-    head, _, examples = outcome.out.partition("\nexample")
+    head, examples = re.split(r"\nexamples?:\n", outcome.out)
     assert head.startswith(f"usage: evenrank {command or 'COMMAND'}")
     joined = examples.replace("\\\n", " ")  # as a shell reads a line that goes on
     lines = [line for line in joined.splitlines() if line.startswith("  ")]

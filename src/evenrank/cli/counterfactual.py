@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -119,6 +120,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--moved", type=int, default=MOST, metavar="N", help="number of queries to list (default: 5)"
     )
+    shared.add_by(parser)
     shared.add_columns(parser, ("id", "text", "title", "query", "query_text"))
     shared.add_format(parser)
     shared.add_output(
@@ -211,7 +213,7 @@ def _run(arguments: argparse.Namespace, shown: Shown) -> int:
     documents = read_texts(
         arguments.documents.path, columns=of_documents, format=arguments.documents.get("format")
     )
-    queries = _query_texts(arguments.queries, named)
+    queries, categories = _query_texts(arguments.queries, named, arguments.by)
     trials = {}
     for name, given in _systems(arguments).items():
         system = make_system(given, cache=arguments.cache, progress=shown)
@@ -219,6 +221,7 @@ def _run(arguments: argparse.Namespace, shown: Shown) -> int:
     beside = _beside(arguments, trials, documents)
     rows, moves = _rows(arguments, trials, swappers, beside, shown)
     shown.close()
+    split = table.with_categories(rows, categories)
     if arguments.format in (None, "table"):
         shown_rows = rows if arguments.moved > 0 else []
         further = [table.moved_table(row, queries, arguments.moved) for row in shown_rows]
@@ -229,9 +232,9 @@ def _run(arguments: argparse.Namespace, shown: Shown) -> int:
         whole = [row for row in rows if row.swapped == table.ALL]
         if len(whole) > 2 and whole[0].beside:
             further.insert(0, agreement_table(whole))
-        put(printed([table.system_table(rows), *further], "table", terminal_width()))
+        put(printed([table.system_table(split), *further], "table", terminal_width()))
     else:
-        put(printed([table.system_table(rows)], arguments.format))
+        put(printed([table.system_table(split)], arguments.format))
     _write(arguments, rows, moves, documents, queries)
     for line in dict.fromkeys(
         note for row in rows for said in row.result.scores.notes.values() for note in said
@@ -240,13 +243,17 @@ def _run(arguments: argparse.Namespace, shown: Shown) -> int:
     return 0
 
 
-def _query_texts(path: str, named: dict[str, str]) -> dict[str, str]:
+def _query_texts(
+    path: str, named: dict[str, str], by: str | None
+) -> tuple[dict[str, str], Mapping[str, list[str]]]:
+    """The text of every query, and its categories where they are asked for."""
+    from evenrank.inputs.description import categories_by
     from evenrank.io.queries import query_columns, read_queries
 
     found = read_queries(path, columns=query_columns(named))
     if not found.texts.keys() >= set(found.distinct):
         raise found.without_text(", which a search needs")
-    return dict(found.texts)
+    return dict(found.texts), {} if by is None else categories_by(by, found)
 
 
 def _swappers(arguments: argparse.Namespace) -> dict[str, Swapper]:

@@ -12,7 +12,6 @@ from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say, say_notes, terminal_width
 from evenrank.cli.verdict_lines import verdict_lines
 from evenrank.errors import ParameterError
-from evenrank.inputs.description import Description
 from evenrank.inputs.file_options import RUN, STDIN
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from evenrank.comparison.gate import Gate
     from evenrank.comparison.gate.config import GateConfig
     from evenrank.inputs import Inputs
+    from evenrank.inputs.description import Description
 
 GATE_FAILED = 3
 OTHER = "run of the last audit"
@@ -84,6 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _is_among(path: str, known: Description) -> bool:
     """Whether a file holds the lists of one of the runs."""
+    from evenrank.inputs.description import Description
+
     kept = tuple(file for file in known.runs if file.path != STDIN)  # standard input is read only once
     files = (*kept, replace(RUN.parse(path), name=OTHER))
     *runs, other = Description(runs=files, columns=known.columns).read().runs.values()

@@ -132,16 +132,20 @@ def add_inputs(parser: argparse.ArgumentParser, only: Sequence[str] | None = Non
         "whose first ranks have a value of --groups NAME twice. Default: the judged queries, or those of the "
         "run",
     )  # fmt: skip
-    known.add_argument(
-        "--by", metavar="COLUMN,..",
-        help="split results by category of query: columns of --queries, or a table of query and category",
-    )  # fmt: skip
+    add_by(known)
     known.add_argument(
         "--missing", choices=("error", "neutral", "uniform", "drop"),
         help="documents that lack evidence: an error (default for words), neutral (no group words), uniform "
         "(belong equally to all groups; default for groups), or left out of the list (drop)",
     )  # fmt: skip
     add_columns(known)
+
+
+def add_by(parser: Any) -> None:
+    parser.add_argument(
+        "--by", metavar="COLUMN,..",
+        help="split results by category of query: columns of the queries, or a table of query and category",
+    )  # fmt: skip
 
 
 def add_columns(parser: Any, roles: Sequence[str] = ROLES) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -72,6 +73,22 @@ def system_table(rows: Sequence[SwapRow]) -> Table:
         ),
         records=map(cells, rows),
     )
+
+
+def with_categories(rows: Sequence[SwapRow], categories: Mapping[str, str | Iterable[str]]) -> list[SwapRow]:
+    """Each row, and beneath it one for every category of queries, without measures of the whole lists."""
+    found: list[SwapRow] = []
+    for row in rows:
+        found.append(row)
+        parts = row.result.scores.split(categories) if categories else {}
+        unknown = dict.fromkeys(row.beside, math.nan)
+        found += [
+            row._replace(
+                swapped=f"{row.swapped}, {name}", result=replace(row.result, scores=part), beside=unknown
+            )
+            for name, part in parts.items()
+        ]
+    return found
 
 
 def moved_table(row: SwapRow, queries: Mapping[str, str], count: int) -> Table:

@@ -145,7 +145,7 @@ def query_texts(queries: Any) -> dict[str, str]:
         queries = read_queries(os.fspath(queries))
     if isinstance(queries, Queries):
         silent = [query for query in queries.distinct if query not in queries.texts]
-        if len(silent) == len(queries.distinct):
+        if len(silent) == len(queries.distinct) and queries.text_column is None:
             return _asked_words(queries.distinct)
         if silent:
             raise queries.without_text(" to ask an engine with")

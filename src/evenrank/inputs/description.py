@@ -205,15 +205,7 @@ class Description:
         return kept
 
     def _categories(self, queries: Queries | None) -> Mapping[str, list[str]] | None:
-        from evenrank.io.categories import read_categories
-
-        if self.by is None:
-            return None
-        if Path(self.by).exists():
-            return read_categories(self.by)
-        if queries is None:
-            raise ParameterError(f"--by {self.by}: is this a column of the queries? Then add --queries FILE")
-        return queries.categories([name.strip() for name in self.by.split(",")])
+        return None if self.by is None else categories_by(self.by, queries)
 
     def _evidence(self) -> dict[str, Any]:
         from evenrank.io import read_qrels
@@ -421,3 +413,14 @@ def _likely_intents(read: Callable[[], Any], probabilities: str | None) -> Any:
     from evenrank.io.intents import with_probabilities
 
     return with_probabilities(read(), probabilities)
+
+
+def categories_by(by: str, queries: Queries | None) -> Mapping[str, list[str]]:
+    """The categories of each query: columns of the queries, or a file of query and category."""
+    from evenrank.io.categories import read_categories
+
+    if Path(by).exists():
+        return read_categories(by)
+    if queries is None:
+        raise ParameterError(f"--by {by}: is this a column of the queries? Then add --queries FILE")
+    return queries.categories([name.strip() for name in by.split(",")])

@@ -34,6 +34,7 @@ class Queries:
     ids: tuple[str, ...]
     texts: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
+    text_column: str | None = None  # of a table that has one
 
     @cached_property
     def reasons(self) -> dict[str, str]:
@@ -156,7 +157,7 @@ def _of_table(name: str, table: OpenTable, columns: Mapping[str, str] | None) ->
         texts = by_id(((query, words) for query, words in said if words is not None), name)
     if not ids:
         raise DataError(f"{name}: holds no query id")
-    return Queries(name, ids, texts, others)
+    return Queries(name, ids, texts, others, text)
 
 
 def _column(frame: Frame, named: str | None, accepted: Iterable[str], taken: str | None = None) -> str | None:
