@@ -137,6 +137,29 @@ def comparing(folder: Path) -> Callable[[], float]:
     )
 
 
+def ordering(folder: Path) -> Callable[[], float]:
+    import evenrank
+    from evenrank.data.polarity import Polarity
+
+    run = _read(folder)[0].head(12)
+    sides = {
+        query: {document: "for" if int(document[1:]) % 2 else "against" for document in run.documents(query)}
+        for query in run.query_ids[:300]
+    }
+    polarity = Polarity.from_labels(sides, positive="for")
+    queries = list(sides)
+    return lambda: evenrank.evaluate(run, ["DUO@12", "rND@12"], polarity=polarity, queries=queries).mean(
+        "DUO@12"
+    )
+
+
+def all_pairs(folder: Path) -> Callable[[], float]:
+    from evenrank.stats.tukey import randomised_tukey_hsd
+
+    values = np.random.default_rng(0).normal(size=(500, 8))
+    return lambda: float(np.nansum(randomised_tukey_hsd(values, trials=2000).p_values))
+
+
 WORK: dict[str, Callable[[Path], Callable[[], float]]] = {
     "read a million lines and 100,000 judgements": reading,
     "nDCG@10, RR@10": relevance,
@@ -145,6 +168,8 @@ WORK: dict[str, Callable[[Path], Callable[[], float]]] = {
     "scan 100,000 texts": scanning,
     "DetGreedy@50, NDKL@50": reranking,
     "compare two runs": comparing,
+    "DUO@12, rND@12": ordering,
+    "Tukey's test of 8 systems": all_pairs,
 }
 
 
