@@ -12,6 +12,7 @@ from evenrank.cli.streams import put, say, say_notes, terminal_width
 from evenrank.cli.values import view_of
 from evenrank.cli.verdict_lines import verdict_lines
 from evenrank.inputs.file_options import AGAINST
+from evenrank.text import wrapped
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
@@ -82,7 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.output is None or arguments.format is not None or view is not None:
         put(_printed(scores, form, per_query=view == QUERIES))
         if form == "table" and view is None:
-            put("".join(f"\n{line}\n" for line in lines))
+            width = terminal_width()
+            put("".join(f"\n{line if width is None else wrapped(line, width)}\n" for line in lines))
     say_notes(scores, arguments)
     return 0
 

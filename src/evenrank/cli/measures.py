@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenrank.cli.parser import add_command
 from evenrank.cli.streams import put, terminal_width
+from evenrank.text import wrapped
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
@@ -231,6 +232,9 @@ def _page(record: dict[str, Any]) -> str:
             for name, entry in entries.items():
                 lines.append(f"  {name}: {entry if isinstance(entry, str) else _parameter(entry)}")
     lines += [part for key in ("text", "reference") if record.get(key) for part in ("", record[key])]
+    width = terminal_width()
+    if width is not None:
+        lines = [line if "\n" in line else wrapped(line, width) for line in lines]
     return "\n".join(lines) + "\n"
 
 
