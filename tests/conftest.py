@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import pages
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -42,3 +45,22 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the folder 'shared' with real data is not beside the project")
     return SHARED
+
+
+BROWSER_ARGUMENTS = (
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--no-first-run",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A real browser, one for all tests of a process; it opens files and pages on loopback."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    found = pages.chromium()
+    if found is None:
+        pytest.skip("there is no chromium: pages are not opened in a browser")
+    with api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=found, args=list(BROWSER_ARGUMENTS))
+        yield opened
+        opened.close()

@@ -291,3 +291,10 @@ def test_options_are_checked() -> None:
         read_run({"q": {"d": 1.0}}, format="csv")
     with pytest.raises(ParameterError, match="ties must be one of"):
         read_run(io.BytesIO(GOOD), ties="random")  # type: ignore[arg-type]
+
+
+def test_a_carriage_return_alone_ends_no_line(tmp_path: Path) -> None:
+    path = tmp_path / "qrels.txt"
+    path.write_bytes(b"1 1 a 0\n1 1 b 0\r1 1 c 0\n1 1 d 0\n")
+    with pytest.raises(DataError, match=r"qrels.txt:2: carriage return inside the line"):
+        read_qrels(path)

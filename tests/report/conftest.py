@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,11 +12,6 @@ import pages
 import pytest
 
 from evenrank.comparison import Comparison
-
-ARGUMENTS = (
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--no-first-run",
-)  # fmt: skip
 
 
 class SampleReport(NamedTuple):
@@ -57,16 +52,3 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The same report with hostile and with harmless names."""
     folder = made_once(tmp_path_factory, "hostile", pages.hostile_and_harmless)
     return folder / "hostile.html", folder / "harmless.html"
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """A real browser; it opens files, and there is no network."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    found = pages.chromium()
-    if found is None:
-        pytest.skip("there is no chromium: the report is not opened in a browser")
-    with api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=found, args=list(ARGUMENTS))
-        yield opened
-        opened.close()

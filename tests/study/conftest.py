@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
-import pages
 import pytest
 
 from evenrank.cli import main
-
-ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
 
 
 class Outcome(NamedTuple):
@@ -29,16 +26,3 @@ def evenrank(capfd: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
         return Outcome(code, captured.out, captured.err)
 
     return run
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """A real browser; it sees the study on loopback and nothing else."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    found = pages.chromium()
-    if found is None:
-        pytest.skip("there is no chromium: the study is not opened in a browser")
-    with api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=found, args=list(ARGUMENTS))
-        yield opened
-        opened.close()

@@ -18,7 +18,7 @@ from evenrank.io.tables import open_table
 from evenrank.io.texts import by_id
 
 TABLES = ("csv", "jsonl", "parquet")
-TEXT = (*DOCUMENT_COLUMNS["text"], "query_text", "question", "title", "query")
+TEXT = ("text", "contents", "body", "query_text", "question", "title", "query")
 REASON = ("reason", "reasons", "example/description", "description")
 LISTS = ("categories", "domains", "subdomains")  # columns whose cells are lists, separated by commas
 TOPICS = ("topic", "top", "query")

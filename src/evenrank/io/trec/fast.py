@@ -26,6 +26,7 @@ _PAIR_BLOCK = 1 << 18
 _SLICE = 1 << 25
 _PARSE_BLOCK = 1 << 22
 _BLANK = 32
+_RETURN = ord("\r")
 _LOW = re.compile(rb"[\x00-\x20]")
 
 
@@ -167,7 +168,7 @@ def is_clean(buffer: pa.Buffer, table: pa.Table, fields: int) -> bool:
     for begin in range(0, len(data), _SCAN_BLOCK):
         block = data[begin : begin + _SCAN_BLOCK + 1]  # one byte of the next, for pairs
         low = block <= _BLANK
-        if (low[1:] & low[:-1]).any():
+        if (low[1:] & low[:-1]).any() or (block == _RETURN).any():  # a return alone would end a line, too
             return False
         low_bytes += int(np.count_nonzero(low[:_SCAN_BLOCK]))
         any_high = any_high or bool(block.max() >= 0x80)
