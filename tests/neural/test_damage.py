@@ -171,8 +171,8 @@ def test_damage_to_a_stopped_run(stopped: tuple[Any, Path, dict[str, bytes]]) ->
     (state,) = [path.name for path in (folder / "state").iterdir() if path.is_dir()]
     again: dict[str, str] = {
         "state/state.json": "is damaged; the stage joint-0.5 begins anew",
-        f"state/{state}/weights.safetensors": "the saved state is damaged",
-        f"state/{state}/moments.safetensors": "the saved state is damaged",
+        f"state/{state}/weights.safetensors": "the saved state cannot be used",
+        f"state/{state}/moments.safetensors": "the saved state cannot be used",
         "lambda-0.5/variants.jsonl": "begins anew",
     }
     refused = {
