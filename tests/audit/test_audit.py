@@ -323,12 +323,14 @@ def test_what_is_wrong_with_files_is_said_before_an_engine_is_asked(shop: Path) 
 def test_queries_that_are_nothing_but_words(shop: Path) -> None:
     words = [line.partition(",")[2] for line in (shop / "queries.csv").read_text().splitlines()[1:]]
     (shop / "words.csv").write_text("query\n" + "\n".join(words) + "\n")
-    (shop / "log.csv").write_text("id,query\n" + "".join(f"n{i},{w}\n" for i, w in enumerate(words)))
-    for name, first in (("words.csv", "q1"), ("log.csv", "n0")):
+    rows = "".join(f"n{i},{w},why {i}\n" for i, w in enumerate(words))
+    (shop / "log.csv").write_text("id,query,reason\n" + rows)
+    for name, first, reason in (("words.csv", "q1", None), ("log.csv", "n0", "why 0")):
         found = audited(queries=name, output=f"audit-{name}")
         (run,) = found.inputs.runs.values()
         assert run.query_ids[0] == first
         assert found.inputs.query_texts[first] == words[0]
+        assert (found.inputs.query_reasons or {}).get(first) == reason
         assert found.verdicts[0].less[0].value == "small"
 
 

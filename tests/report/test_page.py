@@ -14,6 +14,7 @@ import pages
 import pytest
 
 import evenrank as er
+from evenrank.cli import main
 from evenrank.comparison import compare
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
@@ -231,6 +232,7 @@ def test_every_payload_stands_in_every_field(hostile: tuple[Path, Path]) -> None
         "systems": " ".join(data["systems"]),
         "queries": " ".join(query["id"] for query in data["queries"]),
         "asked": " ".join(query["text"] for query in data["queries"]),
+        "why": " ".join(query["why"] for query in data["queries"]),
         "documents": " ".join(entry[0] for entry in data["documents"]),
         "texts": " ".join(json.dumps(entry[1], ensure_ascii=False) for entry in data["documents"]),
         "groups": " ".join(label for label, _ in data["groups"]),
@@ -301,6 +303,20 @@ def test_one_run_is_reported_without_a_comparison(tmp_path: Path) -> None:
     assert pages.by_class(root, "moved") == []
     assert {pages.text_of(e) for e in pages.by_class(root, "name")} == {"a", "b", "c"}
     assert "adds +0.5000" in shown(root)
+
+
+def test_the_reason_why_a_query_was_chosen_stands_beside_it(tmp_path: Path) -> None:
+    for name, run in RUNS.items():
+        er.write_run(run, tmp_path / f"{name}.trec")
+    (tmp_path / "qrels").write_text("q 0 b 1\nr 0 c 1\n")
+    (tmp_path / "set.csv").write_text("query,text,domains,reason\nq,what pays,Career,pay gap\nr,rain,,\n")
+    files = [str(tmp_path / name) for name in ("one.trec", "two.trec")]
+    known = ["--qrels", str(tmp_path / "qrels"), "--queries", str(tmp_path / "set.csv"), "-m", "P@1"]
+    assert main(["report", *files, *known, "-o", str(tmp_path / "r.html")]) == 0
+    root = pages.parsed(tmp_path / "r.html")
+    asked = sorted(pages.text_of(element) for element in pages.by_class(root, "asked"))
+    assert asked == ["rain r", "what pays q Chosen because: pay gap"]
+    assert [query.get("why") for query in data_of(root)["queries"]] == ["pay gap", None]
 
 
 def test_sections_of_ones_own(tmp_path: Path) -> None:

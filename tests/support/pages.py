@@ -114,6 +114,7 @@ def named_report(path: Path, names: Sequence[str], urls: Sequence[str], *, title
         groups=groups,
         qrels=qrels,
         background=runs[systems[0]],
+        query_reasons={name: f"because {name}" for name in names},
     )
     comparison.report(
         path,

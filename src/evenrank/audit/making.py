@@ -20,6 +20,7 @@ from evenrank.audit.sources import (
     ask_all,
     check_answered,
     file_name,
+    query_reasons,
     query_texts,
 )
 from evenrank.audit.summary import AuditSummary, date_text, past_summaries
@@ -91,12 +92,13 @@ def make_audit(
     """Make the audit and write it into a new folder below ``output``, which is whole or not there."""
     root = Path(output)
     asked: list[AskedEngine] = []
-    texts = None
+    texts = reasons = None
     unfinished = root / UNFINISHED
     with step("reading"):
         read = read_known(request.known, engines=bool(request.engines))
     if request.engines:
         texts = query_texts(request.known.queries, request.known.columns)
+        reasons = query_reasons(request.known.queries or "", request.known.columns)
         with step("asking") as progress:
             asked = ask_all(
                 request.engines, texts, depth=request.depth, log=unfinished, keep_texts=request.keep_texts,
@@ -104,7 +106,7 @@ def make_audit(
             )  # fmt: skip
         check_answered(asked, len(texts), unfinished)
     with step("judging"):
-        inputs, catalogue = prepared(read, asked, texts), read.catalogue
+        inputs, catalogue = prepared(read, asked, texts, reasons), read.catalogue
         options: dict[str, Any] = {"cutoff": request.cutoff, "depth": request.depth}
         found = verdicts(
             inputs, target=request.target, catalogue=catalogue, clicks=request.known.clicked, **options

@@ -59,7 +59,12 @@ def read_known(known: Description, *, engines: bool) -> ReadInputs:
     return ReadInputs(known, description.read())
 
 
-def prepared(read: ReadInputs, asked: Sequence[AskedEngine], texts: dict[str, str] | None) -> Inputs:
+def prepared(
+    read: ReadInputs,
+    asked: Sequence[AskedEngine],
+    texts: dict[str, str] | None,
+    reasons: dict[str, str] | None = None,
+) -> Inputs:
     """What was read, with the answers: their runs, and groups and words of the documents that they hold."""
     table = documents_of(asked)
     known, inputs = read.known, read.inputs
@@ -69,7 +74,7 @@ def prepared(read: ReadInputs, asked: Sequence[AskedEngine], texts: dict[str, st
     runs = {**inputs.runs, **{one.name: one.run.renamed(one.name) for one in asked}}
     found: dict[str, Any] = {"groups": [*inputs.groups, *_of_answers(of_answers, known, table)]}
     if texts is not None:
-        found["query_texts"] = texts
+        found |= {"query_texts": texts, "query_reasons": reasons}
     if inputs.words is None and known.lexicon is not None:
         found["words"] = _counted_in(table, known.lexicon)
     if not runs:

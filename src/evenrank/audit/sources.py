@@ -155,6 +155,13 @@ def query_texts(path: str | os.PathLike[str] | None, columns: Mapping[str, str] 
     return texts_of(read_queries(os.fspath(path), columns=query_columns(columns)))
 
 
+def query_reasons(path: str | os.PathLike[str], columns: Mapping[str, str] | None) -> dict[str, str] | None:
+    """Why the queries were chosen, by id, where their file says so."""
+    from evenrank.io.queries import query_columns, read_queries
+
+    return read_queries(os.fspath(path), columns=query_columns(columns)).reasons or None
+
+
 def documents_of(asked: Sequence[AskedEngine]) -> pa.Table | None:
     """The documents of all answers, each once, with the fields that engines gave."""
     import pyarrow as pa

@@ -167,6 +167,7 @@ class Description:
             found["background_depth"] = self.background.get("depth")
         if queries is not None:
             found["query_texts"] = dict(queries.texts) or None
+            found["query_reasons"] = queries.reasons or None
             found["queries"] = self._known_queries(queries, runs, found)
         if self._repeated is not None:
             found["queries"], note = queries_asked(self._repeated, runs, found["groups"])

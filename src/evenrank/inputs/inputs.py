@@ -51,6 +51,7 @@ class Known(TypedDict, total=False):
     against: Run | None
     queries: Sequence[str] | None
     query_texts: Mapping[str, str] | None
+    query_reasons: Mapping[str, str] | None
     documents: Any
     categories: Mapping[str, str | Iterable[str]] | None
 
@@ -84,8 +85,8 @@ class Inputs:
     - ``against``: the second run of a pair.
     - ``queries``: the queries to score. Without it a measure that needs judgements takes the judged queries
       (a run that lacks one has an empty list there), and any other measure takes the run's.
-    - ``query_texts``, ``documents``, ``categories``: the texts of queries, those of documents, and the
-      categories of queries, for reports and tables.
+    - ``query_texts``, ``query_reasons``, ``documents``, ``categories``: the texts of queries, why they were
+      chosen, the texts of documents, and the categories of queries, for reports and tables.
 
     >>> inputs = Inputs.of({"q": {"a": 2.0, "b": 1.0}}, qrels={"q": {"b": 1}})
     >>> inputs
@@ -104,6 +105,7 @@ class Inputs:
     against: Run | None = None
     queries: tuple[str, ...] | None = None
     query_texts: Mapping[str, str] | None = None
+    query_reasons: Mapping[str, str] | None = None
     documents: Any = None
     categories: Mapping[str, str | Iterable[str]] | None = None
 

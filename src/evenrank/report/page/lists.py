@@ -90,6 +90,7 @@ def lists_of(material: ReportData) -> PageLists:
             {
                 "id": safe.name(query),
                 "text": safe.prose(material.query_text(query)),
+                **({"why": safe.prose(why)} if (why := material.query_reason(query)) else {}),
                 "values": [
                     [number(values[m][q, s]) for s in range(len(systems))] for m in range(len(tables))
                 ],

@@ -141,6 +141,11 @@ class ReportData:
     def query_text(self, query: str) -> str:
         return "" if self.query_texts is None else self.query_texts.get(query, "")
 
+    def query_reason(self, query: str) -> str:
+        """Why the query was chosen, as its query set says."""
+        reasons = None if self.inputs is None else self.inputs.query_reasons
+        return "" if reasons is None else reasons.get(query, "")
+
 
 def check_options(material: ReportData) -> None:
     """What is wrong with the options, said before anything is drawn."""

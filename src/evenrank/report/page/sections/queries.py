@@ -90,6 +90,7 @@ def query_view(data: dict[str, Any], place: int, query: int, *, readable: bool) 
         "place": place,
         "id": entry["id"],
         "text": entry["text"],
+        "why": entry.get("why"),
         "value": values[system],
         "before": values[base] if base >= 0 and base != system else None,
         "list": list_view(data, query, system, 0) if readable else None,

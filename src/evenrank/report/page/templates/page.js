@@ -141,7 +141,7 @@
     let count = 0;
     items.forEach(function (item, index) {
       const query = data.queries[index];
-      const there = !wanted || (query.id + " " + query.text).toLowerCase().indexOf(wanted) >= 0;
+      const there = !wanted || (query.id + " " + query.text + " " + (query.why || "")).toLowerCase().indexOf(wanted) >= 0;
       item.hidden = !there;
       count += there;
     });
