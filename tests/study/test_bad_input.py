@@ -93,7 +93,7 @@ CASES = {
         "questions.csv:3: question 'cars' stands there twice",
     ),
     "no perspective": (edit("questions.csv", r"perspective", "view"), "csv:1: no column 'perspective'"),
-    "broken JSON": (edit("corpora/synthetic.jsonl", r"^\{", "{{"), "synthetic.jsonl:1: is not JSON"),
+    "broken JSON": (edit("corpora/synthetic.jsonl", r"^\{", "{{"), "synthetic.jsonl:1: is not a JSON object"),
     "no title": (edit("corpora/synthetic.jsonl", r'"title": "[^"]*"', '"title": ""'), "title must be a text"),
     "a wrong check": (edit("study.toml", r"correct = .*", 'correct = "x"'), "correct, which is one of"),
     "a redirect without https": (

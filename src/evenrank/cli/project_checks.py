@@ -48,7 +48,7 @@ class ProjectCheck:
         ]
         self.problems = list(dict.fromkeys(found))
 
-    def _said(self, check: Callable[[], object]) -> list[str]:
+    def _problems_of(self, check: Callable[[], object]) -> list[str]:
         """What is wrong, each problem on its own line; nothing if all is well."""
         try:
             check()
@@ -60,7 +60,7 @@ class ProjectCheck:
 
     def _files(self) -> Iterator[str]:
         """Names and files: what the names tell first, then what is in the files."""
-        yield from self._said(self.known.check)
+        yield from self._problems_of(self.known.check)
         yield from (f"{path}: no such file" for path in self.known.files() if not _is_there(path))
         try:
             self.inputs = self.known.read(check=False)
@@ -123,7 +123,7 @@ class ProjectCheck:
     def _about(self, where: str, tried: Callable[..., object], *given: Any, **more: Any) -> list[str]:
         return [
             line.replace(f"{self._project.name}: ", f"{self._project.name}: {where}: ", 1)
-            for line in self._said(lambda: tried(*given, **more))
+            for line in self._problems_of(lambda: tried(*given, **more))
         ]
 
     def _compare(self) -> Iterator[str]:
@@ -173,8 +173,8 @@ class ProjectCheck:
             yield from self._about("lexicon", read_lexicon, lexicon)
 
     def _audit(self) -> Iterator[str]:
-        yield from self._said(lambda: check_audit(self._project.table("audit")))
-        yield from self._said(lambda: self._project.audit_folder)
+        yield from self._problems_of(lambda: check_audit(self._project.table("audit")))
+        yield from self._problems_of(lambda: self._project.audit_folder)
 
     def _systems(self) -> Iterator[str]:
         if not self._project.table("systems"):
@@ -201,11 +201,11 @@ class ProjectCheck:
 
     def _further(self) -> Iterator[str]:
         if self._project.table("gate"):
-            yield from self._said(self._gate_measures)
+            yield from self._problems_of(self._gate_measures)
         if self._project.table("debias"):
             from evenrank.neural.config import config_of
 
-            yield from self._said(lambda: config_of(self._project))
+            yield from self._problems_of(lambda: config_of(self._project))
 
     def _gate_measures(self) -> list[Measure]:
         from evenrank.comparison.gate.config import gate_of
@@ -222,7 +222,7 @@ class ProjectCheck:
         except EvenrankError:  # said by ``_further``
             of_gate = ()
         for measure in dict.fromkeys([*self._used(), *of_gate]):
-            for line in self._said(partial(_check_evidence, self.inputs, measure)):
+            for line in self._problems_of(partial(_check_evidence, self.inputs, measure)):
                 said = line.removeprefix(f"{self._project.name}: ")
                 yield line if repr(measure) in line else f"{self._project.name}: {measure!r}: {said}"
 

@@ -154,7 +154,7 @@ def reliability_notes(known: Mapping[str, QueryReliability], shares: Mapping[str
     others = [shares[query] for query, each in known.items() if not is_weak(each)]
     notes = [
         f"weak: stability below {LEAST_STABLE:g} or agreement below {LEAST_AGREED:g}; "
-        f"accuracy {_said(weak)} for {len(weak)} weak queries and {_said(others)} for the "
+        f"accuracy {_mean_text(weak)} for {len(weak)} weak queries and {_mean_text(others)} for the "
         f"{len(others)} others"
     ]
     names = list(known)
@@ -196,7 +196,7 @@ def _mean(values: Floats) -> float:
     return float(known.mean()) if len(known) else float("nan")
 
 
-def _said(values: Sequence[float]) -> str:
+def _mean_text(values: Sequence[float]) -> str:
     return f"{np.mean(values):.3f}" if values else "undefined"
 
 

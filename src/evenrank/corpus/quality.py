@@ -7,23 +7,22 @@ read as well.
 
 from __future__ import annotations
 
-import csv
-import io
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from evenrank.corpus.folder import Corpus
-from evenrank.corpus.records import read_lines
 from evenrank.errors import DataError, Problem
 from evenrank.io.atomic import atomic_write
+from evenrank.io.named_rows import read_named_rows
 from evenrank.stats.intervals import mean_interval
 from evenrank.stats.reliability import krippendorff_alpha
 from evenrank.tables import Interval, Table
+from evenrank.tables.records import delimited, of_cell
 
 ASPECTS = {
     "query relevance": ("query_relevance", "Relevance_query"),
@@ -36,7 +35,6 @@ ASPECTS = {
 LOWEST, HIGHEST = 1, 5
 PER_DOMAIN = 12
 SHEET, KEY = "sheet.csv", "sheet-key.csv"
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Rating(NamedTuple):
@@ -78,10 +76,10 @@ def write_sheet(corpus: Corpus, folder: Path, *, per_domain: int = PER_DOMAIN, s
     rows = []
     for number, name in enumerate(order, 1):
         question = corpus.queries[texts[name]["query"]]
-        rows.append([str(number), _safe(question), _safe(texts[name]["text"]), *("" for _ in columns), ""])
-    _write_csv(folder / SHEET, ["item", "question", "text", *columns, "comment"], rows)
-    key = [[str(number), name, drawn[name]] for number, name in enumerate(order, 1)]
-    _write_csv(folder / KEY, ["item", "document", "domain"], key)
+        rows.append({"item": number, "question": question, "text": texts[name]["text"]})
+    _write_csv(folder / SHEET, ("item", "question", "text", *columns, "comment"), rows)
+    key = [{"item": number, "document": name, "domain": drawn[name]} for number, name in enumerate(order, 1)]
+    _write_csv(folder / KEY, ("item", "document", "domain"), key)
     return len(order)
 
 
@@ -95,7 +93,7 @@ def read_ratings(paths: Sequence[Path], corpus: Corpus | None = None, folder: Pa
     documents = {record["document"]: record["query"] for record in corpus.documents} if corpus else {}
     given, unrated, raters = list[Rating](), 0, list[str]()
     for path in paths:
-        rows = _read_csv(path)
+        rows = list(read_named_rows(path))
         head = rows[0][1].keys() if rows else ()
         item_column = next((name for name in ("item", "document", "doc_id") if name in head), None)
         columns = {
@@ -228,31 +226,11 @@ def _overall(aspect: str, ratings: Ratings) -> tuple[object, ...]:
 
 
 def _read_key(path: Path) -> dict[str, tuple[str, str]]:
-    return {row["item"]: (row["document"], row["domain"]) for _, row in _read_csv(path)}
+    return {
+        row["item"]: (of_cell(row["document"]), of_cell(row["domain"])) for _, row in read_named_rows(path)
+    }
 
 
-def _read_csv(path: Path) -> list[tuple[int, Mapping[str, str]]]:
-    """Rows with the line at which each begins."""
-    reader = csv.DictReader(io.StringIO("\n".join(read_lines(path))), strict=True)
-    rows, line = list[tuple[int, Mapping[str, str]]](), 2
-    try:
-        for row in reader:
-            rows.append((line, row))
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise DataError.listing(str(path), [Problem(line, f"is not CSV: {error}")]) from None
-    return rows
-
-
-def _write_csv(path: Path, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(rows)
+def _write_csv(path: Path, head: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
     with atomic_write(path) as file:
-        file.write(text.getvalue().encode())
-
-
-def _safe(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(FORMULA) else text
+        file.write(delimited(rows, ",", head).encode())

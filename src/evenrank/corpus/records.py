@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from evenrank.errors import DataError, Problem
 from evenrank.io.atomic import atomic_write
+from evenrank.io.named_rows import read_utf8
 
 Record = dict[str, Any]
 
@@ -99,14 +100,7 @@ def read_records(path: Path, stage: str) -> list[Record]:
 
 
 def read_lines(path: Path) -> Sequence[str]:
-    try:
-        return path.read_text(encoding="utf-8").split("\n")
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except IsADirectoryError:
-        raise DataError(f"{path}: is a folder, but a file is needed") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{path}: is not UTF-8") from None
+    return read_utf8(path).split("\n")
 
 
 def _wrong_with(record: object, shape: Mapping[str, Field]) -> str | None:

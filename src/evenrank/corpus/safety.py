@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +12,9 @@ from evenrank.corpus.folder import Corpus
 from evenrank.corpus.records import Record, digest, read_lines, write_records
 from evenrank.errors import DataError, Problem, counted, few
 from evenrank.io.atomic import atomic_write
+from evenrank.io.named_rows import read_named_rows
 from evenrank.tables import Table
+from evenrank.tables.records import delimited, of_cell
 
 Moderator = Callable[[Sequence[str]], Sequence[Mapping[str, float]]]
 """Texts in, for each a score between 0 and 1 by category."""
@@ -116,16 +116,14 @@ def write_review(corpus: Corpus, scored: Sequence[Scored], threshold: float, mos
     order = sorted(scored, key=lambda each: -each.worst[1])
     above = sum(each.worst[1] > threshold for each in order)
     texts = {record["document"]: record["text"] for record in _texts(corpus)}
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(HEAD)
     shown = order[: max(above, most)]
-    for each in shown:
-        category, score = each.worst
-        verdict = before.get(each.document, "")
-        writer.writerow([each.document, category, repr(score), verdict, texts[each.document]])
+    rows = [
+        dict(zip(HEAD, (name, *each.worst, before.get(name, ""), texts[name]), strict=True))
+        for each in shown
+        for name in (each.document,)
+    ]
     with atomic_write(corpus.folder / REVIEW) as file:
-        file.write(table.getvalue().encode())
+        file.write(delimited(rows, ",", HEAD).encode())
     return len(shown)
 
 
@@ -134,14 +132,13 @@ def read_verdicts(folder: Path) -> dict[str, str]:
     path = folder / REVIEW
     if not path.exists():
         return {}
-    reader = csv.DictReader(io.StringIO("\n".join(read_lines(path))))
     found, problems = dict[str, str](), list[Problem]()
-    for row in reader:
+    for line, row in read_named_rows(path, columns=HEAD[:1]):
         verdict = (row.get("verdict") or "").strip().lower()
         if verdict and verdict not in VERDICTS:
-            problems.append(Problem(reader.line_num, f"verdict must be keep or drop, got {verdict!r}"))
+            problems.append(Problem(line, f"verdict must be keep or drop, got {verdict!r}"))
         elif verdict:
-            found[str(row.get("document"))] = verdict
+            found[of_cell(row["document"])] = verdict
     if problems:
         raise DataError.listing(str(path), problems)
     return found

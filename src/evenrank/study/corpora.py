@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from evenrank.errors import DataError, Problem
+from evenrank.io.named_rows import read_named_rows
 from evenrank.study.settings import SIDES, CorpusFiles, StudySettings
 
 SNIPPET = 180  # characters
@@ -56,20 +55,15 @@ def read_bytes(path: Path, what: str) -> bytes:
 def read_questions(settings: StudySettings) -> tuple[Question, ...]:
     """From a CSV file with the columns question, text and perspective."""
     path = settings.path(settings.questions)
-    content = _text(read_bytes(path, "it names the questions, one a line"), path)
-    rows = csv.DictReader(StringIO(content))
     needed = ("question", "text", "perspective")
-    lacking = [name for name in needed if name not in (rows.fieldnames or ())]
-    if lacking:
-        raise DataError(f"{path}:1: no column {lacking[0]!r}; a file of questions has {', '.join(needed)}")
     found: dict[str, Question] = {}
     problems = []
-    for row in rows:
+    for line, row in read_named_rows(path, columns=needed, holds="it names the questions, one a line"):
         question = Question(*((row[name] or "").strip() for name in needed))
         if not (question.id and question.text and question.perspective):
-            problems.append(Problem(rows.line_num, "question, text and perspective must not be empty"))
+            problems.append(Problem(line, "question, text and perspective must not be empty"))
         elif question.id in found:
-            problems.append(Problem(rows.line_num, f"question {question.id!r} stands there twice"))
+            problems.append(Problem(line, f"question {question.id!r} stands there twice"))
         found[question.id] = question
     if problems:
         raise DataError.listing(str(path), problems)
@@ -83,9 +77,9 @@ def read_corpus(
 ) -> dict[str, QuestionDocuments]:
     """The documents of every question, from JSON lines with question, id, title, url and text."""
     path = settings.path(files.documents)
-    rows = list(_json_lines(path))
+    rows = read_named_rows(path, holds="it holds the documents, one JSON object a line")
     problems: list[Problem] = []
-    by_question: dict[str, dict[str, tuple[int, dict[str, Any]]]] = {one.id: {} for one in questions}
+    by_question: dict[str, dict[str, tuple[int, Mapping[str, Any]]]] = {one.id: {} for one in questions}
     for line, row in rows:
         wrong = _wrong(row)
         if wrong is not None:
@@ -135,7 +129,7 @@ def _polarity(
     files: CorpusFiles,
     encoder: str,
     source: str,
-    by_question: Mapping[str, Mapping[str, tuple[int, dict[str, Any]]]],
+    by_question: Mapping[str, Mapping[str, tuple[int, Mapping[str, Any]]]],
     problems: list[Problem],
 ) -> dict[tuple[str, str], float]:
     """Of every question and document; what is missing becomes a problem of its line."""
@@ -184,27 +178,6 @@ def _of_file(path: Path) -> dict[tuple[str | None, str], float]:
             polarity.query_codes.tolist(), polarity.doc_ids.to_pylist(), polarity.scores[:, 0], strict=True
         )
     }
-
-
-def _json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    content = _text(read_bytes(path, "it holds the documents, one JSON object a line"), path)
-    for line, text in enumerate(content.split("\n"), 1):
-        if not text.strip():
-            continue
-        try:
-            row = json.loads(text)
-        except (ValueError, RecursionError):
-            raise DataError(f"{path}:{line}: is not JSON") from None
-        if not isinstance(row, dict):
-            raise DataError(f"{path}:{line}: must be a JSON object, {{...}}")
-        yield line, row
-
-
-def _text(content: bytes, path: Path) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise DataError(f"{path}: is not UTF-8") from None
 
 
 def fingerprint(settings: StudySettings) -> str:

@@ -5,17 +5,15 @@ They are other people's texts: kept in the folder for measurement, and never par
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from evenrank.corpus.folder import Corpus
-from evenrank.corpus.records import Record, digest, read_lines
+from evenrank.corpus.records import Record, digest
 from evenrank.corpus.stages import Made, Rejection
 from evenrank.errors import DataError, MissingExtraError, Problem
+from evenrank.io.named_rows import read_named_rows
 
 OPTIONAL = ("url", "title", "snippet", "date")
 
@@ -25,7 +23,7 @@ def read_natural(path: Path, corpus: Corpus, time: str) -> Made:
     ``file`` (saved HTML, relative to the table), ``html``, or ``text``."""
     records, rejected, problems = list[Record](), list[Rejection](), list[Problem]()
     seen: dict[tuple[str, int], int] = {}
-    for line, row in _rows(path):
+    for line, row in read_named_rows(path):
         query = str(row.get("query") or "")
         try:
             rank = int(row.get("rank") or "")
@@ -84,24 +82,3 @@ def _body(row: Mapping[str, Any], folder: Path) -> str:
     if not html and row.get("file"):
         html = (folder / str(row["file"])).read_bytes().decode("utf-8", "replace")
     return body_text(str(html)) if html else ""
-
-
-def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    lines = read_lines(path)
-    if path.suffix.lower() in (".jsonl", ".json", ".ndjson"):
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                try:
-                    row = json.loads(line)
-                except (ValueError, RecursionError):
-                    row = None
-                if not isinstance(row, dict):
-                    raise DataError.listing(str(path), [Problem(number, "is not a JSON object")])
-                yield number, row
-        return
-    reader = csv.DictReader(io.StringIO("\n".join(lines)), strict=True)
-    try:
-        for row in reader:
-            yield reader.line_num, row
-    except csv.Error as error:
-        raise DataError.listing(str(path), [Problem(reader.line_num, f"is not CSV: {error}")]) from None

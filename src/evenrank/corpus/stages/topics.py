@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import ast
-import csv
 import difflib
-import io
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evenrank.corpus.records import Record, read_lines
+from evenrank.corpus.records import Record
 from evenrank.corpus.stages import Made
 from evenrank.errors import DataError, Problem
+from evenrank.io.named_rows import read_named_rows
 
 TITLE = ("title", "topic", "name", "key", "")
 DOMAINS = ("domains", "categories", "domain", "category")
@@ -28,7 +26,7 @@ def read_topics(path: Path, known: tuple[str, ...], time: str) -> Made:
     """
     records, problems = list[Record](), list[Problem]()
     seen: dict[str, int] = {}
-    for line, row in _rows(path):
+    for line, row in read_named_rows(path):
         title = str(_cell(row, TITLE) or "").strip()
         if not title:
             problems.append(Problem(line, "has no title"))
@@ -76,28 +74,6 @@ def _wrong_domains(domains: list[str], known: tuple[str, ...]) -> str:
             hint = f"did you mean {close[0]!r}?" if close else f"they are {', '.join(known)}"
             return f"unknown domain {domain!r}; {hint}"
     return ""
-
-
-def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    lines = read_lines(path)
-    if path.suffix.lower() in (".jsonl", ".json", ".ndjson"):
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                try:
-                    row = json.loads(line)
-                except (ValueError, RecursionError):
-                    row = None
-                if not isinstance(row, dict):
-                    raise DataError.listing(str(path), [Problem(number, "is not a JSON object")])
-                yield number, row
-        return
-    delimiter = "\t" if path.suffix.lower() in (".tsv", ".tab") else ","
-    reader = csv.DictReader(io.StringIO("\n".join(lines)), delimiter=delimiter, strict=True)
-    try:
-        for row in reader:
-            yield reader.line_num, row
-    except csv.Error as error:
-        raise DataError.listing(str(path), [Problem(reader.line_num, f"is not CSV: {error}")]) from None
 
 
 def _cell(row: Mapping[str, Any], names: tuple[str, ...]) -> Any:
