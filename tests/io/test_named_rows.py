@@ -41,6 +41,7 @@ def test_a_row_over_several_lines_is_named_by_its_first(tmp_path: Path) -> None:
         ("a.csv", b"text\nx\n", "a.csv:1: no column 'name'; the file needs name; its columns: 'text'"),
         ("a.csv", b"", "a.csv:1: no column 'name'"),
         ("a.csv", b'name\nx\n"y', "a.csv:3: is not CSV"),
+        ("a.csv", b"name\n\nx,y\n", "a.csv:3: 2 cells, the head has 1: quote cells that hold ','"),
         ("a.csv", b"name\n\xff\n", "a.csv: is not UTF-8"),
         ("a.jsonl", b'{"name": 1}\n[1]\n', "a.jsonl:2: is not a JSON object"),
         ("a.jsonl", b"[" * 100_000, "a.jsonl:1: is not a JSON object"),

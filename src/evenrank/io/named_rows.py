@@ -72,8 +72,11 @@ def _cells(text: str, path: Path, columns: Sequence[str]) -> Iterator[tuple[int,
                 )
         line = reader.line_num + 1
         for cells in reader:
+            if len(cells) > len(names):
+                wrong = f"{len(cells)} cells, the head has {len(names)}: quote cells that hold {delimiter!r}"
+                raise DataError.listing(str(path), [Problem(line, wrong)])
             if cells:
-                yield line, dict(zip_longest(names, cells[: len(names)], fillvalue=""))
+                yield line, dict(zip_longest(names, cells, fillvalue=""))
             line = reader.line_num + 1
     except csv.Error as error:
         raise DataError.listing(str(path), [Problem(line, f"is not CSV: {error}")]) from None
