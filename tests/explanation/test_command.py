@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -67,6 +69,25 @@ def test_jsonl_is_one_explanation_a_line(files: Path, capsys: pytest.CaptureFixt
     assert [line["measure"] for line in found] == ["NFaiRR@3", "TED@2"]
     assert [len(line["documents"]) for line in found] == [1, 1]
     assert found[0]["ideal"]["among"] == 4
+
+
+def test_rows_for_programs_and_papers(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A row for each rank with every digit; a column that one measure lacks is empty for it."""
+    command = ["explain", "bm25.trec", "--query", "q1", "-m", "NFaiRR@3 nDCG@3", "--words", "counts.parquet"]
+    command += ["--qrels", "qrels.txt", "--format"]
+    for form, delimiter in (("csv", ","), ("tsv", "\t")):
+        assert main([*command, form]) == 0
+        rows = list(csv.DictReader(capsys.readouterr().out.splitlines(), delimiter=delimiter))
+        assert [row["measure"] for row in rows] == ["NFaiRR@3"] * 3 + ["nDCG@3"] * 3
+        assert {row["query"] + row["run"] for row in rows} == {"q1bm25"}
+        assert float(rows[1]["adds"]) == pytest.approx(float(rows[2]["adds"]) * math.log2(4) / math.log2(3))
+        assert len(rows[1]["adds"]) > 10
+        assert (rows[3]["neutrality"], rows[1]["words"]) == ("", "female: she 1; male: he 1")
+    assert main([*command, "markdown"]) == 0
+    out = capsys.readouterr().out
+    assert "| rank | document |" in out.replace("  ", " ") and "NFaiRR@3 of query 'q1'" in out
+    assert main([*command, "latex"]) == 0
+    assert capsys.readouterr().out.count(r"\begin{tabular}") == 2
 
 
 def test_counts_without_terms(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

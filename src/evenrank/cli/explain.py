@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from evenrank.measures import Measure
     from evenrank.tables import Table
 
-LIST_FORMATS = ("table", "jsonl")
 EXTREMES, TERMS = "extremes", "terms"
 VIEWS = {EXTREMES: ("",), TERMS: ("",)}
 SHOWN = 5  # extremes or terms, where no number is given
@@ -112,9 +111,6 @@ def _explain_lists(arguments: argparse.Namespace) -> int:
 
     if arguments.query is not None and arguments.worst is not None:
         raise ParameterError("--query and --worst both say which lists are explained: give one of them")
-    form = arguments.format or "table"
-    if form not in LIST_FORMATS:
-        raise ParameterError(f"a list can be explained as {' or '.join(LIST_FORMATS)}, not as {form}")
     for option in ("output", "figure", "view", "collection"):
         if getattr(arguments, option) is not None:
             raise ParameterError(f"--{option} belongs to explain without --query and --worst: leave it out")
@@ -140,7 +136,7 @@ def _explain_lists(arguments: argparse.Namespace) -> int:
         for query in queries
         for one in explain_measures(inputs, measures, query, missing, arguments.depth, labels)
     ]
-    put(_printed_lists(found, form))
+    put(_printed_lists(found, arguments.format or "table"))
     return 0
 
 
@@ -183,12 +179,17 @@ def _worst(
 
 
 def _printed_lists(explanations: list[Explanation], form: str) -> str:
-    from evenrank.explanation.render import texts_of
-    from evenrank.tables import json_line
+    from evenrank.explanation.render import explanation_records, texts_of
+    from evenrank.tables import DELIMITERS, delimited, json_line, printed
 
-    if form == "jsonl":
+    if form == "table":
+        return texts_of(explanations, terminal_width()) + "\n"
+    if form == "jsonl":  # has what no table can hold
         return "".join(json_line(explanation.to_dict()) for explanation in explanations)
-    return texts_of(explanations, terminal_width()) + "\n"
+    if form in DELIMITERS:  # measures know different things of a document: a column that one lacks is empty
+        rows = [record for explanation in explanations for record in explanation_records(explanation)]
+        return delimited(rows, DELIMITERS[form])
+    return printed([explanation.to_table() for explanation in explanations], form)
 
 
 def _explain_origin(arguments: argparse.Namespace) -> int:

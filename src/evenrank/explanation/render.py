@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evenrank.explanation.explanation import BestOrder, Explanation, RankedDocument
 from evenrank.measures import Direction, Measure
@@ -15,18 +15,26 @@ from evenrank.text import wrapped
 
 TERMS_SHOWN = 8
 NOTHING = "-"
+LEFT_OUT = "left out"
 
 
 class _Column(NamedTuple):
-    """A heading, what stands beneath it, and whether that is a number."""
+    """A heading, what stands beneath it, how that is shown, and whether it is a number."""
 
     head: str
-    cell: Callable[[RankedDocument], str]
+    value: Callable[[RankedDocument], Any]
+    show: Callable[[Any], str] = str
     right: bool = True
 
 
-def _number(value: float | None) -> str:
+def _number(value: float | str | None) -> str:
+    if isinstance(value, str):
+        return value
     return NOTHING if value is None else number(value)
+
+
+def _signed(value: float | str | None) -> str:
+    return number(value, signed=True) if isinstance(value, float) else _number(value)
 
 
 def _whole(value: float | None) -> str:
@@ -36,37 +44,28 @@ def _whole(value: float | None) -> str:
 def _columns(explanation: Explanation) -> list[_Column]:
     """The columns that have anything to show."""
     known = [document.known for document in explanation.documents]
-    columns = [_Column("rank", lambda d: str(d.rank)), _Column("document", lambda d: d.document, False)]
+    columns = [_Column("rank", lambda d: d.rank), _Column("document", lambda d: d.document, right=False)]
     if any(k.grade is not None for k in known):
-        columns.append(_Column("grade", lambda d: _whole(d.known.grade)))
+        columns.append(_Column("grade", lambda d: d.known.grade, _whole))
     if any(k.intents for k in known):
-        columns.append(_Column("intents", lambda d: _pairs(d.known.intents), False))
+        columns.append(_Column("intents", lambda d: _pairs(d.known.intents), right=False))
     for group in next((list(k.counts) for k in known if k.counts is not None), []):
-        columns.append(_Column(group, lambda d, g=group: _whole((d.known.counts or {}).get(g))))  # type: ignore[misc]
+        columns.append(_Column(group, lambda d, g=group: (d.known.counts or {}).get(g), _whole))  # type: ignore[misc]
     if any(k.tokens is not None for k in known):
-        columns.append(_Column("tokens", lambda d: _whole(d.known.tokens)))
+        columns.append(_Column("tokens", lambda d: d.known.tokens, _whole))
     for name in dict.fromkeys(name for k in known for name in k.other):
-        columns.append(_Column(name, lambda d, n=name: _other(d.known.other.get(n))))  # type: ignore[misc]
+        columns.append(_Column(name, lambda d, n=name: d.known.other.get(n), _other))  # type: ignore[misc]
     if any(k.neutrality is not None for k in known):
-        columns.append(
-            _Column(
-                "neutrality", lambda d: NOTHING if d.known.neutrality is None else number(d.known.neutrality)
-            )
-        )
+        columns.append(_Column("neutrality", lambda d: d.known.neutrality, _number))
     if any(d.adds is not None for d in explanation.documents):
-        columns.append(
-            _Column(
-                "adds",
-                lambda d: (NOTHING if d.adds is None else number(d.adds)) if d.counts_in else "left out",
-            )
-        )
+        columns.append(_Column("adds", lambda d: d.adds if d.counts_in else LEFT_OUT, _number))
     for name in next((list(d.change_without) for d in explanation.documents if d.change_without), []):
         head = full_name("without it", explanation.labels.get(name, name) if name else "")
-        columns.append(_Column(head, lambda d, n=name: _change(d, n)))  # type: ignore[misc]
+        columns.append(_Column(head, lambda d, n=name: _change(d, n), _signed))  # type: ignore[misc]
     if any(d.best_rank is not None for d in explanation.documents):
-        columns.append(_Column("best", lambda d: _whole(d.best_rank)))
+        columns.append(_Column("best", lambda d: d.best_rank, _whole))
     if any(k.terms for k in known):
-        columns.append(_Column("words", _words, False))
+        columns.append(_Column("words", _words, right=False))
     return columns
 
 
@@ -82,10 +81,10 @@ def _other(value: object) -> str:
     return NOTHING if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _change(document: RankedDocument, column: str) -> str:
+def _change(document: RankedDocument, column: str) -> float | str | None:
     if document.change_without is None:
-        return NOTHING if document.counts_in else "left out"
-    return number(document.change_without[column], signed=True)
+        return None if document.counts_in else LEFT_OUT
+    return float(document.change_without[column])
 
 
 def _words(document: RankedDocument) -> str:
@@ -176,10 +175,26 @@ def explanation_table(explanation: Explanation) -> Table:
     columns = _columns(explanation)
     return Table.of(
         [Column(column.head, column.right, elastic=column.head == "words") for column in columns],
-        ([column.cell(document) for column in columns] for document in explanation.documents),
+        ([column.show(column.value(document)) for column in columns] for document in explanation.documents),
         title=_headline(explanation),
         notes=_remarks(explanation),
+        records=explanation_records(explanation),
     )
+
+
+def explanation_records(explanation: Explanation) -> Iterator[dict[str, Any]]:
+    """The same rows for programs: which list of which run they are of, and every digit."""
+    columns = _columns(explanation)
+    for document in explanation.documents:
+        yield {
+            "measure": repr(explanation.measure), "query": explanation.query, "run": explanation.run,
+            **{column.head: _plain_cell(column.value(document)) for column in columns},
+        }  # fmt: skip
+
+
+def _plain_cell(value: Any) -> Any:
+    """Groups with their shares have one cell."""
+    return _other(value) if isinstance(value, list | dict) else value
 
 
 def texts_of(explanations: Sequence[Explanation], width: int | None = None) -> str:
