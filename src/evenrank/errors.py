@@ -112,7 +112,7 @@ class DataError(EvenrankError, ValueError):
 
     @classmethod
     def listing(cls, source: str, problems: Sequence[Problem], *, more: bool = False) -> DataError:
-        """All problems of one source, one a line, at most twenty of them."""
+        """All problems of one source, one on each line, at most twenty of them."""
         shown = list(problems[:PROBLEMS_SHOWN])
         lines = [f"{source}:{problem.line}: {problem.what}" for problem in shown]
         if more or len(problems) > PROBLEMS_SHOWN:

@@ -85,7 +85,8 @@ def test_rows_for_programs_and_papers(files: Path, capsys: pytest.CaptureFixture
         assert (rows[3]["neutrality"], rows[1]["words"]) == ("", "female: she 1; male: he 1")
     assert main([*command, "markdown"]) == 0
     out = capsys.readouterr().out
-    assert "| rank | document |" in out.replace("  ", " ") and "NFaiRR@3 of query 'q1'" in out
+    assert "| rank | document |" in out.replace("  ", " ")
+    assert "NFaiRR@3 of query 'q1'" in out
     assert main([*command, "latex"]) == 0
     assert capsys.readouterr().out.count(r"\begin{tabular}") == 2
 

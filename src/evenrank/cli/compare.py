@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenrank.cli import shared
 from evenrank.cli.parser import add_command
+from evenrank.cli.significance import add_significance, significance
 from evenrank.cli.streams import put, say, say_notes, terminal_width
 from evenrank.cli.values import View, view_of
 from evenrank.errors import ParameterError
@@ -57,7 +58,7 @@ def add(commands: Commands) -> None:
     )  # fmt: skip
     shared.add_measures(parser)
     shared.add_cutoffs(parser)
-    shared.add_significance(parser)
+    add_significance(parser)
     parser.add_argument(
         "--view", type=shared.option(_view), metavar="VIEW",
         help="instead of each run against the baseline: tukey (all pairs at once, by randomised Tukey "
@@ -124,7 +125,7 @@ def _features(arguments: argparse.Namespace, method: str) -> int:
 
     known = shared.description(arguments)
     known.check()
-    alpha = float(shared.significance(arguments)["alpha"])
+    alpha = float(significance(arguments)["alpha"])
     table = feature_table(shared.read_inputs(known), method, alpha=alpha)
     if arguments.output is not None:
         form = file_format(arguments.output, None, shared.FORMATS[1:])
@@ -175,7 +176,7 @@ def _comparison(arguments: argparse.Namespace) -> tuple[Comparison, dict[str | N
     """The comparison over all queries, and what is shown: that one, or one for each category of queries."""
     from evenrank.comparison import compare
 
-    options = shared.significance(arguments)
+    options = significance(arguments)
     known = shared.description(arguments)
     categories: Any = None
     if arguments.scores:

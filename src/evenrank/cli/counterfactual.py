@@ -247,7 +247,7 @@ def _query_texts(
     path: str, named: dict[str, str], by: str | None
 ) -> tuple[dict[str, str], Mapping[str, list[str]]]:
     """The text of every query, and its categories where they are asked for."""
-    from evenrank.inputs.description import categories_by
+    from evenrank.inputs.input_files import categories_by
     from evenrank.io.queries import query_columns, read_queries
 
     found = read_queries(path, columns=query_columns(named))

@@ -216,7 +216,7 @@ def _values(project: Project, given: dict[str, Any]) -> dict[str, Any]:
     }
     parts = [str(values.pop(key)) for key in ("test", "correction", "alpha") if key in values]
     if parts:
-        from evenrank.cli.shared import test_of
+        from evenrank.cli.significance import test_of
 
         values["test"] = test_of(",".join(parts))
         values["alpha"] = values["test"].alpha

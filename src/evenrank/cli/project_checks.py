@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli.audit import check_audit
-from evenrank.cli.shared import CORRECTIONS, ROLES, TESTS
+from evenrank.cli.shared import ROLES
+from evenrank.cli.significance import CORRECTIONS, TESTS
 from evenrank.errors import EvenrankError, MissingExtraError
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from evenrank.cli import shared
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
+from evenrank.cli.significance import add_significance, significance
 from evenrank.cli.streams import say, say_notes
 from evenrank.cli.verdict_lines import asked_targets
 from evenrank.errors import ParameterError
@@ -45,7 +46,7 @@ def add(commands: Commands) -> None:
     shared.add_runs(parser)
     shared.add_measures(parser)
     shared.add_cutoffs(parser, "cut-offs of the curves (default: several up to that of each measure)")
-    shared.add_significance(parser)
+    add_significance(parser)
     shared.add_inputs(parser)
     shared.add_lexicon(
         parser,
@@ -113,7 +114,7 @@ def _write(arguments: argparse.Namespace, known: Description, output: str) -> Sc
     if len(inputs.runs) > 1:
         from evenrank.comparison import compare
 
-        comparison = compare(scores, **shared.significance(arguments))
+        comparison = compare(scores, **significance(arguments))
     with Bar("writing", "sections") as bar:
         write_report(
             output,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from evenrank.cli.progress import progress
 from evenrank.cli.streams import say
@@ -195,58 +195,6 @@ def add_figure(parser: argparse.ArgumentParser, shows: str, kinds: str | None = 
     parser.add_argument("--figure", metavar="FILE", help=f"draw {shows}: {SUFFIXES}")
     if kinds is not None:
         parser.add_argument("--kind", metavar="KIND", help=f"what --figure shows: {kinds}")
-
-
-TESTS = ("t", "wilcoxon", "permutation")
-CORRECTIONS = ("none", "bonferroni", "holm", "bh")
-
-
-def add_significance(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--baseline", action="append", metavar="NAME",
-        help="the run that the others are tested against (default: the first); may be repeated",
-    )  # fmt: skip
-    parser.add_argument(
-        "--test", type=option(test_of), metavar="TEST[,CORRECTION][,ALPHA]",
-        help=f"paired test ({', '.join(TESTS)}), correction for several pairs within a measure "
-        f"({', '.join(CORRECTIONS)}; bh is Benjamini-Hochberg) and significance level; default: t,holm,0.05",
-    )  # fmt: skip
-
-
-class Test(NamedTuple):
-    test: str = "t"
-    correction: str = "holm"
-    alpha: float = 0.05
-
-
-def test_of(text: str) -> Test:
-    """
-    >>> test_of("wilcoxon,0.01")
-    Test(test='wilcoxon', correction='holm', alpha=0.01)
-    """
-    found = Test()
-    for part in (part.strip() for part in text.split(",")):
-        if part in TESTS:
-            found = found._replace(test=part)
-        elif part in CORRECTIONS:
-            found = found._replace(correction=part)
-        else:
-            try:
-                found = found._replace(alpha=float(part))
-            except ValueError:
-                known = ", ".join((*TESTS, *CORRECTIONS))
-                raise ParameterError(
-                    f"{part!r} is not a test, a correction or a level: there are {known}"
-                ) from None
-    if not 0 < found.alpha < 1:
-        raise ParameterError(f"the significance level must be above 0 and below 1, got {found.alpha}")
-    return found
-
-
-def significance(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What the options say, under the names that ``compare`` has for it."""
-    chosen: Test = arguments.test or Test()
-    return {"baseline": arguments.baseline, "seed": seed_of(arguments), **chosen._asdict()}
 
 
 def seed_of(arguments: argparse.Namespace) -> int:

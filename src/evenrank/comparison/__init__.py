@@ -211,7 +211,7 @@ class Comparison:
         return self.to_table().to_html()
 
     def to_table(self, labels: Mapping[str, str] | None = None) -> Table:
-        """A row a system, a column a measure, the best values and who beats whom marked."""
+        """One row for each system, one column for each measure, with marks for best values and for tests."""
         from evenrank.comparison.comparison_tables import paper_table
 
         return paper_table(self if labels is None else self.with_labels(labels))

@@ -135,7 +135,7 @@ def letters(number: int) -> str:
 
 
 def paper_table(comparison: Comparison) -> Table:
-    """A row a system in the order given, a column a measure, with the marks of the comparison."""
+    """One row for each system, in the given order; one column for each measure, with marks."""
     letter = {name: letters(place) for place, name in enumerate(comparison.baselines)}
     scores = comparison.scores
     grid = measure_grid(scores)

@@ -180,7 +180,7 @@ class Origin:
         return self.to_table().to_html()
 
     def to_table(self, labels: Mapping[str, str] | None = None) -> Table:
-        """A row a measure and place: its value, and what it adds to the place before."""
+        """One row for each measure and place: its value, and what it adds to the place before."""
         from evenrank.comparison.origin_table import origin_table
 
         return origin_table(self if labels is None else self.with_labels(labels))

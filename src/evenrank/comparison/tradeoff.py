@@ -101,7 +101,7 @@ class Tradeoff:
         return self.scores.measures
 
     def to_table(self, labels: Mapping[str, str] | None = None) -> Table:
-        """A row a method; those that no other method dominates are marked."""
+        """One row for each method; those that no other method dominates are marked."""
         from evenrank.comparison.tradeoff_table import tradeoff_table
 
         return tradeoff_table(self if labels is None else self.with_labels(labels))

@@ -50,7 +50,7 @@ def cells(row: SwapRow) -> dict[str, str | float | int]:
 
 
 def system_table(rows: Sequence[SwapRow]) -> Table:
-    """A row a system and kind of swap."""
+    """One row for each system and kind of swap."""
     return Table.of(
         ["system", "swapped", "CRBO", "95% interval", "queries", *(rows[0].beside if rows else ())],
         (

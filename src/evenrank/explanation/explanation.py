@@ -95,7 +95,7 @@ class Explanation:
         return self.to_table().to_html()
 
     def to_table(self) -> Table:
-        """A row a rank: what is known of the document, and what it does to the value."""
+        """One row for each rank: what is known of the document, and what it does to the value."""
         from evenrank.explanation.render import explanation_table
 
         return explanation_table(self)

@@ -19,6 +19,14 @@ from evenrank.inputs.group_options import (
     check_groups,
     memberships,
 )
+from evenrank.inputs.input_files import (
+    categories_by,
+    is_table,
+    likely_intents,
+    read_polarity_of,
+    read_run_of,
+    run_files,
+)
 from evenrank.inputs.inputs import Inputs
 from evenrank.inputs.repeated_values import PREFIX as REPEATED
 from evenrank.inputs.repeated_values import RepeatedOption, queries_asked, repeated_of
@@ -226,10 +234,10 @@ class Description:
                 read_qrels, file.path, diversity=by_intent, format=file.get("format"), columns=columns
             )
             found["intents" if by_intent else "qrels"] = attempt(
-                partial(_likely_intents, read, file.get("probabilities")) if by_intent else read
+                partial(likely_intents, read, file.get("probabilities")) if by_intent else read
             )
         if self.polarity is not None:
-            found["polarity"] = attempt(partial(_read_polarity, self.polarity))
+            found["polarity"] = attempt(partial(read_polarity_of, self.polarity))
         if self.words is not None:
             found["words"] = attempt(partial(read_counts, self.words))
         elif self.lexicon is not None and self.documents is not None:
@@ -342,7 +350,7 @@ class Description:
             return words
         if file.get("format") is None and not is_table(file) and lists_ids(file.path):
             return read_ids(file.path, "document")
-        return _run_of(file, None, self._table_columns(file, RUN_ROLES))
+        return read_run_of(file, None, self._table_columns(file, RUN_ROLES))
 
     def _read_runs(self, file: FileOption, name: str, watch: Watch[Any]) -> Run | RunSet:
         """A run, or a folder of them as several rankings of the same queries."""
@@ -366,62 +374,4 @@ class Description:
         return attempt(read)
 
     def _read_run(self, file: FileOption, name: str) -> Run:
-        return attempt(partial(_run_of, file, name, self._table_columns(file, RUN_ROLES)))
-
-
-def _run_of(file: FileOption, name: str | None, columns: dict[str, str] | None) -> Run:
-    from evenrank.io import read_run
-
-    return read_run(file.path, name=name, ties=file.get("ties"), format=file.get("format"), columns=columns)
-
-
-def _read_polarity(file: FileOption) -> Any:
-    """Scores, or where ``positive=`` is given labels, of which that one is +1 and the other -1."""
-    from evenrank.io.polarity import read_labelled_polarity, read_polarity
-
-    positive = file.get("positive")
-    if positive is None:
-        return read_polarity(file.path, format=file.get("format"))
-    neutral = file.get("neutral")
-    return read_labelled_polarity(
-        file.path,
-        positive=positive,
-        negative=file.get("negative"),
-        neutral=[] if neutral is None else neutral.split(","),
-        column=file.get("column"),
-        format=file.get("format"),
-    )
-
-
-def is_table(file: FileOption) -> bool:
-    from evenrank.io.source import guess_format
-
-    return (file.get("format") or guess_format(file.path) or "trec") not in ("trec", "ntcir")
-
-
-def run_files(path: str) -> list[str]:
-    """The run itself, or the files of a folder of them, by name; hidden ones are none."""
-    folder = Path(path)
-    if path == STDIN or not folder.is_dir():
-        return [path]
-    found = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
-    if not found:
-        raise ParameterError(f"{path}: the folder has no runs in it")
-    return [str(file) for file in found]
-
-
-def _likely_intents(read: Callable[[], Any], probabilities: str | None) -> Any:
-    from evenrank.io.intents import with_probabilities
-
-    return with_probabilities(read(), probabilities)
-
-
-def categories_by(by: str, queries: Queries | None) -> Mapping[str, list[str]]:
-    """The categories of each query: columns of the queries, or a file of query and category."""
-    from evenrank.io.categories import read_categories
-
-    if Path(by).exists():
-        return read_categories(by)
-    if queries is None:
-        raise ParameterError(f"--by {by}: is this a column of the queries? Then add --queries FILE")
-    return queries.categories([name.strip() for name in by.split(",")])
+        return attempt(partial(read_run_of, file, name, self._table_columns(file, RUN_ROLES)))

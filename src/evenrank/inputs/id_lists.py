@@ -1,4 +1,4 @@
-"""Lists of ids, one a line."""
+"""Lists of ids, one on each line."""
 
 from __future__ import annotations
 

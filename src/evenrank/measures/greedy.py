@@ -179,7 +179,8 @@ def _choose(
 
 
 def _largest(keys: Floats, among: Bools, slack: Floats) -> Bools:
-    """(C, Q, R): where a key is the largest of its kind, within a tolerance that is absolute for slack 1."""
+    """(C, Q, R): where a key is the largest over classes. The tolerance is relative to it, or absolute where
+    ``slack`` is 1."""
     top = np.where(among, keys, -np.inf).max(axis=0)
     with np.errstate(invalid="ignore"):
         close = keys >= np.where(np.isfinite(top), top - TIE * np.maximum(slack, np.abs(top)), top)

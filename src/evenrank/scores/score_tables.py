@@ -30,7 +30,9 @@ INTERVAL = "95% interval"
 
 @dataclass(frozen=True)
 class MeasureGrid:
-    """A row a run, a column a measure. How many queries a value is over is said once where it is the same.
+    """One row for each run, one column for each measure.
+
+    How many queries a value is over is said once where it is the same.
 
     It stands in a last column where all measures of a run are over equally many, else in the head of a
     measure, else beside every value.

@@ -323,7 +323,10 @@ class Scores:
         return self.to_table().to_html()
 
     def to_table(self, labels: Mapping[str, str] | None = None) -> Table:
-        """A row a run and a column a measure, or for one run a row a measure; ``labels`` rename measures."""
+        """One row for each run and one column for each measure; of a single run, one row for each measure.
+
+        ``labels`` rename measures.
+        """
         from evenrank.scores.score_tables import summary_table
 
         return summary_table(self if labels is None else self.with_labels(labels))

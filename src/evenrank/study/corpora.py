@@ -58,7 +58,7 @@ def read_questions(settings: StudySettings) -> tuple[Question, ...]:
     needed = ("question", "text", "perspective")
     found: dict[str, Question] = {}
     problems = []
-    for line, row in read_named_rows(path, columns=needed, holds="it names the questions, one a line"):
+    for line, row in read_named_rows(path, columns=needed, holds="it names the questions, one on each line"):
         question = Question(*((row[name] or "").strip() for name in needed))
         if not (question.id and question.text and question.perspective):
             problems.append(Problem(line, "question, text and perspective must not be empty"))

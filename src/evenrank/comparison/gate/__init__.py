@@ -96,7 +96,7 @@ class GateResult:
         return self.to_table().to_html()
 
     def to_table(self) -> Table:
-        """A row a rule: what was found, and what is allowed."""
+        """One row for each rule: what was found, and what is allowed."""
         from evenrank.comparison.gate.render import gate_table
 
         return gate_table(self)

@@ -49,8 +49,8 @@ class GivenVectors(NamedTuple):
 def as_vectors(given: Any) -> GivenVectors | None:
     """The vectors that a file, a table or ``{document: vector}`` holds; None for an encoder of texts.
 
-    ``vectors.npy`` has its ids beside it in ``vectors.txt``, one a line; a table has the columns document
-    and vector.
+    ``vectors.npy`` has its ids beside it in ``vectors.txt``, one on each line; a table has the columns
+    document and vector.
 
     >>> as_vectors({"d1": [1.0, 0.0], "d2": [0.0, 1.0]}).of(["d2"]).tolist()
     [[0.0, 1.0]]

@@ -1,4 +1,4 @@
-"""Objects of JSON in raw bytes, one a line: where the id and the text begin and end.
+"""Objects of JSON in raw bytes, one on each line: where the id and the text begin and end.
 
 Only what is plain is read here: an object whose values are all strings. Anything else, and anything that
 may be wrong, is left to a parser that knows all of JSON: then the value is that there was something else.
