@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pages
+import planted_shop
 import pytest
 
 from evenrank.comparison import Comparison
@@ -52,3 +53,13 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The same report with hostile and with harmless names."""
     folder = made_once(tmp_path_factory, "hostile", pages.hostile_and_harmless)
     return folder / "hostile.html", folder / "harmless.html"
+
+
+@pytest.fixture(scope="session")
+def shop_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A shop whose first system shows small sellers too little."""
+
+    def make(folder: Path) -> None:
+        planted_shop.shop_report(folder / "shop.html")
+
+    return made_once(tmp_path_factory, "shop", make) / "shop.html"

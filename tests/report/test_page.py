@@ -75,9 +75,19 @@ def test_the_policy_names_our_scripts_and_our_style_and_nothing_else(sample_repo
 def test_sections(sample_report: Any) -> None:
     root = pages.parsed(sample_report.path)
     keys = [e.get("id") for e in pages.elements(root) if e.tag == f"{pages.HTML}section"]
-    assert keys == ["summary", "systems", "tradeoff", "cutoffs", "queries", "provenance"]
-    links = [e.get("href") for e in pages.elements(root) if e.tag == f"{pages.HTML}a" and e.get("href")]
-    assert [f"#{key}" for key in keys] == links[1:]  # behind the link to the content
+    assert keys == [
+        "verdicts",
+        "shares",
+        "systems",
+        "tradeoff",
+        "cutoffs",
+        "queries",
+        "summary",
+        "provenance",
+    ]
+    (menu,) = [e for e in pages.elements(root) if e.tag == f"{pages.HTML}nav"]
+    links = [e.get("href") for e in pages.elements(menu) if e.tag == f"{pages.HTML}a"]
+    assert [f"#{key}" for key in keys] == links
     ids = [e.get("id") for e in pages.elements(root) if e.get("id")]
     assert len(ids) == len(set(ids))
 

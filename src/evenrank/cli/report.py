@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from evenrank.cli import shared
@@ -17,10 +16,8 @@ from evenrank.errors import ParameterError
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
     from evenrank.data.lexicon import Lexicon
-    from evenrank.inputs import Inputs
     from evenrank.inputs.description import Description
     from evenrank.scores import Scores
-    from evenrank.verdict import Verdict
 
 SUFFIXES = (".html", ".htm")
 OUTPUT, TITLE = "report.html", "evenrank report"
@@ -130,18 +127,10 @@ def _write(arguments: argparse.Namespace, known: Description, output: str) -> Sc
             system=arguments.system,
             computed=computed,
             readable=arguments.readable,
-            verdicts=_verdicts(arguments, inputs, known),
+            target=asked_targets(known),
+            clicks=known.clicked,
         )
     return scores
-
-
-def _verdicts(arguments: argparse.Namespace, inputs: Inputs, known: Description) -> Sequence[Verdict]:
-    """Who is favoured, where measures were not named: who names them has a question of their own."""
-    if arguments.measures is not None or not inputs.groups:
-        return ()
-    from evenrank.verdict import verdicts
-
-    return verdicts(inputs, target=asked_targets(known), clicks=known.clicked)
 
 
 def _lexicon(arguments: argparse.Namespace) -> Lexicon | None:

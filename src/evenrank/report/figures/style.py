@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from evenrank.errors import MissingExtraError
@@ -13,10 +13,37 @@ from evenrank.text import printable
 # Okabe and Ito's colours, told apart by readers of any colour vision, without the yellow, which is too
 # light for a line; shapes differ as well, for print without colour
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+# of groups: the same hues, dark enough to hold white letters; what stands for no group is grey
+GROUP_COLOURS = ("#b34700", "#005a8f", "#00684c", "#95406f", "#1f6f9c", "#8a5d00")
+NO_GROUP, NO_GROUP_COLOUR = frozenset(("neutral", "no group", "unknown", "none", "other")), "#66717c"
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 GREY = "#888888"
 NO_NAME = "(no name)"
 EVEN = {"color": GREY, "strokeDash": [4, 3]}  # the line where a signed measure is even
+
+
+def group_places(values: Sequence[str]) -> list[int | None]:
+    """The place of each group among those that have a colour; None for what stands for no group.
+
+    >>> group_places(["female", "neutral", "male"])
+    [0, None, 1]
+    """
+    found: list[int | None] = []
+    for value in values:
+        found.append(None if value.lower() in NO_GROUP else sum(place is not None for place in found))
+    return found
+
+
+def group_colours(values: Sequence[str]) -> list[str]:
+    """The colour of each group, wherever it is drawn.
+
+    >>> group_colours(["female", "neutral", "male"])
+    ['#b34700', '#66717c', '#005a8f']
+    """
+    return [
+        NO_GROUP_COLOUR if place is None else GROUP_COLOURS[place % len(GROUP_COLOURS)]
+        for place in group_places(values)
+    ]
 
 
 def load_altair() -> Any:

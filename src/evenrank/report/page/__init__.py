@@ -9,12 +9,13 @@ scripts.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from evenrank.comparison.curves import curves_of
 from evenrank.comparison.evaluated import evaluated_inputs
-from evenrank.errors import ParameterError
+from evenrank.errors import ParameterError, counted
 from evenrank.inputs import Inputs
 from evenrank.io.atomic import atomic_write
 from evenrank.report.figures.style import load_altair
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from evenrank.data.lexicon import Lexicon
     from evenrank.scores import Scores
     from evenrank.verdict import Verdict
+    from evenrank.verdict.targets import WhichTarget
 
 __all__ = ["page_of", "write_report"]
 
@@ -59,8 +61,12 @@ def write_report(
     readable: int = READABLE,
     progress: Callable[[int, int], None] | None = None,
     sections: Sequence[MakeSection] | None = None,
-    verdicts: Sequence[Verdict] = (),
+    verdicts: Sequence[Verdict] | None = None,
     history: Sequence[tuple[str, Sequence[Verdict]]] = (),
+    target: WhichTarget = None,
+    clicks: bool = False,
+    command: str = "",
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> None:
     """Write the report of these scores; ``Comparison.report`` says what the options are.
 
@@ -73,6 +79,8 @@ def write_report(
     evaluated at ``cutoffs``, or several up to that of each measure. ``progress`` is told how many sections of
     how many are done; ``sections`` are those of the page (default: every one that is declared).
     ``verdicts`` say who is favoured, ``history`` has those of earlier audits by date, the present ones last.
+    Without verdicts the groups and words of ``inputs`` are judged here, against ``target``; ``clicks`` says
+    that the judgements come from clicks. ``command`` is what was typed, ``now`` tells the date.
     """
     if isinstance(scores, Inputs):
         inputs, given = scores, scores
@@ -96,8 +104,12 @@ def write_report(
         curves=curves_of(scores, inputs, cutoffs) if computed is None else computed.curves,
         known=None if computed is None else computed.known,
         readable=readable,
-        verdicts=tuple(verdicts),
+        verdicts=None if verdicts is None else tuple(verdicts),
         history=tuple(history),
+        target=target,
+        clicks=clicks,
+        command=command,
+        made=now(),
     )
     page = page_of(material, progress, sections)
     with atomic_write(path) as file:
@@ -125,12 +137,12 @@ def page_of(
     charts = [chart for section in sections for chart in section.charts]
     data = next((section.data for section in sections if section.data is not None), None)
     style = asset("page.css")
-    scripts = [asset("page.js"), *([library(), asset("charts.js")] if charts else [])]
+    scripts = [asset("page.js"), asset("matrix.js"), *([library(), asset("charts.js")] if charts else [])]
     policy = POLICY.format(scripts=" ".join(map(safe.digest, scripts)), styles=safe.digest(style))
     page: str = render(
         "page.html",
         title=material.title,
-        version=__version__,
+        about=_about(material, __version__),
         policy=policy,
         style=trusted(style),
         scripts=[trusted(script) for script in scripts],
@@ -139,3 +151,15 @@ def page_of(
         sections=sections,
     )
     return str(page)
+
+
+def _about(material: ReportData, version: str) -> list[str]:
+    """What stands under the title."""
+    queries = len({query for block in material.scores.blocks for query in block.query_ids})
+    return [
+        counted(len(material.systems), "system", "systems"),
+        counted(queries, "query", "queries"),
+        *([] if material.made is None else [f"{material.made.day} {material.made:%B %Y}"]),
+        f"evenrank {version}",
+        "nothing is loaded, nothing is sent",
+    ]

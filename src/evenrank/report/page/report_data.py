@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ from evenrank.measures import Direction
 from evenrank.report.figures.measure_values import choose
 from evenrank.scores import Scores
 from evenrank.scores.columns import largest_columns
+from evenrank.verdict.findings import Findings, findings_of
+from evenrank.verdict.targets import WhichTarget
 
 if TYPE_CHECKING:
     from evenrank.comparison import Comparison
@@ -49,8 +52,12 @@ class ReportData:
     curves: Scores | None = None  # at several cut-offs
     known: PreparedEvidence | None = None  # the lists that the scores were computed on
     readable: int = READABLE
-    verdicts: Sequence[Verdict] = ()  # who is favoured
+    verdicts: Sequence[Verdict] | None = None  # who is favoured, where that was judged before
     history: Sequence[tuple[str, Sequence[Verdict]]] = ()  # the same by date, these last
+    target: WhichTarget = None  # of the groups, where they are judged here
+    clicks: bool = False  # whether judgements come from clicks
+    command: str = ""  # that was typed
+    made: datetime | None = None  # when
 
     @cached_property
     def tables(self) -> tuple[MeasureTable, ...]:
@@ -88,6 +95,19 @@ class ReportData:
     @property
     def systems(self) -> tuple[str, ...]:
         return self.scores.runs
+
+    @cached_property
+    def findings(self) -> Findings:
+        """Who is favoured, by the verdicts that audit and gate give too."""
+        return findings_of(
+            self.inputs,
+            self.verdicts,
+            system=self.chosen_system,
+            baseline=self.baseline,
+            cutoff=self.main.measure.cutoff,
+            target=self.target,
+            clicks=self.clicks,
+        )
 
     @property
     def baseline(self) -> str | None:

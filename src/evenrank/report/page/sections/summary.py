@@ -15,7 +15,7 @@ from evenrank.measures import Direction
 from evenrank.report.page import safe
 from evenrank.report.page.rendering import Section, render, section
 from evenrank.report.page.report_data import FAIRNESS, ReportData, best_first
-from evenrank.report.page.sections.systems import pairs_of
+from evenrank.report.page.system_tables import pairs_of
 from evenrank.scores.notes import remarks
 from evenrank.scores.scores import SummaryRow
 from evenrank.tables import number
@@ -50,17 +50,17 @@ class Finding:
     sentences: Sequence[str]
 
 
-@section(10)
+@section(55)
 def summary_section(material: ReportData) -> Section:
     body = render(
         "summary.html",
         about=list(_about(material)),
-        findings=[_finding(material, table) for table in material.shown_tables[:FINDINGS]],
+        findings=[finding_of(material, table) for table in material.shown_tables[:FINDINGS]],
         more=max(0, len(material.tables) - FINDINGS),
         limits=list(_limits(material)),
         remarks=[safe.name(remark) for remark in remarks(material.scores)],
     )
-    return Section("summary", "Summary", body)
+    return Section("summary", "In words, and limits", body)
 
 
 def _about(material: ReportData) -> Iterator[str]:
@@ -80,7 +80,30 @@ def _rows(material: ReportData, table: MeasureTable) -> list[SummaryRow]:
     ]
 
 
-def _finding(material: ReportData, table: MeasureTable) -> Finding:
+def is_relevance(table: MeasureTable) -> bool:
+    """Whether a table is about how well lists answer, not about who is in them."""
+    return not {part.family for part in table.measure.parts()} & set(FAIRNESS)
+
+
+def counted_finding(material: ReportData, table: MeasureTable) -> str:
+    """The best system by one measure, and how many differ from the baseline: short, for many systems."""
+    rows = sorted(_rows(material, table), key=lambda row: best_first(table, row.value))
+    if not rows or material.comparison is None:
+        return ""
+    verdicts = [
+        UNTESTED if pair.reason is not None else pair.verdict
+        for pairs in pairs_of(material, table).values()
+        for pair in pairs
+        if pair.baseline == material.baseline
+    ]
+    counts = [f"{verdicts.count(kind)} {kind}" for kind in (*SHOWN, UNTESTED) if kind in verdicts]
+    counts += [f"no difference shown for {verdicts.count('')}"] if "" in verdicts else []
+    best = f"{_ends(table)[0]} is {safe.name(rows[0].run)} with {number(rows[0].value)}"
+    return f"{best}; against {safe.name(material.baseline or '')}: {', '.join(counts)}."
+
+
+def finding_of(material: ReportData, table: MeasureTable) -> Finding:
+    """What is found by one measure, in sentences: the values first, then what is shown."""
     rows = sorted(_rows(material, table), key=lambda row: best_first(table, row.value))
     sentences = []
     if not rows:

@@ -1,168 +1,131 @@
-"""The table of systems: values with intervals, and what is shown against the baselines."""
+"""Systems beside measures: one small table with an axis for every column, and every detail folded below."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from evenrank.comparison.measure_table import MeasureTable
-from evenrank.measures import Direction
 from evenrank.report.page import safe
+from evenrank.report.page.readable import readable
 from evenrank.report.page.rendering import Section, render, section
 from evenrank.report.page.report_data import TABLES, ReportData, best_first
+from evenrank.report.page.system_tables import (
+    EDGE,
+    MARKED,
+    pairs_of,
+    places_of,
+    reach_of,
+    table_of,
+)
 from evenrank.scores.names import arrow
-from evenrank.tables import number, p_value
+from evenrank.scores.scores import SummaryRow
+from evenrank.tables import number
 
-if TYPE_CHECKING:
-    from evenrank.comparison import Pair
-    from evenrank.scores.scores import SummaryRow
-
-WIDTH = 132.0  # of the drawing of intervals
-EDGE = 6.0
+COLUMNS = 8  # of the small table; all measures are in the details
+WIDTH = 120.0
+DIRECTIONS = {"↑": "more is better", "↓": "less is better"}
 
 
 @dataclass(frozen=True)
-class Against:
-    """A system beside one baseline, in words."""
-
-    baseline: str
-    difference: str
-    interval: str
-    p: str
-    verdict: str
-    kind: str  # better, worse, differs, or nothing
-    outcomes: str
-
-
-@dataclass(frozen=True)
-class SystemRow:
-    system: str
-    baseline: bool
-    value: str
-    interval: str
-    queries: str
-    against: Sequence[Against] = ()
-    places: dict[str, float] = field(default_factory=dict)  # of value and interval in the drawing
-
-
-@dataclass(frozen=True)
-class SystemTable:
+class MatrixColumn:
     name: str
+    readable: str
     arrow: str
     direction: str
     meaning: str
-    rows: Sequence[SystemRow]
-    compared: bool
+
+
+@dataclass(frozen=True)
+class MatrixCell:
+    value: str
+    interval: str
+    mark: str  # better, worse, differs, no difference shown, or nothing
+    kind: str
+    places: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MatrixRow:
+    system: str
+    baseline: bool
+    order: str  # the place of the system by each column, best first, with blanks between
+    cells: Sequence[MatrixCell]
 
 
 @section(20)
 def systems_section(material: ReportData) -> Section:
-    tables = [table_of(material, table) for table in material.shown_tables]
-    left = max(0, len(material.tables) - TABLES)
+    tables = material.shown_tables[:COLUMNS]
+    found = [_column_of(material, table) for table in tables]
+    rows = _rows(material, found)
     several = len(material.systems) > 1
-    body = render("systems.html", tables=tables, left=left, width=WIDTH, comparison=material.comparison)
-    return Section("systems", "Systems" if several else "Measures", body)
+    body = render(
+        "matrix.html",
+        columns=[_heading(table) for table in tables],
+        rows=rows,
+        width=int(WIDTH),
+        comparison=material.comparison,
+        compared=len(material.systems) - 1,
+        tables=[table_of(material, table) for table in material.shown_tables],
+        left=max(0, len(material.tables) - TABLES),
+        more=max(0, len(material.tables) - COLUMNS),
+    )
+    return Section("systems", "Systems and measures" if several else "Measures", body)
 
 
-def table_of(material: ReportData, table: MeasureTable) -> SystemTable:
+def _heading(table: MeasureTable) -> MatrixColumn:
+    sign = arrow(table.measure.direction.value)
+    return MatrixColumn(
+        name=safe.name(table.shown),
+        readable=readable(table.measure),
+        arrow=sign,
+        direction=DIRECTIONS.get(sign, table.measure.direction.value.partition(":")[0]),
+        meaning=type(table.measure).summary(),
+    )
+
+
+def _column_of(material: ReportData, table: MeasureTable) -> tuple[dict[str, MatrixCell], dict[str, int]]:
+    """The cells of a column by system, and the place of each system in it, best first."""
     summary = {
         row.run: row
         for row in material.scores.summary()
         if row.measure == repr(table.measure) and row.column == table.column
     }
-    order = sorted(
-        summary.values(),
-        key=lambda row: (
-            math.isnan(row.value),
-            best_first(table, row.value) if row.value == row.value else 0,
-        ),
-    )
-    reach = _reach(order)
+    reach = reach_of(list(summary.values()))
+    base = summary.get(material.baseline or "")
     pairs = pairs_of(material, table)
-    return SystemTable(
-        name=safe.name(table.shown),
-        arrow=arrow(table.measure.direction.value),
-        direction=table.measure.direction.value,
-        meaning=type(table.measure).summary(),
-        rows=[_row(material, table, row, reach, pairs.get(row.run, [])) for row in order],
-        compared=bool(pairs),
-    )
+    cells = {}
+    for system, row in summary.items():
+        pair = next((pair for pair in pairs.get(system, ()) if pair.baseline == material.baseline), None)
+        kind = "" if pair is None or pair.reason is not None else pair.verdict
+        mark = "" if pair is None else MARKED[kind] if pair.reason is None else "not tested"
+        known = math.isfinite(row.low) and math.isfinite(row.high)
+        places = places_of(row, reach, WIDTH, EDGE)
+        if base is not None and math.isfinite(base.value):
+            places["base"] = places_of(base, reach, WIDTH, EDGE)["value"]
+        interval = f"{number(row.low)} to {number(row.high)}" if known else ""
+        cells[system] = MatrixCell(number(row.value), interval, mark, kind, places)
+    order = sorted(summary.values(), key=lambda row: _place(table, row))
+    return cells, {row.run: place for place, row in enumerate(order)}
 
 
-def pairs_of(material: ReportData, table: MeasureTable) -> dict[str, list[Pair]]:
-    found: dict[str, list[Pair]] = {}
-    if material.comparison is not None:
-        for pair in material.comparison.pairs:
-            if pair.measure == table.name:
-                found.setdefault(pair.system, []).append(pair)
-    return found
+def _place(table: MeasureTable, row: SummaryRow) -> tuple[bool, float]:
+    return math.isnan(row.value), 0.0 if math.isnan(row.value) else best_first(table, row.value)
 
 
-def _row(
-    material: ReportData,
-    table: MeasureTable,
-    row: SummaryRow,
-    reach: tuple[float, float],
-    pairs: Sequence[Pair],
-) -> SystemRow:
-    known = math.isfinite(row.low) and math.isfinite(row.high)
-    return SystemRow(
-        system=safe.name(row.run),
-        baseline=material.comparison is not None and row.run in material.comparison.baselines,
-        value=number(row.value),
-        interval=f"{number(row.low)} to {number(row.high)}" if known else "",
-        queries=str(row.queries) if row.defined == row.queries else f"{row.defined} of {row.queries}",
-        against=[_against(table, pair) for pair in pairs],
-        places=_places(row, reach),
-    )
-
-
-def _against(table: MeasureTable, pair: Pair) -> Against:
-    known = math.isfinite(pair.low) and math.isfinite(pair.high)
-    return Against(
-        baseline=safe.name(pair.baseline),
-        difference=number(pair.difference, signed=True),
-        interval=f"{number(pair.low, signed=True)} to {number(pair.high, signed=True)}" if known else "",
-        p="" if math.isnan(pair.corrected) else shown_p(pair.corrected),
-        verdict=verdict(pair),
-        kind=pair.verdict,
-        outcomes=f"{pair.outcomes[0]} / {pair.outcomes[1]} / {pair.outcomes[2]}" if table.has_better else "",
-    )
-
-
-def shown_p(p: float) -> str:
-    text = p_value(p)
-    return f"p {text}" if text.startswith("<") else f"p = {text}"
-
-
-def verdict(pair: Pair) -> str:
-    if pair.reason is not None:
-        return safe.name(pair.reason)
-    if pair.verdict:
-        return {"better": "▲ better", "worse": "▼ worse", "differs": "◆ differs"}[pair.verdict]
-    return "no difference shown"
-
-
-def _reach(rows: Sequence[SummaryRow]) -> tuple[float, float]:
-    ends = [end for row in rows for end in (row.value, row.low, row.high) if math.isfinite(end)]
-    if rows and rows[0].direction == Direction.SIGNED.value:
-        ends.append(0.0)
-    return (min(ends), max(ends)) if ends else (0.0, 1.0)
-
-
-def _places(row: SummaryRow, reach: tuple[float, float]) -> dict[str, float]:
-    """Where value and interval lie in the drawing, in pixels; nothing where there is none."""
-    low, high = reach
-    size = (high - low) or 1.0
-
-    def at(value: float) -> float:
-        return round(EDGE + (WIDTH - 2 * EDGE) * (value - low) / size, 1)
-
-    places = {
-        name: at(getattr(row, name)) for name in ("value", "low", "high") if math.isfinite(getattr(row, name))
-    }
-    if row.direction == Direction.SIGNED.value:
-        places["zero"] = at(0.0)
-    return places
+def _rows(
+    material: ReportData, found: Sequence[tuple[dict[str, MatrixCell], dict[str, int]]]
+) -> list[MatrixRow]:
+    none = MatrixCell(number(math.nan), "", "", "")
+    first = found[0][1]
+    systems = sorted(material.systems, key=lambda system: first.get(system, len(first)))
+    return [
+        MatrixRow(
+            system=safe.name(system),
+            baseline=material.comparison is not None and system in material.comparison.baselines,
+            order=" ".join(str(places.get(system, len(places))) for _, places in found),
+            cells=[cells.get(system, none) for cells, _ in found],
+        )
+        for system in systems
+    ]

@@ -44,7 +44,7 @@ def trends(material: ReportData) -> dict[tuple[str, str], Points]:
     Only audits with the same target and the same number of places compare.
     """
     found: dict[tuple[str, str], Points] = {}
-    for latest in material.verdicts:
+    for latest in material.verdicts or ():
         key = (latest.system, latest.attribute)
         points = [
             (date, verdict)

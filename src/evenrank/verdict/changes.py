@@ -1,0 +1,194 @@
+"""What another system gives a group, beside the baseline: shares over the same queries, with an interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evenrank.arrays import Floats
+from evenrank.data.membership import Membership
+from evenrank.data.run import Run
+from evenrank.evaluation import evaluate
+from evenrank.inputs import Inputs
+from evenrank.stats.difference import mean_difference
+from evenrank.verdict.attributes import group_attributes
+from evenrank.verdict.judge import share_measure
+from evenrank.verdict.sentences import percent, places
+from evenrank.verdict.value import Verdict
+
+NAMED = 3  # systems that a sentence names
+MORE, LESS_THAN, UNSHOWN = "more", "less", ""
+
+
+@dataclass(frozen=True)
+class ShareChange:
+    """How the share of one group differs from the baseline's, a mean over the queries that both have.
+
+    The intervals of all changes that were made together hold together, so one that excludes 0 is shown.
+    """
+
+    system: str
+    baseline: str
+    attribute: str
+    group: str
+    cutoff: int
+    before: float
+    after: float
+    difference: float
+    low: float
+    high: float
+    level: float
+
+    @property
+    def shown(self) -> str:
+        """``more`` or ``less`` than the baseline gives, or nothing where neither is shown."""
+        if math.isnan(self.low) or self.low <= 0 <= self.high:
+            return UNSHOWN
+        return MORE if self.low > 0 else LESS_THAN
+
+
+def share_changes(verdicts: Sequence[Verdict], inputs: Inputs, baseline: str) -> tuple[ShareChange, ...]:
+    """For every attribute of the baseline's verdicts, what every other system gives the group farthest below
+    its target in the baseline's lists.
+
+    >>> from evenrank.data.membership import Membership
+    >>> from evenrank.verdict.judge import verdicts
+    >>> runs = {name: Run.build([f"q{n}" for n in range(9) for _ in "ab"], list(order) * 9,
+    ...                         [2.0, 1.0] * 9) for name, order in (("old", "ab"), ("new", "ba"))}
+    >>> known = Inputs.of(runs, groups=Membership.from_labels("size", {"a": "large", "b": "small"}))
+    >>> (found,) = share_changes(verdicts(known), known, "old")
+    >>> found.group, round(found.before, 2), round(found.after, 2), found.shown
+    ('small', 0.39, 0.61, 'more')
+    """
+    own = [verdict for verdict in verdicts if verdict.system == baseline and verdict.lowest is not None]
+    others = [name for name, run in inputs.runs.items() if name != baseline and isinstance(run, Run)]
+    if not own or not others:
+        return ()
+    by_name = {one.attribute.name: one for one in group_attributes(inputs)}
+    found = []
+    for verdict in own:
+        membership, lowest = by_name.get(verdict.attribute), (verdict.less or (verdict.lowest,))[0]
+        if membership is None or lowest is None:
+            continue
+        shares = shares_by_query(inputs, membership, verdict.cutoff, (baseline, *others), lowest.value)
+        each = 1 - (1 - verdict.level) / (len(own) * len(others))
+        found += [_change(verdict, lowest.value, shares, system, each) for system in others]
+    return tuple(found)
+
+
+def shares_by_query(
+    inputs: Inputs, membership: Membership, cutoff: int, systems: Sequence[str], group: str
+) -> dict[str, dict[str, float]]:
+    """For each system the share of a group by query, where it is defined."""
+    measure = share_measure(membership.attribute.name, cutoff)
+    runs = {name: run.head(cutoff) for name in systems if isinstance(run := inputs.runs[name], Run)}
+    known = replace(
+        inputs, runs=runs, groups=(membership,), words=None, qrels=None, against=None, background=None,
+        background_depth=None,
+    )  # fmt: skip
+    scores = evaluate(known, [measure])
+    place = membership.attribute.values.index(group)
+    found = {}
+    for name in runs:
+        block = scores.block(measure, name)
+        rows = np.flatnonzero(block.status[:, place] == 0).tolist()
+        found[name] = {block.query_ids[row]: float(block.values[row, place]) for row in rows}
+    return found
+
+
+def _change(
+    verdict: Verdict, group: str, shares: Mapping[str, Mapping[str, float]], system: str, level: float
+) -> ShareChange:
+    old, new = shares[verdict.system], shares[system]
+    both = [query for query in old if query in new]
+    before, after = (np.array([side[query] for query in both], dtype=np.float64) for side in (old, new))
+    found = mean_difference(after, before, (0.0, 1.0), level=level)
+    return ShareChange(
+        system=system,
+        baseline=verdict.system,
+        attribute=verdict.attribute,
+        group=group,
+        cutoff=verdict.cutoff,
+        before=_mean(before),
+        after=_mean(after),
+        difference=found.difference,
+        low=found.low,
+        high=found.high,
+        level=verdict.level,
+    )
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if len(values) else math.nan
+
+
+def describe_changes(changes: Sequence[ShareChange]) -> list[str]:
+    """What other systems give each group, beside the baseline: sentences, those that show something first."""
+    by_attribute: dict[str, list[ShareChange]] = {}
+    for change in changes:
+        by_attribute.setdefault(change.attribute, []).append(change)
+    shown = [few for few in by_attribute.values() if any(change.shown for change in few)]
+    rest = [few for few in by_attribute.values() if not any(change.shown for change in few)]
+    return [*(_one(few[0]) if len(few) == 1 else _several(few) for few in shown), *_unshown(rest)]
+
+
+def _unshown(rest: Sequence[Sequence[ShareChange]]) -> list[str]:
+    """One sentence for all attributes of which nothing is shown; a single one has its numbers."""
+    if not rest:
+        return []
+    first = rest[0][0]
+    if len(rest) == 1 and len(rest[0]) == 1:
+        return (
+            [f"No difference is shown: {_gives(first)}."] if first.before == first.before else [_apart(first)]
+        )
+    groups = ", ".join(f"{few[0].group} ({few[0].attribute})" for few in rest)
+    return [f"No difference is shown in what these groups get: {groups}."]
+
+
+def _apart(change: ShareChange) -> str:
+    return f"{change.system} and {change.baseline} share no query with documents of any group."
+
+
+def _one(change: ShareChange) -> str:
+    return f"{_gives(change)}."
+
+
+def _gives(change: ShareChange) -> str:
+    group = f"{change.attribute} {change.group}" if change.group.isdigit() else change.group
+    return (
+        f"{change.system} gives {group} {percent(change.after)} of the first {places(change.cutoff)} instead "
+        f"of {percent(change.before)} ({_interval(change)})"
+    )
+
+
+def _interval(change: ShareChange) -> str:
+    if math.isnan(change.low):
+        return "too few queries for an interval"
+    points = [f"{100 * end:+.1f}" for end in (change.difference, change.low, change.high)]
+    return f"{points[0]} points, {100 * change.level:g}% interval {points[1]} to {points[2]}"
+
+
+def _several(changes: Sequence[ShareChange]) -> str:
+    first = changes[0]
+    more, less, rest = ([c for c in changes if c.shown == kind] for kind in (MORE, LESS_THAN, UNSHOWN))
+    parts = []
+    if more:
+        parts.append(f"{_count(more)} {first.group} more than {first.baseline} ({_named(more, -1)})")
+    if less:
+        parts.append(f"{_count(less)} {first.group} less than {first.baseline} ({_named(less, 1)})")
+    if rest:
+        parts.append(f"for {len(rest)} no difference is shown")
+    return f"Of {len(changes)} other systems, {', '.join(parts)}."
+
+
+def _count(changes: Sequence[ShareChange]) -> str:
+    return f"{len(changes)} {'gives' if len(changes) == 1 else 'give'}"
+
+
+def _named(changes: Sequence[ShareChange], sign: int) -> str:
+    order = sorted(changes, key=lambda change: sign * change.difference)
+    named = ", ".join(f"{change.system} {percent(change.after)}" for change in order[:NAMED])
+    return named if len(order) <= NAMED else f"{named} and {len(order) - NAMED} more"

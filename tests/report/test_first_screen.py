@@ -1,0 +1,110 @@
+"""The first screen answers five questions: who is favoured, by how much, is it sure, where, what to do?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pages
+import planted_shop
+import pytest
+
+import evenrank as er
+from evenrank.comparison import compare
+from evenrank.data.run import Run
+from evenrank.verdict import describe
+from evenrank.verdict.findings import findings_of
+from evenrank.verdict.sureness import NOTHING_KNOWN, ONLY_SCORES
+
+SCREENS = [{"width": 1440, "height": 900}]
+PHONE = {"width": 390, "height": 844}
+
+# each question, and what of the card answers it
+ANSWERS: Mapping[str, tuple[str, str]] = {
+    "who is favoured?": (".answer", r"large is favoured"),
+    "by how much?": (".answer", r"small is \d+% of .+ but gets \d+% of the first 10 places"),
+    "is it sure?": (".card", r"How sure\? Chance does not explain this: the interval, over 40 queries"),
+    "which queries?": (".worst", r"question number \d+"),
+    "what should I do?": (".try", r"Det\w+\(.+\)\S* .*gives small \d+% instead of \d+%"),
+    "at which cost?": (".try", r"nDCG@10 by -?0\.\d+"),
+    "what changed?": (".card", r"Against live: new gives small \d+% of the first 10 places instead of \d+%"),
+    "relevance?": (".card", r"Relevance: nDCG@10 is 0\.\d+"),
+}
+
+
+def in_words(root: Any, selector: str) -> str:
+    (found,) = pages.by_class(root, selector.removeprefix("."))
+    return pages.text_of(found)
+
+
+@pytest.mark.parametrize("question", ANSWERS)
+def test_the_card_answers(shop_report: Path, question: str) -> None:
+    selector, answer = ANSWERS[question]
+    assert re.search(answer, in_words(pages.parsed(shop_report), selector)), question
+
+
+def test_every_answer_is_on_the_first_screen(browser: Any, shop_report: Path) -> None:
+    for size, room in ((SCREENS[0], 900), (PHONE, None)):
+        page = browser.new_page(viewport=size)
+        page.goto(shop_report.as_uri())
+        for selector in {selector for selector, _ in ANSWERS.values()}:
+            box = page.locator(selector).first.bounding_box()
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= size["width"], selector
+            if room is not None:
+                assert box["y"] + box["height"] <= room, selector
+        page.close()
+
+
+def test_the_card_says_what_the_verdict_says(shop_report: Path) -> None:
+    comparison = planted_shop.shop_comparison()
+    found = findings_of(comparison.inputs, baseline="live")
+    (verdict,) = found.of("live")
+    assert in_words(pages.parsed(shop_report), ".answer") == describe(verdict).removeprefix("size: ")
+    texts = [
+        pages.text_of(e) for e in pages.by_class(pages.parsed(shop_report), "worst")[0].iter(f"{pages.HTML}a")
+    ]
+    assert texts == [planted_shop.shop_texts()[one.query] for one in verdict.worst]
+
+
+def test_the_card_comes_first(shop_report: Path) -> None:
+    root = pages.parsed(shop_report)
+    sections = [e.get("id") for e in pages.elements(root) if e.tag == f"{pages.HTML}section"]
+    assert sections[:3] == ["verdicts", "shares", "systems"]
+
+
+def test_relevance_that_nobody_judged_is_said_to_be_unknown(tmp_path: Path) -> None:
+    planted_shop.shop_comparison(judged=False).report(tmp_path / "r.html")
+    card = in_words(pages.parsed(tmp_path / "r.html"), ".card")
+    assert "Relevance: Relevance is not known: the favoured documents may be the better ones or not." in card
+    assert "new documents into the first 10" in card
+
+
+def test_without_groups_the_card_says_what_cannot_be_concluded(tmp_path: Path) -> None:
+    runs = {
+        name: Run.build(["q", "q", "r"], documents, [2.0, 1.0, 1.0], name=name)
+        for name, documents in (("one", ["a", "b", "c"]), ("two", ["b", "a", "d"]))
+    }
+    comparison = compare(runs, "P@1", qrels={"q": {"b": 1}, "r": {"c": 2}})
+    comparison.report(tmp_path / "r.html", query_texts={"q": "why is it so?", "r": "<b>what</b>"})
+    card = in_words(pages.parsed(tmp_path / "r.html"), ".card")
+    assert NOTHING_KNOWN in card
+    assert "why is it so? 0.0000" in card
+    scores = {name: er.evaluate(run, "P@1", qrels={"q": {"b": 1}}) for name, run in runs.items()}
+    compare(scores).report(tmp_path / "s.html")
+    assert ONLY_SCORES in in_words(pages.parsed(tmp_path / "s.html"), ".card")
+
+
+def test_no_difference_shown_is_a_verdict(tmp_path: Path) -> None:
+    run = planted_shop.shop_comparison().inputs.runs["new"]
+    labels = {d: ("a", "b")[int(d[1:]) % 2] for query in run for d in run.documents(query)}
+    groups = er.Membership.from_labels("side", labels)
+    comparison = compare({"one": run, "same": run}, "GF@10", groups=groups)
+    comparison.report(tmp_path / "r.html")
+    card = in_words(pages.parsed(tmp_path / "r.html"), ".card")
+    assert "No group is shown to be favoured" in card
+    assert "Chance may explain this" in card
+    assert "No difference is shown: same gives" in card
+    assert "none is shown to get less than its target" in card
