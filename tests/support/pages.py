@@ -139,11 +139,11 @@ def hostile_and_harmless(folder: Path) -> tuple[Path, Path]:
 
 def parsed(path: Path) -> Any:
     """The page as a real HTML parser sees it; what is not HTML is an error. It is for reading only."""
-    return _parsed(path.read_bytes())
+    return parsed_content(path.read_bytes())
 
 
 @lru_cache(maxsize=4)  # many tests look at the same page, and the parser is slow
-def _parsed(content: bytes) -> Any:
+def parsed_content(content: bytes) -> Any:
     parser = html5lib.HTMLParser(strict=True)
     return parser.parse(content, override_encoding="utf-8")
 

@@ -28,26 +28,34 @@ def add(commands: Commands) -> None:
         "which queries should be fair?",
         """Choose queries whose results should be fair, with annotators. ACTION is suggest LOG (draw
         candidates), sheets FILE.. (write a CSV sheet for each annotator: from queries those of the workers,
-        from the sheets of the workers those of the experts), or collect SHEET.. (read sheets back:
+        from the sheets of the workers those of the experts), page FOLDER [HOST:PORT] (serve a page for each
+        annotator, on which the sheets of the folder are filled), ask FILE.. (let the model of --procedure
+        fill a sheet), or collect SHEET.. (read sheets back:
         everything that does not fit, how many queries pass each stage, how far annotators agree, and with
         -o the query set). Ties and missing votes are listed, never guessed.""",
         """
         evenrank queryset suggest log.csv --sample 500 --lexicon gender-en+gender-en-names -o candidates.csv
         evenrank queryset sheets candidates.csv -o workers
+        evenrank queryset page workers
+        evenrank queryset ask candidates.csv --procedure gender.toml -o model.csv
         evenrank queryset sheets workers/*.csv -o experts
         evenrank queryset collect workers/*.csv experts/*.csv -o queries.csv
         """,
     )
     parser.add_argument("action", choices=tuple(ACTIONS), metavar="ACTION", help=", ".join(ACTIONS))
-    parser.add_argument("files", nargs="*", metavar="FILE", help="a log or queries, or sheets")
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="a log or queries, sheets, or a folder of sheets"
+    )
     parser.add_argument(
         "--procedure", metavar="FILE",
-        help="settings in TOML: workers, labels, passing, experts, questions, texts, domains; default: three "
+        help="settings in TOML: workers, labels, passing, experts, questions, texts, domains, "
+        "and below [model] url, name and key (the environment variable) of a language model; default: three "
         "workers, two experts and the questions about gender of Rekabsaz et al. 2021",
     )  # fmt: skip
     parser.add_argument(
         "--machine", action="append", metavar="NAME",
-        help="collect: an annotator that is no person; it never decides; its agreement with people is shown",
+        help="collect: an annotator that is no person; it never decides; its agreement with people is shown "
+        "(annotators called model:NAME are machines anyway)",
     )  # fmt: skip
     parser.add_argument(
         "--queries", metavar="FILE",
@@ -61,7 +69,7 @@ def add(commands: Commands) -> None:
         help=f"suggest: how many candidates to draw (default: {SAMPLE})",
     )
     shared.add_format(parser)
-    shared.add_output(parser, "the file (suggest, collect: .csv or .jsonl) or the folder (sheets) to write")
+    shared.add_output(parser, "the file (suggest, ask, collect) or the folder (sheets) to write")
     parser.set_defaults(run=run)
 
 
@@ -108,12 +116,22 @@ def _suggest(arguments: argparse.Namespace, procedure: Procedure) -> None:
 
 
 def _sheets(arguments: argparse.Namespace, procedure: Procedure) -> None:
-    from evenrank.io.queries import read_queries
-    from evenrank.queryset import decide, read_sheets, write_sheets
-    from evenrank.queryset.outcome import texts_of
+    from evenrank.queryset import write_sheets
 
     if arguments.output is None:
         raise ParameterError("queryset sheets writes a file for each annotator: add -o FOLDER")
+    stage, texts = _asked_queries(arguments, procedure)
+    paths = write_sheets(arguments.output, stage, procedure, texts)
+    written = ", ".join(map(str, paths))
+    say(f"wrote {counted(len(paths), 'sheet', 'sheets')} of {len(texts):,} queries: {written}")
+
+
+def _asked_queries(arguments: argparse.Namespace, procedure: Procedure) -> tuple[int, dict[str, str]]:
+    """The stage, and the queries that it is about: those of a file, or what the workers let pass."""
+    from evenrank.io.queries import read_queries
+    from evenrank.queryset import decide, read_sheets
+    from evenrank.queryset.outcome import texts_of
+
     stage = 2 if _are_sheets(arguments.files, procedure) else 1
     if stage == 1:
         queries = read_queries(_one_file(arguments))
@@ -127,9 +145,51 @@ def _sheets(arguments: argparse.Namespace, procedure: Procedure) -> None:
         texts = dict(texts_of(passed))
         if not texts:
             raise DataError(f"no query has a majority of {procedure.passing!r}, so the experts have no work")
-    paths = write_sheets(arguments.output, stage, procedure, texts)
-    written = ", ".join(map(str, paths))
-    say(f"wrote {counted(len(paths), 'sheet', 'sheets')} of {len(texts):,} queries: {written}")
+    return stage, texts
+
+
+def _page(arguments: argparse.Namespace, procedure: Procedure) -> None:
+    from evenrank.queryset.page import ADDRESS, AnnotationPages, local_address
+    from evenrank.web.application import make_application
+    from evenrank.web.serving import serve
+
+    if len(arguments.files) > 2 or arguments.output is not None:
+        raise ParameterError("queryset page takes a folder of sheets and an address: page FOLDER [HOST:PORT]")
+    address = local_address(arguments.files[1] if len(arguments.files) == 2 else ADDRESS)
+    pages = AnnotationPages(arguments.files[0], procedure)
+    application = make_application(pages.site())
+    for path in pages.others:
+        say(f"{path}: is no sheet of this procedure and is left alone")
+    for sheet in pages.sheets:
+        say(f"{sheet.annotator}: http://{address}{pages.path_of(sheet)}")
+    say("give each annotator their address; answers are in the sheets (Ctrl-C stops the page)")
+    serve(application, address)
+
+
+def _ask(arguments: argparse.Namespace, procedure: Procedure) -> None:
+    from evenrank.cli.progress import Bar
+    from evenrank.io.atomic import atomic_write
+    from evenrank.queryset import read_sheets
+    from evenrank.queryset.model import ask_model, read_model_settings
+
+    settings = read_model_settings(arguments.procedure)
+    if arguments.output is None:
+        raise ParameterError("queryset ask writes the sheet of the model: add -o FILE.csv")
+    output = Path(arguments.output)
+    shared.check_output(arguments.output, arguments.files)
+    if output.exists() and {*(votes := read_sheets([output], procedure)).workers, *votes.experts} - {
+        settings.annotator
+    }:
+        raise DataError(f"{output}: is there already and may hold votes of people: choose another file")
+    stage, texts = _asked_queries(arguments, procedure)
+    with Bar("asking", "queries") as bar:
+        log = output.with_suffix(".answers.jsonl.zst")
+        sheet, unread = ask_model(settings, stage, procedure, texts, log, progress=bar)
+    with atomic_write(output) as file:
+        file.write(sheet.encode())
+    for one in unread:
+        say(f"query {one.query}: {one.why}")
+    say(f"wrote {output}: the sheet of {settings.annotator} of {len(texts):,} queries")
 
 
 def _are_sheets(files: list[str], procedure: Procedure) -> bool:
@@ -188,5 +248,7 @@ def _collect(arguments: argparse.Namespace, procedure: Procedure) -> None:
 ACTIONS: dict[str, Callable[[argparse.Namespace, Procedure], None]] = {
     "suggest": _suggest,
     "sheets": _sheets,
+    "page": _page,
+    "ask": _ask,
     "collect": _collect,
 }

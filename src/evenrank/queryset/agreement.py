@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from evenrank.arrays import Int64s
+from evenrank.errors import counted, few
 from evenrank.queryset.procedure import Procedure
 from evenrank.queryset.sheets import Votes
 from evenrank.stats.raters import Agreement, agreements, krippendorff_alpha, percent_agreement
@@ -49,7 +50,7 @@ def agreement_tables(votes: Votes, procedure: Procedure, *, seed: int = 0) -> li
     tables = [Table.of(head, rows, words=2, title="agreement of people")]
     machines = machine_rows(votes, procedure, seed=seed)
     if machines:
-        note = "a machine never decides: its votes are shown here and nowhere else"
+        notes = ["a machine never decides: its votes are shown here and nowhere else", *_missing(votes)]
         rows = [_cells((question, who), one) for who, question, one in machines]
         tables.append(
             Table.of(
@@ -57,10 +58,24 @@ def agreement_tables(votes: Votes, procedure: Procedure, *, seed: int = 0) -> li
                 rows,
                 words=3,
                 title="agreement of machines with people",
-                notes=[note],
+                notes=notes,
             )
         )
     return tables
+
+
+def _missing(votes: Votes) -> list[str]:
+    """On which queries a machine has no vote, though it has voted at that stage."""
+    notes = []
+    for machine in sorted(votes.machines):
+        for what, stage in (("label", votes.labels), ("opinion", votes.opinions)):
+            queries = votes.texts if what == "label" else stage
+            lacking = [query for query in queries if machine not in stage.get(query, {})]
+            if len(lacking) < len(queries) and lacking:
+                notes.append(
+                    f"{machine} has no {what} of {counted(len(lacking), 'query', 'queries')}: {few(lacking)}"
+                )
+    return notes
 
 
 def _cells(before: tuple[str, ...], one: Agreement) -> tuple[object, ...]:

@@ -24,6 +24,13 @@ DOMAINS = (
     "Politics",
 )
 YES, NO = "yes", "no"
+MODEL_TABLE = "model"  # of the same file: which model annotates, for ``model.py``
+LABELS = {
+    "n": "names no gender",
+    "m": "names men or boys",
+    "f": "names women or girls",
+    "o": "names another gender, or several",
+}
 
 
 @dataclass(frozen=True)
@@ -31,7 +38,8 @@ class Procedure:
     """What annotators are asked. Other attributes than gender need other labels and questions only."""
 
     workers: int = 3
-    labels: tuple[str, ...] = ("n", "m", "f", "o")
+    labels: tuple[str, ...] = tuple(LABELS)
+    meanings: tuple[str, ...] = ()  # what each label means, for the page and for models
     passing: str = "n"  # the label with which a query goes on to the experts
     experts: int = 2
     questions: tuple[str, ...] = ("non_gendered", "problematic")  # each is asked after a yes to the last
@@ -59,6 +67,20 @@ class Procedure:
             )
         if len(self.texts) != len(self.questions):
             raise ParameterError("texts must have a sentence for each of the questions")
+        if self.meanings and len(self.meanings) != len(self.labels):
+            raise ParameterError("meanings must have a sentence for each of the labels")
+        listed = next((domain for domain in self.domains if ";" in domain), None)
+        if listed is not None:
+            raise ParameterError(f"a domain has no semicolon, which separates domains: {listed!r}")
+
+    def meaning_of(self, label: str) -> str:
+        """
+        >>> Procedure().meaning_of("n")
+        'names no gender'
+        """
+        if self.meanings:
+            return self.meanings[self.labels.index(label)]
+        return LABELS[label] if self.labels == tuple(LABELS) else ""
 
 
 def read_procedure(path: str | os.PathLike[str] | None) -> Procedure:
@@ -69,6 +91,7 @@ def read_procedure(path: str | os.PathLike[str] | None) -> Procedure:
         table = tomllib.loads(Path(path).read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise DataError(f"{path}: is not a file of settings: {error}") from error
+    table.pop(MODEL_TABLE, None)
     known = {field.name: field for field in fields(Procedure)}
     for name, value in table.items():
         if name not in known:

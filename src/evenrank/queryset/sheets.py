@@ -21,6 +21,8 @@ from evenrank.queryset.procedure import NO, YES, Procedure
 
 STAGE1 = ("annotator", "query", "text", "label")
 LIST = ";"
+MODEL = "model:"
+"""How the name of an annotator begins that is a model and no person."""
 
 
 class Inconsistency(NamedTuple):
@@ -65,6 +67,19 @@ def columns_of(stage: int, procedure: Procedure) -> tuple[str, ...]:
     return ("annotator", "query", "text", *procedure.questions, "domains", "reason")
 
 
+def stage_of(head: Sequence[str], procedure: Procedure) -> int | None:
+    """The stage whose sheets have these columns."""
+    return next((stage for stage in (1, 2) if set(columns_of(stage, procedure)) <= set(head)), None)
+
+
+def is_machine(annotator: str) -> bool:
+    """
+    >>> is_machine("model:llama"), is_machine("worker1")
+    (True, False)
+    """
+    return annotator.startswith(MODEL)
+
+
 def sheet(stage: int, procedure: Procedure, annotator: str, texts: Mapping[str, str]) -> str:
     """An empty sheet for one annotator."""
     written = io.StringIO()
@@ -99,6 +114,7 @@ def read_sheets(
     """The votes of all sheets, of both stages. What does not fit is listed, and never guessed at.
 
     A vote that contradicts another of the same annotator does not count, and neither does the other.
+    Annotators whose names begin with ``model:`` are machines, as those of ``machines`` are.
     """
     reader = _SheetReader(procedure)
     for path in paths:
@@ -153,9 +169,9 @@ class _SheetReader:
                 self._row(1, {name: cell.strip() for name, cell in cells.items()}, source, line)
 
     def _stage(self, head: Sequence[str], name: str) -> int:
-        for stage in (1, 2):
-            if set(columns_of(stage, self._procedure)) <= set(head):
-                return stage
+        stage = stage_of(head, self._procedure)
+        if stage is not None:
+            return stage
         raise DataError(
             f"{name}: is no sheet of this procedure: stage 1 has the columns "
             f"{', '.join(STAGE1)}; stage 2 has {', '.join(columns_of(2, self._procedure))}"
@@ -252,10 +268,10 @@ class _SheetReader:
         say(f"{who} voted on it before ({source}:{line}): {outcome}")
 
     def votes(self, machines: frozenset[str]) -> Votes:
-        both = sorted(
-            {who for own in self._labels.values() for who in own}
-            & {who for own in self._opinions.values() for who in own}
-        )
+        workers = {who for own in self._labels.values() for who in own}
+        experts = {who for own in self._opinions.values() for who in own}
+        machines |= {who for who in workers | experts if is_machine(who)}
+        both = sorted(workers & experts - machines)  # a machine decides nothing, so it may answer both
         for who in both:
             source, line = next(
                 at for (stage, _, name), at in self._first.items() if stage == 2 and name == who

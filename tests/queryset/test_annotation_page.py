@@ -1,0 +1,149 @@
+"""The annotation page without a browser: what it asks, what it writes, and what it refuses."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import annotation
+import pages as payloads
+import pytest
+
+from evenrank.errors import DataError, ParameterError
+from evenrank.queryset import Procedure, decide, read_sheets
+from evenrank.queryset.page import AnnotationPages, local_address
+
+PROCEDURE = Procedure()
+
+
+def test_workers_fill_their_sheets_and_only_theirs(tmp_path: Path) -> None:
+    paths = annotation.written(tmp_path, 1)
+    client = annotation.client_of(tmp_path)
+    assert list(client.addresses) == ["worker1", "worker2", "worker3"]
+    for who, labels in {"worker1": "nmn", "worker2": "nmn", "worker3": "nn"}.items():
+        for label in labels:
+            assert annotation.answer(client, client.addresses[who], answer=label).status_code == 200
+    votes = read_sheets(paths, PROCEDURE)
+    assert votes.problems == ()
+    assert votes.labels["2"] == {"worker1": "m", "worker2": "m", "worker3": "n"}
+    assert "All 3 queries are answered" in client.get(client.addresses["worker1"]).text
+    assert "2 of 3 queries answered" in client.get(client.addresses["worker3"]).text
+    assert [one.why for one in decide(votes, PROCEDURE).decisions][1] == "majority 'm'"
+
+
+def test_an_expert_is_asked_the_next_question_after_yes_only(tmp_path: Path) -> None:
+    paths = annotation.written(tmp_path, 2)
+    client = annotation.client_of(tmp_path)
+    address = client.addresses["expert1"]
+    assert "Is the query non-gendered?" in client.get(address).text
+    assert "socially problematic?" in annotation.answer(client, address, answer="yes").text
+    # what is recorded is on disk though the row is not complete, and another server goes on from there
+    assert paths[0].read_text().splitlines()[1] == "expert1,1,best school,yes,,,"
+    client = annotation.client_of(tmp_path)
+    assert client.addresses["expert1"] == address
+    page = annotation.answer(client, address, answer="yes").text
+    assert "Violence and Exploitation" in page
+    refused = annotation.answer(client, address, reason="roles")
+    assert refused.status_code == 422
+    assert "Choose at least one domain and write a reason." in refused.text
+    assert 'value="roles"' in refused.text  # nothing has to be typed twice
+    fields = {"domain-0": "1", "domain-4": "1", "reason": '=roles,\n"why"'}
+    assert "Query 2 of 3" in annotation.answer(client, address, **fields).text
+    assert "Query 3 of 3" in annotation.answer(client, address, answer="no").text
+    votes = read_sheets(paths, PROCEDURE)
+    assert votes.problems == ()
+    opinion = votes.opinions["1"]["expert1"]
+    assert opinion == ((True, True), ("Education", "Social Inequality"), '=roles, "why"')
+    assert votes.opinions["2"]["expert1"].answers == (False, None)
+
+
+def test_an_answer_can_be_given_again_and_a_form_counts_once(tmp_path: Path) -> None:
+    path, *_ = annotation.written(tmp_path, 1)
+    client = annotation.client_of(tmp_path)
+    address = client.addresses["worker1"]
+    page = client.get(address).text
+    token = annotation.TOKEN.search(page).group(1)  # type: ignore[union-attr]
+    for label in ("m", "f"):  # the same form from two tabs: the first answer stays
+        assert client.post(address, data={"token": token, "answer": label}).status_code == 200
+    assert [row.split(",")[3] for row in path.read_text().splitlines()[1:]] == ["m", "", ""]
+    assert "Label <strong>m</strong>" in client.get(f"{address}?at=1").text
+    annotation.answer(client, f"{address}?at=1")  # the button "Answer this query again"
+    assert path.read_text().splitlines()[1].endswith(",")
+    annotation.answer(client, f"{address}?at=1", answer="o")
+    assert path.read_text().splitlines()[1].endswith(",o")
+
+
+def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
+    path, *_ = annotation.written(tmp_path, 1)
+    before = path.read_bytes()
+    client = annotation.client_of(tmp_path)
+    address = client.addresses["worker1"]
+    assert annotation.answer(client, address, answer="x").status_code == 422
+    assert annotation.answer(client, address).status_code == 422
+    assert client.post(address, data={"answer": "n"}).status_code == 403  # no token
+    page = client.get(client.addresses["worker2"]).text
+    token = annotation.TOKEN.search(page).group(1)  # type: ignore[union-attr]
+    assert client.get("/").status_code == client.get("/worker1").status_code == 404
+    wrong = client.post(address, data={"token": token, "answer": "n"})  # the form of another annotator
+    assert wrong.status_code == 403
+    stranger = annotation.client_of(tmp_path)
+    assert stranger.post(address, data={"token": token, "answer": "n"}).status_code == 403
+    cross = client.post(
+        address, data={"token": token, "answer": "n"}, headers={"Sec-Fetch-Site": "cross-site"}
+    )
+    assert cross.status_code == 403
+    assert path.read_bytes() == before
+    assert client.get(f"{address}?at=99").status_code == 200
+    for name, expected in (("Content-Security-Policy", "default-src 'none'"), ("X-Frame-Options", "DENY")):
+        assert client.get(address).headers[name].startswith(expected)
+    (tmp_path / "stage1-worker1.csv").write_text("annotator,query\n")  # damaged while it is served
+    assert client.get(address).status_code == 503
+
+
+def test_query_texts_are_text(tmp_path: Path) -> None:
+    texts = {f"{place} {payload}": payload for place, payload in enumerate(payloads.PAYLOADS)}
+    annotation.written(tmp_path, 1, texts)
+    client = annotation.client_of(tmp_path)
+    address = client.addresses["worker1"]
+    for place in range(1, len(texts) + 1):
+        root = payloads.parsed_content(client.get(f"{address}?at={place}").content)
+        tags = {element.tag.rpartition("}")[2] for element in payloads.elements(root)}
+        assert tags <= PLAIN, place
+    for label in "nm" * len(texts):
+        if "queries are answered" in annotation.answer(client, address, answer=label).text:
+            break
+    votes = read_sheets([tmp_path / "stage1-worker1.csv"], PROCEDURE)
+    assert votes.problems == ()
+    assert len(votes.labels) == len(texts)
+
+
+PLAIN = {
+    "html", "head", "meta", "title", "link", "script", "body", "header", "main", "p", "h1", "bdi", "form",
+    "input", "fieldset", "legend", "div", "label", "span", "button", "footer", "nav", "a", "ul", "li",
+    "strong",
+}  # fmt: skip
+
+
+def test_folders_and_addresses_that_cannot_be_used(tmp_path: Path) -> None:
+    with pytest.raises(
+        DataError, match=r"no such folder: write sheets with evenrank queryset sheets FILE -o"
+    ):
+        AnnotationPages(tmp_path / "none", PROCEDURE)
+    (tmp_path / "queries.csv").write_text("query,text\n1,a\n")
+    with pytest.raises(DataError, match="has no sheet of this procedure"):
+        AnnotationPages(tmp_path, PROCEDURE)
+    one, *_ = annotation.written(tmp_path, 1)
+    (tmp_path / "model.csv").write_text("annotator,query,text,label\nmodel:x,1,a,n\n")
+    pages = AnnotationPages(tmp_path, PROCEDURE)
+    assert [sheet.annotator for sheet in pages.sheets] == ["worker1", "worker2", "worker3"]
+    assert [path.name for path in pages.others] == ["queries.csv"]
+    (tmp_path / "again.csv").write_bytes(one.read_bytes())
+    with pytest.raises(DataError, match=r"is a second sheet of worker1, after again\.csv"):
+        AnnotationPages(tmp_path, PROCEDURE)
+    (tmp_path / "again.csv").write_text("annotator,query,text,label\na,1,x,\nb,1,x,\n")
+    with pytest.raises(DataError, match="a page is for one annotator, and this sheet has 2"):
+        AnnotationPages(tmp_path, PROCEDURE)
+    with pytest.raises(ParameterError, match="on this machine alone"):
+        local_address("0.0.0.0:8000")
+    assert re.fullmatch(r"[0-9a-f]{64}", (tmp_path / "page.key").read_text())
+    assert (tmp_path / "page.key").stat().st_mode & 0o077 == 0
