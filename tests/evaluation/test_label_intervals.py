@@ -78,6 +78,9 @@ def test_rates_from_a_file(tmp_path: Path) -> None:
         read_rates(str(wide), SIDES)
     assert ":2: 'x' is not a value of 'side': f, m" in str(refused.value)
     assert ":3: the rate 'a' is not a number" in str(refused.value)
+    wide.write_text("true,f,m\nf,0.9,0.2\nm,0.2,0.8\n")
+    with pytest.raises(DataError, match=r"wide.csv: the rates of the true value 'f' sum to 1.1, not to 1"):
+        read_rates(str(wide), SIDES)
 
 
 def planted(error: float, seed: int) -> tuple[dict[str, dict[str, float]], dict[str, str], dict[str, str]]:

@@ -117,6 +117,11 @@ def test_several_tables_say_once_what_bold_means(monkeypatch: pytest.MonkeyPatch
     assert "\x1b" not in printed([TABLE], "table")
 
 
+def test_a_title_without_rows_needs_no_head() -> None:
+    assert Table.of(["query", "RBO"], [], title="no list moved").to_text(80) == "no list moved"
+    assert Table.of(["query", "RBO"], []).to_text(80) == "query  RBO"
+
+
 def test_an_elastic_column_is_cut() -> None:
     table = Table.of(["id", Column("words", right=False, elastic=True)], [["d1", "she 2, " * 40]])
     line = table.to_text(60).split("\n")[1]

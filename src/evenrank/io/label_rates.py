@@ -9,6 +9,7 @@ import numpy as np
 
 from evenrank.arrays import Floats
 from evenrank.data.attribute import Attribute
+from evenrank.data.label_error import checked_rates
 from evenrank.errors import DataError, ParameterError, Problem
 from evenrank.io.source import as_source
 
@@ -54,4 +55,4 @@ def read_rates(path: str, attribute: Attribute) -> Floats:
     if lacking:
         raise DataError(f"{source.name}: has no rates of the true value {lacking[0]!r}")
     total = table.sum(axis=1, keepdims=True)
-    return np.asarray(table / total if (total > 1.5).any() else table)
+    return checked_rates(table / total if (total > 1.5).any() else table, attribute.values, source.name)

@@ -80,8 +80,9 @@ class Table:
         return _total(_widths(self._cells(replace(TEXT, intervals=intervals))))
 
     def to_text(self, width: int | None = None, *, color: bool = False) -> str:
-        """For a terminal of ``width`` columns: where they are too few, intervals behind values are left out
-        elastic columns are cut, and others wrap. ``color`` marks the head and the best values in bold."""
+        """For a terminal of ``width`` columns: where they are too few, intervals behind values are left out,
+        elastic columns are cut, and others wrap. ``color`` marks the head and the best values in bold. A head
+        without rows is left out where a title tells what is empty."""
         limit = width or WIDTH
         style, said = TEXT, [*(self._legend() if color else ()), *self.notes]
         bare = self.width(intervals=False)
@@ -93,7 +94,7 @@ class Table:
             said = [TOO_WIDE, *said]
         lines = [wrapped(self.title, limit)] if self.title else []
         strong = [[True] * len(self.columns), *([_is_best(cell) for cell in row] for row in self.rows)]
-        for row, marks in zip(cells, strong, strict=True):
+        for row, marks in zip(cells, strong, strict=True) if self.rows or not self.title else ():
             lines += self._lines(row, sizes, [color and mark for mark in marks])
         return "\n".join([*lines, *(wrapped(note, limit) for note in said)])
 
