@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +15,8 @@ from misbehaving import Asked, MisbehavingServer
 from small_shop import write_small_shop
 
 from evenrank.cli import build_parser
+from evenrank.verdict import describe
+from evenrank.verdict.sentences import percent
 
 Evenrank = Callable[..., SimpleNamespace]
 
@@ -224,3 +227,37 @@ def test_no_password_is_in_any_file_or_message(
             texts[str(path)] = raw.decode("utf-8", "replace")
     assert any(name.endswith("report.html") for name in texts)
     assert [name for name, text in texts.items() if any(form in text for form in secret)] == []
+
+
+def test_gate_and_audit_have_one_interval_for_one_share(evenrank: Evenrank, shop: Path) -> None:
+    """Also where the audit has several attributes, so that every interval is wider for the others."""
+    from evenrank.audit.summary import AuditSummary
+
+    rule = "GroupShare(attr='seller_size', attention=log2)@10[small]"
+    (shop / "evenrank.toml").write_text(
+        PROJECT + f'colour = "documents"\n[gate]\nlimits = ["{rule} >= 0.3", "{rule} <= 0.9"]\n'
+    )
+    assert evenrank("audit", "shop.toml").code == 0
+    (folder,) = (shop / "audit").glob("2*")
+    audited = {one.attribute: one for one in AuditSummary.read(folder / "summary.json").verdicts}
+    small = audited["seller_size"].group("small")
+    found = evenrank("gate", folder / "runs/shop.trec", "--format", "jsonl")
+    row = json.loads(found.out)
+    assert (row["low"], row["high"]) == pytest.approx((small.share_low, small.share_high), abs=1e-12)
+    assert describe(audited["seller_size"]) in found.err
+    table = evenrank("gate", folder / "runs/shop.trec").out
+    assert "bounds: the 95% interval of the verdict on the share" in table
+
+
+def test_the_interval_of_a_share_is_that_of_its_attention_and_its_alpha(
+    evenrank: Evenrank, shop: Path
+) -> None:
+    (shop / "evenrank.toml").write_text(
+        PROJECT + "[gate.measures.\"GroupShare(attr='seller_size')@5[small]\"]\nfloor = 0.1\nalpha = 0.01\n"
+    )
+    evenrank("audit", "shop.toml")
+    (run,) = (shop / "audit").glob("*/runs/shop.trec")
+    found = evenrank("gate", run, "--format", "jsonl")
+    row = json.loads(found.out)
+    low, high = (percent(row[end]).removesuffix("%") for end in ("low", "high"))
+    assert f"gets {percent(row['value'])} of the first 5 places (99% interval {low} to {high})" in found.err

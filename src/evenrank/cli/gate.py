@@ -7,16 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli import shared
+from evenrank.cli.gate_shares import share_rules
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say, say_notes, terminal_width
-from evenrank.cli.verdict_lines import verdict_lines
 from evenrank.errors import ParameterError
 from evenrank.inputs.file_options import RUN, STDIN
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
-    from evenrank.comparison.gate import Gate
     from evenrank.comparison.gate.config import GateConfig
     from evenrank.inputs import Inputs
     from evenrank.inputs.description import Description
@@ -67,17 +66,22 @@ def run(arguments: argparse.Namespace) -> int:
         evaluate(inputs, config.measures, missing=shared.missing_rule(arguments, config.measures)), arguments
     )
     parts = {None: scores} if inputs.categories is None else scores.split(inputs.categories)
-    tables, failed = [], False
+    tables, lines, failed = [], list[str](), False
     for category, part in parts.items():
+        own = None if category is None else [query for block in part.blocks for query in block.query_ids]
         for now in (name for name in known.names if name != baseline):
+            rules = share_rules(config.gate, inputs, known, now, project=arguments.project, queries=own)
             with Bar("comparing", "measures") as bar:
-                result = apply_gate(part, config.gate, now=now, baseline=baseline, progress=bar)
+                result = apply_gate(
+                    part, config.gate, now=now, baseline=baseline, intervals=rules.intervals, progress=bar
+                )
             table = gate_table(result)
             tables.append(table if category is None else table.titled(category))
             failed = failed or result.failed
+            lines += rules.lines if category is None else [f"{category}: {line}" for line in rules.lines]
     put(printed(tables, arguments.format or "table", terminal_width()))
-    for now in (name for name in known.names if name != baseline):
-        _say_verdicts(config.gate, inputs, known, now)
+    for line in lines:
+        say(line)
     say_notes(scores, arguments)
     return GATE_FAILED if failed else 0
 
@@ -109,17 +113,6 @@ def _check_differs(inputs: Inputs, known: Description, baseline: str | None) -> 
                 f"{files[name].path}: has the same lists as its baseline {files[baseline].path}, so nothing "
                 "can have changed: gate the run that was made after the change, or name another --baseline"
             )
-
-
-def _say_verdicts(gate: Gate, inputs: Inputs, known: Description, now: str) -> None:
-    """In words what the floors and ceilings of shares are about: a line for each attribute."""
-    limited = [rule.measure for rule in gate.rules if rule.bounded and hasattr(rule.measure, "attr")]
-    if not limited:
-        return
-    named = [measure.attr for measure in limited]
-    cutoffs = [measure.cutoff for measure in limited if measure.cutoff is not None]
-    for line in verdict_lines(inputs, known, now, [] if None in named else named, max(cutoffs, default=None)):
-        say(line)
 
 
 def _config(arguments: argparse.Namespace) -> GateConfig:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,23 +10,14 @@ if TYPE_CHECKING:
     from evenrank.inputs.description import Description
 
 
-def verdict_lines(
-    inputs: Inputs,
-    known: Description,
-    system: str,
-    attributes: Iterable[str] = (),
-    cutoff: int | None = None,
-) -> list[str]:
-    """Who is favoured by one system, a line for each attribute, or for those that are named."""
+def verdict_lines(inputs: Inputs, known: Description, system: str) -> list[str]:
+    """Who is favoured by one system, a line for each attribute."""
     from evenrank.verdict import describe, verdicts, without_verdict
-    from evenrank.verdict.judge import CUTOFF
 
-    wanted = set(attributes)
-    groups = tuple(one for one in inputs.groups if not wanted or one.attribute.name in wanted)
-    if not groups:
+    if not inputs.groups:
         return []
-    alone = replace(inputs, runs={system: inputs.runs[system]}, groups=groups, words=None, qrels=None)
-    found = verdicts(alone, target=asked_targets(known), cutoff=cutoff or CUTOFF)
+    alone = replace(inputs, runs={system: inputs.runs[system]}, words=None, qrels=None)
+    found = verdicts(alone, target=asked_targets(known))
     several = f"{system}, " if len(inputs.runs) > 1 else ""
     return [*(several + describe(verdict) for verdict in found), *without_verdict(alone)]
 

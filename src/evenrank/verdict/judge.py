@@ -17,7 +17,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from evenrank.arrays import Bools, Floats
-from evenrank.attention import log2, uniform
+from evenrank.attention import Attention, uniform
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.errors import ParameterError, counted
@@ -26,9 +26,9 @@ from evenrank.inputs import Inputs, Known
 from evenrank.measures import Measure, parse_measure
 from evenrank.measures.group_share import LIST, TARGET, GroupShare
 from evenrank.stats.crossed import CrossedSpread
-from evenrank.stats.intervals import mean_interval
+from evenrank.stats.widened import WidenedInterval
 from evenrank.verdict.attributes import group_attributes
-from evenrank.verdict.sharing import pairs_of, unlabelled_attention, widened_by
+from evenrank.verdict.sharing import ATTENTION, pairs_of, unlabelled_attention, widened_by
 from evenrank.verdict.targets import WhichTarget, chosen_target, with_chosen_target
 from evenrank.verdict.value import (
     FAVOURED,
@@ -41,6 +41,7 @@ from evenrank.verdict.value import (
     RelevanceFinding,
     Verdict,
     WorstQuery,
+    level_of_each,
 )
 
 CUTOFF, DEPTH, LEVEL = 10, 100, 0.95
@@ -90,6 +91,7 @@ def verdicts(
     catalogue: bool | None = None,
     level: float = LEVEL,
     clicks: bool = False,
+    attention: Attention = ATTENTION,
     **known: Unpack[Known],
 ) -> tuple[Verdict, ...]:
     """A verdict for each system and each attribute: the groups, and the words where they are counted.
@@ -99,7 +101,7 @@ def verdicts(
     of a query), equal or given, for all attributes or by name; without it an attribute's own target, else
     the catalogue, or where ``catalogue`` is False the candidates. ``catalogue`` says whether the labelled
     documents are all that there are; by default they are taken for that where ``documents`` are known.
-    ``clicks`` says that the judgements come from clicks.
+    ``clicks`` says that the judgements come from clicks. ``attention`` is how places count.
 
     >>> from evenrank.data.membership import Membership
     >>> run = Run.build(["q", "q"], ["a", "b"], [2.0, 1.0])
@@ -116,20 +118,27 @@ def verdicts(
     for system, ranking in inputs.runs.items():
         if isinstance(ranking, Run):
             relevance = _relevance(inputs, system, ranking, cutoff, clicks=clicks)
-            tables = list(_tables(inputs, ranking, cutoff, depth, target, whole=whole))
+            tables = list(_tables(inputs, ranking, cutoff, depth, target, attention, whole=whole))
             tests = sum(table.tests for table in tables)
             judged = (_judged(table, system, inputs, cutoff, depth, level, tests) for table in tables)
             found += [replace(verdict, relevance=relevance) for verdict in judged]
     return tuple(found)
 
 
-def share_measure(attribute: str, cutoff: int, of: str = LIST) -> Measure:
+def share_measure(attribute: str, cutoff: int, of: str = LIST, attention: Attention = ATTENTION) -> Measure:
     """The measure that verdicts are made of: the share of attention in the first places."""
-    return GroupShare(attr=attribute, of=of, attention=log2(), missing="none") @ cutoff
+    return GroupShare(attr=attribute, of=of, attention=attention, missing="none") @ cutoff
 
 
 def _tables(
-    inputs: Inputs, run: Run, cutoff: int, depth: int, target: WhichTarget, *, whole: bool
+    inputs: Inputs,
+    run: Run,
+    cutoff: int,
+    depth: int,
+    target: WhichTarget,
+    attention: Attention,
+    *,
+    whole: bool,
 ) -> Iterator[GroupShares]:
     attributes = group_attributes(inputs)
     candidates = run.head(depth)
@@ -145,7 +154,7 @@ def _tables(
     known = replace(known, background=candidates, background_depth=None)
     measures = {
         one.attribute.name: (
-            share_measure(one.attribute.name, cutoff),
+            share_measure(one.attribute.name, cutoff, attention=attention),
             GroupShare(attr=one.attribute.name, of=LIST, attention=uniform(), missing="none") @ depth,
             share_measure(one.attribute.name, cutoff, TARGET),
         )
@@ -170,12 +179,12 @@ def _tables(
             wider=(),
             unlabelled=int(bare.sum()),
             ranked=len(first.doc_ids),
-            unseen=unlabelled_attention(first, bare),
+            unseen=unlabelled_attention(first, bare, attention),
         )
-        yield replace(made, wider=_wider(made, candidates, cutoff))
+        yield replace(made, wider=_wider(made, candidates, cutoff, attention))
 
 
-def _wider(table: GroupShares, run: Run, cutoff: int) -> Sequence[CrossedSpread]:
+def _wider(table: GroupShares, run: Run, cutoff: int, attention: Attention) -> Sequence[CrossedSpread]:
     counted_ones = {query for query, kept in zip(table.queries, table.defined, strict=True) if kept}
     kept = np.array([query in counted_ones for query in run.query_ids], dtype=bool)
     return widened_by(
@@ -186,6 +195,7 @@ def _wider(table: GroupShares, run: Run, cutoff: int) -> Sequence[CrossedSpread]
         table.target_kind,
         table.shares[table.defined],
         table.targets[table.defined],
+        attention,
     )
 
 
@@ -209,7 +219,7 @@ def _judged(
     shares, targets, candidates = (
         values[defined] for values in (table.shares, table.targets, table.candidates)
     )
-    each = 1 - (1 - level) / max(1, tests)
+    each = level_of_each(level, tests)
     enough = table.enough().tolist()
     groups = [
         _finding(table, place, shares[:, place], targets[:, place], candidates[:, place], each, enough[place])
@@ -244,9 +254,10 @@ def _finding(
 ) -> GroupFinding:
     differences = shares - targets
     wider = table.wider[place].widening(len(shares), level) if len(shares) > 1 else 1.0
-    share, low, high = _mean(shares, (0.0, 1.0), level, wider)
+    how = WidenedInterval(level, wider)
+    share, low, high = _mean(shares, (0.0, 1.0), how)
     wide = (-float(targets.max()), 1 - float(targets.min())) if len(targets) else (-1.0, 1.0)
-    difference, below, above = _mean(differences, wide, level, wider)
+    difference, below, above = _mean(differences, wide, how)
     decision = TOO_FEW
     if enough and not math.isnan(below):
         decision = FAVOURED if below > 0 else LESS if above < 0 else NOT_SHOWN
@@ -264,20 +275,15 @@ def _finding(
         low=below,
         high=above,
         decision=decision,
+        wider=wider,
     )
 
 
-def _mean(
-    values: Floats, bounds: tuple[float, float], level: float, wider: float
-) -> tuple[float, float, float]:
-    """The mean with its interval, both ends moved away from it as far as shared documents ask for."""
+def _mean(values: Floats, bounds: tuple[float, float], how: WidenedInterval) -> tuple[float, float, float]:
+    """The mean with its interval."""
     if not len(values):
         return math.nan, math.nan, math.nan
-    mean, found = float(values.mean()), mean_interval(values, bounds, level=level)
-    if found.reason is not None:
-        return mean, math.nan, math.nan
-    low, high = (mean + wider * (end - mean) for end in (found.low, found.high))
-    return mean, max(bounds[0], low), min(bounds[1], high)
+    return float(values.mean()), *how.ends(values, bounds)
 
 
 def _worst(verdict: Verdict, table: GroupShares, inputs: Inputs) -> tuple[WorstQuery, ...]:

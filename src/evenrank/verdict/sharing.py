@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from evenrank.arrays import Bools, Floats
-from evenrank.attention import log2
+from evenrank.attention import Attention, log2
 from evenrank.data.evidence_source import Pairs
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.ids import StringRows
 from evenrank.stats.crossed import CrossedSpread, crossed_spread
 from evenrank.verdict.targets import CANDIDATES, CATALOGUE
+
+ATTENTION = log2()  # how places count
 
 
 def pairs_of(run: Run) -> Pairs:
@@ -20,17 +22,24 @@ def pairs_of(run: Run) -> Pairs:
     return Pairs(run.query_ids, owners, StringRows(run.doc_ids), run.doc_hashes)
 
 
-def unlabelled_attention(run: Run, bare: Bools) -> float:
+def unlabelled_attention(run: Run, bare: Bools, attention: Attention = ATTENTION) -> float:
     """The part of the attention of all lists that the documents marked by ``bare`` (P,) get."""
     if not len(bare):
         return 0.0
     places = np.arange(len(bare)) - np.repeat(run.offsets[:-1], run.lengths)
-    weights = log2().weights(int(places.max()) + 1)[places]
+    weights = attention.weights(int(places.max()) + 1)[places]
     return float(weights[bare].sum() / weights.sum())
 
 
 def widened_by(
-    membership: Membership, run: Run, kept: Bools, cutoff: int, target: str, shares: Floats, targets: Floats
+    membership: Membership,
+    run: Run,
+    kept: Bools,
+    cutoff: int,
+    target: str,
+    shares: Floats,
+    targets: Floats,
+    attention: Attention = ATTENTION,
 ) -> list[CrossedSpread]:
     """For each value how much its interval is to be widened.
 
@@ -44,7 +53,7 @@ def widened_by(
     places = (np.arange(len(rows)) - run.offsets[pairs.query_codes])[here]  # of all, with a label or not
     queries, rows = pairs.query_codes[here], rows[here]
     sizes = np.bincount(queries, minlength=len(run))  # (Q,): labelled documents of each list
-    weights = np.where(places < cutoff, log2().weights(int(places.max(initial=0)) + 1)[places], 0.0)
+    weights = np.where(places < cutoff, attention.weights(int(places.max(initial=0)) + 1)[places], 0.0)
     weights /= np.bincount(queries, weights=weights, minlength=len(run))[queries]
     members = membership.shares.dense(rows)  # (P, L)
     found = []

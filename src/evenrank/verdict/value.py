@@ -16,6 +16,15 @@ MOST_UNLABELLED = 1 / 3  # of the attention on documents without a group, above 
 LEAST = 30  # documents of a group, and queries, below which there is no verdict
 
 
+def level_of_each(level: float, tests: int) -> float:
+    """The level of one of ``tests`` intervals that hold together at ``level`` (Bonferroni).
+
+    >>> level_of_each(0.95, 5)
+    0.99
+    """
+    return 1 - (1 - level) / max(1, tests)
+
+
 @dataclass(frozen=True)
 class GroupFinding:
     """One group: what there is of it, what it gets, and what the verdict on it is.
@@ -38,6 +47,7 @@ class GroupFinding:
     low: float
     high: float
     decision: str
+    wider: float = 1.0  # how much intervals are widened, since queries show the same documents
 
     @property
     def ratio(self) -> float:
@@ -115,6 +125,11 @@ class Verdict:
     unseen: float = 0.0  # the part of the attention in the first places that those without a group get
 
     @property
+    def level_of_each(self) -> float:
+        """The level of each interval, so that all of them hold together at ``level``."""
+        return level_of_each(self.level, self.tests)
+
+    @property
     def favoured(self) -> tuple[GroupFinding, ...]:
         """The groups that are shown to get more than their target, the most favoured first."""
         return self._with(FAVOURED, -1)
@@ -173,6 +188,7 @@ class Verdict:
 
 
 _LATER = ("unlabelled", "ranked", "unseen")  # that the first summaries do not have
+_LATER_OF_GROUPS = ("wider",)
 _NESTED = ("groups", "relevance", "worst", "advice", "notes")
 
 
@@ -192,7 +208,8 @@ def _plain(value: Any) -> Any:
 
 def _read(kind: Any, content: Mapping[str, Any]) -> Any:
     """One of the values above; null is a number that is not known."""
-    return kind(**{name: math.nan if content[name] is None else content[name] for name in _names(kind)})
+    names = [name for name in _names(kind) if name in content or name not in _LATER_OF_GROUPS]
+    return kind(**{name: math.nan if content[name] is None else content[name] for name in names})
 
 
 def _advice(content: Mapping[str, Any] | None) -> Advice | None:

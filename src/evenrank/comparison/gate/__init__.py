@@ -3,13 +3,14 @@
 For every measure the differences of the queries give two bounds of the mean difference. If even the better
 one is worse than allowed, the run is worse. If even the worse one is within what is allowed, it is safe.
 Else the queries cannot tell, and the rule says what becomes of that. A floor or a ceiling is held against
-the bounds of the value itself in the same way, and needs no baseline.
+the bounds of the value itself in the same way, and needs no baseline. The bounds of a group's share are those
+of its verdict, where the caller has one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ from evenrank.stats.bounds import mean_bounds
 from evenrank.stats.difference import difference_bounds
 from evenrank.stats.pairs import paired_differences
 from evenrank.stats.ties import TOLERANCE
+from evenrank.stats.widened import WidenedInterval
 from evenrank.tables import Table, number
 
 __all__ = ["FAIL", "PASS", "Gate", "GateResult", "GateRule", "Loss", "RuleResult", "apply_gate"]
@@ -70,6 +72,7 @@ class RuleResult:
     problems: tuple[str, ...]  # why it fails; none where it passes
     losses: tuple[Loss, ...]  # the queries that lost most
     label: str = ""  # what people see instead of the rule's name
+    level: float = math.nan  # that the bounds hold at together, where they are those of a verdict
 
     @property
     def name(self) -> str:
@@ -108,12 +111,14 @@ def apply_gate(
     *,
     now: str = "now",
     baseline: str | None = "baseline",
+    intervals: Mapping[str, WidenedInterval] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> GateResult:
     """Hold the run called ``now`` against the one called ``baseline``, rule by rule.
 
     Rules that are limits alone need no baseline: it may be None then. ``Inputs`` are evaluated by the
-    measures of the rules.
+    measures of the rules. ``intervals`` says by the name of a rule with a floor or a ceiling how its bounds
+    are made, where queries are not independent of each other: as the verdict on the same share makes them.
     """
     if isinstance(scores, Inputs):
         from evenrank.evaluation import evaluate
@@ -132,7 +137,7 @@ def apply_gate(
             progress(done, len(gate.rules))
         table = _table(scores, tables, rule, now)
         is_labelled = not {repr(table.measure), table.name}.isdisjoint(scores.labels)
-        verdict = _verdict(table, rule, gate, now, baseline)
+        verdict = _verdict(table, rule, gate, now, baseline, (intervals or {}).get(rule.name))
         verdicts.append(replace(verdict, label=table.shown if is_labelled else ""))
     return GateResult(gate, tuple(verdicts))
 
@@ -151,7 +156,14 @@ def _table(scores: Scores, tables: tuple[MeasureTable, ...], rule: GateRule, run
     )
 
 
-def _verdict(table: MeasureTable, rule: GateRule, gate: Gate, now: str, baseline: str | None) -> RuleResult:
+def _verdict(
+    table: MeasureTable,
+    rule: GateRule,
+    gate: Gate,
+    now: str,
+    baseline: str | None,
+    interval: WidenedInterval | None,
+) -> RuleResult:
     new = table.values[:, table.place(now)]
     alone = baseline is None
     old = np.full(len(new), np.nan) if baseline is None else table.values[:, table.place(baseline)]
@@ -163,7 +175,7 @@ def _verdict(table: MeasureTable, rule: GateRule, gate: Gate, now: str, baseline
         float(table.measure.aggregate(kept)) if len(kept) else math.nan
         for kept in (old[both], new[both], own)
     ]
-    alpha = gate.alpha_of(rule)
+    alpha, level = gate.alpha_of(rule), math.nan
     allowed = rule.margin(values[0]) if rule.compares else math.nan
     finding, low, high = NOT_COMPARED, math.nan, math.nan
     if rule.compares:
@@ -177,10 +189,14 @@ def _verdict(table: MeasureTable, rule: GateRule, gate: Gate, now: str, baseline
         finding = _finding(gains, rule.at_least, bounds.lower, bounds.upper, allowed)
         low, high = (-bounds.upper, -bounds.lower) if rule.lower_is_better else (bounds.lower, bounds.upper)
     elif rule.bounded:
-        own_bounds = mean_bounds(
-            own, table.measure.range_of(own), alpha=alpha, resamples=gate.resamples, seed=gate.seed
-        )
-        low, high = own_bounds.lower, own_bounds.upper
+        if interval is None:
+            own_bounds = mean_bounds(
+                own, table.measure.range_of(own), alpha=alpha, resamples=gate.resamples, seed=gate.seed
+            )
+            low, high = own_bounds.lower, own_bounds.upper
+        else:
+            low, high = interval.ends(own, table.measure.range_of(own))
+            alpha, level = (1 - interval.level) / 2, 1 - rule.alpha
         finding = _within(rule, low, high, len(own))
     problems = [
         *_compared(rule, finding, len(own) if rule.bounded else len(gains)),
@@ -204,6 +220,7 @@ def _verdict(table: MeasureTable, rule: GateRule, gate: Gate, now: str, baseline
         finding=finding,
         problems=tuple(problems),
         losses=() if rule.bounded else _losses(table, old, new, both, rule),
+        level=level,
     )
 
 

@@ -107,7 +107,8 @@ def _legend(result: GateResult) -> list[str]:
     compared = [verdict for verdict in result.verdicts if verdict.rule.compares or verdict.rule.bounded]
     if not compared:
         return []
-    alphas = sorted({verdict.alpha for verdict in compared})
+    shares = sorted({verdict.level for verdict in compared if not math.isnan(verdict.level)})
+    alphas = sorted({verdict.alpha for verdict in compared if math.isnan(verdict.level)})
     shared = (
         f", alpha shared by {result.gate.family} measures"
         if result.gate.correction == BONFERRONI and result.gate.family > 1
@@ -115,10 +116,11 @@ def _legend(result: GateResult) -> list[str]:
     )
     levels = ", ".join(f"{100 * (1 - alpha):.4g}%" for alpha in alphas)
     bad = dict.fromkeys("worse" if verdict.rule.compares else "beyond" for verdict in compared)
-    said = [
-        f"bounds: each one-sided, {levels}{shared}; {' or '.join(bad)}: both beyond what is allowed; "
-        "safe: both within"
-    ]
+    kinds = [f"each one-sided, {levels}{shared}"] if alphas else []
+    if shares:
+        joint = ", ".join(f"{100 * level:.4g}%" for level in shares)
+        kinds.append(f"{'of shares ' if alphas else ''}the {joint} interval of the verdict on the share")
+    said = [f"bounds: {'; '.join(kinds)}; {' or '.join(bad)}: both beyond what is allowed; safe: both within"]
     if len(bad) > 1:
         said.append("bounds of a floor or a ceiling are those of the value, the others of the difference")
     if any(v.finding == "unclear" and v.rule.unclear == PASS for v in compared):

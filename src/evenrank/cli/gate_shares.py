@@ -1,0 +1,114 @@
+"""Rules on shares of groups: their bounds and their words are those of the verdict on the same share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from evenrank.cli.verdict_lines import asked_targets
+
+if TYPE_CHECKING:
+    from evenrank.attention import Attention
+    from evenrank.comparison.gate import Gate, GateRule
+    from evenrank.inputs import Inputs
+    from evenrank.inputs.description import Description
+    from evenrank.inputs.project import Project
+    from evenrank.stats.widened import WidenedInterval
+    from evenrank.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class ShareRules:
+    """What the rules of a gate that have a floor or a ceiling need to know of a run."""
+
+    intervals: Mapping[str, WidenedInterval] = field(default_factory=dict)  # by the name of the rule
+    lines: tuple[str, ...] = ()  # what the shares are about, a sentence for each attribute
+
+
+def share_rules(
+    gate: Gate,
+    inputs: Inputs,
+    known: Description,
+    system: str,
+    *,
+    project: Project | None = None,
+    queries: Iterable[str] | None = None,
+) -> ShareRules:
+    """The intervals of the gate's rules on shares for one run, and the verdicts in words.
+
+    Verdicts are made as an audit makes them: on all attributes together, with the target and the depth of
+    the project's audits. A rule's alpha is one less the level of its verdict.
+    """
+    from evenrank.verdict import describe, without_verdict
+
+    limited = [rule for rule in gate.rules if rule.bounded and hasattr(rule.measure, "attr")]
+    if not limited:
+        return ShareRules()
+    alone = replace(inputs, runs={system: inputs.runs[system]}, qrels=None)
+    if queries is not None:
+        alone = replace(alone, queries=tuple(dict.fromkeys(queries)))
+    options = _audited(project, known)
+    made: dict[tuple[Any, ...], dict[str, Verdict]] = {}
+    intervals, lines = {}, []
+    for rule in limited:
+        how = _how(rule, alone)
+        if how not in made:
+            made[how] = _verdicts(alone, how, options)
+        found = made[how]
+        attribute = getattr(rule.measure, "attr", None)
+        names = list(found) if attribute is None else [attribute]
+        verdicts = [found[name] for name in names if name in found]
+        lines += [describe(verdict) for verdict in verdicts]
+        if len(verdicts) == 1 and _attention(rule) is not None:
+            intervals.update(_interval(rule, verdicts[0]))
+    several = f"{system}, " if len(inputs.runs) > 1 else ""
+    said = [several + line for line in dict.fromkeys(lines)]
+    return ShareRules(intervals, (*said, *without_verdict(alone)))
+
+
+def _attention(rule: GateRule) -> Attention | None:
+    """How places count for a rule on the share of a group; None where a verdict cannot count them so."""
+    from evenrank.measures.evidence_attention import attention_needs
+    from evenrank.measures.group_share import LIST, GroupShare
+
+    measure = rule.measure
+    if not isinstance(measure, GroupShare) or measure.of != LIST or attention_needs(measure.attention):
+        return None
+    return measure.attention
+
+
+def _how(rule: GateRule, inputs: Inputs) -> tuple[Any, ...]:
+    """The cut-off, the attention and the alpha that a rule asks for."""
+    from evenrank.data.run import Run
+    from evenrank.verdict.sharing import ATTENTION
+
+    cutoff = rule.measure.cutoff
+    if cutoff is None:
+        lengths = [run.lengths.max(initial=1) for run in inputs.runs.values() if isinstance(run, Run)]
+        cutoff = int(max(lengths, default=1))
+    return cutoff, _attention(rule) or ATTENTION, rule.alpha
+
+
+def _verdicts(inputs: Inputs, how: tuple[Any, ...], options: Mapping[str, Any]) -> dict[str, Verdict]:
+    from evenrank.verdict import verdicts
+
+    cutoff, attention, alpha = how
+    found = verdicts(inputs, cutoff=cutoff, attention=attention, level=1 - alpha, **options)
+    return {verdict.attribute: verdict for verdict in found}
+
+
+def _interval(rule: GateRule, verdict: Verdict) -> dict[str, WidenedInterval]:
+    from evenrank.stats.widened import WidenedInterval
+
+    wider = {group.value: group.wider for group in verdict.groups}
+    if rule.column not in wider:
+        return {}  # the gate says which columns there are
+    return {rule.name: WidenedInterval(verdict.level_of_each, wider[rule.column])}
+
+
+def _audited(project: Project | None, known: Description) -> dict[str, Any]:
+    """The target and the depth of the project's audits."""
+    settings = {} if project is None else dict(project.table("audit"))
+    options: dict[str, Any] = {"target": settings.get("target") or asked_targets(known) or None}
+    return {**options, **{key: settings[key] for key in ("depth",) if key in settings}}
