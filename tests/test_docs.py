@@ -82,7 +82,7 @@ def test_shell_blocks_run(
             Path("evenrank.toml").write_text(text, encoding="utf-8")
         if kind != "sh":
             continue
-        for line in filter(str.strip, text.splitlines()):
+        for line in filter(str.strip, text.replace("\\\n", " ").splitlines()):
             words = shlex.split(line, comments=True)
             if words[0] == "make":
                 assert words[1] in targets, line

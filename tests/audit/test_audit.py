@@ -17,10 +17,10 @@ from small_shop import write_small_shop
 
 from evenrank.audit import AuditSummary, audit
 from evenrank.audit.history import past_audits
+from evenrank.cli import main
 from evenrank.engines import open_engine
 from evenrank.errors import DataError, EvenrankWarning, ParameterError
-from evenrank.io import read_qrels, read_run, write_run
-from evenrank.rerankers import rerank
+from evenrank.io import read_qrels, read_run
 from evenrank.scores import Scores
 from evenrank.verdict import describe
 from evenrank.verdict.sentences import percent
@@ -61,7 +61,7 @@ def test_an_engine_is_asked_and_judged(shop: Path) -> None:
     assert not by_attribute["colour"].shown
     assert by_attribute["seller_size"].advice is not None
     files = sorted(path.name for path in found.folder.iterdir())
-    assert files == ["answers", "runs", "scores.jsonl", "summary.json"]
+    assert files == ["answers", "groups", "runs", "scores.jsonl", "summary.json"]
     assert not (shop / "audit/unfinished").exists()
     summary = AuditSummary.read(found.folder / "summary.json")
     assert [describe(one) for one in summary.verdicts] == [describe(one) for one in found.verdicts]
@@ -288,24 +288,27 @@ def test_the_report_shows_verdicts_and_the_trend(shop: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lowered", [0.0, 1.0])
-def test_the_shop_of_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lowered: float) -> None:
+def test_the_shop_of_the_guide(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], lowered: float
+) -> None:
     """Its engine is SQLite with a boost; what is planted is found, nothing else, as printed."""
     monkeypatch.chdir(tmp_path)
     root = Path(__file__).resolve().parents[2]
     runpy.run_path(str(root / "docs/examples/shop.py"))["make_shop"](tmp_path, lowered)
-    found = audited(groups="seller_size,country")
+    found = audited(groups="seller_size,country", output="both")
     assert [one.shown for one in found.verdicts] == [lowered > 0, False]
     if lowered:
         guide = (root / "docs/guides/shop.md").read_text(encoding="utf-8")
-        first, second, *_ = re.findall(r"^```text\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+        first, second, gated = re.findall(r"^```text\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
         alone = audited(groups="seller_size", now=clock(1))
         assert "\n".join(alone.lines()[:-1]) + "\n" == first
-        run = read_run(alone.folder / "runs/shop.trec")
-        fairer = rerank(
-            run, alone.verdicts[0].advice.method, groups=alone.inputs.groups[0].with_target("collection")
-        )
-        write_run(fairer, "fairer.trec")
+        assert main(list(alone.verdicts[0].advice.command)[1:]) == 0
         assert audited("fairer.trec", groups="seller_size", now=clock(2)).lines()[:2] == second.splitlines()
+        (project,) = re.findall(r"^```toml\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+        (tmp_path / "evenrank.toml").write_text(project)
+        capsys.readouterr()
+        assert main(["gate", "fairer.trec"]) == 0
+        assert capsys.readouterr().out.startswith(gated)
 
 
 def test_what_is_wrong_with_files_is_said_before_an_engine_is_asked(shop: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -37,7 +38,7 @@ def test_it_prints_who_is_favoured(evenrank: Evenrank, shop: Path) -> None:
     lines = found.out.splitlines()
     assert lines[0].startswith("seller_size: small is 60%")
     assert len(lines) <= 12
-    (folder,) = (shop / "audit").iterdir()
+    (folder,) = (shop / "audit").glob("2*")
     assert lines[-1] == f"wrote audit/{folder.name}/summary.json"
     assert "pip install 'evenrank[report]'" in found.err
     named = evenrank("audit", "mine=shop.db", *KNOWN, "-o", "other", "--target", "equal")
@@ -45,7 +46,7 @@ def test_it_prints_who_is_favoured(evenrank: Evenrank, shop: Path) -> None:
     assert "no group is shown to be favoured; an equal share of large is 50% and it gets" in " ".join(
         named.out.split()
     )
-    assert [path.name for path in (shop / "other").glob("*/runs/*")] == ["mine.trec"]
+    assert [path.name for path in (shop / "other").glob("2*/runs/*")] == ["mine.trec"]
 
 
 def test_a_dry_run_asks_and_writes_nothing(
@@ -82,7 +83,7 @@ def test_a_project_needs_no_option(evenrank: Evenrank, shop: Path) -> None:
     found = evenrank("audit")
     assert found.code == 0, found.err
     assert found.out.startswith("seller_size: small is 60%")
-    (folder,) = (shop / "audits").iterdir()
+    (folder,) = (shop / "audits").glob("2*")
     runs = (folder / "runs/shop.trec").read_text().split("\n")
     assert max(int(line.split()[3]) for line in runs if line) == 40
     assert evenrank("audit", "shop", "--dry-run").out.startswith("shop at ")
@@ -151,7 +152,7 @@ def test_its_options_are_few() -> None:
 
 def test_the_default_answers_name_a_favoured_group(evenrank: Evenrank, shop: Path) -> None:
     evenrank("audit", "shop.toml", *KNOWN)
-    (run,) = (shop / "audit").glob("*/runs/shop.trec")
+    (run,) = (shop / "audit").glob("2*/runs/shop.trec")
     found = evenrank("evaluate", run, *KNOWN)
     assert found.code == 0, found.err
     line = found.out.splitlines()[-1]
@@ -177,7 +178,7 @@ def test_an_attribute_without_a_verdict_is_named(evenrank: Evenrank, shop: Path)
 @pytest.mark.slow
 def test_the_report_names_a_favoured_group(evenrank: Evenrank, shop: Path) -> None:
     evenrank("audit", "shop.toml", *KNOWN)
-    (run,) = (shop / "audit").glob("*/runs/shop.trec")
+    (run,) = (shop / "audit").glob("2*/runs/shop.trec")
     assert evenrank("report", run, *KNOWN).code == 0
     page = (shop / "report.html").read_text(encoding="utf-8")
     assert "small is 60% of the catalogue but gets 7.7% of the first 10 places" in page
@@ -256,8 +257,32 @@ def test_the_interval_of_a_share_is_that_of_its_attention_and_its_alpha(
         PROJECT + "[gate.measures.\"GroupShare(attr='seller_size')@5[small]\"]\nfloor = 0.1\nalpha = 0.01\n"
     )
     evenrank("audit", "shop.toml")
-    (run,) = (shop / "audit").glob("*/runs/shop.trec")
+    (run,) = (shop / "audit").glob("2*/runs/shop.trec")
     found = evenrank("gate", run, "--format", "jsonl")
     row = json.loads(found.out)
     low, high = (percent(row[end]).removesuffix("%") for end in ("low", "high"))
     assert f"gets {percent(row['value'])} of the first 5 places (99% interval {low} to {high})" in found.err
+
+
+def test_latest_leads_to_the_last_audit(evenrank: Evenrank, shop: Path) -> None:
+    rule = "GroupShare(attr='seller_size', attention=log2)@10[small]"
+    (shop / "evenrank.toml").write_text(PROJECT + f'[gate]\nlimits = ["{rule} >= 0.01"]\n')
+    first = evenrank("audit", "shop.toml").out
+    assert "since 2" not in first
+    second = evenrank("audit", "shop.toml").out
+    assert len(second.splitlines()) <= 12
+    (since,) = [line for line in second.splitlines() if line.startswith("since 2")]
+    shares = re.findall(r"(\S+% \(\S+ to \S+\))", since)
+    assert len(shares) == 2
+    assert shares[0] == shares[1]  # the same engine was asked
+    folders = sorted(path.name for path in (shop / "audit").glob("2*"))
+    assert (shop / "audit/latest").readlink() == Path(folders[-1])
+    gated = evenrank("gate")
+    assert gated.code == 0, gated.err
+    assert "evenrank: of the last audit: audit/latest/runs/shop.trec\n" in gated.err
+
+
+def test_an_engine_is_called_as_its_file(evenrank: Evenrank, shop: Path) -> None:
+    (shop / "ours.toml").write_text((shop / "shop.toml").read_text().replace('name = "shop"\n', ""))
+    assert evenrank("audit", "ours.toml", *KNOWN).code == 0
+    assert [path.name for path in (shop / "audit/latest/runs").iterdir()] == ["ours.trec"]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 
 from evenrank.errors import ParameterError
+from evenrank.io.atomic import atomic_write
 
-RUNS = "runs"
+RUNS, GROUPS = "runs", "groups"
+LATEST = "latest"  # leads to the last audit
 SUMMARY = "summary.json"
 _DATED = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}Z(-\d+)?")
 
@@ -34,9 +38,42 @@ def past_audits(folder: str | PathLike[str]) -> list[Path]:
     )
 
 
+def point_to(audit: Path) -> bool:
+    """Let ``latest``, beside the audit, lead to it; False where the system has no links.
+
+    There it is a file that holds the name of the folder.
+    """
+    latest = audit.with_name(LATEST)
+    new = audit.with_name(f".{LATEST}-{secrets.token_hex(4)}")
+    try:
+        new.symlink_to(audit.name, target_is_directory=True)
+        new.replace(latest)
+    except OSError:
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
+        if not latest.is_dir():  # a folder of that name is somebody else's
+            with atomic_write(latest) as file:
+                file.write(f"{audit.name}\n".encode())
+        return False
+    return True
+
+
 def runs_of(audit: Path) -> list[Path]:
     """The files of the runs that were audited."""
     return sorted(path for path in (audit / RUNS).iterdir() if path.is_file())
+
+
+def latest_runs(folder: str | PathLike[str]) -> list[str]:
+    """The files of the runs of the last audit; none where there is no audit.
+
+    They are named by the folder that leads to the last audit, where there is one.
+    """
+    past = past_audits(folder)
+    if not past:
+        return []
+    latest = past[-1].with_name(LATEST)
+    leads = latest.is_dir() and latest.resolve() == past[-1].resolve()
+    return [str(path) for path in runs_of(latest if leads else past[-1])]
 
 
 def earlier_run(

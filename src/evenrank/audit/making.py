@@ -11,7 +11,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenrank.audit.history import RUNS, SUMMARY, dated_name
+from evenrank.audit.commands import with_commands
+from evenrank.audit.history import LATEST, RUNS, SUMMARY, dated_name, point_to
+from evenrank.audit.lines import audit_lines
 from evenrank.audit.preparing import prepared, read_known
 from evenrank.audit.sources import (
     UNFINISHED,
@@ -68,6 +70,8 @@ class Audit:
     inputs: Inputs
     scores: Scores
     reported: bool  # whether there is a report: it needs an extra
+    previous: AuditSummary | None = None  # the audit before
+    linked: bool = False  # whether the folder can be named as that of the last audit
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -76,7 +80,8 @@ class Audit:
     def lines(self) -> list[str]:
         """What is printed: at most twelve lines."""
         what = REPORT if self.reported else SUMMARY
-        return self.summary.lines(f"wrote {self.folder / what}")
+        names = (str(self.folder), str(self.folder.with_name(LATEST))) if self.linked else ("", "")
+        return audit_lines(self.summary, f"wrote {self.folder / what}", previous=self.previous, renamed=names)
 
     def __repr__(self) -> str:
         return "\n".join(self.lines())
@@ -132,14 +137,17 @@ def make_audit(
     folder = _new_folder(root, date)
     with step("writing"), whole_folder(folder) as new:
         _write_runs(inputs, new / RUNS)
+        summary = replace(summary, verdicts=with_commands(found, inputs, folder, new))
         computed.scores.write(new / SCORES)
         reported = _write_report(new / REPORT, request, inputs, computed, comparison, (*past, summary))
         summary.write(new / SUMMARY)
         for one in asked:
             if one.log is not None:
                 shutil.copytree(one.log, new / ANSWERS / one.log.name)
+    linked = point_to(folder)
     _forget(asked, unfinished)
-    return Audit(summary, folder, inputs, computed.scores, reported)
+    previous = past[-1] if past else None
+    return Audit(summary, folder, inputs, computed.scores, reported, previous, linked)
 
 
 def _forget(asked: Sequence[AskedEngine], unfinished: Path) -> None:

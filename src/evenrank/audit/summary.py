@@ -1,11 +1,10 @@
-"""What an audit found: for programs as JSON, for people in at most twelve lines."""
+"""What an audit found, as JSON for programs."""
 
 from __future__ import annotations
 
 import json
-import textwrap
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from os import PathLike
@@ -13,17 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from evenrank.audit.history import SUMMARY, past_audits
-from evenrank.errors import DataError, EvenrankWarning, counted
+from evenrank.errors import DataError, EvenrankWarning
 from evenrank.io.atomic import atomic_write
 from evenrank.tables import plain
-from evenrank.text import printable
 from evenrank.verdict import Verdict, describe
-from evenrank.verdict.sentences import describe_advice, describe_relevance, describe_worst
-from evenrank.verdict.value import TOO_FEW
 
 KIND = "evenrank audit"
 VERSION = 1
-LINES, WIDTH = 12, 80
 
 
 @dataclass(frozen=True)
@@ -79,51 +74,6 @@ class AuditSummary:
         except (KeyError, TypeError) as error:
             raise DataError(f"{path}: is not the whole summary of an audit: {error}") from None
 
-    def lines(self, wrote: str, width: int = WIDTH) -> list[str]:
-        """At most twelve lines: who is favoured, the worst queries, relevance, what to try, and where."""
-        shown = sorted((v for v in self.verdicts if v.shown), key=_largest, reverse=True)
-        worst = shown[0] if shown else max(self.verdicts, key=_largest, default=None)
-        tail: list[str] = []
-        for text in _tail(worst):
-            tail += _wrapped(text, width)
-        tail.append(wrote)
-        others = self._others(shown, width)
-        room = LINES - len(tail) - len(others)
-        found: list[str] = []
-        left = 0
-        for verdict in shown:
-            block = _wrapped(self._named(verdict) + describe(verdict), width)
-            later = len(shown) > 1 and verdict is not shown[-1]  # a line may be needed for those that follow
-            if left or len(found) + len(block) + later > room:
-                left += 1
-            else:
-                found += block
-        if left:
-            found.append(f"{counted(left, 'more attribute has', 'more attributes have')} a favoured group")
-        return [*found, *others, *tail]
-
-    def _named(self, verdict: Verdict) -> str:
-        return f"{verdict.system}, " if len(self.systems) > 1 else ""
-
-    def _others(self, shown: Sequence[Verdict], width: int) -> list[str]:
-        """A line for the attributes without a favoured group, and one for those without a verdict."""
-        rest = [verdict for verdict in self.verdicts if not verdict.shown]
-        few = [v for v in rest if all(group.decision == TOO_FEW for group in v.groups)]
-        none = [verdict for verdict in rest if verdict not in few]
-        lines: list[str] = []
-        if len(none) == 1 and not shown:
-            lines += _wrapped(self._named(none[0]) + describe(none[0]), width)
-        elif none:
-            lines.append(_cut(f"no group is shown to be favoured: {self._listed(none)}", width))
-        if len(few) == 1:
-            lines += _wrapped(self._named(few[0]) + describe(few[0]), width)[:2]
-        elif few:
-            lines.append(_cut(f"too few documents or queries for a verdict: {self._listed(few)}", width))
-        return lines
-
-    def _listed(self, verdicts: Sequence[Verdict]) -> str:
-        return "; ".join(self._named(verdict) + verdict.attribute for verdict in verdicts)
-
 
 def past_summaries(folder: str | PathLike[str]) -> list[AuditSummary]:
     """What earlier audits found, the oldest first. One that cannot be read is left out, with a warning."""
@@ -138,26 +88,3 @@ def past_summaries(folder: str | PathLike[str]) -> list[AuditSummary]:
 
 def date_text(now: datetime) -> str:
     return now.astimezone(UTC).isoformat(timespec="seconds")
-
-
-def _tail(verdict: Verdict | None) -> list[str]:
-    if verdict is None:
-        return []
-    texts = (describe_worst(verdict), describe_relevance(verdict.relevance), describe_advice(verdict))
-    return [text for text in texts if text]
-
-
-def _largest(verdict: Verdict) -> float:
-    return max((abs(group.difference) for group in verdict.groups if group.difference == group.difference),
-               default=0.0)  # fmt: skip
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    return textwrap.wrap(
-        printable(text), width, subsequent_indent="  ", break_long_words=True, break_on_hyphens=False
-    )
-
-
-def _cut(text: str, width: int) -> str:
-    text = printable(text)
-    return text if len(text) <= width else text[: width - 3].rstrip() + "..."

@@ -9,6 +9,7 @@ from evenrank.cli import shared
 from evenrank.cli.figures import FIGURES, check_drawing, draw
 from evenrank.cli.parser import add_command
 from evenrank.cli.streams import put, say, say_notes, terminal_width
+from evenrank.cli.targets_used import say_targets
 from evenrank.cli.values import view_of
 from evenrank.cli.verdict_lines import verdict_lines
 from evenrank.inputs.file_options import AGAINST
@@ -109,6 +110,7 @@ def _scores(arguments: argparse.Namespace) -> tuple[Scores, list[str]]:
         inputs, measures, cutoffs=arguments.cutoffs, missing=shared.missing_rule(arguments, measures)
     )
     scores = shared.labelled(scores, arguments)
+    say_targets(measures, inputs, known)
     lines = []
     if arguments.measures is None:
         lines = verdict_lines(inputs, known, next(iter(inputs.runs)))

@@ -12,6 +12,7 @@ from evenrank.cli.figures import arrows_of
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say, say_notes, terminal_width
+from evenrank.cli.targets_used import say_targets
 from evenrank.cli.values import View, positive, view_of
 from evenrank.errors import ParameterError
 
@@ -137,6 +138,7 @@ def _explain_lists(arguments: argparse.Namespace) -> int:
         for one in explain_measures(inputs, measures, query, missing, arguments.depth, labels)
     ]
     put(_printed_lists(found, arguments.format or "table"))
+    say_targets(measures, inputs, known)
     return 0
 
 
@@ -246,6 +248,7 @@ def _origin(arguments: argparse.Namespace, views: dict[str, int]) -> tuple[Origi
             collection = attempt(partial(_read_collection, arguments.collection))
     inputs = shared.read_inputs(known)
     measures = shared.chosen_measures(arguments, inputs)
+    say_targets(measures, inputs, known)
     if TERMS in views:
         measures = _with_terms(measures)
     with Bar("drawing", "random lists") as bar:

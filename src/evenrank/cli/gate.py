@@ -40,7 +40,9 @@ def add(commands: Commands) -> None:
         evenrank gate
         """,
     )
-    shared.add_runs(parser, extra="Default: every run of the project file but the baseline")
+    shared.add_runs(
+        parser, extra="Default: every run of the project file but the baseline, else those of the last audit"
+    )
     parser.add_argument(
         "--baseline", metavar="BASE",
         help="the run to compare with: a file, or the name of a run (default: baseline in the project file, "
@@ -58,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     from evenrank.tables import printed
 
     config = _config(arguments)
-    known, baseline = _with_baseline(arguments, shared.description(arguments), config)
+    known, baseline = _with_baseline(arguments, _with_runs(arguments, shared.description(arguments)), config)
     known.check()
     inputs = shared.read_inputs(known)
     _check_differs(inputs, known, baseline)
@@ -130,6 +132,16 @@ def _config(arguments: argparse.Namespace) -> GateConfig:
             f'{project.name}: has no [gate] table; a rule is written [gate.measures."nDCG@10"]'
         )
     return gate_of(project.table("gate"), project.name)
+
+
+def _with_runs(arguments: argparse.Namespace, known: Description) -> Description:
+    """The runs to gate: those that are named, else those of the last audit of the project."""
+    from evenrank.audit.history import latest_runs
+
+    files = [] if known.runs else latest_runs(arguments.project.audit_folder)
+    if files:
+        say(f"of the last audit: {', '.join(files)}")
+    return replace(known, runs=tuple(map(RUN.parse, files))) if files else known
 
 
 def _with_baseline(

@@ -11,6 +11,7 @@ from evenrank.cli import shared
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say, say_notes, terminal_width
+from evenrank.cli.targets_used import say_target
 from evenrank.cli.values import positive, view_of
 from evenrank.errors import ParameterError
 from evenrank.inputs.file_options import STDIN, TABLE, FileForm, FileOption
@@ -179,14 +180,12 @@ def _write_run(arguments: argparse.Namespace, known: Description) -> int:
 def _say_targets(method: Reranker, inputs: Inputs) -> None:
     """Which target groups were given, and that judgements were read, which then score it too well."""
     from evenrank.measures.base import JUDGEMENTS
-    from evenrank.verdict.targets import target_name
 
     (settled,), _, _ = inputs.settle([method])
     needed = {need.partition(".")[2] for need in settled.needs}
     for one in inputs.groups:
         if one.name in needed:
-            attribute = one.attribute
-            say(f"target of {attribute.name}: {target_name(attribute.target)} (--target {attribute.name}=..)")
+            say_target(one)
     if needed & JUDGEMENTS:
         say(
             "relevance was taken from the judgements, as if it were known: scores by the same judgements "

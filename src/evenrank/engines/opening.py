@@ -151,7 +151,7 @@ def _table(given: Any, folder: Path) -> tuple[dict[str, Any], Path, str]:
     file = text.partition("?")[0]
     path = folder / file
     if path.suffix == ".toml":
-        return read_engine_file(path), path.parent, str(path)
+        return {"name": path.stem, **read_engine_file(path)}, path.parent, str(path)
     if path.suffix in DATABASES:
         return {"address": text}, folder, file
     if path.exists():

@@ -28,7 +28,13 @@ from evenrank.measures.group_share import LIST, TARGET, GroupShare
 from evenrank.stats.crossed import CrossedSpread
 from evenrank.stats.widened import WidenedInterval
 from evenrank.verdict.attributes import group_attributes
-from evenrank.verdict.sharing import ATTENTION, pairs_of, unlabelled_attention, widened_by
+from evenrank.verdict.sharing import (
+    ATTENTION,
+    pairs_of,
+    reachable_shares,
+    unlabelled_attention,
+    widened_by,
+)
 from evenrank.verdict.targets import WhichTarget, chosen_target, with_chosen_target
 from evenrank.verdict.value import (
     FAVOURED,
@@ -61,6 +67,7 @@ class GroupShares:
     candidates: Floats  # (Q, L)
     targets: Floats  # (Q, L)
     wider: Sequence[CrossedSpread]  # (L,): intervals are widened, since queries share documents
+    reachable: Sequence[float]  # (L,): the largest shares that any order of the candidates gives
     unlabelled: int  # of the documents in the first places
     ranked: int
     unseen: float  # the part of the attention that documents without a label get
@@ -177,17 +184,19 @@ def _tables(
             candidates=_values(found),
             targets=_values(targets),
             wider=(),
+            reachable=(),
             unlabelled=int(bare.sum()),
             ranked=len(first.doc_ids),
             unseen=unlabelled_attention(first, bare, attention),
         )
-        yield replace(made, wider=_wider(made, candidates, cutoff, attention))
+        yield _with_lists(made, candidates, cutoff, attention)
 
 
-def _wider(table: GroupShares, run: Run, cutoff: int, attention: Attention) -> Sequence[CrossedSpread]:
+def _with_lists(table: GroupShares, run: Run, cutoff: int, attention: Attention) -> GroupShares:
+    """The same with what the lists themselves tell: how far they share documents, what orders can reach."""
     counted_ones = {query for query, kept in zip(table.queries, table.defined, strict=True) if kept}
     kept = np.array([query in counted_ones for query in run.query_ids], dtype=bool)
-    return widened_by(
+    wider = widened_by(
         table.membership,
         run,
         kept,
@@ -197,6 +206,8 @@ def _wider(table: GroupShares, run: Run, cutoff: int, attention: Attention) -> S
         table.targets[table.defined],
         attention,
     )
+    reachable = reachable_shares(table.membership, run, kept, cutoff, attention)
+    return replace(table, wider=wider, reachable=reachable.tolist())
 
 
 def _values(block: Any) -> Floats:
@@ -276,6 +287,7 @@ def _finding(
         high=above,
         decision=decision,
         wider=wider,
+        reachable=table.reachable[place],
     )
 
 

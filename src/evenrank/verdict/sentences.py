@@ -25,6 +25,7 @@ from evenrank.verdict.value import (
 
 NAMED = 2  # further groups that a sentence names
 LONGEST = 32  # characters of a query's text
+FAR_BELOW = 0.01  # of the attention: what an order may miss of a target before it is worth a sentence
 
 
 def describe(verdict: Verdict) -> str:
@@ -44,6 +45,18 @@ def describe(verdict: Verdict) -> str:
         parts.append(f"{first.value} is favoured: {_times(verdict, first)}")
         parts += _also(others, "favoured", "favoured", more="also ")
     return about + "; ".join(parts) + "."
+
+
+def describe_shortly(verdict: Verdict) -> str:
+    """The same on one line, for the second and further attributes of an audit."""
+    parts = []
+    if verdict.less:
+        low = verdict.less[0]
+        ends = f"({_points(low.share_low)} to {_points(low.share_high)})"
+        parts.append(f"{low.value} gets {percent(low.share)} {ends} instead of {percent(low.target)}")
+    if verdict.favoured:
+        parts.append(f"{verdict.favoured[0].value} is favoured, {_times(verdict, verdict.favoured[0])}")
+    return f"{verdict.attribute}: {'; '.join(parts)}" if parts else describe(verdict)
 
 
 def _unlabelled(verdict: Verdict) -> str:
@@ -69,11 +82,15 @@ def describe_small_groups(verdict: Verdict) -> str:
     return f"{verdict.attribute}: no verdict on groups with fewer than {LEAST} documents: {listed}."
 
 
-def describe_worst(verdict: Verdict) -> str:
+def describe_worst(verdict: Verdict, *, shortly: bool = False) -> str:
     """The worst queries by their text; empty where no query gives a group less than its target."""
     group = (verdict.less or (verdict.lowest,))[0]
     if group is None or not verdict.worst:
         return ""
+    if shortly:
+        return f"worst for {group.value}: " + "; ".join(
+            _short(one.text or one.query) for one in verdict.worst
+        )
     shown = "; ".join(
         f"{_short(one.text or one.query)} ({percent(one.share)}"
         + (f", found {percent(one.candidates)}" if not math.isnan(one.candidates) else "")
@@ -106,6 +123,45 @@ def describe_advice(verdict: Verdict) -> str:
         f"to try: {advice.method}{_aimed(verdict)} gives {advice.group} {percent(advice.after)} "
         f"instead of {percent(advice.before)} {_cost(advice, verdict.cutoff)}"
     )
+
+
+def describe_trial(verdict: Verdict, *, shortly: bool = False) -> str:
+    """What the command below it gives and costs; empty where there is no advice."""
+    advice = verdict.advice
+    if advice is None:
+        return ""
+    if shortly:
+        return (
+            f"to try: this gives {advice.group} {percent(advice.after)} instead of {percent(advice.before)}:"
+        )
+    return (
+        f"to try: this gives {advice.group} {percent(advice.after)} instead of {percent(advice.before)} "
+        f"{_cost(advice, verdict.cutoff)}:"
+    )
+
+
+def describe_reach(verdict: Verdict) -> str:
+    """That no order of the candidates gives the lowest group its target; empty where one does."""
+    lowest = verdict.less[0] if verdict.less else None
+    if lowest is None or not lowest.reachable < lowest.target - FAR_BELOW:
+        return ""
+    return (
+        f"too few of {lowest.value} are found: no order of the first {verdict.depth} gives more than "
+        f"{percent(lowest.reachable)}"
+    )
+
+
+def describe_change(before: Verdict, now: Verdict) -> str:
+    """What an earlier audit found on the group that is lowest now; empty where it did not look at it."""
+    lowest = (now.less or (now.lowest,))[0]
+    then = [group for group in before.groups if lowest is not None and group.value == lowest.value]
+    if lowest is None or not then or math.isnan(then[0].share):
+        return ""
+    old, new = (
+        f"{percent(one.share)} ({_points(one.share_low)} to {_points(one.share_high)})"
+        for one in (then[0], lowest)
+    )
+    return f"{now.attribute} {lowest.value} had {old}, now {new}"
 
 
 def _aimed(verdict: Verdict) -> str:

@@ -70,6 +70,31 @@ def widened_by(
     return found
 
 
+def reachable_shares(
+    membership: Membership, run: Run, kept: Bools, cutoff: int, attention: Attention = ATTENTION
+) -> Floats:
+    """(L,): the largest mean share that any order of the lists gives each value.
+
+    That is the share where the documents of the value stand first. Documents without a label are left out.
+    """
+    pairs = pairs_of(run)
+    rows = membership.rows_of(pairs)
+    here = (rows >= 0) & kept[pairs.query_codes]
+    queries = pairs.query_codes[here]
+    members = membership.shares.dense(rows[here])  # (P, L)
+    starts = np.searchsorted(queries, queries)
+    places = np.arange(len(queries)) - starts  # among the labelled documents of the list
+    weights = np.where(places < cutoff, attention.weights(int(places.max(initial=0)) + 1)[places], 0.0)
+    totals = np.bincount(queries, weights=weights, minlength=len(run))  # (Q,)
+    found = np.full(members.shape[1], np.nan)
+    for value, member in enumerate(members.T):
+        first = np.lexsort((-member, queries))
+        best = np.bincount(queries, weights=weights * member[first], minlength=len(run))
+        if (totals > 0).any():
+            found[value] = float((best[totals > 0] / totals[totals > 0]).mean())
+    return found
+
+
 def _all_of(membership: Membership, value: int) -> Floats:
     """(R,): how far every listed document is of one value; a whole table might not fit into memory."""
     listed = membership.shares

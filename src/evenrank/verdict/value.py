@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from evenrank.errors import DataError
@@ -48,6 +48,7 @@ class GroupFinding:
     high: float
     decision: str
     wider: float = 1.0  # how much intervals are widened, since queries show the same documents
+    reachable: float = math.nan  # the largest share that any order of the candidates gives
 
     @property
     def ratio(self) -> float:
@@ -98,6 +99,7 @@ class Advice:
     cost_low: float
     cost_high: float
     tried: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()  # the words of the command that does it, where there are files
 
 
 @dataclass(frozen=True)
@@ -188,7 +190,6 @@ class Verdict:
 
 
 _LATER = ("unlabelled", "ranked", "unseen")  # that the first summaries do not have
-_LATER_OF_GROUPS = ("wider",)
 _NESTED = ("groups", "relevance", "worst", "advice", "notes")
 
 
@@ -208,12 +209,13 @@ def _plain(value: Any) -> Any:
 
 def _read(kind: Any, content: Mapping[str, Any]) -> Any:
     """One of the values above; null is a number that is not known."""
-    names = [name for name in _names(kind) if name in content or name not in _LATER_OF_GROUPS]
+    names = [field.name for field in fields(kind) if field.name in content or field.default is MISSING]
     return kind(**{name: math.nan if content[name] is None else content[name] for name in names})
 
 
 def _advice(content: Mapping[str, Any] | None) -> Advice | None:
     if content is None:
         return None
-    read: Advice = _read(Advice, {**content, "tried": tuple(content["tried"])})
+    several = {name: tuple(content.get(name, ())) for name in ("tried", "command")}
+    read: Advice = _read(Advice, {**content, **several})
     return read

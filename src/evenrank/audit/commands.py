@@ -1,0 +1,93 @@
+"""The command that does what an audit advises, to be pasted into a shell in the same folder."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from evenrank.audit.group_files import write_groups, write_target
+from evenrank.audit.history import GROUPS, RUNS
+from evenrank.audit.sources import file_name
+from evenrank.data.membership import Membership
+from evenrank.inputs import Inputs
+from evenrank.verdict import Verdict
+from evenrank.verdict.attributes import group_attributes
+from evenrank.verdict.targets import GIVEN
+
+FAIRER = "fairer.trec"
+_ATTRIBUTE = re.compile(r"\(attr='[^']*',|\(attr='[^']*'\)")
+
+
+def with_commands(
+    found: Sequence[Verdict], inputs: Inputs, folder: Path, written: Path
+) -> tuple[Verdict, ...]:
+    """The verdicts, each advice with its command; the groups that it names are written.
+
+    ``folder`` is the audit's as it will be called, ``written`` where its files are written now.
+    """
+    known = {one.attribute.name: one for one in group_attributes(inputs)}
+    options: dict[str, list[str]] = {}
+    made = []
+    for verdict in found:
+        if verdict.advice is None:
+            made.append(verdict)
+            continue
+        name = verdict.attribute
+        if name not in options:
+            options[name] = _groups(verdict, known[name], folder, written)
+        run = folder / RUNS / f"{file_name(verdict.system)}.trec"
+        words = ["evenrank", "rerank", str(run), "--with", _only(verdict.advice.method), *options[name]]
+        advice = replace(verdict.advice, command=(*words, "-o", FAIRER))
+        made.append(replace(verdict, advice=advice))
+    return tuple(made)
+
+
+def _groups(verdict: Verdict, membership: Membership, folder: Path, written: Path) -> list[str]:
+    """``--groups`` and ``--target`` of an attribute, whose groups are written."""
+    file = f"{file_name(verdict.attribute)}.csv"
+    (written / GROUPS).mkdir(exist_ok=True)
+    how = write_groups(membership, written / GROUPS / file)
+    target = verdict.target
+    if target == GIVEN and not isinstance(membership.attribute.target, str):
+        target = f"{file_name(verdict.attribute)}.target.csv"
+        write_target(membership, written / GROUPS / target)
+        target = str(folder / GROUPS / target)
+    elif target == GIVEN:
+        target = str(membership.attribute.target)
+    groups = f"{verdict.attribute}={folder / GROUPS / file}{how}"
+    return ["--groups", groups, "--target", f"{verdict.attribute}={target}"]
+
+
+def _only(method: str) -> str:
+    """The method without the attribute's name: the command names one attribute.
+
+    >>> _only("DetCons(attr='size',top=10)@100")
+    'DetCons(top=10)@100'
+    """
+    return _ATTRIBUTE.sub(lambda found: "(" if found.group().endswith(",") else "", method)
+
+
+def command_lines(words: Sequence[str], width: int) -> list[str]:
+    """A command on lines of at most this width, as far as its words allow, that a shell takes as one.
+
+    >>> command_lines(["evenrank", "rerank", "a.trec", "--with", "DetCons(top=10)", "-o", "b.trec"], 40)
+    ["evenrank rerank a.trec \\\\", "  --with 'DetCons(top=10)' -o b.trec"]
+    """
+    parts: list[str] = []
+    for word in map(shlex.quote, words):  # an option stays beside its value
+        if parts and parts[-1].startswith("-") and " " not in parts[-1]:
+            parts[-1] += f" {word}"
+        else:
+            parts.append(word)
+    lines = [""]
+    for part in parts:
+        indent = "" if len(lines) == 1 else "  "
+        longer = f"{lines[-1]} {part}" if lines[-1] else indent + part
+        if len(longer) <= width - 2 or not lines[-1]:  # room for " \\"
+            lines[-1] = longer
+        else:
+            lines.append(f"  {part}")
+    return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
