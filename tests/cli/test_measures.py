@@ -182,3 +182,13 @@ def test_what_is_found_as_json_lines(evenrank: Evenrank) -> None:
     records = [json.loads(line) for line in text.splitlines()]
     assert [record["name"] for record in records] == found(evenrank("measures", "viewpoint"))
     assert records[0]["answers"] == list(all_measures()["DUO"].answers)
+
+
+@pytest.mark.parametrize("name", ["NFaiRR", "FAIR", "nDCG", "rbp"])
+def test_a_page_fits_a_terminal(evenrank: Evenrank, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Its paragraphs are laid out anew; no word of it is lost."""
+    whole = evenrank("measures", name).out
+    monkeypatch.setattr("evenrank.cli.measures.terminal_width", lambda: 60)
+    narrow = evenrank("measures", name).out
+    assert narrow.split() == whole.split()
+    assert max(map(len, narrow.splitlines())) <= 60

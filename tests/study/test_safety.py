@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -43,22 +45,40 @@ def test_what_participants_write_is_text(client: Any) -> None:
             assert refused.count("<textarea") == refused.count("</textarea>") == 1
 
 
+class Elements(HTMLParser):
+    """The elements of a page and the names of their attributes: what payloads would add to."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, tuple[str, ...]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, tuple(sorted(name for name, _ in attrs))))
+
+
 def test_texts_of_a_study_are_text(tmp_path: Path) -> None:
-    """Payloads in every text of the pages, in the title and in the contact."""
-    folder = walks.write_study(tmp_path / "study")
-    payload = "<img src=x onerror=alert(1)>"
-    file = folder / "texts.toml"
-    lines = file.read_text(encoding="utf-8").splitlines()
-    file.write_text(
-        "\n".join(re.sub(r'^(\w+ = ")(?!"")', rf"\1{payload}", line) for line in lines), encoding="utf-8"
-    )
-    walks.change(folder, title=f"'{payload}'", contact=f"'{payload}'")
-    client = walks.client_of(folder)
-    pages_seen = [client.get("/").text]
-    while 'id="code"' not in pages_seen[-1]:
-        pages_seen.append(walks.send(client, pages_seen[-1], **walks.answers_to(pages_seen[-1])))
-    pages_seen += [client.get(path).text for path in ("/withdraw", "/declined", "/nowhere")]
-    assert all("<img" not in page and "&lt;img" in page for page in pages_seen)
+    """Thirty payloads in every text of the pages, in the title and in the contact: no page has an element or
+    an attribute more than with plain words in their places."""
+    hostile = json.dumps(" ".join(pages.PAYLOADS), ensure_ascii=False)[1:-1]
+    plain = re.sub(r"\W+", " ", hostile)
+    walked = {}
+    for name, words in (("hostile", hostile), ("plain", plain)):
+        folder = walks.write_study(tmp_path / name)
+        file = folder / "texts.toml"
+        lines = file.read_text(encoding="utf-8").splitlines()
+        changed = [re.sub(r'^(\w+ = ")(?!"")', lambda head: head[1] + words, line) for line in lines]  # noqa: B023
+        file.write_text("\n".join(changed), encoding="utf-8")
+        walks.change(folder, title=f'"{words}"', contact=f'"{words}"')
+        client = walks.client_of(folder)
+        seen = [client.get("/").text]
+        while 'id="code"' not in seen[-1]:
+            seen.append(walks.send(client, seen[-1], **walks.answers_to(seen[-1])))
+        walked[name] = seen + [client.get(path).text for path in ("/withdraw", "/declined", "/nowhere")]
+    assert len(walked["hostile"]) == len(walked["plain"]) > 10
+    for page, other in zip(walked["hostile"], walked["plain"], strict=True):
+        assert "&lt;img src=x onerror" in page
+        assert Elements(page).found == Elements(other).found
 
 
 def test_events_are_of_the_list_that_is_shown(client: Any) -> None:

@@ -234,8 +234,16 @@ def _page(record: dict[str, Any]) -> str:
     lines += [part for key in ("text", "reference") if record.get(key) for part in ("", record[key])]
     width = terminal_width()
     if width is not None:
-        lines = [line if "\n" in line else wrapped(line, width) for line in lines]
+        lines = [_reflowed(line, width) if "\n" in line else wrapped(line, width) for line in lines]
     return "\n".join(lines) + "\n"
+
+
+def _reflowed(text: str, width: int) -> str:
+    """Paragraphs for a terminal of this width; what is laid out by hand, as lists and formulas, stays."""
+    return "\n\n".join(
+        part if re.search(r"^(\s|[-*|>])", part, re.MULTILINE) else wrapped(" ".join(part.split()), width)
+        for part in text.split("\n\n")
+    )
 
 
 def _parameter(entry: dict[str, Any]) -> str:
