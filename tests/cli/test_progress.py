@@ -35,6 +35,18 @@ def test_long_work_shows_how_far_it_is(monkeypatch, seconds) -> None:
     ]
 
 
+def test_on_a_narrow_terminal_the_drawing_goes_first(monkeypatch, seconds) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr("evenrank.cli.progress.message_width", lambda: 60)
+    with Bar("asking for documents") as bar:
+        bar(1, 4)
+        bar.detail = "800 tokens, cost 0.02"
+        bar(2, 4)
+    last = stream.getvalue().split("\r\x1b[K")[-2]
+    assert last.startswith("asking for documents 2 of 4, 800 tokens, cost 0.02, ")
+
+
 def test_it_is_quiet_when_not_a_terminal(monkeypatch, seconds) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)

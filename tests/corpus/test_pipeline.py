@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from chat_server import MODEL, REFUSAL, Answer, Call, ChatServer
 from evenrank.cli import main
 from evenrank.corpus import read_corpus
 from evenrank.corpus.pipeline import read_stage, write_stage
+from evenrank.corpus.records import read_records, write_records
 from evenrank.corpus.settings import read_settings
 from evenrank.corpus.writers import EndpointWriter
 from evenrank.errors import DataError, ParameterError, RemoteError
@@ -239,6 +241,76 @@ def test_limits_stop_cleanly(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         result = write_stage("questions", paid, max_cost=10.0)
         assert 0 < result.spent.cost <= 10.0
         assert not result.stopped
+
+
+def test_what_is_spent_is_told_while_it_runs(tmp_path: Path) -> None:
+    with ChatServer().running() as server:
+        folder = prepared(tmp_path / "c", server)
+        seen: list[str] = []
+        result = write_stage("questions", folder, spending=lambda spent: seen.append(spent.tokens_and_cost))
+        assert len(seen) == len(set(seen)) == 3  # one for each topic, and each adds to the last
+        total = result.spent.input_tokens + result.spent.output_tokens
+        assert seen[-1] == f"{total:,} tokens, cost {result.spent.cost:.4g}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("Yes, it does.", "answers the question"),
+        ("Perhaps.", "the check said neither yes nor no"),
+    ],
+)
+def test_a_distractor_that_answers_the_question_is_rejected(tmp_path: Path, answer: str, reason: str) -> None:
+    def checked(call: Call, number: int) -> Answer | None:
+        return (lambda call: call.say(answer)) if "Answer with one word" in call.prompt else None
+
+    with ChatServer(checked).running() as server:
+        folder = prepared(tmp_path / "c", server)
+        for stage in STAGES[:-1]:
+            write_stage(stage, folder)
+        made = write_stage("distractors", folder).made
+        assert made.records == ()
+        assert {(each.reason, each.attempts) for each in made.rejected} == {(reason, 2)}
+        kept = [
+            json.loads(line) for line in (folder / "rejected" / "distractors.jsonl").open(encoding="utf-8")
+        ]
+        assert len(kept) == len(made.rejected) == 8
+
+
+def test_distractors_need_another_question_that_is_distinct(tmp_path: Path) -> None:
+    """The questions of the server differ in one word only; a topic with one question has no other."""
+    with ChatServer().running() as server:
+        folder = prepared(tmp_path / "c", server)
+        for stage in STAGES[:-1]:
+            write_stage(stage, folder)
+        text = (folder / "corpus.toml").read_text(encoding="utf-8")
+        (folder / "corpus.toml").write_text(text + "[distractors]\ndistinct = 0.01\n", encoding="utf-8")
+        before = len(server.calls)
+        made = write_stage("distractors", folder).made
+        assert len(server.calls) == before  # found out before anything is paid for
+        assert made.records == ()
+        assert all("no other question on its topic is distinct" in each.reason for each in made.rejected)
+        used = read_corpus(folder).queries
+        questions = read_records(folder / "questions.jsonl", "questions")
+        write_records(folder / "questions.jsonl", [row for row in questions if row["query"] in used])
+        reasons = {each.reason for each in write_stage("distractors", folder).made.rejected}
+        assert "its topic has no other question" in reasons
+
+
+def test_a_server_moderates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with ChatServer().running() as server:
+        folder = prepared(tmp_path / "c", server)
+        for stage in STAGES[:-1]:
+            write_stage(stage, folder)
+        assert main(["corpus", "safety", str(folder)]) == 0
+        out = capsys.readouterr().out
+        documents = read_corpus(folder).documents
+        hateful = [record["document"] for record in documents if "museum" in record["text"]]
+        assert 0 < len(hateful) < len(documents)
+        assert re.search(rf"hate +\S+ +0\.2000 +{len(hateful)}\b", out)
+        assert re.search(r"harm +\S+ +0\.0000 +0\b", out)
+        scores = [json.loads(line) for line in (folder / "safety.jsonl").open(encoding="utf-8")]
+        assert {row["document"] for row in scores if row["scores"]["hate"] > 0.1} == set(hateful)
 
 
 def test_a_cost_is_never_above_its_limit(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
+    from evenrank.corpus.asking import Spent
     from evenrank.tables import Table
 
 WRITING = ("questions", "perspectives", "documents", "distractors")
@@ -89,10 +90,14 @@ def run(arguments: argparse.Namespace) -> int:
     if stage in READING:
         result = read_stage(stage, folder, sources)
     else:
-        with ResumableBar(f"asking for {stage}", "pieces") as bar:
+        with ResumableBar(f"asking for {stage}") as bar:
+
+            def spending(spent: Spent) -> None:
+                bar.detail = spent.tokens_and_cost
+
             result = write_stage(
                 stage, folder, dry_run=arguments.dry_run, max_calls=arguments.max_calls,
-                max_cost=arguments.max_cost, progress=bar, show=put,
+                max_cost=arguments.max_cost, progress=bar, spending=spending, show=put,
             )  # fmt: skip
     if arguments.dry_run:
         return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,7 @@ QUIET_SECONDS = 0.8  # work that is done by then has no bar; any other says by t
 REDRAW_SECONDS = 0.1
 WIDTH = 24
 _CLEAR = "\r\x1b[K"
+_DRAWING = re.compile(r"\[[# ]*\] ")
 
 
 class Bar:
@@ -27,6 +29,7 @@ class Bar:
 
     def __init__(self, what: str, unit: str = "") -> None:
         self._what, self._unit = what, unit
+        self.detail = ""  # what else there is to say, as the cost so far
         self._terminal = is_terminal()
         self._begin = self._drawn = time.monotonic()
         self._shown = False
@@ -53,7 +56,8 @@ class Bar:
         if not self._terminal or now - self._begin < QUIET_SECONDS or now - self._drawn < REDRAW_SECONDS:
             return
         self._drawn = now
-        self._show(bar_line(self._what, done, total, self._unit if unit is None else unit, now - self._begin))
+        unit = self._unit if unit is None else unit
+        self._show(bar_line(self._what, done, total, unit, now - self._begin, self.detail))
 
     def close(self) -> None:
         with self._lock:
@@ -82,7 +86,10 @@ class Bar:
     def _draw(self, line: str) -> None:
         """In place of the line that is shown, cut to the terminal: one that wraps could not be cleared."""
         self._shown = True
-        write_message(f"{_CLEAR}{line[: max(0, message_width() - 1)]}")
+        width = max(0, message_width() - 1)
+        if len(line) > width:  # the drawing goes first
+            line = _DRAWING.sub("", line)
+        write_message(f"{_CLEAR}{line[:width]}")
 
 
 class ResumableBar(Bar):
@@ -104,7 +111,7 @@ def progress(items: Sequence[T], what: str) -> Iterator[T]:
             yield item
 
 
-def bar_line(what: str, done: int, total: int | None, unit: str, seconds: float) -> str:
+def bar_line(what: str, done: int, total: int | None, unit: str, seconds: float, detail: str = "") -> str:
     """
     >>> bar_line("scanning", 50_000_000, 200_000_000, "bytes", 2.0)
     'scanning [######                  ] 50 of 200 MB, 25 MB/s, 6 s left'
@@ -112,13 +119,15 @@ def bar_line(what: str, done: int, total: int | None, unit: str, seconds: float)
     'scanning 4,096 documents, 2,048 documents/s'
     >>> bar_line("reading runs", 1, 4, "", 2.0)
     'reading runs [######                  ] 1 of 4, 6 s left'
+    >>> bar_line("asking", 1, 4, "", 2.0, "800 tokens, cost 0.02")
+    'asking [######                  ] 1 of 4, 800 tokens, cost 0.02, 6 s left'
     """
     scale, name = (1e6, "MB") if unit == "bytes" else (1.0, unit)
     rate = done / seconds if seconds > 0 else 0.0
     speed = f"{rate / scale:,.0f} {name}/s" if rate * seconds >= 1 and rate / scale >= 1 and name else ""
     if not total:
-        return ", ".join(filter(None, (f"{what} {done / scale:,.0f} {name}".rstrip(), speed)))
+        return ", ".join(filter(None, (f"{what} {done / scale:,.0f} {name}".rstrip(), speed, detail)))
     filled = "#" * min(WIDTH, WIDTH * done // total)
     left = f"{max(0, total - done) / rate:.0f} s left" if rate else "..."
     amount = f"{done / scale:,.0f} of {total / scale:,.0f} {name}".rstrip()
-    return f"{what} [{filled:<{WIDTH}}] " + ", ".join(filter(None, (amount, speed, left)))
+    return f"{what} [{filled:<{WIDTH}}] " + ", ".join(filter(None, (amount, speed, detail, left)))

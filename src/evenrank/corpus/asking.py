@@ -55,6 +55,12 @@ class Spent:
     cost: float = 0.0
     kept: int = 0  # answers that were on disk already
 
+    @property
+    def tokens_and_cost(self) -> str:
+        """What a progress bar shows of it."""
+        cost = f", cost {self.cost:.4g}" if self.cost else ""
+        return f"{self.input_tokens + self.output_tokens:,} tokens{cost}"
+
 
 class Asker:
     """The way from prompts to answers for one stage. Threads may share it.
@@ -72,11 +78,12 @@ class Asker:
         writer: Writer | None,
         max_calls: int | None = None,
         max_cost: float | None = None,
+        spending: Callable[[Spent], None] = lambda spent: None,
         show: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.spent, self.stopped = Spent(), ""
         self.failed: EvenrankError | None = None
-        self._settings, self._writer, self._show = settings, writer, show
+        self._settings, self._writer, self._show, self._spending = settings, writer, show, spending
         self._max_calls, self._max_cost = max_calls, max_cost
         self._reserved = 0.0
         self._lock = threading.Lock()
@@ -204,6 +211,7 @@ class Asker:
                 with self._lock:
                     done += 1
                     count = done
+                    self._spending(self.spent)
                 if progress is not None:
                     progress(count, len(tasks))
 

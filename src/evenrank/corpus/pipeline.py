@@ -78,11 +78,13 @@ def write_stage(
     max_calls: int | None = None,
     max_cost: float | None = None,
     progress: Progress | None = None,
+    spending: Callable[[Spent], None] = lambda spent: None,
     show: Callable[[str], None] = lambda text: None,
 ) -> StageResult:
     """Run one of the stages that ask a model. With ``dry_run`` prompts are shown, and nothing is asked.
 
-    ``writer`` is the one that the settings name unless it is given.
+    ``writer`` is the one that the settings name unless it is given. ``spending`` is told what has been used
+    so far after every piece of work.
     """
     settings = read_settings(folder)
     _check_prices(settings, max_cost)
@@ -96,6 +98,7 @@ def write_stage(
         writer=None if dry_run else writer or open_writer(settings.writer),
         max_calls=max_calls,
         max_cost=max_cost,
+        spending=spending,
         show=show,
     )
     try:
