@@ -17,7 +17,6 @@ from evenrank.measures import all_measures
 from evenrank.modules import load_folder
 from evenrank.report.page.rendering import _SECTIONS, all_sections
 from evenrank.rerankers import all_rerankers
-from evenrank.systems.declared import FIRST
 from evenrank.systems.registry import make_system
 
 MEASURE = '''
@@ -68,7 +67,8 @@ def greeting_section(data):
 """
 
 SYSTEM = """
-from evenrank.systems.declared import declare_system
+from evenrank.grammar import declare
+from evenrank.systems.declared import LEXICAL, SystemTerm
 
 
 class Shuffled:
@@ -84,9 +84,14 @@ class Shuffled:
         return run_of([(query, ranked, list(range(len(ranked), 0, -1))) for query in queries], self.name)
 
 
-@declare_system("last-first", "the last document first")
-def make(settings):
-    return Shuffled()
+@declare
+class LastFirst(SystemTerm):
+    "The last document first."
+
+    family = LEXICAL
+
+    def make(self, settings):
+        return Shuffled()
 """
 
 FORMAT = """
@@ -159,11 +164,11 @@ def test_a_section_of_the_report(new_file, tmp_path: Path) -> None:  # type: ign
 def test_a_system(new_file) -> None:  # type: ignore[no-untyped-def]
     new_file("evenrank.systems", "last_first", SYSTEM)
     try:
-        system = make_system("last-first")
+        system = make_system("LastFirst@2")
         system.index({"a": "x", "b": "y"})
         assert system.retrieve({"q": "x"}).documents("q") == ["b", "a"]
     finally:
-        FIRST.pop("last-first")
+        unregister("system", "LastFirst")
 
 
 def test_a_format(new_file, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]

@@ -18,8 +18,9 @@ from evenrank.errors import ParameterError, UnknownNameError
 
 T = TypeVar("T", bound="Term")
 
-REGISTRY: dict[str, dict[str, type[Term]]] = {"measure": {}, "attention": {}, "reranker": {}}
-ALIASES: dict[str, dict[str, str]] = {"measure": {}, "attention": {}, "reranker": {}}
+KINDS = ("measure", "attention", "reranker", "system")
+REGISTRY: dict[str, dict[str, type[Term]]] = {kind: {} for kind in KINDS}
+ALIASES: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,6 +138,7 @@ class Term:
 
     kind: ClassVar[str] = ""
     name: ClassVar[str] = ""
+    listed: ClassVar[str] = ""  # the parameter that holds what is given without a name, if there is one
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -167,11 +169,13 @@ class Term:
         }
 
     def __repr__(self) -> str:
-        given = ",".join(
+        parts = [repr(one) for one in getattr(self, self.listed)] if self.listed else []
+        parts += [
             f"{f.name}={getattr(self, f.name)!r}"
             for f in self.parameters()
-            if getattr(self, f.name) != f.default
-        )
+            if f.name != self.listed and getattr(self, f.name) != f.default
+        ]
+        given = ",".join(parts)
         cutoff = getattr(self, "cutoff", None)
         return self.name + (f"({given})" if given else "") + ("" if cutoff is None else f"@{cutoff}")
 
@@ -294,26 +298,39 @@ def _shortened(source: str) -> str:
 
 def build(node: ast.expr, kind: str, source: str) -> Any:
     cutoff, arguments = None, {}
+    listed: list[ast.expr] = []
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         cutoff = literal(node.right, kind, source)
         node = node.left
+    unnamed = f"{source!r}: parameters are given by name, as in Name(param=value)"
     if isinstance(node, ast.Call):
-        if node.args or any(keyword.arg is None for keyword in node.keywords):
-            raise ParameterError(f"{source!r}: parameters are given by name, as in Name(param=value)")
+        if any(keyword.arg is None for keyword in node.keywords):
+            raise ParameterError(unnamed)
         arguments = {str(keyword.arg): keyword.value for keyword in node.keywords}
+        listed = node.args
         node = node.func
     if not isinstance(node, ast.Name):
         raise ParameterError(f"{source!r} is not of the form Name(param=value, ...)@cutoff")
     cls = lookup(node.id, kind)
+    if listed and not cls.listed:
+        raise ParameterError(unnamed)
     known = {field.name for field in cls.parameters()}
     values = {
-        # a word without quotes is a string: what it means is for the parameter's rule to say
-        name: value.id
-        if isinstance(value, ast.Name) and name in known and value.id not in _MISSPELT
-        else literal(value, kind, source)
+        name: _word(value, kind, source) if name in known else literal(value, kind, source)
         for name, value in arguments.items()
     }
+    if listed:
+        if cls.listed in values:
+            raise ParameterError(f"{source!r}: {cls.listed} is given twice, keep one of them")
+        values[cls.listed] = tuple(_word(value, kind, source) for value in listed)
     return make(cls, values, cutoff)
+
+
+def _word(node: ast.expr, kind: str, source: str) -> Any:
+    """A word without quotes is a string: what it means is for the parameter's rule to say."""
+    if isinstance(node, ast.Name) and node.id not in _MISSPELT:
+        return node.id
+    return literal(node, kind, source)
 
 
 def make(cls: type[Term], arguments: Mapping[str, Any], cutoff: Any = None) -> Term:

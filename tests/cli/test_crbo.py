@@ -290,16 +290,23 @@ def test_shares_and_directions_are_rows_and_equal_the_functions(
 def test_agreement_over_three_systems_is_printed_with_its_caution(
     evenrank: Evenrank, collection: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from evenrank.grammar import REGISTRY
     from evenrank.stats.correlation import kendall
     from evenrank.systems.adapters import FunctionSystem
-    from evenrank.systems.declared import FIRST, DeclaredSystem
+    from evenrank.systems.declared import LEXICAL, SystemSettings, SystemTerm
 
     def by_length(documents: dict[str, str], queries: dict[str, str]) -> dict[str, dict[str, int]]:
         return {query: {name: len(text) for name, text in documents.items()} for query in queries}
 
-    declared = DeclaredSystem("long documents first", lambda settings: FunctionSystem(by_length))
-    monkeypatch.setitem(FIRST, "length", declared)
-    systems = ("bm25", "bm25+rm3", "length")
+    class Length(SystemTerm):
+        name = "Length"
+        family = LEXICAL
+
+        def make(self, settings: SystemSettings) -> FunctionSystem:
+            return FunctionSystem(by_length)
+
+    monkeypatch.setitem(REGISTRY["system"], "Length", Length)
+    systems = ("bm25", "bm25+rm3", "Length")
     asked = [part for name in systems for part in ("--system", name)]
     outcome = evenrank(*COMMAND, *asked, "--moved", "0", *collection)
     assert outcome.code == 0, outcome.err

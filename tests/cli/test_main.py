@@ -26,6 +26,7 @@ COMMANDS = (
     "init",
     "audit",
     "doctor",
+    "retrieve",
     "scan",
     "lexicon",
     "queryset",

@@ -53,6 +53,7 @@ CALLS: dict[str, list[str]] = {
     "debias": ["--keys"],
     "counterfactual": ["documents.tsv", "queries.tsv", "--depth", "3", "--tagger", "rules"],
     "counterfactual --swap-only": ["documents.tsv", "-o", "swapped.tsv", "--tagger", "rules"],
+    "retrieve": ["BM25", "--documents", "documents.tsv", "--queries", "queries.tsv", "-o", "found.trec"],
     "scan": ["documents.tsv", "--lexicon", "gender-en", "-o", "scanned.parquet"],
     "queryset": ["suggest", "queries.tsv", "--sample", "4"],
     "lexicon": ["compare", "gender-en", "lexicon.csv"],

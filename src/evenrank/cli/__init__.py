@@ -29,6 +29,7 @@ from evenrank.cli.polarise import add as add_polarise
 from evenrank.cli.queryset import add as add_queryset
 from evenrank.cli.report import add as add_report
 from evenrank.cli.rerank import add as add_rerank
+from evenrank.cli.retrieve import add as add_retrieve
 from evenrank.cli.scan import add as add_scan
 from evenrank.cli.select import add as add_select
 from evenrank.cli.streams import check_locale, discard_output, say, say_warnings
@@ -51,8 +52,8 @@ INTERRUPTED = 130
 COMMANDS = {  # in the order of the help
     "start": {"init": add_init, "audit": add_audit, "doctor": add_doctor},
     "data": {
-        "scan": add_scan, "lexicon": add_lexicon, "queryset": add_queryset, "polarise": add_polarise,
-        "corpus": add_corpus,
+        "retrieve": add_retrieve, "scan": add_scan, "lexicon": add_lexicon, "queryset": add_queryset,
+        "polarise": add_polarise, "corpus": add_corpus,
     },
     "measure": {
         "measures": add_measures, "evaluate": add_evaluate, "explain": add_explain, "compare": add_compare,

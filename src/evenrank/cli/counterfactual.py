@@ -7,11 +7,11 @@ import os
 from collections.abc import Mapping
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evenrank.cli import shared
 from evenrank.cli.parser import add_command
-from evenrank.cli.progress import Bar
+from evenrank.cli.progress import WorkBar
 from evenrank.cli.scan import COLLECTION_HELP
 from evenrank.cli.streams import put, say, terminal_width
 from evenrank.cli.swap import EACH, KindsOption, kinds_of, mapping_of, swap_only
@@ -139,20 +139,6 @@ def add(commands: Commands) -> None:
     parser.set_defaults(run=run, reads_project=True)
 
 
-class Shown:
-    """One bar after another, as the work names itself."""
-
-    def __init__(self) -> None:
-        self._bar = Bar("reading", "texts")
-
-    def __call__(self, what: str, done: int, total: int) -> None:
-        self._bar.begin(what)
-        self._bar(done, total)
-
-    def close(self) -> None:
-        self._bar.close()
-
-
 def run(arguments: argparse.Namespace) -> int:
     if arguments.documents is None:
         raise ParameterError("name the documents: evenrank counterfactual COLLECTION QUERIES")
@@ -168,7 +154,7 @@ def run(arguments: argparse.Namespace) -> int:
         shared.check_output(written, inputs)
     _check_asked(arguments)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    shown = Shown()
+    shown = WorkBar()
     try:
         return _run(arguments, shown)
     finally:
@@ -190,8 +176,8 @@ def _check_asked(arguments: argparse.Namespace) -> None:
         raise MissingExtraError.for_job("--page", "Jinja2", "report")
     if arguments.details is not None and arguments.one_at_a_time is None:
         raise ParameterError("--details needs --one-at-a-time or --swap-only: add one of them")
-    for given in _systems(arguments).values():
-        make_system(given)
+    for name, given in _systems(arguments).items():
+        make_system(given, **_seen_from(arguments, name))
 
 
 def _systems(arguments: argparse.Namespace) -> dict[str, str]:
@@ -200,7 +186,16 @@ def _systems(arguments: argparse.Namespace) -> dict[str, str]:
     return {name: known.get(name, name) for name in arguments.system or known or ["bm25"]}
 
 
-def _run(arguments: argparse.Namespace, shown: Shown) -> int:
+def _seen_from(arguments: argparse.Namespace, name: str) -> dict[str, Any]:
+    """A system of the project file: its folders are seen from there, and the file must be named to have
+    servers asked."""
+    project = arguments.project
+    if project is None or name not in project.systems():
+        return {}
+    return {"folder": project.folder, "remote": project.named}
+
+
+def _run(arguments: argparse.Namespace, shown: WorkBar) -> int:
     from evenrank.counterfactuals import table
     from evenrank.counterfactuals.experiment import Experiment
     from evenrank.io.column_names import document_columns
@@ -216,7 +211,7 @@ def _run(arguments: argparse.Namespace, shown: Shown) -> int:
     queries, categories = _query_texts(arguments.queries, named, arguments.by)
     trials = {}
     for name, given in _systems(arguments).items():
-        system = make_system(given, cache=arguments.cache, progress=shown)
+        system = make_system(given, cache=arguments.cache, progress=shown, **_seen_from(arguments, name))
         trials[name] = Experiment(system, documents, queries, depth=arguments.depth, p=arguments.p)
     beside = _beside(arguments, trials, documents)
     rows, moves = _rows(arguments, trials, swappers, beside, shown)
@@ -304,7 +299,7 @@ def _rows(
     trials: dict[str, Experiment],
     swappers: dict[str, Swapper],
     beside: dict[str, dict[str, float]],
-    shown: Shown,
+    shown: WorkBar,
 ) -> tuple[list[SwapRow], dict[str, list[Move]]]:
     from evenrank.counterfactuals.single import one_at_a_time
     from evenrank.counterfactuals.table import SwapRow

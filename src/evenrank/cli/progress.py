@@ -92,6 +92,26 @@ class Bar:
         write_message(f"{_CLEAR}{line[:width]}")
 
 
+class WorkBar:
+    """One bar after another, as the work names itself."""
+
+    def __init__(self) -> None:
+        self._bar = Bar("reading", "texts")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        self._bar.begin(what)
+        self._bar(done, total)
+
+    def close(self) -> None:
+        self._bar.close()
+
+
 class ResumableBar(Bar):
     """A bar of work that continues where it was interrupted, and says so when it is."""
 

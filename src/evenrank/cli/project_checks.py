@@ -186,7 +186,9 @@ class ProjectCheck:
         with collecting_problems():  # what is no text was said by ``problems``
             systems = self._project.systems()
         for name, given in systems.items():
-            yield from self._about(f"systems.{name}", check_system, given)
+            yield from self._about(
+                f"systems.{name}", partial(check_system, folder=self._project.folder), given
+            )
 
     def _engines(self) -> Iterator[str]:
         if not self._project.table("engines"):

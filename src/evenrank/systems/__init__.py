@@ -10,7 +10,9 @@ from evenrank.modules import load_folder
 from evenrank.systems.adapters import FunctionSystem, PyTerrierSystem
 from evenrank.systems.base import Retriever
 from evenrank.systems.bm25 import BM25, RM3
+from evenrank.systems.declared import SystemTerm, all_systems
 from evenrank.systems.dense import Dense
+from evenrank.systems.naming import parse_system
 from evenrank.systems.registry import make_system
 from evenrank.systems.reranking import Reranked
 from evenrank.systems.scorers import Scorer, as_scorer
@@ -26,7 +28,10 @@ __all__ = [
     "Reranked",
     "Retriever",
     "Scorer",
+    "SystemTerm",
+    "all_systems",
     "as_scorer",
     "make_system",
+    "parse_system",
     "read_texts",
 ]

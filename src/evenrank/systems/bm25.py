@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,8 +13,11 @@ import numpy.typing as npt
 from evenrank.arrays import Floats, Int64s
 from evenrank.data.run import Run
 from evenrank.errors import DataError, MissingExtraError, ParameterError
+from evenrank.grammar import declare, integer, number, parameter, text
 from evenrank.systems.base import IndexedDocuments, Texts, check_depth, check_texts, not_indexed, run_of
-from evenrank.systems.declared import SystemSettings, declare_system
+from evenrank.systems.declared import LEXICAL, SystemSettings, SystemTerm
+from evenrank.systems.kept import Arrays, KeptArrays, digest_of, packed_words, unpacked_words
+from evenrank.systems.naming import declare_short
 
 
 class BM25:
@@ -27,12 +31,19 @@ class BM25:
     """
 
     def __init__(
-        self, k1: float = 1.5, b: float = 0.75, stopwords: str | list[str] | None = "en", name: str = "bm25"
+        self,
+        k1: float = 1.5,
+        b: float = 0.75,
+        stopwords: str | list[str] | None = "en",
+        name: str = "bm25",
+        *,
+        cache: str | os.PathLike[str] | None = None,
     ) -> None:
         if not 0 <= b <= 1 or not k1 >= 0:
             raise ParameterError(f"BM25: k1 must be >= 0 and b between 0 and 1, got k1={k1}, b={b}")
         self.name = name
         self._k1, self._b, self._stopwords = k1, b, stopwords
+        self._kept = KeptArrays(cache)
         self._collection: IndexedDocuments | None = None
         self._postings: dict[str, npt.NDArray[Any]] = {}
         self._vocabulary: dict[str, int] = {}
@@ -40,14 +51,44 @@ class BM25:
 
     def index(self, documents: Texts) -> None:
         texts = check_texts(documents, "documents")
+        if self._kept.lasting:
+            found = self._kept.get(self._key(texts), lambda: self._packed(list(texts.values())))
+            self._unpack(found)
+        else:
+            self._build(list(texts.values()))
+        self._collection = IndexedDocuments(texts)
+
+    def _build(self, texts: list[str]) -> None:
         library = _bm25s()
-        tokens = library.tokenize(list(texts.values()), stopwords=self._stopwords or [], show_progress=False)
+        tokens = library.tokenize(texts, stopwords=self._stopwords or [], show_progress=False)
         if not any(tokens.ids):
             raise DataError(f"{self.name}: no document has a word to be found by (stop words are left out)")
         ranker = library.BM25(k1=self._k1, b=self._b)
         ranker.index(tokens, show_progress=False)
-        self._collection = IndexedDocuments(texts)
         self._postings, self._vocabulary, self._tokens = ranker.scores, ranker.vocab_dict, tokens.ids
+
+    def _key(self, texts: Mapping[str, str]) -> str:
+        about = f"bm25 {_bm25s().__version__} {self._k1!r} {self._b!r} {self._stopwords!r}"
+        return digest_of(about, texts, texts.values())
+
+    def _packed(self, texts: list[str]) -> Arrays:
+        """The index as arrays: postings, the vocabulary, and the tokens of all documents."""
+        self._build(texts)
+        lengths = [len(tokens) for tokens in self._tokens]
+        flat = [term for tokens in self._tokens for term in tokens]
+        return {
+            **{part: self._postings[part] for part in ("indptr", "indices", "data")},
+            "words": packed_words(self._vocabulary),
+            "codes": np.array(list(self._vocabulary.values()), dtype=np.int64),
+            "ends": np.cumsum(lengths, dtype=np.int64),
+            "tokens": np.array(flat, dtype=np.int32),
+        }
+
+    def _unpack(self, held: Arrays) -> None:
+        self._postings = {part: held[part] for part in ("indptr", "indices", "data")}
+        words = unpacked_words(held["words"])
+        self._vocabulary = dict(zip(words, held["codes"].tolist(), strict=True))
+        self._tokens = [part.tolist() for part in np.split(held["tokens"], held["ends"][:-1])]
 
     def retrieve(self, queries: Texts, k: int = 100) -> Run:
         asked = check_texts(queries, "queries")
@@ -112,8 +153,9 @@ class RM3(BM25):
         b: float = 0.75,
         stopwords: str | list[str] | None = "en",
         name: str = "bm25+rm3",
+        cache: str | os.PathLike[str] | None = None,
     ) -> None:
-        super().__init__(k1, b, stopwords, name)
+        super().__init__(k1, b, stopwords, name, cache=cache)
         if feedback_documents < 1 or feedback_terms < 1 or not 0 <= original_weight <= 1:
             raise ParameterError(
                 "RM3: feedback_documents and feedback_terms must be >= 1, original_weight between 0 and 1; "
@@ -156,11 +198,41 @@ def _bm25s() -> Any:
     return bm25s
 
 
-@declare_system("bm25", "BM25 (bm25s)")
-def _make_bm25(settings: SystemSettings) -> BM25:
-    return BM25()
+@declare
+class BM25Term(SystemTerm):
+    """Okapi BM25 in Lucene's form (bm25s): lower case, English stop words left out, no stemming."""
+
+    name = "BM25"
+    family = LEXICAL
+    extra = "systems"
+
+    k1: float = parameter(1.5, number(0), "how slowly repeated words add to the score")
+    b: float = parameter(0.75, number(0, 1), "how much long documents are held back")
+    stopwords: str | None = parameter("en", text(optional=True), "language of the stop words; None keeps all")
+
+    def check(self, settings: SystemSettings) -> None:
+        _bm25s()
+
+    def make(self, settings: SystemSettings) -> BM25:
+        return BM25(self.k1, self.b, self.stopwords, cache=settings.cache)
 
 
-@declare_system("bm25+rm3", "BM25 with pseudo-relevance feedback")
-def _make_rm3(settings: SystemSettings) -> RM3:
-    return RM3()
+@declare
+class RM3Term(BM25Term):
+    """BM25 with the query expanded by the documents that it finds first (RM3, pseudo-relevance feedback)."""
+
+    name = "RM3"
+
+    documents: int = parameter(10, integer(1), "how many documents the query is expanded by")
+    terms: int = parameter(10, integer(1), "how many words it is expanded with")
+    weight: float = parameter(0.5, number(0, 1), "share of the original query in the expanded one")
+
+    def make(self, settings: SystemSettings) -> RM3:
+        return RM3(
+            self.documents, self.terms, self.weight, k1=self.k1, b=self.b, stopwords=self.stopwords,
+            cache=settings.cache,
+        )  # fmt: skip
+
+
+declare_short("bm25", "BM25")
+declare_short("bm25+rm3", "RM3")

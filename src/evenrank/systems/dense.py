@@ -13,7 +13,8 @@ from evenrank.arrays import Floats
 from evenrank.data.run import Run
 from evenrank.errors import ParameterError
 from evenrank.evidence.polarise.cache import VectorCache
-from evenrank.evidence.polarise.encoders import MINILM, as_encoder, checked
+from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA, as_encoder, checked
+from evenrank.grammar import declare, parameter, text
 from evenrank.systems.base import (
     IndexedDocuments,
     Progress,
@@ -23,7 +24,9 @@ from evenrank.systems.base import (
     not_indexed,
     run_of,
 )
-from evenrank.systems.declared import SystemSettings, declare_system
+from evenrank.systems.declared import DENSE, SystemSettings, SystemTerm
+from evenrank.systems.model_folders import PAIRS, check_model
+from evenrank.systems.naming import declare_short
 
 TEXTS_AT_ONCE = 1024  # vectors are kept after so many: what an interruption costs at most
 QUERIES_AT_ONCE = 64
@@ -104,6 +107,35 @@ class Dense:
         return encode(block) if self._cache is None else self._cache.encode(block, encode)
 
 
-@declare_system(MINILM, "all-MiniLM-L6-v2, exact search")
-def _make_minilm(settings: SystemSettings) -> Dense:
-    return Dense(MINILM, cache=settings.cache, batch=settings.batch, progress=settings.progress)
+@declare
+class DenseTerm(SystemTerm):
+    """A bi-encoder: exact search by cosine over the vectors of a sentence-transformers model."""
+
+    name = "Dense"
+    family = DENSE
+    extra = "embed"
+
+    model: str = parameter(
+        MINILM, text(), "minilm, wordllama, or the folder of a sentence-transformers model"
+    )
+
+    def check(self, settings: SystemSettings) -> None:
+        as_encoder(self._encoder(settings))
+        if self.model not in (MINILM, WORDLLAMA):
+            check_model(settings.path(self.model), "bi-encoder", refused=(PAIRS,))
+
+    def make(self, settings: SystemSettings) -> Dense:
+        return Dense(
+            self._encoder(settings), cache=settings.cache, batch=settings.batch, progress=settings.progress
+        )
+
+    def _encoder(self, settings: SystemSettings) -> str:
+        """A local folder, never a name of the hub: nothing is fetched."""
+        if self.model in (MINILM, WORDLLAMA):
+            return self.model
+        path = settings.path(self.model)
+        return str(path if path.is_absolute() else Path.cwd() / path)
+
+
+declare_short(MINILM, "Dense", model=MINILM)
+declare_short(WORDLLAMA, "Dense", model=WORDLLAMA)

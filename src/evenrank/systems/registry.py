@@ -1,21 +1,17 @@
-"""Systems by name: what ``--system`` takes."""
+"""From a name or an object to a system that indexes and retrieves."""
 
 from __future__ import annotations
 
-import difflib
+import inspect
 import os
-from collections.abc import Collection
-from pathlib import Path
 from typing import Any
 
-from evenrank.errors import DataError, InputTypeError, ParameterError, UnknownNameError
+from evenrank.data.run import Run
+from evenrank.errors import InputTypeError
 from evenrank.systems.adapters import FunctionSystem, PyTerrierSystem
-from evenrank.systems.base import Progress, Retriever
-from evenrank.systems.declared import FIRST, SECOND, SystemSettings
-from evenrank.systems.dense import Dense
-from evenrank.systems.reranking import Reranked
-
-ARROW = ">>"
+from evenrank.systems.base import Progress, Retriever, Texts
+from evenrank.systems.declared import SystemSettings, SystemTerm, all_systems
+from evenrank.systems.naming import parse_system
 
 
 def make_system(
@@ -25,25 +21,31 @@ def make_system(
     depth: int = 100,
     batch: int = 64,
     progress: Progress | None = None,
+    folder: str | os.PathLike[str] = ".",
+    remote: bool = True,
 ) -> Retriever:
     """A system from its name, or from what can be made one.
 
-    ``bm25``, ``bm25+rm3``, ``minilm``, the folder of a sentence-transformers model; with ``>>`` the first
-    ``depth`` documents of one of them (or ``:depth=N``) are ordered anew by ``nanoranker`` or
-    the folder of a cross-encoder
-    (a ranker of ``evenrank debias`` is one), as in ``bm25>>nanoranker``. A function of documents and queries,
-    a PyTerrier pipeline, or a system as it is.
+    A name is a term such as ``BM25(k1=0.9)``, ``Dense(model=minilm)`` or ``RRF(BM25,Dense(model=minilm))``
+    (``evenrank retrieve`` lists them), one of the short names ``bm25``, ``bm25+rm3`` and ``minilm``, or the
+    folder of a sentence-transformers model. With ``>>`` the first ``depth`` documents of a system (or
+    ``:depth=N``) are ordered anew by ``nanoranker`` or the folder of a cross-encoder (a ranker of ``evenrank
+    debias`` is one), as in ``bm25>>nanoranker``. A function of documents and queries, a PyTerrier pipeline,
+    or a system as it is, can be given too.
+
+    ``cache`` is a folder for vectors and indexes; ``folder`` is what folders of models are relative to;
+    without ``remote`` no server is asked.
 
     >>> make_system("bm25+rm3").name
     'bm25+rm3'
     """
     if isinstance(given, (str, os.PathLike)):
-        first, *others = (part.strip() for part in str(given).split(ARROW))
-        system = _first(first, SystemSettings(cache, batch, progress))
-        for other in others:
-            name, own = _second(other)
-            system = Reranked(system, name, depth=own or depth, progress=progress)
-        return system
+        given = parse_system(str(given), depth=depth, folder=folder)
+    if isinstance(given, SystemTerm):
+        settings = SystemSettings(cache, batch, progress, folder, remote)
+        given.check(settings)
+        made = given.make(settings)
+        return made if given.cutoff is None else ShortenedSystem(made, given.cutoff)
     if isinstance(given, Retriever):
         return given
     if hasattr(given, "transform"):
@@ -56,39 +58,47 @@ def make_system(
     )
 
 
-def check_system(given: str) -> None:
+class ShortenedSystem:
+    """A system whose lists have at most so many documents, as ``BM25@100`` says."""
+
+    def __init__(self, system: Retriever, depth: int) -> None:
+        self._system, self._depth = system, depth
+        self.name = system.name
+
+    def index(self, documents: Texts) -> None:
+        self._system.index(documents)
+
+    def retrieve(self, queries: Texts, k: int = 100) -> Run:
+        return self._system.retrieve(queries, min(k, self._depth))
+
+    @property
+    def notes(self) -> list[str]:
+        return notes_of(self._system)
+
+
+def notes_of(system: Retriever) -> list[str]:
+    """What a system has to say about its work, such as answers that had to be repaired."""
+    return list(getattr(system, "notes", []))
+
+
+def check_system(given: str, folder: str | os.PathLike[str] = ".") -> None:
     """Say what is wrong with the name of a system, and load no model for it."""
-    first, *others = (part.strip() for part in given.split(ARROW))
-    if first not in FIRST and not _is_folder(first):
-        raise _unknown(first, FIRST, "system")
-    for other in others:
-        _second(other)
+    parse_system(given, folder=folder).check(SystemSettings(folder=folder))
 
 
-def _first(name: str, settings: SystemSettings) -> Retriever:
-    if name in FIRST:
-        return FIRST[name].make(settings)
-    if _is_folder(name):
-        return Dense(name, cache=settings.cache, batch=settings.batch, progress=settings.progress)
-    raise _unknown(name, FIRST, "system")
+def describe_system(cls: type[SystemTerm]) -> dict[str, Any]:
+    """What a system declares, in plain values."""
+    summary, _, text = (inspect.getdoc(cls) or "").partition("\n\n")
+    return {
+        "name": cls.name,
+        "class": cls.family,
+        "summary": " ".join(summary.split()),
+        "extra": cls.extra,
+        "parameters": cls.describe_parameters(),
+        "text": text.partition(">>>")[0].strip(),
+    }
 
 
-def _second(given: str) -> tuple[str, int | None]:
-    """The re-ranker and how many documents it takes, as ``nanoranker:depth=50``."""
-    name, colon, depth = given.partition(":depth=")
-    if colon and not (depth.isascii() and depth.isdigit() and int(depth) > 0):
-        raise ParameterError(f"{given}: depth must be an integer > 0, got {depth!r}")
-    if name in SECOND or _is_folder(name):
-        return name, int(depth) if colon else None
-    raise _unknown(name, SECOND, "re-ranker")
-
-
-def _is_folder(name: str) -> bool:
-    return bool(name) and Path(name).expanduser().is_dir()  # without a name it would be the current one
-
-
-def _unknown(name: str, known: Collection[str], what: str) -> Exception:
-    if os.sep in name:
-        return DataError(f"{name}: no such folder of a model")
-    close = difflib.get_close_matches(name, known, 3, 0.4) or list(known)
-    return UnknownNameError(f"no {what} is called {name!r}: {', '.join(close)}, or the folder of a model")
+def describe_systems() -> list[dict[str, Any]]:
+    """What every system declares, by class."""
+    return [describe_system(cls) for cls in all_systems().values()]

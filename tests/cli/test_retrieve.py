@@ -1,0 +1,132 @@
+"""``evenrank retrieve``: runs, what is recorded beside them, the project file, and errors before any work."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evenrank as er
+from evenrank.systems import BM25
+
+pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
+
+Evenrank = Callable[..., Any]
+DOCUMENTS = {"d1": "the nurse works at night", "d2": "a night at the opera", "d3": "bridges over rivers"}
+QUERIES = {"q1": "nurse night", "q2": "bridges", "q3": "zebra"}
+
+
+@pytest.fixture
+def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.chdir(tmp_path)
+    Path("docs.tsv").write_text("".join(f"{key}\t{text}\n" for key, text in DOCUMENTS.items()))
+    Path("queries.tsv").write_text("".join(f"{key}\t{text}\n" for key, text in QUERIES.items()))
+    return ["--documents", "docs.tsv", "--queries", "queries.tsv"]
+
+
+def test_a_run_and_what_made_it(evenrank: Evenrank, texts: list[str]) -> None:
+    done = evenrank("retrieve", "BM25(k1=0.9,b=0.4)@2", *texts, "-o", "runs/bm25.trec")
+    assert (done.code, done.out) == (0, "")
+    assert done.err.splitlines() == [
+        "evenrank: BM25(k1=0.9,b=0.4)@2 (lexical): 2 lists of up to 2 documents",
+        "evenrank: 1 of 3 queries found nothing and have no list",
+        "evenrank: wrote runs/bm25.trec",
+    ]
+    system = BM25(0.9, 0.4)
+    system.index(DOCUMENTS)
+    expected = system.retrieve(QUERIES, 2)
+    found = er.read_run("runs/bm25.trec")
+    assert found.has_same_lists(expected)
+    record = json.loads(Path("runs/bm25.trec.system.json").read_text())
+    assert {key: record[key] for key in ("system", "class", "depth", "queries")} == {
+        "system": "BM25(k1=0.9,b=0.4)@2", "class": "lexical", "depth": 2, "queries": 3,
+    }  # fmt: skip
+    assert record["documents"]["count"] == 3
+    assert len(list(Path("runs/retrieve-cache").iterdir())) == 1  # the index
+
+
+def test_the_depth_of_a_first_stage_is_recorded(
+    evenrank: Evenrank, texts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evenrank.systems import second_stage
+
+    monkeypatch.setattr(
+        second_stage, "as_scorer", lambda given: lambda pairs: [len(text) for _, text in pairs]
+    )
+    for name, depth in (
+        ("bm25>>nanoranker", 1000),
+        ("bm25>>nanoranker:depth=5", 5),
+        ("Nanoranker(depth=7)", 7),
+    ):
+        assert evenrank("retrieve", name, *texts, "-o", "x.trec:cache=elsewhere").code == 0
+        record = json.loads(Path("x.trec.system.json").read_text())
+        assert record["stages"] == [{"system": "Nanoranker", "depth": depth}]
+        assert record["class"] == "re-ranker"
+    assert Path("elsewhere").is_dir()
+    assert not Path("retrieve-cache").exists()
+
+
+def test_systems_of_the_project_file(evenrank: Evenrank, texts: list[str]) -> None:
+    Path("evenrank.toml").write_text(
+        '[data]\ndocuments = "docs.tsv"\nqueries = "queries.tsv"\n'
+        '[systems]\nboth = "RRF(BM25,RM3(documents=2))@2"\nllm = "BM25>>Listwise(url=\'http://127.0.0.1:9/v1\',model=m)"\n'
+    )
+    done = evenrank("retrieve", "both", "-o", "both.trec")
+    assert done.code == 0, done.err
+    record = json.loads(Path("both.trec.system.json").read_text())
+    assert (record["system"], record["class"]) == ("RRF(BM25,RM3(documents=2))@2", "fusion")
+    listed = evenrank("retrieve")
+    assert (listed.code, listed.err) == (0, "") or "project file" in listed.err
+    assert "late interaction:\n  LateInteraction(model=minilm)   needs evenrank[embed]\n" in listed.out
+    assert "  both = RRF(BM25,RM3(documents=2))@2" in listed.out
+    # what was only found asks nobody
+    refused = evenrank("retrieve", "llm", "-o", "llm.trec")
+    assert (refused.code, "name it with --project" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("system", "code", "complaint"),
+    [
+        ("BM52", 2, "no system is called 'BM52': BM25"),
+        ("Dense(model=nowhere)", 1, "nowhere: no such folder of a model"),
+        ("CrossEncoder(model='folder')", 1, "folder: has no weights"),
+        ("Splade(model='folder')", 1, "folder: has no weights"),
+        ("BM25(k1=-1)", 2, "BM25: k1 must be a number >= 0, got -1"),
+        ("RRF(BM25)", 2, "RRF: systems must be 2 systems or more"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_read(
+    evenrank: Evenrank, texts: list[str], system: str, code: int, complaint: str
+) -> None:
+    Path("folder").mkdir()
+    Path("folder/config.json").write_text('{"architectures": ["BertForMaskedLM"]}')
+    Path("docs.tsv").unlink()  # nobody looks for it
+    done = evenrank("retrieve", system, *texts, "-o", "x.trec")
+    assert (done.code, done.out) == (code, "")
+    assert done.err.count("\n") == 1
+    assert complaint in done.err
+    assert not Path("x.trec").exists()
+
+
+def test_inputs_that_cannot_be_used(evenrank: Evenrank, texts: list[str]) -> None:
+    calls = {
+        "name the run to write: -o FILE": ["BM25", *texts],
+        "name the queries: --queries FILE": ["BM25", *texts[:2], "-o", "x.trec"],
+        "name the documents: --documents FILE": ["BM25", *texts[2:], "-o", "x.trec"],
+        "docs.tsv: is also an input": ["BM25", *texts, "-o", "docs.tsv"],
+        "empty.tsv: no documents": ["BM25", "--documents", "empty.tsv", *texts[2:], "-o", "x.trec"],
+        "no text, which a search needs": ["BM25", *texts[:2], "--queries", "ids.txt", "-o", "x.trec"],
+        "3 documents are not among the documents": ["RunFile(path='other.trec')", *texts, "-o", "x.trec"],
+    }
+    Path("empty.tsv").write_text("")
+    Path("ids.txt").write_text("q1\nq2\n")
+    Path("other.trec").write_text("q1 0 x 1 3 t\nq1 0 y 2 2 t\nq1 0 z 3 1 t\n")
+    for complaint, words in calls.items():
+        done = evenrank("retrieve", *words)
+        assert done.code in (1, 2), complaint
+        assert complaint in done.err
+        assert done.err.count("\n") == 1
+    assert not Path("x.trec").exists()

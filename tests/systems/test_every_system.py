@@ -1,0 +1,225 @@
+"""What every declared system keeps: adding a system file adds its tests."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny_models
+
+import evenrank as er
+from evenrank import DataError, ParameterError
+from evenrank.systems import all_systems, make_system, parse_system
+from evenrank.systems.declared import CLASSES
+from evenrank.systems.registry import describe_system
+
+pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
+
+# how a system is made here, where its defaults alone will not do; {folder} has what MADE makes
+NEEDS = {
+    "Splade": "Splade(model='{folder}/splade')",
+    "UniCoil": "UniCoil(model='{folder}/unicoil')",
+    "CrossEncoder": "CrossEncoder(model='{folder}/cross_encoder')",
+    "Dense": "Dense(model='{folder}/encoder')",
+    "LateInteraction": "LateInteraction(model='{folder}/encoder')",
+    "RunFile": "RunFile(path='{folder}/first.trec')",
+    "Engine": "Engine(address='{folder}/shop.db?table=docs')",
+}
+ELSEWHERE = {"Listwise", "Engine"}  # they ask a server: tests/systems/test_listwise.py, tests/engines
+NAMES = list(all_systems())
+RUNNING = [
+    # the libraries of models take seconds to load
+    pytest.param(name, marks=pytest.mark.slow) if cls.extra in ("embed", "nanoranker") else name
+    for name, cls in all_systems().items()
+    if name not in ELSEWHERE
+]
+MODELS = ("splade", "unicoil", "cross_encoder", "encoder")
+
+
+@pytest.fixture(scope="session")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folders that look like models: what they say they are, and the names of their weights."""
+    numpy = pytest.importorskip("safetensors.numpy", reason="the extra [embed] is not installed")
+    made = tmp_path_factory.mktemp("broken")
+    kinds = {
+        "encoder": ("BertModel", "embeddings.weight"), "empty": ("BertModel", None), "nothing": (None, None),
+        "cross_encoder": ("BertForSequenceClassification", "classifier.weight"),
+        "splade": ("BertForMaskedLM", "cls.predictions.bias"),
+        "headless": ("BertForMaskedLM", "embeddings.weight"), "damaged": ("BertForMaskedLM", None),
+    }  # fmt: skip
+    for name, (kind, tensor) in kinds.items():
+        (made / name).mkdir()
+        if kind is not None:
+            (made / name / "config.json").write_text(json.dumps({"architectures": [kind]}))
+        if tensor is not None:
+            numpy.save_file({tensor: np.zeros(2)}, made / name / "model.safetensors")
+    (made / "damaged" / "model.safetensors").write_bytes(b"x" * 9)
+    return made
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("systems")
+    (made / "first.trec").write_text(
+        "q1 0 d1 1 3 x\nq1 0 d4 2 2 x\nq1 0 d2 3 1 x\nq2 0 d3 1 2 x\nq2 0 d4 2 1 x\n"
+    )
+    return made
+
+
+@pytest.fixture
+def written(folder: Path) -> Callable[[str], str]:
+    def text(name: str) -> str:
+        extra = all_systems()[name].extra
+        if extra == "embed":
+            pytest.importorskip("sentence_transformers", reason="the extra [embed] is not installed")
+            for model in MODELS:
+                if f"{{folder}}/{model}'" in NEEDS[name] and not (folder / model).exists():
+                    getattr(tiny_models, model)(folder / model)
+        if extra in ("tantivy", "nanoranker") and importlib.util.find_spec(extra) is None:
+            pytest.skip(f"the extra [{extra}] is not installed")
+        return NEEDS.get(name, name).format(folder=folder)
+
+    return text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_system_says_what_it_is(name: str) -> None:
+    cls = all_systems()[name]
+    about = describe_system(cls)
+    assert about["class"] in CLASSES
+    assert about["summary"].endswith((".", ":"))
+    assert all(facts["meaning"] for facts in about["parameters"].values())
+    assert parse_system(repr(cls())) == cls()
+    assert parse_system(f"{cls()!r}@7").cutoff == 7
+    assert hash(cls()) == hash(cls())
+    assert not any(part.isupper() and len(part) > 12 for part in about["summary"].split())
+
+
+@pytest.mark.parametrize("name", RUNNING)
+def test_what_a_run_of_a_system_is(
+    name: str,
+    written: Callable[[str], str],
+    documents: dict[str, str],
+    queries: dict[str, str],
+    tmp_path: Path,
+) -> None:
+    """Lists of known documents, no longer than asked, by falling score; equal ones by id, descending."""
+    system = make_system(written(name), cache=tmp_path)
+    before = dict(documents), dict(queries)
+    system.index(documents)
+    run = system.retrieve(queries, 3)
+    assert (documents, queries) == before
+    assert set(run.query_ids) <= set(queries)
+    for query, scored in run.to_dict().items():
+        ranked = run.documents(query)
+        assert 1 <= len(ranked) <= 3
+        assert set(ranked) <= set(documents)
+        assert np.isfinite(list(scored.values())).all()
+        assert ranked == sorted(ranked, key=lambda one: (scored[one], one.encode()), reverse=True)
+        shorter = system.retrieve({query: queries[query]}, 2)
+        assert shorter.documents(query) == ranked[:2]  # alone or with others, and however deep
+    again = make_system(written(name), cache=tmp_path)  # from what was kept
+    again.index(dict(reversed(documents.items())))
+    repeated = again.retrieve(queries, 3).to_dict()
+    assert repeated.keys() == run.to_dict().keys()
+    for query, scored in run.to_dict().items():
+        assert repeated[query] == pytest.approx(scored, abs=1e-5)
+        assert again.retrieve(queries, 3).documents(query) == run.documents(query)
+
+
+@pytest.mark.parametrize("name", RUNNING)
+def test_what_a_system_refuses(name: str, written: Callable[[str], str], documents: dict[str, str]) -> None:
+    system = make_system(written(name))
+    with pytest.raises(DataError, match="there are no documents"):
+        system.index({})
+    if name != "RunFile":  # which needs no index
+        with pytest.raises(ParameterError, match="call index"):
+            make_system(written(name)).retrieve({"q1": "nurse"})
+    system.index(documents)
+    with pytest.raises(DataError, match="there are no queries"):
+        system.retrieve({})
+    with pytest.raises(ParameterError, match="k must be an integer >= 1"):
+        system.retrieve({"q1": "nurse"}, 0)
+
+
+@pytest.mark.parametrize("name", RUNNING)
+def test_an_empty_text_is_a_document_like_any_other(
+    name: str, written: Callable[[str], str], documents: dict[str, str]
+) -> None:
+    system = make_system(written(name))
+    system.index({**documents, "d9": ""})
+    assert "d4" in system.retrieve({"q1": "nurse hospital"}, 10).documents("q1")
+
+
+def test_the_systems_of_a_fusion_and_of_a_chain() -> None:
+    term = parse_system("RRF(bm25,Dense(model=minilm)@50,k=10)>>Nanoranker(depth=5)@3")
+    assert repr(term) == "Nanoranker(first=RRF(BM25,Dense@50,k=10.0),depth=5)@3"
+    assert [part.name for part in term.walk()] == ["Nanoranker", "RRF", "BM25", "Dense"]
+    assert parse_system(repr(term)) == term
+    assert parse_system("bm25>>nanoranker", depth=100).depth == 100  # type: ignore[attr-defined]
+    assert parse_system("bm25>>nanoranker:depth=7").depth == 7  # type: ignore[attr-defined]
+    assert parse_system("RRF('bm25>>nanoranker',minilm)").parts[0].name == "Nanoranker"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("BM52", "no system is called 'BM52': .*BM25"),
+        ("bm25>>CrossEncode(model=x)", "no re-ranker is called 'CrossEncode': CrossEncoder"),
+        ("BM25>>Dense", "Dense retrieves by itself and re-ranks nothing"),
+        ("RRF(BM25)", "RRF: systems must be 2 systems or more"),
+        ("BM25('x')", "parameters are given by name"),
+        ("Dense(modle=1)", "Dense has no parameter 'modle'; it takes model"),
+        ("BM25(b=2)", "BM25: b must be a number >= 0 and <= 1"),
+        ("RRF(BM25,BM25,systems=1)", "systems is given twice"),
+        ("Nanoranker(first=7)", "Nanoranker: first must be a system"),
+        ("BM25@0", "BM25: cutoff must be an integer >= 1"),
+    ],
+)
+def test_names_that_are_none(text: str, complaint: str) -> None:
+    with pytest.raises(er.EvenrankError, match=complaint):
+        parse_system(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("Dense(model='{folder}/empty')", "has no weights"),
+        ("Dense(model='{folder}/nothing')", "is no folder of a model: it has no config.json"),
+        ("Dense(model='{folder}/nowhere')", "no such folder of a model"),
+        ("Dense(model='{folder}/cross_encoder')", "is no bi-encoder; it scores pairs: use CrossEncoder"),
+        ("LateInteraction(model='{folder}/cross_encoder')", "is no encoder of tokens; it scores pairs"),
+        ("CrossEncoder(model='{folder}/splade')", "is no cross-encoder; it predicts words: use Splade"),
+        ("CrossEncoder", "name the folder of the model"),
+        ("Splade(model='{folder}/encoder')", "BertModel is no SPLADE model"),
+        ("Splade(model='{folder}/headless')", "is no SPLADE model: its weights lack cls.predictions"),
+        ("UniCoil(model='{folder}/encoder')", "is no uniCOIL model: its weights lack tok_proj.weight"),
+        ("Splade", "name the folder of the model"),
+        ("Splade(model='{folder}/damaged')", "the weights cannot be read"),
+        ("RunFile(path='{folder}/none.trec')", "is no run file"),
+        ("Listwise(model=x)", "name the server and the model"),
+        ("Listwise(model=x,url='http://h/v1',window=5,step=6)", "step must not exceed window"),
+        ("Listwise(model=x,url='http://h/v1',key='HOME')", "begins with EVENRANK_"),
+        ("Engine", "name its address"),
+    ],
+)
+def test_models_that_cannot_be_used(broken: Path, text: str, complaint: str) -> None:
+    """Before any document is read, also deep within a chain."""
+    with pytest.raises(er.EvenrankError, match=complaint):
+        make_system(text.format(folder=broken))
+    with pytest.raises(er.EvenrankError, match=complaint):
+        make_system(f"RRF(BM25,{text.format(folder=broken)})")
+
+
+def test_a_run_with_other_ids(folder: Path, documents: dict[str, str]) -> None:
+    system = make_system(f"RRF(BM25,RunFile(path='{folder}/first.trec'))")
+    with pytest.raises(DataError, match=r"2 documents are not among the documents: 'd1', 'd2'; the run and"):
+        system.index({key: text for key, text in documents.items() if key not in ("d1", "d2")})
+    system.index(documents)
+    with pytest.raises(DataError, match=r"no list for any of the 1 query \('x'; the run has 'q1', 'q2'\)"):
+        system.retrieve({"x": "nurse"})
+    assert system.retrieve({"q1": "bridges"}, 2).documents("q1")
