@@ -286,3 +286,24 @@ def test_an_engine_is_called_as_its_file(evenrank: Evenrank, shop: Path) -> None
     (shop / "ours.toml").write_text((shop / "shop.toml").read_text().replace('name = "shop"\n', ""))
     assert evenrank("audit", "ours.toml", *KNOWN).code == 0
     assert [path.name for path in (shop / "audit/latest/runs").iterdir()] == ["ours.trec"]
+
+
+def test_ctrl_c_says_what_is_kept(evenrank: Evenrank, shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from evenrank.engines.sqlite import SqliteEngine
+
+    whole, asked = SqliteEngine.fetch, list[str]()
+
+    def interrupted(engine: SqliteEngine, texts: Any, *more: Any) -> Any:
+        if len(asked) == 7:
+            raise KeyboardInterrupt
+        asked.extend(texts)
+        return whole(engine, texts, *more)
+
+    monkeypatch.setattr(SqliteEngine, "fetch", interrupted)
+    found = evenrank("audit", "shop.toml", *KNOWN)
+    assert (found.code, found.out) == (130, "")
+    assert "interrupted; 7 of 48 queries kept in audit/unfinished/shop: the same command goes on" in found.err
+    monkeypatch.setattr(SqliteEngine, "fetch", lambda engine, texts, *more: (
+        asked.extend(texts), whole(engine, texts, *more))[1])  # fmt: skip
+    assert evenrank("audit", "shop.toml", *KNOWN).code == 0
+    assert len(asked) == len(set(asked)) == 48

@@ -73,8 +73,9 @@ def _only(method: str) -> str:
 def command_lines(words: Sequence[str], width: int) -> list[str]:
     """A command on lines of at most this width, as far as its words allow, that a shell takes as one.
 
-    >>> command_lines(["evenrank", "rerank", "a.trec", "--with", "DetCons(top=10)", "-o", "b.trec"], 40)
-    ["evenrank rerank a.trec \\\\", "  --with 'DetCons(top=10)' -o b.trec"]
+    >>> words = ["evenrank", "rerank", "a.trec", "--with", "DetCons(top=10)", "-o", "b.trec"]
+    >>> [line.rstrip(chr(92)) for line in command_lines(words, 40)]
+    ['evenrank rerank a.trec ', "  --with 'DetCons(top=10)' -o b.trec"]
     """
     parts: list[str] = []
     for word in map(shlex.quote, words):  # an option stays beside its value

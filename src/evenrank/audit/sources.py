@@ -60,7 +60,7 @@ def ask_all(
     keep_texts: bool,
     progress: Progress | None = None,
 ) -> list[AskedEngine]:
-    """Ask the engines one after another. Every answer is on disk before the next query is asked."""
+    """Ask the engines one after another. Every answer is on disk as soon as it has come."""
     from evenrank.engines import ask
 
     found = []

@@ -82,8 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             say_warnings()
             code = _run(argv)
             return code
-    except KeyboardInterrupt:
-        say("interrupted")
+    except KeyboardInterrupt as interrupt:
+        say(str(interrupt) or "interrupted")  # what was done before is said by who can tell
         return INTERRUPTED
     except BrokenPipeError:
         discard_output()  # who reads has read enough, as head does: no error, and none on the way out

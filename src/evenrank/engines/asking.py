@@ -1,11 +1,10 @@
-"""Asking an engine a list of queries: politely, each once, and with every answer on disk before the next."""
+"""Asking an engine a list of queries: politely, each once, and with every answer on disk as it comes."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,18 +22,24 @@ from evenrank.engines.base import (
     hash_settings,
 )
 from evenrank.engines.opening import open_engine
+from evenrank.engines.sending import Batch, Fetched, RequestsAhead
 from evenrank.engines.web import REFUSED
 from evenrank.errors import DataError, InputTypeError, ParameterError, RemoteError, counted
 from evenrank.io.queries import Queries, read_queries
 from evenrank.io.texts import by_id
 from evenrank.remote.answer_log import AnswerLog
+from evenrank.remote.json_text import WrittenObject
 
 GIVE_UP = 10  # queries in a row that fail before the rest is left for another time
 CHECKED_EVERY = 100  # requests after which the index is looked at, whether it is still the same
 
+LAST_ANSWERS = 3.0  # seconds that answers to sent requests have to come in, when asking ends before its end
+
 Progress = Callable[[int, int], None]
-Batch = list[tuple[str, str]]
-Fetched = list[Raw | RemoteError]
+
+
+class AskingInterrupted(KeyboardInterrupt):
+    """Ctrl-C while an engine was asked. What was answered before is kept."""
 
 
 def ask(
@@ -237,37 +242,45 @@ class _Asking:
         return self._result(self._description)
 
     def _ask(self, left: Batch) -> None:
-        done, failed = len(self._queries) - len(left), 0
-        for requests, (batch, fetched) in enumerate(self._fetched(_batches(left, self._engine.batch)), 1):
-            for (query, text), raw in zip(batch, fetched, strict=True):
-                done += 1
-                if isinstance(raw, RemoteError) and raw.status in REFUSED:
-                    raise raw
-                failed = failed + 1 if not self._keep(query, text, raw) else 0
+        batches = _batches(left, self._engine.batch)
+        try:
+            if not self._engine.threads:
+                self._ask_all((batch, self._fetch(batch)) for batch in batches)
+                return
+            sent = RequestsAhead(self._fetch, batches, self._engine.concurrency)
+            try:
+                self._ask_all(sent)
+            finally:
+                sent.close()
+                for batch, fetched in sent.rest(LAST_ANSWERS):
+                    self._keep_all(batch, fetched)
+        except KeyboardInterrupt:
+            raise AskingInterrupted(self._kept_so_far()) from None
+
+    def _ask_all(self, fetched: Iterable[tuple[Batch, Fetched]]) -> None:
+        failed = 0
+        for requests, (batch, found) in enumerate(fetched, 1):
+            failed = self._keep_all(batch, found, failed)
             if self._progress is not None:
-                self._progress(done, len(self._queries))
+                self._progress(len(self._answers) + len(self._failures), len(self._queries))
             if failed >= GIVE_UP:
                 break
             if requests % CHECKED_EVERY == 0:
                 self._look()
 
-    def _fetched(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Fetched]]:
-        if self._engine.concurrency == 1:
-            for batch in batches:
-                yield batch, self._fetch(batch)
-            return
-        pool = ThreadPoolExecutor(self._engine.concurrency)
-        try:
-            running: dict[Future[Fetched], Batch] = {}
-            while True:
-                while len(running) < self._engine.concurrency and (batch := next(batches, [])):
-                    running[pool.submit(self._fetch, batch)] = batch
-                if not running:
-                    return
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    yield running.pop(future), future.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+    def _keep_all(self, batch: Batch, fetched: Fetched, failed: int = 0) -> int:
+        """Write the answers of a request down; how many queries in a row have failed now."""
+        for (query, text), raw in zip(batch, fetched, strict=True):
+            if isinstance(raw, RemoteError) and raw.status in REFUSED:
+                raise raw
+            failed = failed + 1 if not self._keep(query, text, raw) else 0
+        return failed
+
+    def _kept_so_far(self) -> str:
+        kept = f"{len(self._answers):,} of {counted(len(self._queries), 'query', 'queries')}"
+        if self._log is None:
+            return f"interrupted; {self._engine.name} had answered {kept}"
+        return f"interrupted; {kept} kept in {self._log.path.parent}: the same command goes on from there"
 
     def _fetch(self, batch: Batch) -> Fetched:
         texts = [text for _, text in batch]
@@ -313,7 +326,7 @@ class _Asking:
         files."""
         if not self._engine.secrets:
             return raw
-        content = json.dumps(raw, ensure_ascii=False)
+        content = raw.text if isinstance(raw, WrittenObject) else json.dumps(raw, ensure_ascii=False)
         clean = self._engine.secrets.redact(content)
         return raw if clean == content else json.loads(clean)
 

@@ -106,6 +106,7 @@ class DeclaredEngine(ABC):
     name: str
     batch: int = field(default=1, init=False)  # queries in one request
     concurrency: int = field(default=1, init=False)  # requests at a time
+    threads: bool = field(default=False, init=False)  # whether ``fetch`` may be called from other threads
     secrets: Secrets = field(default_factory=Secrets, init=False)
     lasting: bool = field(default=True, init=False)  # whether its settings tell it from every other engine
     fields: tuple[str, ...] | None = field(default=None, init=False)  # to keep, if the settings name some
@@ -153,10 +154,12 @@ def checked_hits(hits: Sequence[Hit | None], depth: int, found: int | None = Non
     >>> checked_hits([Hit("a", 2.0), Hit("a", 1.0), None], 10).problems[0].what
     "document 'a' is at ranks 1 and 2"
     """
-    kept: list[Hit] = []
+    kept: list[Hit] = [hit for hit in hits if hit is not None]
     places: dict[str, int] = {}
     problems: list[AnswerProblem] = []
-    for rank, hit in enumerate(hits, 1):
+    sound = len({hit.id for hit in kept}) == len(hits)  # as most answers are
+    kept = kept if sound else []
+    for rank, hit in enumerate(() if sound else hits, 1):
         if hit is None:
             problems.append(AnswerProblem("hit without id", f"the hit at rank {rank} has no id"))
         elif hit.id in places:

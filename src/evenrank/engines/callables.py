@@ -120,7 +120,7 @@ def _one(hit: Any, wanted: Wanted, name: str) -> list[Any]:
         raise InputTypeError(f"{name}: a hit is an id, a pair (id, score) or a Hit, got {hit!r:.80}")
     key, score, text, fields = (*hit, None, {})[:4] if len(hit) < 4 else hit
     own = {str(field): _plain(value) for field, value in (fields or {}).items()}
-    kept = fields_of(kept_part(own, (_TEXT,), wanted), (_TEXT,), wanted)
+    kept = fields_of(kept_part(own, (_TEXT,), wanted), (_TEXT,), wanted)  # a copy: the object is not ours
     known = None if key is None or key == "" else str(key)
     return [known, finite(_plain(score)), text if wanted.texts and isinstance(text, str) else None, kept]
 

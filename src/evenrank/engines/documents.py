@@ -4,6 +4,7 @@ for."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from evenrank.engines.base import Wanted
@@ -11,8 +12,12 @@ from evenrank.engines.base import Wanted
 LONGEST_FIELD = 200  # characters: what is longer is text
 TEXT_NAMES = ("text", "title", "body", "content", "contents", "description", "abstract")
 
+KEPT, SHORT, LEFT_OUT = "kept", "kept where it is short", "left out"
+
 _NUMBERS = (int, float)  # and bool
 _SIMPLE = (str, *_NUMBERS)
+_PLAIN = frozenset({str, int, float, bool, list})
+_ALWAYS_SHORT = frozenset({int, float, bool, type(None)})
 
 
 def kept_part(
@@ -24,22 +29,55 @@ def kept_part(
     >>> kept_part({"size": "small", "text": "a lamp"}, ["text"], Wanted())
     {'size': 'small'}
     """
-    kept: dict[str, Any] = {}
-    for name, value in document.items():
-        if name in always:
-            kept[name] = value
-        elif name in texts:
-            if wanted.texts or (wanted.fields is not None and name in wanted.fields):
-                kept[name] = value
-        elif wanted.fields is not None:
-            if any(field == name or field.startswith(name + ".") for field in wanted.fields):
-                kept[name] = value
-        elif wanted.texts or is_short(value):
-            kept[name] = value
-    return kept
+    return kept_fields(tuple(texts), wanted, tuple(always)).of(document)
 
 
-def fields_of(document: Mapping[str, Any], texts: Sequence[str], wanted: Wanted) -> dict[str, Any]:
+@lru_cache(64)
+def kept_fields(texts: tuple[str, ...], wanted: Wanted, always: tuple[str, ...] = ()) -> KeptFields:
+    return KeptFields(texts, wanted, always)
+
+
+class KeptFields:
+    """Which fields of documents are kept: what holds for a name is found out once."""
+
+    def __init__(self, texts: Sequence[str], wanted: Wanted, always: Sequence[str]) -> None:
+        self._texts, self._wanted, self._always = texts, wanted, always
+        self._rules: dict[str, str] = {}
+
+    def of(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """The part of a document that is kept."""
+        return {name: value for name, value in document.items() if self._keeps(name, value)}
+
+    def all_of(self, document: Mapping[str, Any]) -> bool:
+        """Whether the whole document is kept."""
+        rules = self._rules
+        for name, value in document.items():
+            rule = rules.get(name)
+            if rule is KEPT or (rule is SHORT and type(value) in _ALWAYS_SHORT):
+                continue
+            if not self._keeps(name, value):
+                return False
+        return True
+
+    def _keeps(self, name: str, value: Any) -> bool:
+        rule = self._rules.get(name)
+        if rule is None:
+            rule = self._rules[name] = self._rule(name)
+        return rule is KEPT or (rule is SHORT and is_short(value))
+
+    def _rule(self, name: str) -> str:
+        fields = self._wanted.fields
+        if name in self._always:
+            return KEPT
+        if name in self._texts:
+            return KEPT if self._wanted.texts or (fields is not None and name in fields) else LEFT_OUT
+        if fields is not None:
+            own = any(field == name or field.startswith(name + ".") for field in fields)
+            return KEPT if own else LEFT_OUT
+        return KEPT if self._wanted.texts else SHORT
+
+
+def fields_of(document: Mapping[str, Any], texts: Sequence[str], wanted: Wanted) -> Mapping[str, Any]:
     """The fields of what was kept, by name; one inside of another is called by its path, ``seller.size``.
 
     >>> fields_of({"seller": {"size": "small"}, "price": 3}, [], Wanted(fields=("seller.size",)))
@@ -48,7 +86,10 @@ def fields_of(document: Mapping[str, Any], texts: Sequence[str], wanted: Wanted)
     if wanted.fields is not None:
         found = {name: _at(document, name) for name in wanted.fields}
         return {name: value for name, value in found.items() if value is not None}
-    named = _flat(document) if dict in map(type, document.values()) else document.items()
+    kinds = set(map(type, document.values()))
+    if not wanted.texts and kinds <= _PLAIN:
+        return document
+    named = _flat(document) if dict in kinds else document.items()
     if not wanted.texts:  # what is long was not kept
         return {name: value for name, value in named if value is not None}
     return {

@@ -9,14 +9,18 @@ from typing import Any
 
 from evenrank.engines.base import Answer, AnswerProblem, EngineDescription, Raw, Wanted
 from evenrank.engines.declared import declare_engine
+from evenrank.engines.documents import KeptFields, kept_fields
 from evenrank.engines.settings import EngineSettings
 from evenrank.engines.templates import at, check_template, fill
 from evenrank.engines.web import WebEngine, failure, kept_hit, list_at, read_hits
 from evenrank.errors import ParameterError, RemoteError
+from evenrank.remote.json_text import WrittenObject, objects_of_list
 
 AT_ONCE = 8  # queries in one request; the engine works on one of them at a time
 DEEPEST = 10_000  # documents, unless index.max_result_window is set otherwise
 BESIDE = ("_index", "_id", "_score", "sort", "_routing")  # of a hit, with its document
+_OF_A_HIT = frozenset((*BESIDE, "_source"))
+_MEMBERS = frozenset(("took", "timed_out", "_shards", "hits", "status"))  # of a plain answer to one query
 DEFAULT: dict[str, Any] = {"query": {"multi_match": {"query": "{query}", "fields": ["*"], "lenient": True}}}
 
 
@@ -75,6 +79,7 @@ class OpenSearchEngine(WebEngine):
             content=self._lines(texts, depth, wanted).encode("utf-8", "surrogatepass"),
             content_type="application/x-ndjson",
             parameters={"max_concurrent_searches": "1"},
+            read=_responses,
         )
         responses = list_at(self, answer, "/responses")
         if len(responses) != len(texts):
@@ -91,6 +96,10 @@ class OpenSearchEngine(WebEngine):
         except RemoteError as wrong:
             return wrong
         always = (self._id.removeprefix("/_source/").partition("/")[0],)
+        if isinstance(response, WrittenObject) and _MEMBERS.issuperset(response):
+            fields = kept_fields(tuple(self.texts), wanted, always)
+            if all(type(hit) is dict and _is_kept_whole(hit, fields) for hit in hits):
+                return response  # nothing is left out, so it need not be written anew
         kept = [kept_hit(hit, "/_source", self.texts, wanted, always, BESIDE) for hit in hits]
         own = {name: value for name, value in response["hits"].items() if name != "hits"}
         about = {name: response[name] for name in ("took", "timed_out", "_shards") if name in response}
@@ -131,6 +140,15 @@ class OpenSearchEngine(WebEngine):
             return True if wanted.texts else {"excludes": list(self.texts)}
         own = self._id.removeprefix("/_source/") if self._id.startswith("/_source/") else None
         return [*wanted.fields, *(self.texts if wanted.texts else ()), *((own,) if own else ())]
+
+
+def _responses(raw: bytes) -> Any:
+    return objects_of_list(raw, "responses")
+
+
+def _is_kept_whole(hit: dict[str, Any], fields: KeptFields) -> bool:
+    document = hit.get("_source")
+    return _OF_A_HIT.issuperset(hit) and type(document) is dict and fields.all_of(document)
 
 
 def _text(value: Any) -> str | None:

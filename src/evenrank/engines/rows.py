@@ -64,6 +64,8 @@ def read_rows(raw: Raw, depth: int, texts: Sequence[str], wanted: Wanted) -> Ans
 
 def finite(value: Any) -> float | None:
     """A score, if it is a number."""
+    if type(value) is float and math.isfinite(value):
+        return value
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         return None
     return float(value)

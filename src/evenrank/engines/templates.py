@@ -7,7 +7,7 @@ value, so whatever the query holds, it stays one string. A placeholder inside of
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -86,6 +86,19 @@ def at(value: Any, pointer: str) -> Any:
         else:
             return None
     return value
+
+
+def getter(pointer: str) -> Callable[[Any], Any]:
+    """``at`` for one pointer and many values.
+
+    >>> getter("/_id")({"_id": "d1"}), getter("/_id")(["d1"])
+    ('d1', None)
+    """
+    names = _names(pointer)
+    if len(names) != 1 or names[0].isdigit():
+        return lambda value: at(value, pointer)
+    (name,) = names
+    return lambda value: value.get(name) if isinstance(value, dict) else None
 
 
 @lru_cache(256)

@@ -9,7 +9,7 @@ from evenrank.engines.base import Answer, DeclaredEngine, Hit, Raw, Wanted, chec
 from evenrank.engines.documents import TEXT_NAMES, fields_of, is_short, kept_part, text_of
 from evenrank.engines.rows import finite
 from evenrank.engines.settings import EngineSettings
-from evenrank.engines.templates import at
+from evenrank.engines.templates import at, getter
 from evenrank.errors import RemoteError, shortened
 from evenrank.remote.client import REPEATED
 
@@ -32,6 +32,7 @@ class WebEngine(DeclaredEngine):
         self.settings = settings
         self.secrets = settings.secrets
         self.concurrency = settings.limits.concurrency
+        self.threads = True
         self.batch = whole_number(settings, "batch", batch)
         self.rate = settings.limits.rate
         self.address = f"{settings.address.origin}{settings.address.path}"
@@ -132,20 +133,21 @@ def read_hits(
 ) -> Answer:
     """Hits by JSON pointers."""
     hits: list[Hit | None] = []
+    own_id, own_score, own_document = map(getter, (identifier, score or "", document))
     for hit in pages:
-        key = at(hit, identifier)
-        if isinstance(key, bool) or not isinstance(key, (str, int)) or key == "":
+        key = own_id(hit)
+        if (type(key) is not str and (isinstance(key, bool) or not isinstance(key, (str, int)))) or key == "":
             hits.append(None)
             continue
-        own = at(hit, document)
+        own = own_document(hit)
         own = own if isinstance(own, dict) else {}
         if not document:  # the hit is the document: its id and score are no fields
             own = {name: value for name, value in own.items() if f"/{name}" not in (identifier, score)}
         hits.append(
             Hit(
                 str(key),
-                None if score is None else finite(at(hit, score)),
-                text_of(own, texts, wanted),
+                None if score is None else finite(own_score(hit)),
+                text_of(own, texts, wanted) if wanted.texts else None,
                 fields_of(own, texts, wanted),
             )
         )

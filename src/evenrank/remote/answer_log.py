@@ -22,6 +22,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from evenrank.errors import DataError
+from evenrank.remote.json_text import written
 from evenrank.remote.secrets import Secrets
 
 # an empty frame, so that the file begins as other Zstandard files do, and differs from them
@@ -67,7 +68,7 @@ class AnswerLog:
 
     def add(self, record: dict[str, Any]) -> None:
         """Write a record; when this returns, a kill does not lose it."""
-        text = self._secrets.redact(json.dumps(record, ensure_ascii=False, separators=(",", ":"))) + "\n"
+        text = self._secrets.redact(written(record, "raw")) + "\n"
         plain = text.encode("utf-8", "surrogatepass")
         packed = self._codec.compress(plain, asbytes=True)
         about = struct.pack("<III", len(packed), len(plain), zlib.crc32(packed))

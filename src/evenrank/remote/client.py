@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
@@ -27,6 +27,7 @@ BROKEN = {
     "RemoteProtocolError": "the server hung up, or what it sent is no HTTP",
 }
 SHOWN = 200  # characters of an answer in a message
+MOST_ADDRESSES = 64  # that are kept
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,8 @@ class Client:
         self._rate = RateLimit(self.limits.rate, self._clock)
         self._headers, self._auth = dict(headers or {}), auth
         self._certificates, self._transport = certificates, transport
-        self._http: httpx.Client | None = None
+        self._http: dict[bool, httpx.Client] = {}  # by whether it asks by https
+        self._addresses: dict[tuple[Any, ...], httpx.URL] = {}
 
     def ask(
         self,
@@ -101,14 +103,15 @@ class Client:
         content: bytes | None = None,
         content_type: str = "application/json",
         parameters: Mapping[str, str] | None = None,
+        read: Callable[[bytes], Any] = json.loads,
     ) -> Any:
         """The JSON that the server gives. Failures that may pass are tried again; whatever else is a
-        RemoteError."""
+        RemoteError. ``read`` makes JSON of the answer; a ValueError means that it is none."""
         trouble = ""
         for attempt in range(self.limits.retries + 1):
             self._rate.wait()
             try:
-                reply = self._send(method, path, body, content, content_type, parameters)
+                reply = self._send(method, path, body, content, content_type, parameters, read)
             except _Trouble as error:
                 trouble = str(error)
                 if attempt < self.limits.retries:
@@ -127,9 +130,8 @@ class Client:
         self._clock.sleep(back_off(attempt, self._clock))
 
     def close(self) -> None:
-        if self._http is not None:
-            self._http.close()
-            self._http = None
+        while self._http:
+            self._http.popitem()[1].close()
 
     def _send(
         self,
@@ -139,24 +141,26 @@ class Client:
         content: bytes | None,
         content_type: str,
         parameters: Mapping[str, str] | None,
+        read: Callable[[bytes], Any],
     ) -> ServerReply:
-        http = self._opened()
+        http = self._opened(self.origin)
         import httpx  # after that, which says how to install it
 
         if content is None and body is not None:
             content = json.dumps(body, ensure_ascii=False).encode()
         headers = {"Content-Type": content_type} if content is not None else {}
-        url, own = self.origin + path, dict(parameters or {})
+        url = self._address(path, parameters)
         for _ in range(MOST_REDIRECTS + 1):
             self.requests += 1
             try:
-                request = http.build_request(
-                    method, url, content=content, headers=headers, params=own or None
+                answer = http.send(
+                    httpx.Request(method, url, headers={**http.headers, **headers}, content=content),
+                    stream=True,
                 )
-                answer = http.send(request, stream=True)
                 try:
                     if answer.status_code in REDIRECTS:
-                        url, own = self._redirected(answer, method), {}
+                        target = self._redirected(answer, method)
+                        url, http = httpx.URL(target), self._opened(target)
                         continue
                     raw = self._read(answer)
                 finally:
@@ -170,14 +174,14 @@ class Client:
                 raise _Trouble(BROKEN.get(type(error).__name__, type(error).__name__)) from None
             except httpx.DecodingError:
                 raise _Trouble("the answer is compressed and damaged") from None
-            return self._judged(answer, raw)
+            return self._judged(answer, raw, read)
         raise self._error(f"more than {MOST_REDIRECTS} redirects")
 
     def _read(self, answer: httpx.Response) -> bytes:
         """The body, as far as it is not too large."""
         pieces, size = [], 0
         end = self._clock.now() + LONGEST_ANSWER * self.limits.timeout
-        for piece in answer.iter_bytes(1 << 16):
+        for piece in answer.iter_bytes():
             if self._clock.now() > end:  # a byte now and then would never run into the timeout
                 raise _Trouble(
                     f"the answer was not whole after {LONGEST_ANSWER * self.limits.timeout:g} seconds"
@@ -191,7 +195,7 @@ class Client:
             pieces.append(piece)
         return b"".join(pieces)
 
-    def _judged(self, answer: httpx.Response, raw: bytes) -> ServerReply:
+    def _judged(self, answer: httpx.Response, raw: bytes, read: Callable[[bytes], Any]) -> ServerReply:
         status = answer.status_code
         if status in REPEATED:
             raise _Trouble(f"status {status}{_beginning(raw)}", _seconds(answer.headers.get("Retry-After")))
@@ -206,7 +210,7 @@ class Client:
         if not 200 <= status < 300:
             raise self._error(f"status {status}{_beginning(raw)}", status)
         try:
-            return ServerReply(status, json.loads(raw))
+            return ServerReply(status, read(raw))
         except (ValueError, RecursionError):
             kind = answer.headers.get("Content-Type", "no content type")
             raise _Trouble(f"the answer is not JSON ({kind}, {len(raw):,} bytes){_beginning(raw)}") from None
@@ -230,16 +234,29 @@ class Client:
             )
         return target
 
-    def _opened(self) -> httpx.Client:
-        if self._http is None:
+    def _address(self, path: str, parameters: Mapping[str, str] | None) -> httpx.URL:
+        """An address, which takes a while to make, for many requests."""
+        import httpx
+
+        key = (path, *sorted((parameters or {}).items()))
+        if key not in self._addresses:
+            if len(self._addresses) >= MOST_ADDRESSES:
+                self._addresses.clear()
+            self._addresses[key] = httpx.URL(self.origin + path, params=parameters or None)
+        return self._addresses[key]
+
+    def _opened(self, address: str) -> httpx.Client:
+        """The client for addresses of this scheme. That for https loads certificates, which takes a while."""
+        secure = urlsplit(address).scheme != "http"
+        if secure not in self._http:
             try:
                 import httpx
             except ImportError:
                 raise MissingExtraError.for_job("asking a server", "httpx", "engines") from None
             import ssl
 
-            context: ssl.SSLContext | bool = True
-            if self._certificates is not None:
+            context: ssl.SSLContext | bool = secure
+            if secure and self._certificates is not None:
                 try:
                     context = ssl.create_default_context(cafile=self._certificates)
                 except OSError as error:
@@ -249,7 +266,7 @@ class Client:
             # nothing of the environment: neither proxies, which would see the requests, nor passwords of a
             # .netrc
             # answers as they are: compressing them costs the server more time than a short answer is worth
-            self._http = httpx.Client(
+            self._http[secure] = httpx.Client(
                 headers={"Accept-Encoding": "identity", **self._headers},
                 auth=self._auth,
                 timeout=self.limits.timeout,
@@ -261,7 +278,7 @@ class Client:
                     max_connections=self.limits.concurrency, max_keepalive_connections=self.limits.concurrency
                 ),
             )
-        return self._http
+        return self._http[secure]
 
     def _error(self, what: str, status: int | None = None) -> RemoteError:
         error = RemoteError(self.secrets.redact(f"{self.origin}: {what}"))

@@ -30,9 +30,9 @@ class WidenedInterval:
         >>> import numpy as np
         >>> values = np.linspace(0.2, 0.4, 30)
         >>> [round(end, 3) for end in WidenedInterval(0.95, 1.0).ends(values, (0.0, 1.0))]
-        [0.276, 0.324]
+        [0.275, 0.325]
         >>> [round(end, 3) for end in WidenedInterval(0.95, 2.0).ends(values, (0.0, 1.0))]
-        [0.252, 0.348]
+        [0.249, 0.351]
         """
         found = mean_interval(values, bounds, level=self.level)
         if found.reason is not None:
