@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ VIEWS = {
     POWER: ("trials",),
     CORRELATIONS: ("", "over", "system"),
 }
+AUDITS = ("systems", "domains", "gaps", "agreement", "orders", "methods", "changes")  # one file each
 TRIALS = 5000
 
 
@@ -66,7 +68,8 @@ def add(commands: Commands) -> None:
         "pairs each measure tells apart; these three take :trials=N), or correlations:METHOD (how measures "
         "agree; "
         f"{', '.join(METHODS)}; :over=systems, queries or cutoffs, :system=NAME; or :over=documents, how "
-        "ordinal --groups go together)",
+        "ordinal --groups go together); or a table of the audit papers, several --scores NAME=FILE side by "
+        f"side: {', '.join(AUDITS)} (each takes :systems=FILE, a table of run, class and system)",
     )  # fmt: skip
     shared.add_inputs(parser)
     shared.add_format(parser)
@@ -80,7 +83,12 @@ def add(commands: Commands) -> None:
 
 
 def _view(text: str) -> View:
-    found = view_of(text, VIEWS)
+    known: dict[str, Sequence[str]] = dict(VIEWS)
+    if text.partition(":")[0] not in VIEWS:
+        from evenrank.comparison.audits import AUDIT_VIEWS
+
+        known |= {name: view.keys for name, view in AUDIT_VIEWS.items()}
+    found = view_of(text, known)
     if found.name == CORRELATIONS:
         if found.value is not None and found.value not in METHODS:
             raise ParameterError(f"the correlation must be one of {', '.join(METHODS)}, got {found.value!r}")
@@ -96,6 +104,10 @@ def _view(text: str) -> View:
 def run(arguments: argparse.Namespace) -> int:
     view: View | None = arguments.view
     _check_asked(arguments)
+    if view is not None and view.name not in VIEWS:
+        from evenrank.cli.audit_views import run_audit_view
+
+        return run_audit_view(arguments, view)
     if _asks_features(view):
         return _features(arguments, (view and view.value) or METHODS[0])
     comparison, parts = _comparison(arguments)
@@ -157,15 +169,17 @@ def _check_asked(arguments: argparse.Namespace) -> None:
                 "instead of --scores"
             )
     else:
-        if len(known.runs) < (1 if _asks_features(arguments.view) else 2):
+        alone = _asks_features(arguments.view) or (arguments.view and arguments.view.name not in VIEWS)
+        if len(known.runs) < (1 if alone else 2):
             raise ParameterError("give either two or more runs or --scores")
-        known_names(arguments.baseline or (), known.names)
+        if arguments.view is None or arguments.view.name in VIEWS:
+            known_names(arguments.baseline or (), known.names)
     shared.check_measures(arguments)
     further = [file.path for file in arguments.scores or ()]
     shared.check_written(known, arguments.output, arguments.figure, further=further)
     view: View | None = arguments.view
     if shared.check_figure_asked(arguments) and (
-        view is None or view.name in (TUKEY, CONCLUSIONS) or _asks_features(view)
+        view is None or view.name not in (POWER, CORRELATIONS) or _asks_features(view)
     ):
         raise ParameterError("--figure draws --view power or --view correlations: ask for one of them")
     if arguments.output is not None:

@@ -1,0 +1,206 @@
+"""What an audit table is made from: systems by class, on one corpus or several, by domain."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from evenrank.arrays import Floats
+from evenrank.comparison.measure_table import MeasureTable, tables_of
+from evenrank.comparison.pairs import Pair, pairs_of
+from evenrank.errors import DataError, ParameterError, UnknownNameError, few
+from evenrank.measures import Measure, parse_measure
+from evenrank.scores import Scores
+from evenrank.stats.intervals import mean_interval, resampled_interval
+
+# in the order of tables; any other class follows
+CLASSES = ("lexical", "sparse", "dense", "late interaction", "re-ranker", "LLM", "fusion", "industry")
+FEWEST = 5  # queries for an interval
+
+
+class RunLabel(NamedTuple):
+    """Which system a run is of, and the class of that system. Runs of the same system are its seeds."""
+
+    system: str
+    system_class: str = ""
+
+
+class SystemEstimate(NamedTuple):
+    """The value of a system on a measure: over queries, and over seeds where there are several."""
+
+    value: float
+    low: float
+    high: float
+    queries: int  # that have a value
+    seeds: int
+    spread: float  # standard deviation of the value over seeds
+    reason: str = ""  # why there is no value
+
+
+@dataclass(frozen=True, eq=False)
+class Audited:
+    """Scores of many runs by corpus, with the system and the class of each run, and domains of queries.
+
+    A corpus may be any set of scores that stands beside others: a collection, a set of queries, an encoder.
+    """
+
+    corpora: Mapping[str, Scores]
+    runs: Mapping[str, RunLabel] = field(default_factory=dict)
+    domains: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of each query, one or several
+    baseline: str | None = None
+    test: str = "t"
+    correction: str = "holm"
+    alpha: float = 0.05
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        unknown = [run for run in self.runs if run not in self._all_runs]
+        if unknown and len(unknown) == len(self.runs):
+            raise DataError(
+                f"none of the runs that the file of systems names was scored: it has {few(unknown, 3)}, "
+                f"the scores have {few(list(self._all_runs), 3)}"
+            )
+
+    @cached_property
+    def _all_runs(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(run for scores in self.corpora.values() for run in scores.runs))
+
+    def label(self, run: str) -> RunLabel:
+        return self.runs.get(run, RunLabel(run))
+
+    @cached_property
+    def systems(self) -> tuple[RunLabel, ...]:
+        """By class, then in the order in which they were given."""
+        found = list(dict.fromkeys(self.label(run) for run in self._all_runs))
+        order = {name: place for place, name in enumerate(CLASSES)}
+        return tuple(sorted(found, key=lambda one: order.get(one.system_class, len(order))))
+
+    @property
+    def has_classes(self) -> bool:
+        return any(one.system_class for one in self.systems)
+
+    @property
+    def several_seeds(self) -> bool:
+        return len(self.systems) < len(self._all_runs)
+
+    @cached_property
+    def measures(self) -> tuple[str, ...]:
+        """The names of measures and of their columns, in the order of the corpora."""
+        return tuple(dict.fromkeys(name for tables in self._tables.values() for name in tables))
+
+    @cached_property
+    def _tables(self) -> dict[str, dict[str, MeasureTable]]:
+        return {name: {one.name: self._by_system(one) for one in tables_of(scores)}
+                for name, scores in self.corpora.items()}  # fmt: skip
+
+    @cached_property
+    def _seeds(self) -> dict[str, dict[str, MeasureTable]]:
+        return {name: {one.name: one for one in tables_of(scores)} for name, scores in self.corpora.items()}
+
+    def table(self, corpus: str, measure: str) -> MeasureTable | None:
+        """Values by query and system, the mean over seeds; None where the corpus has no such scores."""
+        return self._tables[corpus].get(measure)
+
+    def measure(self, name: str | None) -> str:
+        """The measure of that name; without one, the only measure or DUO."""
+        if name is None:
+            duo = [one for one in self.measures if one.startswith("DUO")]
+            if len(self.measures) == 1 or len(duo) == 1:
+                return duo[0] if duo else self.measures[0]
+            raise ParameterError(f"name one measure behind the view: {', '.join(self.measures)}")
+        for one in (name, repr(parse_measure(name))):
+            if one in self.measures:
+                return one
+        raise UnknownNameError(f"{name!r} was not scored; there are {', '.join(self.measures)}")
+
+    def direction(self, measure: str) -> Measure:
+        return next(tables[measure].measure for tables in self._tables.values() if measure in tables)
+
+    def _by_system(self, table: MeasureTable) -> MeasureTable:
+        """The runs of a system as one: a query counts where every seed has a value."""
+        systems = [one.system for one in self.systems
+                   if any(self.label(run) == one for run in table.systems)]  # fmt: skip
+        values = np.full((len(table.query_ids), len(systems)), np.nan)
+        why: list[dict[int, str]] = []
+        for place, system in enumerate(systems):
+            own = [at for at, run in enumerate(table.systems) if self.label(run).system == system]
+            values[:, place] = table.values[:, own].mean(axis=1)
+            why.append({row: reason for at in own for row, reason in table.why[at].items()})
+        return MeasureTable(
+            table.measure, table.column, tuple(systems), table.query_ids, values, tuple(why), table.shown
+        )
+
+    def estimate(
+        self, corpus: str, measure: str, system: str, queries: Iterable[str] | None = None
+    ) -> SystemEstimate:
+        """The value of a system, over some of the queries."""
+        table = self.table(corpus, measure)
+        nothing = SystemEstimate(math.nan, math.nan, math.nan, 0, 0, math.nan)
+        if table is None:
+            return nothing._replace(reason=f"{measure} was not scored there")
+        if system not in table.systems:
+            return nothing._replace(reason="the system has no run there")
+        values = rows_of(table, queries)[:, table.place(system)]
+        known = values[np.isfinite(values)]
+        if not len(known):
+            reasons = dict.fromkeys(table.why[table.place(system)].values())
+            return nothing._replace(reason=", ".join(reasons) or "no query has a value")
+        measured = table.measure
+        if measured.aggregation == "mean":
+            found = mean_interval(known, measured.range_of(known))
+        else:
+            found = resampled_interval(known, measured.aggregate, seed=self.seed)
+        seeds = self._seed_values(corpus, measure, system, queries)
+        spread = float(np.std(seeds, ddof=1)) if len(seeds) > 1 else math.nan
+        return SystemEstimate(
+            float(measured.aggregate(known)), found.low, found.high, len(known), len(seeds), spread
+        )
+
+    def _seed_values(
+        self, corpus: str, measure: str, system: str, queries: Iterable[str] | None
+    ) -> list[float]:
+        table = self._seeds[corpus][measure]
+        columns = [at for at, run in enumerate(table.systems) if self.label(run).system == system]
+        rows = rows_of(table, queries)
+        means = []
+        for at in columns:
+            known = rows[:, at][np.isfinite(rows[:, at])]
+            if len(known):
+                means.append(float(table.measure.aggregate(known)))
+        return means
+
+    def pairs(self, corpus: str, measure: str, baseline: str) -> dict[str, Pair]:
+        """Every other system against the baseline, corrected over those systems."""
+        table = self.table(corpus, measure)
+        if table is None or baseline not in table.systems:
+            return {}
+        found = pairs_of(
+            table, [baseline], test=self.test, correction=self.correction, alpha=self.alpha, seed=self.seed
+        )
+        return {pair.system: pair for pair in found}
+
+    @cached_property
+    def queries_by_domain(self) -> dict[str, list[str]]:
+        """The queries of each domain, in the order of the domains' names; a query may be in several."""
+        found: dict[str, list[str]] = {}
+        for query, domains in self.domains.items():
+            for domain in [domains] if isinstance(domains, str) else domains:
+                found.setdefault(domain, []).append(query)
+        return dict(sorted(found.items()))
+
+    def need_domains(self, view: str) -> None:
+        if not self.domains:
+            raise ParameterError(f"--view {view} needs the domains of queries: add --by FILE, or --by COLUMN")
+
+
+def rows_of(table: MeasureTable, queries: Iterable[str] | None) -> Floats:
+    """(Q, S): the values of these queries."""
+    if queries is None:
+        return table.values
+    wanted = set(queries)
+    return table.values[[row for row, query in enumerate(table.query_ids) if query in wanted]]
