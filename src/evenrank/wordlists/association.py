@@ -1,8 +1,11 @@
 """How strongly words stand for groups, by their vectors: degrees in [0, 1], relative to the words of a list.
 
 A word leans to a group by ``s_g(w)``, its mean cosine with the words of the group less the mean over the
-other groups. Its weight is ``s_g(w)`` over the median of ``s_g`` of the group's own words, each without
-itself, cut to [0, 1]: a word that leans as far as a typical word of the list has weight 1.
+other groups. ``own`` is the median of ``s_g`` of the group's words, each without itself, ``others`` that of
+the words of the other groups, and ``middle`` lies halfway between the two. The weight is ``(s_g(w) - middle)
+/ (own - middle)``, cut to [0, 1]: a word halfway between the groups has weight 0 and a typical word of the
+group has weight 1. Zero cosine difference would be no such middle: most words of a language lean to the group
+that is taken as the default, and by real vectors that is as far as the words of that group do.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ from evenrank.errors import DataError, ParameterError, few
 
 LEAST = 0.05  # weights below it are noise, and left out
 FEWEST_SEEDS = 3
+NEAREST = 3  # words of the list that are shown beside a word
+BLOCK = 5000  # words at a time
 
 
 class Association(NamedTuple):
@@ -26,6 +31,8 @@ class Association(NamedTuple):
     word: str
     weights: tuple[float, ...]
     nearest: tuple[str, ...]
+    leans: tuple[float, ...]  # the weights before they are cut
+    nearness: tuple[float, ...]  # the mean cosine with the nearest words of each group
 
 
 def associations(
@@ -33,7 +40,8 @@ def associations(
 ) -> tuple[Association, ...]:
     """The words that have vectors, with their weights for the groups of the lexicon."""
     seeds = [term for term in lexicon.terms if term in vectors]
-    groups = np.array([lexicon.term_groups[lexicon.terms.index(term)] for term in seeds], dtype=np.int64)
+    owner = dict(zip(lexicon.terms, lexicon.term_groups, strict=True))
+    groups = np.array([owner[term] for term in seeds], dtype=np.int64)
     for place, group in enumerate(lexicon.groups):
         if (groups == place).sum() < FEWEST_SEEDS:
             raise DataError(
@@ -44,22 +52,38 @@ def associations(
     if not known:
         raise DataError(f"none of the words has a vector: {few(list(words))}")
     among = _unit(np.stack([vectors[term] for term in seeds]))  # (S, D)
-    cosines = _unit(np.stack([vectors[word] for word in known])) @ among.T  # (W, S)
-    typical = _typical(among @ among.T, groups, len(lexicon.groups))  # (G,)
-    if (typical <= 0).any():
-        lost = lexicon.groups[int(np.argmin(typical))]
+    own, middle = _scale(among @ among.T, groups, len(lexicon.groups))  # (G,), (G,)
+    if (own <= middle).any():
+        lost = lexicon.groups[int(np.argmin(own - middle))]
         raise DataError(
             f"the words of group {lost!r} are no nearer to each other than to the other groups: these "
             "vectors cannot tell the groups apart"
         )
-    same = np.array([[word == term for term in seeds] for word in known])
-    leans = _leans(np.where(same, np.nan, cosines), groups, len(lexicon.groups))
-    weights = np.clip(leans / typical, 0, 1)  # (W, G)
-    nearest = np.argsort(np.where(same, 2, -cosines), axis=1, kind="stable")
-    return tuple(
-        Association(word, tuple(weights[row].tolist()), tuple(seeds[place] for place in nearest[row][:3]))
-        for row, word in enumerate(known)
-    )
+    places = {term: place for place, term in enumerate(seeds)}
+    found: list[Association] = []
+    for begin in range(0, len(known), BLOCK):
+        block = known[begin : begin + BLOCK]
+        cosines = _unit(np.stack([vectors[word] for word in block])) @ among.T  # (W, S)
+        for row, word in enumerate(block):
+            if word in places:
+                cosines[row, places[word]] = np.nan
+        leans = (_leans(cosines, groups, len(lexicon.groups)) - middle) / (own - middle)  # (W, G)
+        filled = np.nan_to_num(cosines, nan=-1.0)
+        first = np.argsort(-filled, axis=1, kind="stable")[:, :NEAREST]
+        near = np.stack([_nearness(filled[:, groups == place]) for place in range(len(own))], axis=1)
+        weights = np.clip(leans, 0, 1)
+        for row, word in enumerate(block):
+            nearest = tuple(seeds[place] for place in first[row])
+            found.append(
+                Association(
+                    word,
+                    tuple(weights[row].tolist()),
+                    nearest,
+                    tuple(leans[row].tolist()),
+                    tuple(near[row].tolist()),
+                )
+            )
+    return tuple(found)
 
 
 def weighted_lexicon(lexicon: Lexicon, found: Iterable[Association], name: str | None = None) -> Lexicon:
@@ -86,12 +110,22 @@ def _leans(cosines: Floats, groups: Int64s, count: int) -> Floats:
     return means - others
 
 
-def _typical(cosines: Floats, groups: Int64s, count: int) -> Floats:
-    """(G,): how far the words of each group lean to it, each without itself: the median."""
+def _scale(cosines: Floats, groups: Int64s, count: int) -> tuple[Floats, Floats]:
+    """(G,), (G,): how far the words of each group lean to it, each without itself, and the middle between
+    them and the words of the other groups; medians."""
     without_self = cosines.copy()
     np.fill_diagonal(without_self, np.nan)
     leans = _leans(without_self, groups, count)  # (S, G)
-    return np.array([float(np.median(leans[groups == place, place])) for place in range(count)])
+    own = np.array([float(np.median(leans[groups == place, place])) for place in range(count)])
+    others = np.array([float(np.median(leans[groups != place, place])) for place in range(count)])
+    return own, (own + others) / 2
+
+
+def _nearness(cosines: Floats) -> Floats:
+    """(W,): the mean of the largest cosines."""
+    count = min(NEAREST, cosines.shape[1])
+    nearest: Floats = np.partition(cosines, -count, axis=1)[:, -count:].mean(axis=1)
+    return nearest
 
 
 def _unit(vectors: Floats) -> Floats:
