@@ -61,12 +61,12 @@ def test_the_depth_of_a_first_stage_is_recorded(
         ("bm25>>nanoranker:depth=5", 5),
         ("Nanoranker(depth=7)", 7),
     ):
-        assert evenrank("retrieve", name, *texts, "-o", "x.trec:cache=elsewhere").code == 0
-        record = json.loads(Path("x.trec.system.json").read_text())
+        assert evenrank("retrieve", name, *texts, "-o", "new/x.trec:cache=elsewhere").code == 0
+        record = json.loads(Path("new/x.trec.system.json").read_text())
         assert record["stages"] == [{"system": "Nanoranker", "depth": depth}]
         assert record["class"] == "re-ranker"
     assert Path("elsewhere").is_dir()
-    assert not Path("retrieve-cache").exists()
+    assert not Path("new/retrieve-cache").exists()
 
 
 def test_systems_of_the_project_file(evenrank: Evenrank, texts: list[str]) -> None:

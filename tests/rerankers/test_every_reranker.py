@@ -43,6 +43,18 @@ VARIANTS = {
         {"attr": "tags", "lam": 0.8},
         {"attr": "side", "lam": 1.0},
     ],
+    "VectorMMR": [
+        {},
+        {"table": "shop", "lam": 0.0},
+        {"table": "shop", "lam": 0.8, "missing": "behind"},
+        {"lam": 1.0},
+    ],
+    "PolarityMMR": [
+        {},
+        {"axis": 2, "lam": 0.0},
+        {"lam": 0.8, "missing": "behind"},
+        {"axis": 2, "lam": 1.0},
+    ],
     **{
         name: [
             *({"attr": attr} for attr in ATTRIBUTES),
@@ -73,7 +85,13 @@ VARIANTS = {
     ],
     **GREEDY_VARIANTS,
 }
-STILL = {"SortBy": True, "Random": False, "Oracle": False, "Unique": False}  # with one group for all
+STILL = {
+    "SortBy": True,
+    "Random": False,
+    "Oracle": False,
+    "Unique": False,
+    "PolarityMMR": False,
+}  # with one group for all
 STILL |= dict.fromkeys(GREEDY_VARIANTS, False)  # by relevance and opinions, too
 
 
@@ -141,7 +159,12 @@ def random_evidence(gaps: bool):
 
 
 def still_for(method: Reranker):
-    if (method.name, getattr(method, "lam", None)) in (("MMR", 1.0), ("xQuAD", 0.0)):
+    if (method.name, getattr(method, "lam", None)) in (
+        ("MMR", 1.0),
+        ("VectorMMR", 1.0),
+        ("PolarityMMR", 1.0),
+        ("xQuAD", 0.0),
+    ):
         return random_evidence(False)
     if not STILL.get(method.name, True):
         return None

@@ -6,7 +6,7 @@ Shares that are fractions are taken as fractions, so that floors, ceilings and t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
 
@@ -309,6 +309,46 @@ def mmr(method: Reranker, documents: list[str], case: Case, query: str) -> list[
     return part.back(order)
 
 
+def greedy_mmr(
+    method: Reranker, documents: list[str], known: set[str], similarity: Callable[[str, str], float]
+) -> list[str]:
+    """Eq. 1 of Carbonell and Goldstein, one document after another; those without evidence follow."""
+    head, tail = documents[: method.cutoff], documents[len(documents[: method.cutoff]) :]
+    order: list[str] = []
+    while left := [d for d in head if d in known and d not in order]:
+        value = {
+            d: method.lam / math.log2(2 + head.index(d))
+            - (1 - method.lam) * max((similarity(d, other) for other in order), default=0.0)
+            for d in left
+        }
+        order.append(next(d for d in left if value[d] >= max(value.values()) - 1e-12))
+    return order + [d for d in head if d not in known] + tail
+
+
+def vector_mmr(method: Reranker, documents: list[str], case: Case, query: str) -> list[str]:
+    (table,) = (source for source in case.evidence if isinstance(source, DocumentTable))
+    rows = zip(*(column.tolist() for column in table.columns.values()), strict=True)
+    vectors = dict(zip(table.doc_ids.to_pylist(), rows, strict=True))
+    known = {d for d, row in vectors.items() if not any(map(math.isnan, row))}
+
+    def cosine(one: str, two: str) -> float:
+        a, b = vectors[one], vectors[two]
+        return max(0.0, sum(x * y for x, y in zip(a, b, strict=True)) / math.hypot(*a) / math.hypot(*b))
+
+    return greedy_mmr(method, documents, known, cosine)
+
+
+def polarity_mmr(method: Reranker, documents: list[str], case: Case, query: str) -> list[str]:
+    (source,) = (source for source in case.evidence if source.name == "polarity")
+    scores = np.asarray(source.scores).reshape(len(source.doc_ids), -1)[:, method.axis - 1]
+    held = dict(zip(source.doc_ids.to_pylist(), scores.tolist(), strict=True))
+    own = [held[d] for d in documents[: method.cutoff] if d in held]
+    span = max(own, default=0.0) - min(own, default=0.0)
+    return greedy_mmr(
+        method, documents, set(held), lambda one, two: 1 - (abs(held[one] - held[two]) / span if span else 0)
+    )
+
+
 class Aspects:
     """P(d|q) and P(d|g) of one list, by document."""
 
@@ -388,6 +428,8 @@ ORACLES = {
     **dict.fromkeys(DET, deterministic),
     "FA_IR": fa_ir,
     "MMR": mmr,
+    "PolarityMMR": polarity_mmr,
+    "VectorMMR": vector_mmr,
     "PM2": pm2,
     "xQuAD": xquad,
     "Neutral": neutral,

@@ -98,3 +98,14 @@ def test_minilm(documents: dict[str, str]) -> None:
     system.index(documents)
     run = system.retrieve({"q": "who builds a bridge"}, 5)
     assert run.documents("q")[0] == "d3"
+
+
+def test_a_text_that_the_encoder_does_not_know_is_like_no_other(documents: dict[str, str]) -> None:
+    def known_words(texts: Sequence[str]) -> np.ndarray:
+        return np.array([[text.count("nurse"), text.count("bridges")] for text in texts], dtype=float)
+
+    system = Dense(known_words)
+    system.index({"a": "nurse", "b": "", "c": "bridges and a nurse"})
+    assert system.retrieve({"q": "nurse"}).to_dict()["q"] == pytest.approx(
+        {"a": 1.0, "c": 0.5**0.5, "b": 0.0}
+    )

@@ -110,6 +110,7 @@ def _check_asked(arguments: argparse.Namespace, term: SystemTerm) -> Any:
     shared.check_stdin(inputs)
     shared.check_output(output.path, inputs)
     checked_format(output.path, None, RUN_WRITTEN)
+    Path(output.path).parent.mkdir(parents=True, exist_ok=True)  # now, and not when the work is done
     return output
 
 

@@ -97,12 +97,14 @@ class Dense:
             if self._progress is not None:
                 self._progress(what, begin + len(block), len(fresh))
         table = np.stack([known[text] for text in texts.values()]).astype(np.float64)
-        return table / np.linalg.norm(table, axis=1, keepdims=True)  # type: ignore[no-any-return]
+        lengths = np.linalg.norm(table, axis=1, keepdims=True)
+        # a text without a word that the model knows is like no other: its cosine is 0
+        return table / np.where(lengths > 0, lengths, 1.0)
 
     def _block(self, block: list[str], ids: list[str]) -> Floats:
         def encode(missing: list[str]) -> Floats:
             names = ids if len(missing) == len(ids) else missing
-            return checked(self._encoder.encode(missing), names, source=self.name)
+            return checked(self._encoder.encode(missing), names, source=self.name, zero=True)
 
         return encode(block) if self._cache is None else self._cache.encode(block, encode)
 

@@ -42,7 +42,7 @@ def as_encoder(given: Any, *, batch: int = 64) -> Encoder:
         return given
     if callable(given):
         return Encoder(getattr(given, "__name__", type(given).__name__), given)
-    if given == WORDLLAMA and not Path(WORDLLAMA).is_dir():
+    if isinstance(given, str) and given == WORDLLAMA and not Path(WORDLLAMA).is_dir():
         return _wordllama()
     if isinstance(given, (str, os.PathLike)):
         return _sentence_transformer(str(given), batch)
@@ -148,9 +148,17 @@ def minilm_folder() -> Path:
 
 
 def checked(
-    vectors: Any, documents: Sequence[str], width: int | None = None, source: str = "the encoder"
+    vectors: Any,
+    documents: Sequence[str],
+    width: int | None = None,
+    source: str = "the encoder",
+    *,
+    zero: bool = False,
 ) -> Floats:
-    """Vectors of documents as (N, D), with one clear error for what cannot be used."""
+    """Vectors of documents as (N, D), with one clear error for what cannot be used.
+
+    A vector of zeros stands nowhere; with ``zero`` it is let pass, for who only compares it.
+    """
     count = len(documents)
     try:
         table = real_numbers(vectors)
@@ -170,7 +178,7 @@ def checked(
     if len(broken):
         raise DataError(f"document {documents[int(broken[0])]!r}: its vector holds NaN or infinity")
     empty = np.flatnonzero(~table.any(axis=1))
-    if len(empty):
+    if len(empty) and not zero:
         such = counted(len(empty), "such document", "such documents")
         raise DataError(
             f"document {documents[int(empty[0])]!r}: its vector is zero, so it stands nowhere "
