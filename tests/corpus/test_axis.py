@@ -12,12 +12,18 @@ import pytest
 
 from evenrank.cli import main
 from evenrank.corpus import balance_folder
+from evenrank.corpus.axis_calibration import calibrate
 from evenrank.corpus.axis_study import study_axis, study_tables, trusted_queries
 from evenrank.corpus.duo_agreement import duo_correlations
 from evenrank.errors import DataError
 from evenrank.evidence.polarise import polarise_with_accuracy
 from evenrank.evidence.polarise.chance import against_chance, right_by_code, right_by_text
-from evenrank.evidence.polarise.held_out import FittedQuery, held_out_shares, reliability
+from evenrank.evidence.polarise.held_out import (
+    FittedQuery,
+    QueryReliability,
+    held_out_shares,
+    reliability,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/reproductions/balance-axis.md").read_text(encoding="utf-8")
@@ -170,7 +176,7 @@ def check_row(name: str, encoder: object) -> None:
     assert np.nanmean(study.held_out) == pytest.approx(float(cells[8]), abs=0.0021)
     assert study.turned.mean() == pytest.approx(float(cells[9]), abs=0.0021)
     assert np.nanmean(study.duo) == pytest.approx(float(cells[10]), abs=0.0055)
-    assert len(study_tables({name: study})) == 3
+    assert len(study_tables({name: study})) == 4
     assert set(trusted_queries([result])) <= {each.query for each in result.queries}
 
 
@@ -194,3 +200,29 @@ def test_permutations_are_within_queries() -> None:
     scores, first = [np.array([1.0, -1.0])] * 2, [np.array([True, False])] * 2
     found = against_chance(scores, first, draws=50)
     assert (found.value, found.chance, found.p) == (1.0, 1.0, 1.0)
+
+
+def test_a_limit_is_tried_on_queries_that_did_not_choose_it() -> None:
+    """A sign that goes with accuracy on one half only is worth nothing on the other, as its interval says."""
+    generator = np.random.default_rng(0)
+    names = [f"q{number}" for number in range(80)]
+    sign = generator.random(80)
+    real = np.where(sign > 0.5, 0.9, 0.6)
+    for accuracy, holds in ((real, True), (np.where(np.arange(80) % 2, 1.5 - real, real), False)):
+        accuracy = accuracy + generator.normal(0, 0.02, 80)
+        known = {
+            name: QueryReliability(float(value), 1.0, np.nan) for name, value in zip(names, sign, strict=True)
+        }
+        (found,) = calibrate(
+            known, dict(zip(names, accuracy, strict=True))
+        )  # the others are constant, or NaN
+        assert found.what == "gap"
+        best, limit = max(
+            (accuracy[::2][sign[::2] >= at].mean() - accuracy[::2][sign[::2] < at].mean(), at)
+            for at in sign[::2]
+            if 5 <= (sign[::2] >= at).sum() <= 35
+        )
+        assert (found.limit, best > 0.25) == (limit, True)
+        assert (found.difference.low > 0) is holds
+        assert (found.difference.high < 0) is not holds
+        assert sum(found.queries) == 40

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenrank.arrays import Floats
+from evenrank.corpus.axis_calibration import calibration_table
 from evenrank.corpus.duo_agreement import duo_correlations
 from evenrank.evidence.polarise.chance import AgainstChance, against_chance, right_by_code, right_by_text
 from evenrank.evidence.polarise.engine import PolariseResult
@@ -73,8 +74,9 @@ def study_tables(
     name, one = next(iter(studies.items()))
     if domains:
         tables.append(by_domain(one, domains).titled(name))
-    tables.append(reliability_table(studies))
-    return tables
+    known = reliability([each.queries for each in studies.values()])
+    shares = dict(zip((each.query for each in one.queries), one.shares.tolist(), strict=True))
+    return [*tables, reliability_table(known, shares), calibration_table(known, shares)]
 
 
 def accuracy_study(studies: Mapping[str, AxisStudy]) -> Table:
@@ -133,11 +135,8 @@ def is_weak(each: QueryReliability) -> bool:
     return each.stability < LEAST_STABLE or each.agreement < LEAST_AGREED
 
 
-def reliability_table(studies: Mapping[str, AxisStudy]) -> Table:
+def reliability_table(known: Mapping[str, QueryReliability], shares: Mapping[str, float]) -> Table:
     """What is known of every axis without labels, and whether that goes with accuracy."""
-    first = next(iter(studies.values()))
-    known = reliability([each.queries for each in studies.values()])
-    shares = dict(zip((each.query for each in first.queries), first.shares.tolist(), strict=True))
     rows = [
         (query, "weak" if is_weak(each) else "", shares[query], each.gap, each.stability, each.agreement)
         for query, each in known.items()
