@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +23,15 @@ from evenrank.inputs import Inputs
 from evenrank.measures import parse_measure
 from evenrank.measures.relevance import NO_RELEVANT
 from evenrank.report.page import write_report
-from evenrank.report.page.lists import number
 from evenrank.report.page.safe import link, prose, script_json
 from evenrank.scores import INFINITE, OK, ScoresBlock
+from evenrank.tables import number
 
 RUNS = {
     "one": Run.build(["q", "q", "r"], ["a", "b", "c"], [2.0, 1.0, 1.0], name="one"),
     "two": Run.build(["q", "q", "r"], ["b", "a", "d"], [2.0, 1.0, 1.0], name="two"),
 }
 QRELS = {"q": {"b": 1}, "r": {"c": 2, "d": 1}}
-
-
-def data_of(root: Any) -> Any:
-    (found,) = [e for e in pages.elements(root) if e.get("id") == "report-data"]
-    return json.loads(found.text)
 
 
 def shown(root: Any) -> str:
@@ -68,7 +64,10 @@ def test_the_policy_names_our_scripts_and_our_style_and_nothing_else(sample_repo
         digests = [hashlib.sha256(e.text.encode()).digest() for e in inline]
         return {f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests}
 
-    assert set(rules["script-src"].split()) == hashes("script")
+    (packed,) = [e.text for e in pages.elements(root) if e.get("id") == "chart-library"]
+    library = zlib.decompress(base64.b64decode(packed))
+    digest = base64.b64encode(hashlib.sha256(library).digest()).decode()
+    assert set(rules["script-src"].split()) == hashes("script") | {f"'sha256-{digest}'"}
     assert set(rules["style-src"].split()) == hashes("style")
 
 
@@ -144,7 +143,7 @@ def test_queries_are_sorted_by_bias(sample_report: Any) -> None:
     lowest = sorted(zip(block.values[:, 0], block.query_ids, strict=True))
     items = pages.by_class(root, "query")
     values = [pages.text_of(pages.by_class(item, "value")[0]) for item in items]
-    assert values == [number(value) for value, _ in lowest]
+    assert values == [number(value) for value, _ in lowest][:5]  # readable=5
     first = pages.text_of(pages.by_class(items[0], "question")[0])
     assert first == sample_report.sample.queries[lowest[0][1]]
     before = sample_report.comparison.scores.block("NFaiRR@10", "bm25")
@@ -173,7 +172,7 @@ def test_documents_stand_in_their_order_with_ranks_before(sample_report: Any) ->
 
 def test_marks_are_those_that_were_counted(sample_report: Any) -> None:
     """Texts of the sample are short: nothing is cut, so every counted word is marked."""
-    data = data_of(pages.parsed(sample_report.path))
+    data = pages.data_of(pages.parsed(sample_report.path))
     checked = 0
     for name, pieces, counts, _ in data["documents"]:
         marked = [0] * len(data["groups"])
@@ -189,7 +188,7 @@ def test_marks_are_those_that_were_counted(sample_report: Any) -> None:
 
 
 def test_what_documents_add_sums_to_the_value(sample_report: Any) -> None:
-    data = data_of(pages.parsed(sample_report.path))
+    data = pages.data_of(pages.parsed(sample_report.path))
     names = [measure["name"] for measure in data["measures"]]
     measure = names.index("NFaiRR@10")
     assert data["measures"][measure]["effect"] == "adds"
@@ -231,13 +230,13 @@ def test_hostile_names_and_texts_change_nothing_but_text(hostile: tuple[Path, Pa
     assert all(link.startswith(("#", "http://", "https://")) for link in links)
     assert "javascript:window.hurt=1" not in links
     # the data come back as they were
-    names = [entry[0] for entry in data_of(bad)["documents"]]
+    names = [entry[0] for entry in pages.data_of(bad)["documents"]]
     assert any(name.startswith("</script><script>") for name in names)
 
 
 def test_every_payload_stands_in_every_field(hostile: tuple[Path, Path]) -> None:
     """Else the test above would test nothing."""
-    data = data_of(pages.parsed(hostile[0]))
+    data = pages.data_of(pages.parsed(hostile[0]))
     fields = {
         "systems": " ".join(data["systems"]),
         "queries": " ".join(query["id"] for query in data["queries"]),
@@ -245,7 +244,7 @@ def test_every_payload_stands_in_every_field(hostile: tuple[Path, Path]) -> None
         "why": " ".join(query["why"] for query in data["queries"]),
         "documents": " ".join(entry[0] for entry in data["documents"]),
         "texts": " ".join(json.dumps(entry[1], ensure_ascii=False) for entry in data["documents"]),
-        "groups": " ".join(label for label, _ in data["groups"]),
+        "groups": " ".join(label for label, *_ in data["groups"]),
         "labels": " ".join(fact for query in data["queries"] for facts in query["facts"] for fact in facts),
     }
     for field, text in fields.items():
@@ -326,7 +325,8 @@ def test_the_reason_why_a_query_was_chosen_stands_beside_it(tmp_path: Path) -> N
     root = pages.parsed(tmp_path / "r.html")
     asked = sorted(pages.text_of(element) for element in pages.by_class(root, "asked"))
     assert asked == ["rain r", "what pays q Chosen because: pay gap"]
-    assert [query.get("why") for query in data_of(root)["queries"]] == ["pay gap", None]
+    reasons = {query["id"]: query["why"] for query in pages.data_of(root)["queries"]}
+    assert reasons == {"q": "pay gap", "r": ""}
 
 
 def test_sections_of_ones_own(tmp_path: Path) -> None:
@@ -453,16 +453,18 @@ def test_a_report_of_no_query_says_so(tmp_path: Path) -> None:
 def test_ten_thousand_queries_fit(tmp_path: Path) -> None:
     compare(scores_of(10_000)).report(tmp_path / "many.html")
     assert (tmp_path / "many.html").stat().st_size < 20_000_000
-    assert len(pages.by_class(pages.parsed(tmp_path / "many.html"), "query")) == 10_000
+    root = pages.parsed(tmp_path / "many.html")
+    assert len(pages.by_class(root, "query")) == 200
+    assert len(pages.data_of(root)["ids"]) == 10_000
 
 
 @pytest.mark.slow
 def test_a_thousand_queries_of_ten_systems_fit(tmp_path: Path) -> None:
     path = tmp_path / "large.html"
     pages.large_report(path)
-    assert path.stat().st_size < 20_000_000
+    assert path.stat().st_size < 6_000_000
     root = pages.parsed(path)
-    assert len(pages.by_class(root, "query")) == 1000
+    assert len(pages.by_class(root, "query")) == 200
     assert len([q for q in pages.by_class(root, "query") if pages.by_class(q, "document")]) == 200
-    data = data_of(root)
+    data = pages.data_of(root)
     assert all(len(query["lists"]) == 10 for query in data["queries"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ from evenrank.data.attribute import Attribute
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
+from evenrank.report.page.packing import unpacked
 from evenrank.report.page.safe import link
 from evenrank.sample import load
 
@@ -163,6 +165,28 @@ def text_of(element: Any) -> str:
 
 def by_class(root: Any, name: str) -> list[Any]:
     return [element for element in elements(root) if name in element.get("class", "").split()]
+
+
+def data_of(root: Any) -> dict[str, Any]:
+    """What the script knows: the index, with all parts unpacked beside it, query by query."""
+    (found,) = [e for e in elements(root) if e.get("id") == "report-data"]
+    data: dict[str, Any] = json.loads(found.text)
+    lists, data["documents"] = (
+        [row for e in by_class(root, kind) for row in unpacked(e.text)] for kind in ("part", "texts")
+    )
+    measures, systems = range(len(data["measures"])), range(len(data["systems"]))
+    values = [[data["values"][m][s].split() for s in systems] for m in measures] if data["ids"] else []
+    data["queries"] = [
+        {
+            "id": name,
+            "text": data["texts"][place],
+            "why": data["why"][place] if data["why"] else "",
+            "values": [[values[m][s][place] for s in systems] for m in measures],
+            **(lists[place] if lists else {}),
+        }
+        for place, name in enumerate(data["ids"])
+    ]
+    return data
 
 
 def chromium() -> str | None:

@@ -1,9 +1,9 @@
 """The report: one HTML file that needs no network and reads without scripts.
 
-``material.py`` is what a report is made from, ``sections/`` has a module for each part, ``lists.py`` and
-``texts.py`` write the ranked lists as compact data, ``charts.py`` draws, ``safe.py`` and ``rendering.py``
-see to it that nothing from outside becomes markup. ``templates/`` holds the templates, the style and the
-scripts.
+``report_data.py`` is what a report is made from, ``sections/`` has a module for each part, ``lists.py`` and
+``texts.py`` write the ranked lists as data, ``packing.py`` makes them small, ``charts.py`` draws, ``safe.py``
+and ``rendering.py`` see to it that nothing from outside becomes markup. ``templates/`` holds the templates,
+the style and the scripts.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from evenrank.report.figures.style import load_altair
 from evenrank.report.page import safe
 from evenrank.report.page import sections as _declared  # noqa: F401  every section declares itself
 from evenrank.report.page.charts import library
+from evenrank.report.page.packing import pack
 from evenrank.report.page.rendering import MakeSection, all_sections, asset, render, trusted
 from evenrank.report.page.report_data import READABLE, ReportData, check_options
 
@@ -39,6 +40,9 @@ POLICY = (
     "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
     "script-src {scripts}; style-src {styles}"
 )
+
+
+SCRIPTS = ("packed.js", "matrix.js", "documents.js", "sides.js", "histogram.js", "queries.js")
 
 
 def write_report(
@@ -137,8 +141,9 @@ def page_of(
     charts = [chart for section in sections for chart in section.charts]
     data = next((section.data for section in sections if section.data is not None), None)
     style = asset("page.css")
-    scripts = [asset("page.js"), asset("matrix.js"), *([library(), asset("charts.js")] if charts else [])]
-    policy = POLICY.format(scripts=" ".join(map(safe.digest, scripts)), styles=safe.digest(style))
+    scripts = ["\n".join(map(asset, SCRIPTS)), *([asset("charts.js")] if charts else [])]
+    known = [*scripts, library()] if charts else scripts  # the library is packed until it is needed
+    policy = POLICY.format(scripts=" ".join(map(safe.digest, known)), styles=safe.digest(style))
     page: str = render(
         "page.html",
         title=material.title,
@@ -148,6 +153,8 @@ def page_of(
         scripts=[trusted(script) for script in scripts],
         charts=[trusted(safe.script_json(chart.specs)) for chart in charts],
         data=trusted(safe.script_json(data)),
+        parts=[part for section in sections for part in section.parts],
+        library=pack(library()) if charts else "",
         sections=sections,
     )
     return str(page)

@@ -23,9 +23,12 @@ from evenrank.errors import DataError
 from evenrank.evaluation.prepared import PreparedEvidence
 from evenrank.evidence.scan.phrases import Phrases
 from evenrank.explanation.many import ADDS, Effects, document_effects
+from evenrank.explanation.nothing import why_nothing
 from evenrank.ids import StringRows, as_strings, hash_strings
 from evenrank.io.texts import read_texts
+from evenrank.measures import Direction
 from evenrank.report.page import safe
+from evenrank.report.page.group_colours import looks_of
 from evenrank.report.page.report_data import ReportData, worst_first
 from evenrank.report.page.texts import pieces_of
 from evenrank.scores import OK
@@ -33,18 +36,14 @@ from evenrank.tables import number
 
 MEASURES = 8  # that a reader can sort queries by
 EXPLAINED = 4  # of them, that say what each document does
-NUMBERS = 400_000  # effects written out; with more queries fewer measures are explained
-TEXT_BYTES = 7_000_000  # of all texts: with more documents each gets less
-LONGEST, SHORTEST = 600, 160  # characters of a text
-MARKS = ("▲", "●", "■", "◆", "★", "✚")  # groups, told apart without colour
+NUMBERS = 200_000  # effects written out; with more queries fewer measures are explained
+TEXT_BYTES = 3_600_000  # of all texts: with more documents each gets less
+LONGEST, SHORTEST = 600, 120  # characters of a text
 
 NOTHING = 1e-12  # sums of the same numbers differ in the last bit
 
+BETTER = {Direction.HIGHER: 1, Direction.LOWER: -1}
 EFFECT_WORDS = {ADDS: "adds", "without": "without it", "": ""}
-
-
-def mark_of(group: int) -> str:
-    return MARKS[group % len(MARKS)] + (str(group // len(MARKS) + 1) if group >= len(MARKS) else "")
 
 
 @dataclass(frozen=True)
@@ -76,24 +75,42 @@ def lists_of(material: ReportData) -> PageLists:
     values, reasons = _values(material, tables, queries)
     order = [[_order(table, values[m][:, s]) for s in range(len(systems))] for m, table in enumerate(tables)]
     main = systems.index(material.system)
+    base = -1 if material.baseline is None else systems.index(material.baseline)
+
+    def differences(q: int) -> dict[str, Any]:
+        """How every value differs from the baseline's."""
+        if base < 0:
+            return {}
+        with np.errstate(invalid="ignore"):  # of two infinite values
+            own = [values[m][q, :] - values[m][q, base] for m in range(len(tables))]
+        return {"differences": [[_effect(value) for value in row.tolist()] for row in own]}
+
     data: dict[str, Any] = {
         "systems": [safe.name(system) for system in systems],
         "measures": [
-            {"name": safe.name(table.shown), "direction": table.measure.direction.value} for table in tables
+            {
+                "name": safe.name(table.shown),
+                "direction": table.measure.direction.value,
+                "better": BETTER.get(table.measure.direction, 0),
+                "nothing": why_nothing(table.measure),
+            }
+            for table in tables
         ],
-        "baseline": -1 if material.baseline is None else systems.index(material.baseline),
+        "baseline": base,
         "system": main,
         "compared": material.baseline in material.runs,  # several rankings a query have no ranks before
         "groups": [],
         "documents": [],
         "queries": [
             {
+                "key": query,
                 "id": safe.name(query),
                 "text": safe.prose(material.query_text(query)),
                 **({"why": safe.prose(why)} if (why := material.query_reason(query)) else {}),
                 "values": [
                     [number(values[m][q, s]) for s in range(len(systems))] for m in range(len(tables))
                 ],
+                **differences(q),
                 **({"reasons": reasons[query]} if query in reasons else {}),
             }
             for q, query in enumerate(queries)
@@ -176,9 +193,8 @@ def _with_documents(
             entry["changes"] = changes
     data["documents"], without, shortened = _texts(material, known, documents, pools, order)
     lexicon = material.marking
-    data["groups"] = [] if lexicon is None else [
-        [safe.name(group), mark_of(place)] for place, group in enumerate(lexicon.groups)
-    ]  # fmt: skip
+    looks = {} if lexicon is None else looks_of(lexicon.groups)
+    data["groups"] = [[look.label, look.mark, look.style] for look in looks.values()]
     kinds = tuple(effects[m].kind if m < len(effects) else "" for m in range(len(tables)))
     for described, kind in zip(data["measures"], kinds, strict=True):
         described["effect"] = EFFECT_WORDS[kind]
@@ -248,7 +264,10 @@ def _written(
 
 
 def _effect(value: float) -> str:
-    return "-" if math.isnan(value) else number(0.0 if abs(value) < NOTHING else value, signed=True)
+    """A change as it is written; ``-`` where there is none, ``0`` where nothing changes."""
+    if abs(value) < NOTHING:
+        return "0"
+    return "-" if math.isnan(value) else number(value, signed=True)
 
 
 def _facts(

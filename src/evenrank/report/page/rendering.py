@@ -27,6 +27,7 @@ class Section:
     body: Any
     charts: Sequence[Chart] = ()
     data: Any = None  # for the script
+    parts: Sequence[tuple[str, str]] = ()  # packed, for the script: what they hold, and the packed text
 
 
 MakeSection = Callable[["ReportData"], Section | None]

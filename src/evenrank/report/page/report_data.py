@@ -158,6 +158,15 @@ class ReportData:
         depths = [table.measure.cutoff for table in self.tables if table.measure.cutoff is not None]
         return min(DEEPEST, max(depths, default=DEPTH))
 
+    @cached_property
+    def categories(self) -> dict[str, tuple[str, ...]]:
+        """The categories of every query that has any."""
+        own = None if self.inputs is None else self.inputs.categories
+        return {
+            query: (names,) if isinstance(names, str) else tuple(names)
+            for query, names in (own or {}).items()
+        }
+
     def query_text(self, query: str) -> str:
         return "" if self.query_texts is None else self.query_texts.get(query, "")
 

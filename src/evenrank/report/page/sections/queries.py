@@ -6,36 +6,40 @@ from collections.abc import Sequence
 from typing import Any
 
 from evenrank.measures import Direction
-from evenrank.report.page.lists import PageLists, lists_of, mark_of
+from evenrank.report.page.lists import PageLists, lists_of
+from evenrank.report.page.packing import packed
 from evenrank.report.page.rendering import Section, render, section
 from evenrank.report.page.report_data import ReportData
 
-COLOURS = 6  # classes of colour in the style
+SILENT = ("-", "0")  # effects that are not shown
 
 
 @section(50)
 def queries_section(material: ReportData) -> Section:
     lists = lists_of(material)
     data = lists.data
-    order = data["order"][0][data["system"]]
+    found = packed(data, material.categories)
+    readable = min(material.readable, len(found.order))
     shown = [
-        query_view(data, place, query, readable=n < material.readable)
-        for n, (place, query) in enumerate(enumerate(order, 1))
+        query_view(data, place, query, readable=True) for place, query in enumerate(found.order[:readable], 1)
     ]
     body = render(
         "queries.html",
         queries=shown,
+        count=len(found.order),
         data=data,
+        categories=found.index["categories"],
         system=data["systems"][data["system"]],
         baseline=None if data["baseline"] < 0 else data["systems"][data["baseline"]],
         measure=data["measures"][0],
         how=_how(material),
         lists=bool(material.runs),
-        readable=min(material.readable, len(order)),
-        marks=[(label, mark, place % COLOURS) for place, (label, mark) in enumerate(data["groups"])],
+        readable=readable,
+        marks=data["groups"],
         notes=list(_describe_lists(material, lists)),
     )
-    return Section("queries", "Queries", body, data=data)
+    parts = [*(("part", part) for part in found.parts), *(("texts", part) for part in found.texts)]
+    return Section("queries", "Queries", body, data=found.index, parts=parts)
 
 
 def _how(material: ReportData) -> str:
@@ -93,8 +97,19 @@ def query_view(data: dict[str, Any], place: int, query: int, *, readable: bool) 
         "why": entry.get("why"),
         "value": values[system],
         "before": values[base] if base >= 0 and base != system else None,
+        **change_view(entry, data, system),
         "list": list_view(data, query, system, 0) if readable else None,
     }
+
+
+def change_view(entry: dict[str, Any], data: dict[str, Any], system: int) -> dict[str, Any]:
+    """The change against the baseline, with its sign, and whether that is better or worse."""
+    if data["baseline"] in (-1, system):
+        return {"change": None, "kind": ""}
+    change = entry["differences"][0][system]
+    sign = {"+": 1, "-": -1}.get(change[:1], 0) if change not in SILENT else 0
+    kind = {1: "better", -1: "worse"}.get(sign * data["measures"][0]["better"], "")
+    return {"change": None if change == "-" else change, "kind": kind}
 
 
 def list_view(data: dict[str, Any], query: int, system: int, measure: int) -> dict[str, Any]:
@@ -102,7 +117,9 @@ def list_view(data: dict[str, Any], query: int, system: int, measure: int) -> di
     entry, base = data["queries"][query], data["baseline"]
     compared = data["compared"] and base != system
     reason = entry.get("reasons", {}).get(f"{measure}-{system}")
-    view: dict[str, Any] = {"reason": reason, "rows": [], "left": [], "listed": "lists" in entry}
+    view: dict[str, Any] = {
+        "reason": reason, "rows": [], "left": [], "listed": "lists" in entry, "nothing": ""
+    }  # fmt: skip
     if not view["listed"]:
         return view
     word = data["measures"][measure]["effect"]
@@ -119,13 +136,14 @@ def list_view(data: dict[str, Any], query: int, system: int, measure: int) -> di
                 "moved": moved(rank, entry["before"][place]) if compared else None,
                 "document": document[0],
                 "url": document[3],
-                "pieces": pieces_view(document[1]),
+                "pieces": pieces_view(data, document[1]),
                 "counts": counts_view(data, document[2]),
                 "facts": entry["facts"][place],
-                "effect": f"{word} {effect}" if word and effect != "-" else None,
-                "change": f"({change})" if change != "-" and effect != "-" else None,
+                "effect": f"{word} {effect}" if word and effect not in SILENT else None,
+                "change": f"({change})" if change not in SILENT and effect not in SILENT else None,
             }
         )
+    view["nothing"] = nothing(data["measures"][measure], effects)
     if compared:
         before = [int(place) for place in entry["lists"][base].split()]
         view["left"] = [
@@ -134,6 +152,16 @@ def list_view(data: dict[str, Any], query: int, system: int, measure: int) -> di
             if place not in pool
         ]
     return view
+
+
+def nothing(measure: dict[str, Any], effects: Sequence[str]) -> str:
+    """Which ranks add nothing, and why."""
+    ranks = [str(rank) for rank, effect in enumerate(effects, 1) if effect == "0"]
+    if measure["effect"] != "adds" or not ranks:
+        return ""
+    one = len(ranks) == 1
+    why = f" ({measure['nothing']})" if measure["nothing"] else ""
+    return f"{'Rank' if one else 'Ranks'} {', '.join(ranks)} {'adds' if one else 'add'} nothing{why}."
 
 
 def _words(written: Sequence[Sequence[str]], measure: int, system: int) -> list[str]:
@@ -151,13 +179,13 @@ def moved(rank: int, before: int) -> tuple[str, str]:
     return ("up", f"▲ was {before}") if before > rank else ("down", f"▼ was {before}")
 
 
-def pieces_view(pieces: Sequence[Any] | None) -> list[dict[str, Any]] | None:
+def pieces_view(data: dict[str, Any], pieces: Sequence[Any] | None) -> list[dict[str, Any]] | None:
     if pieces is None:
         return None
     return [
-        {"text": piece, "group": None}
+        {"text": piece, "style": None}
         if isinstance(piece, str)
-        else {"text": piece[1], "group": piece[0] % COLOURS, "mark": mark_of(piece[0])}
+        else {"text": piece[1], "style": data["groups"][piece[0]][2], "mark": data["groups"][piece[0]][1]}
         for piece in pieces
     ]
 
@@ -166,7 +194,7 @@ def counts_view(data: dict[str, Any], counts: Sequence[int] | None) -> list[dict
     if counts is None:
         return []
     return [
-        {"group": place % COLOURS, "text": f"{label} {mark} {count}"}
-        for place, ((label, mark), count) in enumerate(zip(data["groups"], counts, strict=False))
+        {"style": style, "text": f"{label} {mark} {count}"}
+        for (label, mark, style), count in zip(data["groups"], counts, strict=False)
         if count
     ]
