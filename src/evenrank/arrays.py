@@ -44,6 +44,14 @@ def ragged(starts: Int64s, lengths: Int64s) -> Int64s:
     return rows
 
 
+def numbers(values: npt.NDArray[Any]) -> pa.Array:
+    """An Arrow view of whole numbers or of fractions."""
+    if values.dtype.kind != "f":
+        return integers(values)
+    own = np.ascontiguousarray(values, dtype=np.float64)
+    return pa.Array.from_buffers(pa.float64(), len(own), [None, pa.py_buffer(own)])
+
+
 def integers(values: npt.NDArray[Any]) -> pa.Int64Array:
     """An Arrow view of whole numbers. (``pa.array`` would import pandas wherever it is installed.)"""
     numbers = np.ascontiguousarray(values, dtype=np.int64)

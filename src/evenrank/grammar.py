@@ -78,6 +78,19 @@ def number(
     return ParameterRule(wording + (" or None" if optional else ""), accept)
 
 
+def grade(*, optional: bool = False) -> ParameterRule:
+    """A grade of judgements: whole, as most are, or a fraction, as ratings have it."""
+
+    def accept(value: Any) -> Any:
+        if value is None and optional:
+            return None
+        if isinstance(value, float) and not value.is_integer() and math.isfinite(value) and value > 0:
+            return value
+        return integer(1).accept(value)
+
+    return ParameterRule("an integer >= 1 or a fraction > 0" + (" or None" if optional else ""), accept)
+
+
 def choice(*options: str, optional: bool = False) -> ParameterRule:
     def accept(value: Any) -> Any:
         if value is None and optional:

@@ -9,17 +9,22 @@ from evenrank.cli import main
 from evenrank.errors import DataError, ParameterError
 from evenrank.inputs.group_options import GroupSources, groups_of, memberships
 from evenrank.io.intents import read_intent_groups, read_intent_probabilities, read_iteration_groups
+from evenrank.io.qrels import write_qrels
 from evenrank.io.ratings import read_ratings
 
 RATINGS = "userId,movieId,rating,timestamp\nu1,m1,3.5,1\nu1,m2,5.0,2\nu2,m1,0.5,3\n"
 BY_INTENT = "q 1 a 2\nq 2 a 2\nq 2 b 1\nr 1 c 1\nr 2 d 1\n"
 
 
-def test_ratings_are_grades_in_steps(tmp_path) -> None:
+def test_ratings_are_grades_as_they_are_or_in_steps(tmp_path) -> None:
     path = tmp_path / "ratings.csv"
     path.write_text(RATINGS)
-    assert read_ratings(path).to_dict() == {"u1": {"m2": 10, "m1": 7}, "u2": {"m1": 1}}
+    assert read_ratings(path).to_dict() == {"u1": {"m2": 5.0, "m1": 3.5}, "u2": {"m1": 0.5}}
+    assert not read_ratings(path).whole
+    assert read_ratings(path, step=0.5).to_dict() == {"u1": {"m2": 10, "m1": 7}, "u2": {"m1": 1}}
     assert read_ratings(path, step=0.25).max_grade == 20
+    with pytest.raises(DataError, match=r"these have fractions: read the ratings in steps"):
+        write_qrels(read_ratings(path), tmp_path / "qrels.txt")
     with pytest.raises(DataError, match=r"ratings\.csv: rating 3\.5 is not a multiple of 1: name the step"):
         read_ratings(path, step=1)
     with pytest.raises(ParameterError, match="step must be a number > 0, got 0"):
@@ -27,22 +32,32 @@ def test_ratings_are_grades_in_steps(tmp_path) -> None:
     path.write_text("who,what,rating\nu,m,1\n")
     with pytest.raises(DataError, match=r"no single column of users .* the columns found are who, what"):
         read_ratings(path)
-    assert read_ratings(path, columns={"query": "who", "document": "what"}).to_dict() == {"u": {"m": 2}}
+    assert read_ratings(path, columns={"query": "who", "document": "what"}).to_dict() == {"u": {"m": 1}}
+    assert read_ratings(path, columns={"query": "who", "document": "what"}).whole
 
 
 def test_the_step_does_not_change_linear_gain() -> None:
     table = {"user": ["u"] * 3, "item": ["a", "b", "c"], "rating": [1.0, 3.5, 2.0]}
     run = {"u": {"a": 3.0, "b": 2.0, "c": 1.0}}
-    fine, coarse = (er.evaluate(run, "nDCG@2", qrels=read_ratings(table, step=s)) for s in (0.1, 0.5))
-    assert fine.mean("nDCG@2") == pytest.approx(coarse.mean("nDCG@2"))
+    fine, coarse, own = (
+        er.evaluate(run, "nDCG@2", qrels=read_ratings(table, step=s)).mean("nDCG@2") for s in (0.1, 0.5, None)
+    )
+    assert fine == pytest.approx(coarse) == pytest.approx(own)
 
 
 def test_ratings_in_the_shell(tmp_path, capsys) -> None:
     (tmp_path / "ratings.csv").write_text(RATINGS)
     (tmp_path / "run.txt").write_text("u1 Q0 m1 1 2 r\nu1 Q0 m2 2 1 r\nu2 Q0 m1 1 1 r\n")
-    judged = f"{tmp_path / 'ratings.csv'}:ratings:step=0.5"
-    assert main(["evaluate", str(tmp_path / "run.txt"), "-m", "nDCG@1", "--qrels", judged]) == 0
-    assert "0.8500" in capsys.readouterr().out  # 7 of 10, and 1 of 1
+    for judged in (f"{tmp_path / 'ratings.csv'}:ratings:step=0.5", f"{tmp_path / 'ratings.csv'}:ratings"):
+        assert main(["evaluate", str(tmp_path / "run.txt"), "-m", "nDCG@1", "--qrels", judged]) == 0
+        assert "0.8500" in capsys.readouterr().out  # 7 of 10, and 1 of 1
+    # a measure that another tool computes needs whole grades, and says how to get them
+    asked = ["evaluate", str(tmp_path / "run.txt"), "-m", "Bpref", "--qrels"]
+    assert main([*asked, f"{tmp_path / 'ratings.csv'}:ratings"]) != 0
+    said = capsys.readouterr().err
+    assert "which takes whole grades, and these judgements have 3.5" in said
+    assert "FILE:ratings:step=0.5" in said
+    assert main([*asked, f"{tmp_path / 'ratings.csv'}:ratings:step=0.5"]) == 0
 
 
 def test_probabilities_of_intents(tmp_path) -> None:

@@ -87,7 +87,8 @@ def add_inputs(parser: argparse.ArgumentParser, only: Sequence[str] | None = Non
         "--qrels", type=option(QRELS.parse), action="append", metavar="FILE",
         help="relevance judgements; FILE:intents are judgements by intent (TREC Web); :format=ntcir reads "
         "lines 'query document L2'; FILE:clicks[:eta=N] is a table of clicks by query, document and rank, "
-        "divided by rank^-eta (default: 1); FILE:ratings[:step=0.5] is a table of user, item and rating; "
+        "divided by rank^-eta (default: 1); FILE:ratings is a table of user, item and rating (:step=0.5 "
+        "counts halves, so that grades are whole); "
         "FILE:intents:probabilities=FILE says how likely intents are; may be given once of each kind",
     )  # fmt: skip
     known.add_argument("--words", metavar="FILE", help="counts of group words, written by evenrank scan")

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.arrays import Array, Int64s, check_lengths, integers, lock, ragged
+from evenrank.arrays import Array, Int64s, check_lengths, integers, lock, numbers, ragged
 from evenrank.data.evidence_source import DocumentSets, Gathered, Pairs
 from evenrank.data.lookup import PairIndex
 from evenrank.data.run import as_numbers, encode_queries
@@ -33,7 +33,7 @@ class Qrels:
     query_ids: tuple[str, ...]
     offsets: Int64s  # (Q + 1,)
     doc_ids: pa.LargeStringArray  # (J,)
-    grades: npt.NDArray[np.int64]  # (J,)
+    grades: npt.NDArray[Any]  # (J,): whole numbers, unless they are ratings
     source: str | None = None
     appearance: Int64s | None = None  # (J,): the row of the source that each judgement came from
 
@@ -43,14 +43,20 @@ class Qrels:
         lock(self.offsets, self.grades, *([] if self.appearance is None else [self.appearance]))
 
     @classmethod
-    def build(cls, queries: Any, documents: Any, grades: Any, *, source: str | None = None) -> Qrels:
-        """From three columns of equal length, in any order."""
+    def build(
+        cls, queries: Any, documents: Any, grades: Any, *, source: str | None = None, fractions: bool = False
+    ) -> Qrels:
+        """From three columns of equal length, in any order; a fraction is an error unless ``fractions``.
+
+        >>> Qrels.build(["u"], ["a"], [3.5], fractions=True)
+        <Qrels: 1 queries, 1 judgements, grades up to 3.5>
+        """
         codes, query_ids = encode_queries(queries, source or "qrels")
         doc_ids = as_ids(documents, "document", source or "qrels")
-        values = whole_grades(grades, source or "qrels")
+        values = (any_grades if fractions else whole_grades)(grades, source or "qrels")
         check_lengths(queries=codes, documents=doc_ids, grades=values)
         order = pc.sort_indices(
-            pa.table({"query": integers(codes), "grade": integers(values), "document": doc_ids}),
+            pa.table({"query": integers(codes), "grade": numbers(values), "document": doc_ids}),
             sort_keys=[("query", "ascending"), ("grade", "descending"), ("document", "descending")],
         ).to_numpy()
         twice = repeated_pairs(codes, doc_ids)
@@ -71,8 +77,14 @@ class Qrels:
         return positions(self.query_ids)
 
     @cached_property
-    def max_grade(self) -> int:
-        return int(self.grades.max(initial=0))
+    def max_grade(self) -> int | float:
+        largest: int | float = self.grades.max(initial=0).item()
+        return largest
+
+    @property
+    def whole(self) -> bool:
+        """Whether all grades are whole numbers."""
+        return self.grades.dtype.kind != "f"
 
     @cached_property
     def _index(self) -> PairIndex:
@@ -104,12 +116,12 @@ class Qrels:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def to_dict(self) -> dict[str, dict[str, int]]:
+    def to_dict(self) -> dict[str, dict[str, Any]]:
         ids, grades = self.doc_ids.to_pylist(), self.grades.tolist()
         spans = zip(self.query_ids, self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True)
         return {query: dict(zip(ids[a:b], grades[a:b], strict=True)) for query, a, b in spans}
 
-    def as_listed(self) -> dict[str, dict[str, int]]:
+    def as_listed(self) -> dict[str, dict[str, Any]]:
         """``to_dict`` with the documents of each query in the order of the source, where that is known.
 
         >>> Qrels.build(["q1", "q1"], ["a", "b"], [0, 3]).as_listed()
@@ -166,6 +178,18 @@ def whole_grades(grades: Any, source: str) -> npt.NDArray[np.int64]:
         ]
         raise DataError.listing(source, problems)
     return values
+
+
+def any_grades(grades: Any, source: str) -> npt.NDArray[Any]:
+    """Grades as they are; if all of them are whole, as whole numbers."""
+    given = as_numbers(grades, "grade", source).astype(np.float64)
+    broken = np.flatnonzero(~np.isfinite(given))
+    if len(broken):
+        problems = [
+            Problem(row + 1, f"grades must be finite, got {given[row]}") for row in broken[:21].tolist()
+        ]
+        raise DataError.listing(source, problems)
+    return given if (given % 1).any() else given.astype(np.int64)
 
 
 def rows_of_queries(offsets: Int64s, codes: Int64s) -> tuple[Int64s, Int64s]:

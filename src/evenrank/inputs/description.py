@@ -253,11 +253,11 @@ class Description:
         return any(file.get("clicks") for file in self.qrels)
 
     def _rated(self, file: FileOption) -> Qrels:
-        from evenrank.io.ratings import STEP, read_ratings
+        from evenrank.io.ratings import read_ratings
 
         given = file.get("step")
         try:
-            step = STEP if given is None else float(given)
+            step = None if given is None else float(given)
         except ValueError:
             raise ParameterError(f"step must be a number > 0, got {given!r} in --qrels {file.path}") from None
         columns = self._table_columns(file, QRELS_ROLES)

@@ -107,6 +107,11 @@ def write_qrels(
     format = checked_format(path, format)
     if len(qrels.doc_ids) == 0:
         raise DataError("there are no judgements to write")
+    if isinstance(qrels, Qrels) and not qrels.whole:
+        raise DataError(
+            "judgements are written with whole grades, and these have fractions: read the ratings in steps, "
+            "read_ratings(FILE, step=0.5)"
+        )
     table = _graded_table(qrels) if isinstance(qrels, Qrels) else _diversity_table(qrels)
     if format == "parquet":
         with atomic_write(path) as file:

@@ -13,7 +13,6 @@ from evenrank.errors import DataError, InputTypeError, ParameterError
 from evenrank.io.cells import id_cells, score_cells
 from evenrank.io.tables import any_table
 
-STEP = 0.5  # stars come in halves
 TOLERANCE = 1e-9
 ACCEPTED = {
     "query": ("user", "user_id", "userId", "userid", "query", "query_id"),
@@ -25,19 +24,23 @@ ACCEPTED = {
 def read_ratings(
     source: object,
     *,
-    step: float = STEP,
+    step: float | None = None,
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Qrels:
     """Judgements from a table of user, item and rating: a user is a query, an item a document.
 
-    Grades are whole numbers, so a grade is the number of steps in a rating: 3.5 stars in steps of a half are
-    the grade 7. Measures with linear gain, as nDCG and RBP, do not depend on the step; ERR does.
+    A rating is a grade as it is, 3.5 stars the grade 3.5. With ``step`` grades are whole: the number of steps
+    in a rating, so that with steps of a half 3.5 stars are the grade 7, as measures by other tools need it.
+    Measures with linear gain, as nDCG and RBP, do not depend on the step; ERR does.
 
-    >>> read_ratings({"user": ["u1", "u1"], "item": ["m1", "m2"], "rating": [3.5, 5.0]}).to_dict()
+    >>> rated = {"user": ["u1", "u1"], "item": ["m1", "m2"], "rating": [3.5, 5.0]}
+    >>> read_ratings(rated).to_dict()
+    {'u1': {'m2': 5.0, 'm1': 3.5}}
+    >>> read_ratings(rated, step=0.5).to_dict()
     {'u1': {'m2': 10, 'm1': 7}}
     """
-    if isinstance(step, bool) or not isinstance(step, (int, float)) or not math.isfinite(step) or step <= 0:
+    if step is not None and not _is_step(step):
         raise ParameterError(f"step must be a number > 0, got {step!r}")
     given = pa.table(dict(source)) if isinstance(source, Mapping) else source
     table = any_table(given, "ratings", "ratings", format=format)
@@ -49,6 +52,8 @@ def read_ratings(
     items = id_cells(frame.column(chosen["document"]), "item", report)
     ratings = score_cells(frame.column(chosen["grade"]), report, "rating", text=frame.text)
     report.check()
+    if step is None:
+        return Qrels.build(users.to_pylist(), items.to_pylist(), ratings, source=name, fractions=True)
     steps = ratings / step
     grades = np.round(steps)
     broken = np.flatnonzero(np.abs(steps - grades) > TOLERANCE)
@@ -58,6 +63,10 @@ def read_ratings(
             "ratings come in, step=0.1 (--qrels FILE:ratings:step=0.1)"
         )
     return Qrels.build(users.to_pylist(), items.to_pylist(), grades.astype(np.int64).tolist(), source=name)
+
+
+def _is_step(step: object) -> bool:
+    return isinstance(step, (int, float)) and not isinstance(step, bool) and math.isfinite(step) and step > 0
 
 
 def _column(role: str, names: list[str] | tuple[str, ...], given: Mapping[str, str], source: str) -> str:

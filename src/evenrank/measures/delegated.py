@@ -89,6 +89,13 @@ class Delegated(Measure):
         measure = self.measure
         values = np.full(len(evidence), float(measure.DEFAULT))
         grades = evidence.reference["judged_by_intent" if self.by_intent else "judged"].padded(self.evidence)
+        broken = grades[grades % 1 != 0]
+        if len(broken):
+            raise DataError(
+                f"{self.text} is computed by ir_measures, which takes whole grades, and these judgements "
+                f"have {broken[0]:g}: read ratings in steps (read_ratings(FILE, step=0.5), --qrels "
+                "FILE:ratings:step=0.5), or choose one of the measures that 'evenrank measures' lists"
+            )
         largest = int(grades.max(initial=0))
         if largest > GRADE_LIMIT:
             raise DataError(

@@ -15,7 +15,7 @@ from evenrank.arrays import Floats
 from evenrank.data.membership import evidence_name
 from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import declare, flag, integer, number, parameter, text
+from evenrank.grammar import declare, flag, grade, number, parameter, text
 from evenrank.measures.base import Direction, Measure, Result
 from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, divide, ranks, scaled_gain, stop_probability
 from evenrank.measures.sums import padded_sum
@@ -35,7 +35,7 @@ class DiversityMeasure(Measure):
     }
 
     @property
-    def smallest_grade(self) -> int:
+    def smallest_grade(self) -> float:
         """The smallest grade that is relevant."""
         return 1
 
@@ -80,13 +80,13 @@ class CoverageMeasure(DiversityMeasure):
     With ``attr`` the groups of an attribute are the intents: a relevant document covers a group by its share.
     """
 
-    rel: int = parameter(1, integer(1), "smallest grade that is relevant")
+    rel: float = parameter(1, grade(), "smallest grade that is relevant")
     attr: str | None = parameter(
         None, text(optional=True), "an attribute whose groups are the intents; None: judgements by intent"
     )
 
     @property
-    def smallest_grade(self) -> int:
+    def smallest_grade(self) -> float:
         return self.rel
 
     @property
@@ -204,7 +204,7 @@ class ERR_IA(CoverageMeasure):
 
     alpha: float = parameter(0.5, number(0, 1), "how much a repeated intent loses")
     normalized: bool = parameter(True, flag(), "ndeval's form; False for the sum over intents of ERR")
-    max_grade: int | None = parameter(None, integer(1, optional=True), "largest grade, for normalized=False")
+    max_grade: float | None = parameter(None, grade(optional=True), "largest grade, for normalized=False")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -10,7 +10,7 @@ from evenrank.arrays import Bools, Floats
 from evenrank.attention import Attention
 from evenrank.errors import DataError, ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import declare, integer, number, parameter
+from evenrank.grammar import declare, grade, number, parameter
 from evenrank.measures.relevance import NOT_JUDGED, stop_probability
 
 NO_ATTENTION = "no attention"
@@ -48,8 +48,8 @@ class cascade(EvidenceAttention):
     needs: ClassVar[frozenset[str]] = frozenset({"ranked.relevance", "judged.relevance"})
 
     p: float = parameter(1.0, number(0, 1, open_low=True), "probability of going on to the next rank")
-    max_grade: int | None = parameter(
-        None, integer(1, optional=True), "largest grade there is; None takes the judgements'"
+    max_grade: float | None = parameter(
+        None, grade(optional=True), "largest grade there is; None takes the judgements'"
     )
 
     def at(self, evidence: RankedEvidence) -> Floats:

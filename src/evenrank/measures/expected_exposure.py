@@ -111,7 +111,7 @@ class ExpectedExposureMeasure(GroupMeasure):
         best = evidence.reference["judged"].padded("relevance", 1)  # (Q, 1): judged come best first
         return {
             NOT_JUDGED: ~evidence.query["relevance.judged"],
-            NO_RELEVANT: ~np.asarray((best >= 1).any(axis=1)),
+            NO_RELEVANT: ~np.asarray((best > 0).any(axis=1)),
             EMPTY_LIST: _rankings(evidence).lengths.sum(axis=1) == 0,
         }
 

@@ -16,7 +16,16 @@ from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.measures.base import Measure
 from evenrank.measures.diversity import ERR_IA, NRBP, alpha_nDCG, greedy_ideal, novelty_gain
-from evenrank.measures.relevance import AP, ERR, RBP, best_grade, nDCG, stop_probability
+from evenrank.measures.relevance import (
+    ABOVE_ZERO,
+    AP,
+    ERR,
+    RBP,
+    best_grade,
+    nDCG,
+    share_of_largest,
+    stop_probability,
+)
 from evenrank.measures.sums import padded_sum
 
 BY_GROUP = (alpha_nDCG, ERR_IA, NRBP)
@@ -54,9 +63,10 @@ class ListArrays(NamedTuple):
         )
 
 
-def smallest_grade(irm: Measure) -> int:
-    rel = getattr(irm, "rel", None)
-    return 1 if rel is None else int(rel)
+def smallest_grade(irm: Measure) -> float:
+    """The smallest grade that counts as relevant; any above 0 for a measure of graded gain."""
+    rel: float | None = getattr(irm, "rel", None)
+    return ABOVE_ZERO if rel is None else rel
 
 
 def worth_of_grades(irm: Measure, grades: Floats, evidence: RankedEvidence) -> Floats:
@@ -67,7 +77,7 @@ def worth_of_grades(irm: Measure, grades: Floats, evidence: RankedEvidence) -> F
         most = evidence.query["relevance.max_grade"][:, None] if irm.max_grade is None else irm.max_grade
         return stop_probability(grades, most)
     if isinstance(irm, RBP) and irm.rel is None:
-        return grades / np.maximum(evidence.query["relevance.max_grade"], 1)[:, None]
+        return share_of_largest(grades, evidence)
     return (grades >= smallest_grade(irm)).astype(float)
 
 

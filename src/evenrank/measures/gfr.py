@@ -11,7 +11,7 @@ from evenrank.data.attribute import COMBINED
 from evenrank.data.evidence_source import Evidence
 from evenrank.data.membership import evidence_name
 from evenrank.errors import ParameterError
-from evenrank.grammar import REFUSED, ParameterRule, choice, declare, integer, make, parameter, term_of, text
+from evenrank.grammar import REFUSED, ParameterRule, choice, declare, grade, make, parameter, term_of, text
 from evenrank.measures.base import Direction, Measure
 from evenrank.measures.combined import WeightedSum
 from evenrank.measures.divergences import SIMILAR
@@ -72,8 +72,8 @@ class GFR(Measure):
     ordinal_div: str = parameter("RNOD", choice(*SIMILAR), "distance for ordinal attributes")
     decay: str | None = parameter(None, DECAY, DECAY_MEANS)
     phi: float = parameter(0.85, PHI, PHI_MEANS)
-    max_grade: int | None = parameter(
-        None, integer(1, optional=True), "largest grade, of relevance too; None takes the judgements'"
+    max_grade: float | None = parameter(
+        None, grade(optional=True), "largest grade, of relevance too; None takes the judgements'"
     )
     missing: str = parameter("uniform", GROUP_MISSING, GROUP_MISSING_MEANS)
 

@@ -13,7 +13,7 @@ from evenrank.arrays import Bools, Floats
 from evenrank.data.attribute import Attribute
 from evenrank.data.evidence_source import Evidence
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import choice, declare, integer, number, parameter
+from evenrank.grammar import choice, declare, grade, number, parameter
 from evenrank.measures.base import Direction, Measure, Result
 from evenrank.measures.divergences import MAX, SIMILAR
 from evenrank.measures.groups import (
@@ -48,8 +48,8 @@ class PrefixMeasure(GroupMeasure):
     div: str = parameter("JSD", choice(*SIMILAR), "distance; NMD and RNOD see the order, MAX the worst value")
     decay: str | None = parameter(None, DECAY, DECAY_MEANS)
     phi: float = parameter(0.85, PHI, PHI_MEANS)
-    max_grade: int | None = parameter(
-        None, integer(1, optional=True), "largest grade, for the reader of ERR; None takes the judgements'"
+    max_grade: float | None = parameter(
+        None, grade(optional=True), "largest grade, for the reader of ERR; None takes the judgements'"
     )
 
     @property
@@ -90,7 +90,7 @@ class PrefixMeasure(GroupMeasure):
         best = evidence.reference["judged"].padded("relevance", 1)  # (Q, 1): judged come best first
         return {
             NOT_JUDGED: ~evidence.query["relevance.judged"],
-            NO_RELEVANT: ~np.asarray((best >= 1).any(axis=1)),
+            NO_RELEVANT: ~np.asarray((best > 0).any(axis=1)),
             NO_TARGET: reasons[NO_TARGET],
         }
 

@@ -15,7 +15,7 @@ import numpy as np
 from evenrank.arrays import Bools, Floats
 from evenrank.errors import DataError, ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import choice, integer, parameter
+from evenrank.grammar import choice, grade, integer, parameter
 from evenrank.measures.base import Direction, Measure, Note, Result
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import NOT_JUDGED
@@ -39,8 +39,8 @@ class IndexicalMeasure(Measure):
     """A measure of the order of a list whose documents are held fixed."""
 
     step: int = parameter(1, integer(1), "look at every step-th rank")
-    min_grade: int | None = parameter(
-        None, integer(1, optional=True), "only documents of at least this grade take part"
+    min_grade: float | None = parameter(
+        None, grade(optional=True), "only documents of at least this grade take part"
     )
     missing: str = parameter("error", choice("error", "drop"), MISSING_POLARITY)
 

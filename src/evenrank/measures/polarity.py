@@ -10,7 +10,7 @@ from evenrank import attention
 from evenrank.arrays import Bools, Floats
 from evenrank.attention import Attention
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import declare, flag, integer, parameter, term_of
+from evenrank.grammar import declare, flag, grade, parameter, term_of
 from evenrank.measures.base import Direction, Result
 from evenrank.measures.groups import EMPTY_LIST_MEANS, GroupMeasure
 from evenrank.measures.neutrality import EMPTY_LIST
@@ -98,7 +98,7 @@ class MeanPolarity(LeaningMeasure):
 
     attention: Attention = parameter(attention.log2(), term_of("attention"), "how attention falls with rank")
     relevant: bool = parameter(False, flag(), "count relevant documents only; the others get no attention")
-    rel: int = parameter(1, integer(1), "smallest grade that is relevant")
+    rel: float = parameter(1, grade(), "smallest grade that is relevant")
 
     @property
     def needs(self) -> frozenset[str]:

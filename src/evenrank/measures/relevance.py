@@ -8,6 +8,7 @@ of those there are scores 0, and so does a judged query that the run lacks.
 from __future__ import annotations
 
 import dataclasses
+import sys
 from typing import ClassVar
 
 import numpy as np
@@ -15,10 +16,12 @@ import numpy as np
 from evenrank import attention
 from evenrank.arrays import Bools, Floats
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import choice, declare, flag, integer, number, parameter
+from evenrank.grammar import choice, declare, flag, grade, number, parameter
 from evenrank.measures.base import Direction, Measure, Result
 from evenrank.measures.sums import padded_sum
 
+ABOVE_ZERO = sys.float_info.min
+"""The smallest relevant grade of measures with graded gain, to which any grade above 0 counts."""
 NOT_JUDGED = "not judged"
 NO_RELEVANT = "no relevant document"
 
@@ -44,9 +47,9 @@ class RelevanceMeasure(Measure):
     }
 
     @property
-    def smallest_grade(self) -> int:
-        """The smallest grade that is relevant."""
-        return 1
+    def smallest_grade(self) -> float:
+        """The smallest grade that is relevant: any above 0."""
+        return ABOVE_ZERO
 
     @property
     def drops_unjudged(self) -> bool:
@@ -95,11 +98,11 @@ class RelevanceMeasure(Measure):
 class BinaryMeasure(RelevanceMeasure):
     """A measure to which a document is relevant or not."""
 
-    rel: int = parameter(1, integer(1), "smallest grade that is relevant")
+    rel: float = parameter(1, grade(), "smallest grade that is relevant")
     judged_only: bool = parameter(False, flag(), "leave out unjudged documents before ranks are counted")
 
     @property
-    def smallest_grade(self) -> int:
+    def smallest_grade(self) -> float:
         return self.rel
 
     @property
@@ -112,7 +115,7 @@ def ranks(evidence: RankedEvidence) -> Floats:
     return np.arange(1, evidence.ranked.depth + 1, dtype=float)
 
 
-def stop_probability(grades: Floats, max_grade: Floats | int) -> Floats:
+def stop_probability(grades: Floats, max_grade: Floats | float) -> Floats:
     """``(2**g - 1) / 2**g_max``, the chance that a document of grade g satisfies the reader."""
     return scaled_gain(np.clip(grades, 0, max_grade), np.asarray(max_grade, dtype=np.float64))
 
@@ -131,7 +134,12 @@ def scaled_gain(grades: Floats, top: Floats) -> Floats:
     return gain
 
 
-def stops(evidence: RankedEvidence, max_grade: int | None) -> Floats:
+def share_of_largest(grades: Floats, evidence: RankedEvidence) -> Floats:
+    """(Q, D): grades over the largest of all judgements; 0 where no grade is above 0."""
+    return divide(np.maximum(grades, 0), np.maximum(evidence.query["relevance.max_grade"], 0)[:, None])
+
+
+def stops(evidence: RankedEvidence, max_grade: float | None) -> Floats:
     """(Q, K): the chance that the reader stops at a rank, coming from the top."""
     top = evidence.query["relevance.max_grade"][:, None] if max_grade is None else max_grade  # (Q, 1)
     return attention.cascade(stop_probability(evidence.ranked["relevance"], top))
@@ -276,19 +284,18 @@ class RBP(RelevanceMeasure):
     )
 
     p: float = parameter(0.8, number(0, 1, open_high=True), "probability of going on to the next rank")
-    rel: int | None = parameter(
-        None, integer(1, optional=True), "smallest grade that is relevant; None for graded gain"
+    rel: float | None = parameter(
+        None, grade(optional=True), "smallest grade that is relevant; None for graded gain"
     )
     normalized: bool = parameter(False, flag(), "divide by 1 - p**k, so that a perfect list has 1")
 
     @property
-    def smallest_grade(self) -> int:
-        return 1 if self.rel is None else self.rel
+    def smallest_grade(self) -> float:
+        return ABOVE_ZERO if self.rel is None else self.rel
 
     def contributions(self, evidence: RankedEvidence) -> Floats:
         if self.rel is None:
-            top = np.maximum(evidence.query["relevance.max_grade"], 1)[:, None]  # (Q, 1)
-            gain = np.maximum(evidence.ranked["relevance"], 0) / top
+            gain = share_of_largest(evidence.ranked["relevance"], evidence)
         else:
             gain = self.relevant(evidence).astype(float)
         weights = attention.rbp(p=self.p).weights(evidence.ranked.depth)  # (K,)
@@ -314,8 +321,8 @@ class ERR(RelevanceMeasure):
         "Chapelle, Metzler, Zhang and Grinspan 2009, Expected reciprocal rank for graded relevance, CIKM"
     )
 
-    max_grade: int | None = parameter(
-        None, integer(1, optional=True), "largest grade there is; None takes the judgements'"
+    max_grade: float | None = parameter(
+        None, grade(optional=True), "largest grade there is; None takes the judgements'"
     )
 
     def contributions(self, evidence: RankedEvidence) -> Floats:
@@ -338,8 +345,8 @@ class iRBU(RelevanceMeasure):
     reference = "Sakai and Zeng 2019, Which diversity evaluation measures are 'good'?, SIGIR; gfr-2022, Eq. 3"
 
     phi: float = parameter(0.99, number(0, 1, open_low=True), "how slowly utility falls with rank")
-    max_grade: int | None = parameter(
-        None, integer(1, optional=True), "largest grade there is; None takes the judgements'"
+    max_grade: float | None = parameter(
+        None, grade(optional=True), "largest grade there is; None takes the judgements'"
     )
 
     def contributions(self, evidence: RankedEvidence) -> Floats:
