@@ -60,6 +60,9 @@ def test_a_dry_run_asks_and_writes_nothing(
     assert (found.code, found.err) == (0, "")
     assert found.out.startswith("shop at ")
     assert "48 requests for 48 queries" in found.out
+    assert found.out.count("select id") == 1
+    assert found.out.endswith("queries: red lamp; red chair; red mug; and 45 more\n")
+    assert evenrank("audit", "shop.toml", *KNOWN, "--dry-run", "--notes").out.count("select id") == 48
     assert not (shop / "audit").exists()
     (shop / "run.trec").write_text("q0 Q0 p1 1 1 x\n")
     assert evenrank("audit", "run.trec", *KNOWN, "--dry-run").out == "no request for: run\n"

@@ -132,6 +132,7 @@ def found(outcome: SimpleNamespace) -> list[str]:
         ("gender", {"NFaiRR", "TExFAIR", "GroupExposure"}),
         ("women", {"NFaiRR", "TExFAIR", "GroupExposure"}),
         ("share of the first page", {"GroupShare"}),
+        ("are small sellers seen", {"GroupShare"}),
         ("viewpoint", {"DUO"}),
         ("opinions", {"DUO"}),
         ("perspectives", {"DUO", "OB", "Polarity", "dGF"}),  # a word that no description has

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from small_shop import write_small_shop
 
 import evenrank as er
 from evenrank.errors import DataError, ParameterError
@@ -295,3 +296,70 @@ def test_explain_takes_the_run_that_is_not_the_baseline(evenrank: Evenrank, proj
 def test_categories_mean_nothing_for_one_list(evenrank: Evenrank, project: Path) -> None:
     done = evenrank("explain", "bm25", "--query", "q1", "--by", "topic")
     assert (done.code, "--by splits the results of many queries" in done.err) == (2, True)
+
+
+def test_init_and_doctor_know_a_shop(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Products, queries and an engine: no run is missed, and an audit needs no option."""
+    write_small_shop(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    made = evenrank("init")
+    assert made.code == 0, made.err
+    for line in ('documents = "products.jsonl"', 'queries = "queries.csv"', 'seller_size = "documents"'):
+        assert f"\n{line}\n" in made.out
+    assert '\nshop = "shop.toml"\n' in made.out  # and not the database too, which the engine file names
+    assert "no run" not in made.err
+    assert "then try evenrank doctor and evenrank audit\n" in made.err
+    found = evenrank("doctor")
+    assert found.code == 0, found.out
+    assert found.out.endswith("all is well\nnext: evenrank audit asks shop who is favoured\n")
+    assert evenrank("audit", "--dry-run").out.startswith("shop at shop: 48 requests for 48 queries")
+
+
+def test_a_database_alone_is_an_engine(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_small_shop(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shop.toml").unlink()
+    (tmp_path / "notes.db").write_bytes(b"no database")
+    assert '\nshop = "shop.db"\n' in evenrank("init").out
+    assert evenrank("doctor").code == 0
+    assert "48 requests for 48 queries" in evenrank("audit", "--dry-run").out
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ('shop = "none.toml"', "none.toml: cannot be read: No such file or directory"),
+        ("shop = 3", "engines.shop must be a table, written [engines.shop], or the text of an engine file"),
+        ('shop = "bad.toml"', "engines.shop: an engine has no key 'adress'; did you mean address?"),
+    ],
+)
+def test_doctor_checks_engine_files(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entry: str, said: str
+) -> None:
+    write_small_shop(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.toml").write_text('adress = "sqlite:///shop.db"\n')
+    (tmp_path / "evenrank.toml").write_text(f"[engines]\n{entry}\n")
+    found = evenrank("doctor")
+    assert (found.code, said in found.out) == (1, True), found.out
+
+
+def test_an_engine_file_of_a_found_project_asks_no_server(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_small_shop(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "far.toml").write_text('address = "opensearch+http://127.0.0.1:9/products"\n')
+    (tmp_path / "evenrank.toml").write_text(
+        '[data]\ndocuments = "products.jsonl"\nqueries = "queries.csv"\n[groups]\n'
+        'seller_size = "documents"\n[engines]\nfar = "far.toml"\n'
+    )
+    for words in (["audit"], ["audit", "far"]):
+        found = evenrank(*words)
+        assert (found.code, "is fetched over a network" in found.err) == (2, True)
+    assert "next: evenrank audit --project evenrank.toml asks far" in evenrank("doctor").out
+    assert "far at " in evenrank("audit", "--project", "evenrank.toml", "--dry-run").out

@@ -376,7 +376,8 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         {},
         "<file>: no column for the document (accepted: document, doc, doc_id, docid, docno, did, corpus-id); "
         "the columns found are 'd1', 'Advanced': name it with columns={'document': ...} (in the shell "
-        "FILE:document=NAME); if the first line is not a header and every line is "
+        "--columns document=NAME, or behind a file of groups FILE:document=NAME); "
+        "if the first line is not a header and every line is "
         "document,label,label,.. then say "
         "format='trec-fair' (in the shell FILE:format=trec-fair)",
     ),
@@ -444,7 +445,7 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         {},
         "<file>: no column for the document (accepted: document, doc, doc_id, docid, docno, did, corpus-id); "
         "the columns found are 'gender': name it with columns={'document': ...} (in the shell "
-        "FILE:document=NAME)",
+        "--columns document=NAME, or behind a file of groups FILE:document=NAME)",
     ),
     "two columns could be it": (
         "csv",

@@ -65,7 +65,10 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--keep-texts", action="store_true", help="keep the texts of documents that engines answer with"
     )
-    parser.add_argument("--dry-run", action="store_true", help="print what would be asked, and ask nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true",
+        help="print what would be asked, with --notes every request, and ask nothing",
+    )  # fmt: skip
     shared.add_output(parser, f"the folder of audits (default: {OUTPUT})")
     parser.set_defaults(run=run, reads_project=True, measures=None, missing=None)
 
@@ -76,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     request = _request(arguments)
     output = arguments.output or _output(arguments.project)
     if arguments.dry_run:
-        put(_planned(request, output))
+        put(_planned(request, output, whole=arguments.notes))
         return 0
     found = make_audit(request, output, step=_step)
     put("\n".join(found.lines()) + "\n")
@@ -159,13 +162,13 @@ def _sources(
     engines, files = [], []
     for one in runs:
         if one.path in known:
-            engines.append(EngineSource(known[one.path], one.name, folder))
+            engines.append(EngineSource(known[one.path], one.name or one.path, folder))
         elif is_engine(one.path):
             engines.append(EngineSource(one.path, one.name, "." if given else folder))
         else:
             files.append(one)
     if not given or not runs:
-        engines += [EngineSource(table, None, folder) for table in known.values()]
+        engines += [EngineSource(engine, name, folder) for name, engine in known.items()]
     return engines, files
 
 
@@ -174,7 +177,8 @@ def _wants_engines(runs: list[FileOption], project: Project, given: bool) -> boo
     return not given or not runs or any(one.path in project.table("engines") for one in runs)
 
 
-def _planned(request: AuditRequest, output: str) -> str:
+def _planned(request: AuditRequest, output: str, *, whole: bool) -> str:
+    """What would be asked: the first request and queries, or with --notes every request."""
     from pathlib import Path
 
     from evenrank.audit.preparing import read_known
@@ -186,7 +190,7 @@ def _planned(request: AuditRequest, output: str) -> str:
         texts = query_texts(request.known.queries, request.known.columns)
         log = Path(output) / UNFINISHED
         found = plans(request.engines, texts, depth=request.depth, log=log, keep_texts=request.keep_texts)
-        lines += [plan.describe() for plan in found]
+        lines += [plan.describe(len(plan.requests) if whole else 1) for plan in found]
     if request.known.runs:
         lines.append(f"no request for: {', '.join(request.known.names)}")
     return "\n".join(lines) + "\n"

@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     wrong = [] if problems else _self_check()
     skipped = "not run, since a dependency is missing or too old"
     checked = skipped if problems else _verdict(wrong)
-    project, of_project = _project(arguments)
+    project, of_project, step = _project(arguments)
     problems += [*wrong, *of_project]
     tables = [
         Table.of(["dependency", "version"], ((package, state) for package, state, _ in states), words=2),
@@ -79,14 +79,15 @@ def run(arguments: argparse.Namespace) -> int:
         printed(tables, "table", terminal_width()),
         f"torch: {_torch_build()}\nself-check: {checked}\n",
         *(printed([table], "table", terminal_width()) for table in project),
-        "".join(f"problem: {problem}\n" for problem in problems) or "all is well\n",
+        "".join(f"problem: {problem}\n" for problem in problems)
+        or "all is well\n" + (f"next: {step}\n" if step else ""),
     ]
     put("\n".join(parts))
     return 1 if problems else 0
 
 
-def _project(arguments: argparse.Namespace) -> tuple[list[Table], list[str]]:
-    """What the entries of the project file became, and what is wrong with them."""
+def _project(arguments: argparse.Namespace) -> tuple[list[Table], list[str], str]:
+    """What the entries of the project file became, what is wrong with them, and what to do next."""
     from evenrank.cli.everywhere import unchecked_project
     from evenrank.cli.project_checks import ProjectCheck
     from evenrank.errors import EvenrankError
@@ -95,13 +96,14 @@ def _project(arguments: argparse.Namespace) -> tuple[list[Table], list[str]]:
     try:
         project = unchecked_project(arguments.everywhere)
     except EvenrankError as error:
-        return [], str(error).split("\n")
+        return [], str(error).split("\n"), ""
     if project is None:
-        return [], []
+        return [], [], ""
     found = ProjectCheck(project)
     if found.inputs is None:
-        return [], found.problems
-    return [table_of_inputs(found.inputs, found.known, f"project {project.name}")], found.problems
+        return [], found.problems, ""
+    table = table_of_inputs(found.inputs, found.known, f"project {project.name}")
+    return [table], found.problems, "" if found.problems else found.next_step()
 
 
 def _verdict(wrong: list[str]) -> str:

@@ -63,8 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
         write_sample(folder)
         say(f"wrote the sample collection into {folder}")
     found = look_around(folder)
-    if not found.of("run"):
-        say("no run was found: name yours under [data] runs")
+    engines = engine_files(found)
+    if not found.of("run") and not engines:
+        say("no run and no search engine was found: name yours under [data] runs, or under [engines]")
     text = project_text(found, _asker(), words=arguments.demo)
     with atomic_write(target) as file:
         file.write(text.encode())
@@ -72,7 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
     put(text)
     for line in _describe_choices(found):
         say(line)
-    say(f"wrote {target}: edit it, then try evenrank doctor and evenrank evaluate")
+    command = "evaluate" if found.of("run") or not engines else "audit"
+    say(f"wrote {target}: edit it, then try evenrank doctor and evenrank {command}")
     return 1 if problems else 0
 
 
@@ -86,6 +88,13 @@ def _describe_choices(found: FoundFiles) -> list[str]:
         "alphabetical order, and NFaiRR is normalised by its documents: if other runs are to be compared "
         "with another one, change baseline and background in the file"
     ]
+
+
+def engine_files(found: FoundFiles) -> list[str]:
+    """The files of search engines; a database that an engine file names is not one more."""
+    files = [file.path for file in found.of("engine")]
+    settings = [path for path in files if path.endswith(".toml")]
+    return settings or files
 
 
 Ask = Callable[[str, Sequence[str]], str]
@@ -137,6 +146,7 @@ def project_text(found: FoundFiles, ask: Ask, *, words: bool = False) -> str:
     background = f"background = {quoted(first)}" if len(runs) > 1 else '# background = "collection"'
     lines.append(f'{background}  # the run that NFaiRR is normalised by, or "collection"')
     lines += ["", *_groups(found, chosen.get("documents"))]
+    lines += ["", *_engines(found)]
     lines += ["", "[measures]", '# use = ["nDCG@10", "NFaiRR@10"]  # default: chosen by what is known']
     if len(runs) > 1:
         lines[1:1] = [
@@ -175,6 +185,21 @@ def _groups(found: FoundFiles, documents: FoundFile | None) -> list[str]:
         lines.append('# seller_size = "documents"   # a field of the documents')
     lines += ["", "[targets]", '# gender = "uniform"          # the share that each group should get']
     return lines
+
+
+def _engines(found: FoundFiles) -> list[str]:
+    """The search engines that an audit asks."""
+    lines = ["[engines]  # search engines that evenrank audit asks: engine files, databases or addresses"]
+    lines += [f"{_key(run_name(path))} = {quoted(path)}" for path in engine_files(found)]
+    if len(lines) == 1:
+        lines.append('# shop = "opensearch+http://localhost:9200/products"')
+    return [
+        *lines,
+        "",
+        "[audit]",
+        '# target = "catalogue"        # what groups should get: catalogue, candidates or equal',
+        "# depth = 100                 # documents that are asked for",
+    ]
 
 
 def _example(kind: str) -> str:

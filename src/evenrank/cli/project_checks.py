@@ -64,7 +64,14 @@ class ProjectCheck:
         yield from self._problems_of(self.known.check)
         yield from (f"{path}: no such file" for path in self.known.files() if not _is_there(path))
         try:
-            self.inputs = self.known.read(check=False)
+            if self.known.runs or not self._project.table("engines"):
+                self.inputs = self.known.read(check=False)
+            else:  # the queries are those that engines are asked, and not a selection of the runs'
+                self.inputs = replace(self.known, queries=None, by=None).read(check=False)
+                if self.known.queries is not None:
+                    from evenrank.audit.sources import query_texts
+
+                    query_texts(self.known.queries, self.known.columns)
         except MissingExtraError:
             return
         except EvenrankError as error:
@@ -195,12 +202,25 @@ class ProjectCheck:
             return
         from evenrank.engines.checking import engine_problems
 
-        for name, given in self._project.table("engines").items():
+        for name in self._project.table("engines"):
             where = f"{self._project.name}: engines.{name}"
-            if isinstance(given, dict):
-                yield from engine_problems(given, folder=self._project.folder, source=where)
-            else:
-                yield f"{where} must be a table, written [engines.{name}]"
+            try:
+                table, folder = self._project.engine_table(name)
+            except EvenrankError as error:
+                yield from self._project.lines(error)
+                continue
+            yield from engine_problems(table, folder=folder, source=where)
+
+    def next_step(self) -> str:
+        """The command that this project is ready for where it is a shop's: engines, or runs with groups."""
+        if not self._project.table("engines"):
+            return ""
+        from evenrank.remote.addresses import is_remote
+
+        asked = [self._project.engine_table(name)[0] for name in self._project.table("engines")]
+        remote = any(is_remote(str(table.get("address", ""))) for table in asked)
+        named = f" --project {self._project.name}" if remote else ""  # a file that was only found asks nobody
+        return f"evenrank audit{named} asks {', '.join(self._project.table('engines'))} who is favoured"
 
     def _further(self) -> Iterator[str]:
         if self._project.table("gate"):

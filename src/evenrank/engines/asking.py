@@ -33,6 +33,7 @@ from evenrank.remote.json_text import WrittenObject
 GIVE_UP = 10  # queries in a row that fail before the rest is left for another time
 CHECKED_EVERY = 100  # requests after which the index is looked at, whether it is still the same
 
+NAMED = 3  # queries that a plan names
 LAST_ANSWERS = 3.0  # seconds that answers to sent requests have to come in, when asking ends before its end
 
 Progress = Callable[[int, int], None]
@@ -94,9 +95,10 @@ class Plan:
     answered: int  # that are in the log already
     requests: tuple[str, ...] = field(repr=False)
     seconds: float = 0.0  # at the rate that is set; the engine may be slower
+    texts: tuple[str, ...] = field(default=(), repr=False)  # of the queries
 
-    def describe(self, shown: int = 3) -> str:
-        """The beginning of it, for people."""
+    def describe(self, shown: int = 1) -> str:
+        """For people: the first requests as they would be sent, and the first queries."""
         head = (
             f"{self.engine} at {self.address}: {counted(len(self.requests), 'request', 'requests')} for "
             f"{counted(self.queries - self.answered, 'query', 'queries')}"
@@ -105,8 +107,12 @@ class Plan:
             head += f" ({counted(self.answered, 'query is', 'queries are')} answered in the log)"
         if self.seconds >= 1:
             head += f", at least {self.seconds:,.0f} seconds"
-        more = len(self.requests) - shown
-        return "\n".join([head, *self.requests[:shown], *([f"... and {more:,} more"] if more > 0 else [])])
+        lines = [head, *self.requests[:shown]]
+        if len(self.requests) > shown:
+            named = "; ".join(self.texts[:NAMED])
+            more = len(self.texts) - NAMED
+            lines.append(f"queries: {named}" + (f"; and {more:,} more" if more > 0 else ""))
+        return "\n".join(lines)
 
 
 def plan(
@@ -141,6 +147,7 @@ def plan(
         answered=len(asked) - len(left),
         requests=tuple(opened.secrets.redact(text) for text in requests),
         seconds=len(requests) / rate,
+        texts=tuple(opened.secrets.redact(text) for _, text in left),
     )
 
 

@@ -8,15 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evenrank.errors import EvenrankError
-from evenrank.io.column_names import ACCEPTED, DOCUMENT_COLUMNS
+from evenrank.io.column_names import ACCEPTED, DOCUMENT_COLUMNS, PRODUCTS, SEARCHES, spelled
 from evenrank.io.source import as_source, guess_format
+from evenrank.io.toml import parse_toml
 
 LOOKED_AT = 1 << 16  # bytes of each file
 ROWS = 200
 MOST_VALUES = 12  # a column with more distinct values is hardly a group
 MOST_FILES = 2000
 EVEN = {"both", "none", "neutral", "mixed", "all", "neither"}  # labels that belong to no group alone
-IDS = {*ACCEPTED["document"], *DOCUMENT_COLUMNS["id"]}
+DOCUMENTS = {*ACCEPTED["document"], *DOCUMENT_COLUMNS["id"], *PRODUCTS}
+IDS = {*map(spelled, DOCUMENTS)}
+QUERIES = {*map(spelled, ACCEPTED["query"]), *SEARCHES}
+TEXTS = {*DOCUMENT_COLUMNS["text"], *DOCUMENT_COLUMNS["title"], "name", "product_name", "product_title"}
+DATABASES = (".db", ".sqlite", ".sqlite3")
 
 
 @dataclass(frozen=True)
@@ -24,7 +29,7 @@ class FoundFile:
     """A file, what it seems to be, and what speaks for it."""
 
     path: str
-    kind: str  # run, qrels, intents, documents, queries, groups, words, polarity
+    kind: str  # run, qrels, intents, documents, queries, groups, words, polarity, engine
     columns: tuple[str, ...] = ()
     fields: Mapping[str, str] = field(default_factory=dict)  # columns with few values, and how to read them
 
@@ -73,6 +78,8 @@ def _files(folder: Path) -> Iterator[Path]:
 def _look_at(path: Path, name: str) -> FoundFile | None:
     if path.suffix.lower() == ".parquet":
         return _of_parquet(path, name)
+    if path.suffix.lower() in (".toml", *DATABASES):
+        return FoundFile(name, "engine") if _is_engine(path) else None
     source = as_source(path)
     if source is None:
         return None
@@ -90,6 +97,24 @@ def _look_at(path: Path, name: str) -> FoundFile | None:
     return _of_fields(name, lines)
 
 
+def _is_engine(path: Path) -> bool:
+    """Whether a file is that of a search engine: its settings, or a database with full-text search."""
+    if path.suffix == ".toml":
+        return "address" in parse_toml(path.read_bytes(), str(path))
+    import sqlite3
+    from contextlib import closing
+
+    with path.open("rb") as file:
+        if file.read(16) != b"SQLite format 3\0":
+            return False
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
+        made = "select count(*) from sqlite_master where sql like '%using fts5%'"
+        try:
+            return bool(database.execute(made).fetchone()[0])
+        except sqlite3.Error:
+            return False
+
+
 def _of_fields(name: str, lines: list[str]) -> FoundFile | None:
     """TREC files by their number of fields: six are a run, four are judgements."""
     rows = [line.split() for line in lines]
@@ -104,7 +129,7 @@ def _of_delimited(name: str, lines: list[str], delimiter: str) -> FoundFile | No
     import csv
 
     head, *rows = list(csv.reader(lines, delimiter=delimiter))
-    if not any(column.strip().lower() in IDS | set(ACCEPTED["query"]) for column in head):
+    if not any(spelled(column) in IDS | QUERIES for column in head):
         two = all(len(line.split("\t")) == 2 for line in lines)
         return FoundFile(name, "queries" if "quer" in name.lower() else "documents") if two else None
     return _of_table(name, [dict(zip(head, row, strict=False)) for row in rows])
@@ -112,15 +137,15 @@ def _of_delimited(name: str, lines: list[str], delimiter: str) -> FoundFile | No
 
 def _of_table(name: str, rows: list[dict[str, object]]) -> FoundFile | None:
     columns = tuple(dict.fromkeys(column for row in rows for column in row))
-    lower = {column.lower() for column in columns}
-    query, document = lower & set(ACCEPTED["query"]), lower & IDS
-    found = {column: _values(rows, column) for column in columns if column.lower() not in IDS}
+    lower = {spelled(column) for column in columns}
+    query, document = lower & QUERIES, lower & IDS
+    found = {column: _values(rows, column) for column in columns if spelled(column) not in IDS}
     fields = {column: _options(values) for column, values in found.items() if values}
     if query and document and lower & set(ACCEPTED["score"]):
         return FoundFile(name, "run", columns)
     if query and document and lower & set(ACCEPTED["grade"]):
         return FoundFile(name, "intents" if lower & set(ACCEPTED["intent"]) else "qrels", columns)
-    text = lower & {*DOCUMENT_COLUMNS["text"], *DOCUMENT_COLUMNS["title"]}
+    text = lower & TEXTS
     if query and not document:
         return FoundFile(name, "queries", columns, fields)
     if document and text:

@@ -41,6 +41,7 @@ from evenrank.inputs.group_options import DOCUMENTS as OF_DOCUMENTS
 from evenrank.inputs.group_options import WORDS as OF_WORDS
 from evenrank.inputs.group_options import GroupsOption, TargetOption, groups_of, target_of
 from evenrank.inputs.old_files import check_version
+from evenrank.inputs.project_engines import engine_table
 from evenrank.inputs.project_values import about, list_of, text_of, texts_of, unknown_key
 from evenrank.inputs.several_files import attempt, collecting_problems, reading_files
 from evenrank.io.source import as_source
@@ -242,21 +243,25 @@ class Project:
             "audit" if given is None else text_of(given, "audit.output"), "audit.output"
         )
 
-    def engines(self) -> dict[str, dict[str, Any]]:
-        """The search engines by name, as tables for ``open_engine(table, folder=project.folder)``.
+    def engines(self) -> dict[str, dict[str, Any] | str]:
+        """The search engines by name: tables or engine files for ``open_engine(.., folder=project.folder)``.
 
         A file that was only found never causes a request: then an engine on a server is an error.
         """
-        found: dict[str, dict[str, Any]] = {}
+        found: dict[str, dict[str, Any] | str] = {}
         for name, given in self.table("engines").items():
             where = f"engines.{name}"
-            if not isinstance(given, dict):
-                raise ParameterError(f"{where} must be a table, written [{where}]")
-            address = text_of(given.get("address"), f"{where}.address")
+            table, _ = self.engine_table(name)
+            address = text_of(table.get("address"), f"{where}.address")
             if is_remote(address):
                 self._refuse_if_found(where, shown_address(address))
-            found[name] = {"name": name, **given}
+            is_file = isinstance(given, str) and given.endswith(".toml")
+            found[name] = given if is_file else {"name": name, **table}
         return found
+
+    def engine_table(self, name: str) -> tuple[dict[str, Any], Path]:
+        """The settings of an engine, and the folder that its paths are relative to."""
+        return engine_table(self.table("engines")[name], name, self.folder)
 
     def _refuse_if_found(self, where: str, address: str) -> None:
         if not self.named:

@@ -23,6 +23,38 @@ DOCUMENT_COLUMNS: dict[str, tuple[str, ...]] = {
     "text": ("text", "contents", "body", "content", "description", "abstract"),
     "title": ("title",),
 }
+PRODUCTS = ("product_id", "product", "sku", "item_id", "item", "article_id", "asin", "doc_no")
+SEARCHES = ("search_term", "search_terms", "search_query", "search", "keyword", "keywords", "term")
+# what exports of shops call them; looked at only where none of the names above is there
+FURTHER: dict[str, tuple[str, ...]] = {
+    "query": SEARCHES,
+    "document": PRODUCTS,
+    "id": PRODUCTS,
+    "text": ("name", "product_name", "product_title", "product_description", "long_description"),
+}
+
+
+def spelled(name: str) -> str:
+    """A column's name without what people write differently: capitals, blanks and hyphens.
+
+    >>> spelled("Product ID"), spelled(" search-term")
+    ('product_id', 'search_term')
+    """
+    return "_".join(name.strip().lower().replace("-", " ").replace("_", " ").split())
+
+
+def also_called(found: Sequence[str], role: str) -> list[str]:
+    """The columns that may have a role by another spelling or by what a shop calls it, the likeliest first.
+
+    >>> also_called(["Product ID", "Price"], "document")
+    ['Product ID']
+    """
+    usual = (*ACCEPTED.get(role, ()), *DOCUMENT_COLUMNS.get(role, ()))
+    for names in ({spelled(name) for name in usual}, FURTHER.get(role, ())):
+        candidates = [name for name in found if spelled(name) in names]
+        if candidates:
+            return candidates
+    return []
 
 
 def resolve(
@@ -54,6 +86,7 @@ def resolve(
         candidates = [name for name in found if name in ACCEPTED[role]]
         if not candidates and role == "grade" and "score" in found:
             candidates = ["score"]
+        candidates = candidates or also_called([name for name in found if name not in chosen.values()], role)
         if len(candidates) > 1:
             raise DataError(
                 f"{source}: the {role} could be any of the columns {listed(candidates)}: "
@@ -80,9 +113,10 @@ def resolve_documents(found: Sequence[str], columns: Mapping[str, str] | None, s
     given = _given(columns, found, list(DOCUMENT_COLUMNS), source, DOCUMENT_COLUMNS)
     chosen = dict(given)
     for role, accepted in DOCUMENT_COLUMNS.items():
-        name = next((name for name in accepted if name in found), None)
-        if role == "text" and name is None and "title" in found and "title" not in given:
-            name = "title"  # all the text that there is
+        name = next((name for name in (*accepted, *also_called(found, role)) if name in found), None)
+        titles = [other for other in found if spelled(other) == "title"]
+        if role == "text" and name is None and titles and "title" not in given:
+            name = titles[0]  # all the text that there is
         if role == "title" and (name is None or "text" in given or chosen.get("text") == name):
             continue  # who names the text gets the text and nothing else
         if role not in chosen and name is None:

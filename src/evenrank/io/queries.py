@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 from evenrank.errors import DataError, ParameterError, Problem, counted
 from evenrank.io.cells import id_cells
-from evenrank.io.column_names import ACCEPTED, DOCUMENT_COLUMNS
+from evenrank.io.column_names import ACCEPTED, DOCUMENT_COLUMNS, SEARCHES, also_called, spelled
 from evenrank.io.frames import Frame
 from evenrank.io.source import Source, as_source
 from evenrank.io.table_formats.declared import OpenTable
@@ -135,7 +135,9 @@ def _of_table(name: str, table: OpenTable, columns: Mapping[str, str] | None) ->
     ids_first = ("qid", "query_id", *IDS) if "query" in lower else IDS
     if "query" in lower and not set(lower) & set(TEXT[:-1]):  # as logs have it: a number, and what was asked
         ids_first = ("qid", "query_id", "id", *IDS)
-    query = _column(frame, named.get("query"), ids_first)
+    query = _column(frame, named.get("query"), ids_first) or next(
+        iter(also_called(frame.names, "query")), None
+    )
     if query is None:
         raise DataError(
             f"{name}: no column for the query (accepted: {', '.join(IDS)}); the columns are "
@@ -149,7 +151,7 @@ def _of_table(name: str, table: OpenTable, columns: Mapping[str, str] | None) ->
             f"{name}: no column {own!r} for the query_text; the columns are "
             f"{', '.join(map(repr, frame.names))}"
         )
-    text = own or _column(frame, named.get("text"), TEXT, taken=query)
+    text = own or _column(frame, named.get("text"), TEXT, taken=query) or _searched(frame, query)
     others = {other: _texts(frame, other) for other in frame.names if other not in (query, text)}
     texts: dict[str, str] = {}
     if text is not None:
@@ -166,6 +168,12 @@ def _column(frame: Frame, named: str | None, accepted: Iterable[str], taken: str
     # names as they are first: a table may have both "query" and "Query"
     known = {name.lower(): name for name in reversed(frame.names)} | {name: name for name in frame.names}
     return next((known[one] for one in accepted if one in known and known[one] != taken), None)
+
+
+def _searched(frame: Frame, taken: str) -> str | None:
+    """The column of what people searched for, in an export that has another one of ids."""
+    found = [name for name in frame.names if name != taken and spelled(name) in (*TEXT, *SEARCHES)]
+    return next(iter(found), None)
 
 
 def _texts(frame: Frame, name: str) -> tuple[str | None, ...]:

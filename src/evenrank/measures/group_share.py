@@ -42,6 +42,7 @@ class GroupShare(GroupMeasure):
         "share of the first page that a group gets",
         "how many of the top results come from each seller, brand or source",
         "percentage of results by gender, country or another group",
+        "are small sellers, new brands or independent publishers seen at all",
     )
     formula = "p(g) = sum_{i<=k} v_i G_i(g) / sum_{i<=k} v_i sum_h G_i(h), v_i = 1 or attention"
     reference = "Sakai, Kim and Kang 2022, arXiv 2204.00280, Figure 8"

@@ -133,7 +133,8 @@ def _chosen(frame: Frame, asked: Asked, source: str) -> dict[str, str]:
             f"{source}: the values of {asked.name!r} could be in any of the columns {listed(several)}: "
             f"say which, column={several[0]!r} (in the shell FILE:column={several[0]})"
         )
-    advice = " (in the shell FILE:document=NAME)" + no_header(frame.names, asked.name, *(asked.values or ()))
+    shell = " (in the shell --columns document=NAME, or behind a file of groups FILE:document=NAME)"
+    advice = shell + no_header(frame.names, asked.name, *(asked.values or ()))
     return resolve(frame.names, roles, given, source, advice=advice, shell="FILE:")
 
 
