@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
     from evenrank.scores import Scores
 
-QUERIES, DISAGREEMENTS, LABELS = "queries", "disagreements", "labels"
-VIEWS = {QUERIES: (), DISAGREEMENTS: (), LABELS: ()}
+QUERIES, DISAGREEMENTS, LABELS, GROWTH = "queries", "disagreements", "labels", "growth"
+VIEWS = {QUERIES: (), DISAGREEMENTS: (), LABELS: (), GROWTH: ()}
 
 
 def add(commands: Commands) -> None:
@@ -55,8 +55,9 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--view", type=shared.option(lambda text: view_of(text, VIEWS)), metavar="VIEW",
         help="what to print instead of means: queries (the value of every query), disagreements (queries "
-        "for which the measures order two runs differently), or labels (intervals that include the error of "
-        "group labels)",
+        "for which the measures order two runs differently), labels (intervals that include the error of "
+        "group labels), or growth (measures of all queries together, as Amortised, after the first 1, 2, .. "
+        "queries)",
     )  # fmt: skip
     shared.add_inputs(parser)
     shared.add_format(parser)
@@ -79,6 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
     draw(scores, arguments)
     if view == LABELS:
         put(_label_intervals(arguments, form))
+    elif view == GROWTH:
+        put(_growth(arguments, form))
     elif view == DISAGREEMENTS:
         put(_disagreements(scores, form))
     elif arguments.output is None or arguments.format is not None or view is not None:
@@ -125,6 +128,15 @@ def _label_intervals(arguments: argparse.Namespace, form: str) -> str:
     measures = shared.chosen_measures(arguments, inputs)
     found = label_intervals(inputs, measures, seed=shared.seed_of(arguments))
     return printed([label_table(found)], form, terminal_width())
+
+
+def _growth(arguments: argparse.Namespace, form: str) -> str:
+    from evenrank.evaluation.growth import growth, growth_table
+    from evenrank.tables import printed
+
+    inputs = shared.description(arguments).read()
+    found = growth(inputs, shared.chosen_measures(arguments, inputs))
+    return printed([growth_table(found)], form, terminal_width())
 
 
 def _disagreements(scores: Scores, form: str) -> str:

@@ -58,7 +58,7 @@ def averaged_targets(
             f"{membership.attribute.listed()}"
         )
     known = np.array([value != unknown for value in values])
-    shares = _world(membership, world, known)  # (L,), 0 for the unknown
+    shares = world_shares(membership, world, known)  # (L,), 0 for the unknown
     mass, unlabelled = _relevant(membership, qrels, rel)  # (Q, L), (Q,)
     if unknown is not None:
         mass[:, ~known] += unlabelled[:, None]
@@ -70,7 +70,7 @@ def averaged_targets(
     return {qrels.query_ids[place]: tuple(target[place].tolist()) for place in found.tolist()}
 
 
-def _world(membership: Membership, world: Any, known: np.ndarray[Any, np.dtype[np.bool_]]) -> Floats:
+def world_shares(membership: Membership, world: Any, known: np.ndarray[Any, np.dtype[np.bool_]]) -> Floats:
     """The shares of the world over the known values, that of the unknown one 0."""
     if world == COLLECTION_WORLD and isinstance(world, str):
         sizes = np.where(known, membership.sizes(), 0.0)

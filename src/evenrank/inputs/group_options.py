@@ -234,7 +234,10 @@ def memberships(
         if target.name not in found and _is_known(target.name, list(found)):
             parts = [found[part] for part in target.name.split("*")]
             combined = Membership.combined(*parts, target="uniform")
-            found[target.name] = _with_target(combined, target, known.qrels)
+            if target.averaged:
+                found[target.name] = combined.with_target(_joint(target, parts, targets, known.qrels))
+            else:
+                found[target.name] = _with_target(combined, target, known.qrels)
     return list(found.values())
 
 
@@ -306,21 +309,59 @@ def _shared(options: Mapping[str, Any], document: str | None) -> dict[str, Any]:
     return {**options, "columns": SharedColumns({"document": document, **own})}
 
 
-def _with_target(membership: Membership, target: TargetOption, qrels: Any) -> Membership:
-    from evenrank.io.targets import read_target
-
-    shares = target.target
-    if target.path is not None:
-        shares = read_target(target.path, membership.attribute)
-    if not target.averaged:
-        return membership.with_target(shares)
-    from evenrank.data.averaged_target import averaged_targets
+def _joint(
+    target: TargetOption, parts: Sequence[Membership], targets: Sequence[TargetOption], qrels: Any
+) -> dict[str, tuple[float, ...]]:
+    """The averaged target of a combination; the world of each attribute is that of its own ``--target``."""
+    from evenrank.data.averaged_joint_target import averaged_joint_targets
 
     what = f"--target {target.name}={AVERAGED}"
     if qrels is None:
         raise ParameterError(f"{what} needs judgements: add --qrels FILE")
+    if target.path is not None or target.target != "collection":
+        raise ParameterError(
+            f"{what}: the world of a combination is that of its attributes: give each of them a --target "
+            "(uniform, collection, shares or a file), and nothing here but unknown=VALUE"
+        )
+    own = {one.name: one for one in targets}
+    names = target.name.split("*")
+    worlds = [
+        _world(own[name], part) if name in own else "collection"
+        for name, part in zip(names, parts, strict=True)
+    ]
+    unknown: list[str | None] = [None] * len(parts)
+    if target.unknown is not None:
+        given = [value.strip() for value in target.unknown.split(",")]
+        unknown = list(given * len(parts) if len(given) == 1 else given)
+        if len(unknown) != len(parts):
+            raise ParameterError(f"{what}: unknown= has one value for all attributes, or one for each")
+    return averaged_joint_targets(parts, qrels, worlds, unknown=unknown)
+
+
+def _with_target(membership: Membership, target: TargetOption, qrels: Any) -> Membership:
+    from evenrank.io.targets import read_target
+
+    if not target.averaged:
+        path = target.path
+        return membership.with_target(
+            target.target if path is None else read_target(path, membership.attribute)
+        )
+    from evenrank.data.averaged_target import averaged_targets
+
+    if qrels is None:
+        raise ParameterError(f"--target {target.name}={AVERAGED} needs judgements: add --qrels FILE")
+    shares = _world(target, membership)
+    return membership.with_target(averaged_targets(membership, qrels, shares, unknown=target.unknown))
+
+
+def _world(target: TargetOption, membership: Membership) -> Any:
+    """The shares that the relevant documents are averaged with."""
+    from evenrank.io.targets import read_target
+
+    what = f"--target {target.name}={AVERAGED}"
+    shares = target.target if target.path is None else read_target(target.path, membership.attribute)
     if isinstance(shares, Mapping) and any(not isinstance(share, (int, float)) for share in shares.values()):
         raise ParameterError(f"{what}: the world has one share for each value, not one for each query")
     if isinstance(shares, str) and shares not in ("collection", "uniform"):
         raise ParameterError(f"{what} takes collection, uniform, shares or a file behind it, not {shares!r}")
-    return membership.with_target(averaged_targets(membership, qrels, shares, unknown=target.unknown))
+    return shares

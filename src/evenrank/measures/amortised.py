@@ -29,9 +29,8 @@ class Amortised(GroupMeasure):
     In each query the groups share an attention of 1, by the discount of DCG at their ranks, and a relevance
     of 1, by the grades of all judged documents; both are weighted by membership. What a group gets too much
     in one query makes up for what it lacks in another. Documents without a group are left out of both.
-    Queries count in the run's order, so that with the first queries only (``queries=``) it shows how the
-    difference grows. Use it where the same groups come back in many queries; prefer AWRF or EXPU where every
-    single list should be fair.
+    Queries count in the run's order; ``evaluate --view growth`` shows how the difference grows from query to
+    query.
 
     When to use: where fairness may be reached over many queries together; prefer AWRF where every list
     has to be fair on its own.
