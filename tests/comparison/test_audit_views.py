@@ -230,6 +230,16 @@ def test_a_mark_for_what_is_significantly_better() -> None:
         audit_tables(Audited({"x": found, "x+q": found}), "changes", {"over": "nobody>bm25"})
 
 
+def test_a_rule_for_missing_evidence_need_not_be_repeated() -> None:
+    groups = er.Membership.from_labels(er.Attribute("side", ["a", "b"]), {"d0": "a", "d1": "b"})
+    found = er.evaluate(runs(3), ["NDKL@5"], groups=groups, missing="drop")
+    (table,) = audit_tables(Audited({"": found}), "orders", {"": "NDKL@5"})
+    assert table.title == "NDKL@5"
+    (systems,) = audit_tables(Audited({"": found}), "systems")
+    assert systems.head[1] == "NDKL@5 \u2193"
+    assert any("missing='drop'" in note for note in systems.notes)
+
+
 def test_what_is_not_there(audited: Audited, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="name one measure behind the view: nDCG@5, RR, AP"):
         audit_tables(audited, "orders")
@@ -261,7 +271,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert tuple(AUDIT_VIEWS) != ()
     assert set(AUDITS) == set(AUDIT_VIEWS)  # the help names them all
     for view in ("systems:systems=systems.csv", "domains:RR", "gaps:RR:corpus=one", "agreement:kendall",
-                 "orders:RR:decimals=3", "methods:nDCG@5,RR"):  # fmt: skip
+                 "orders:RR:decimals=3", "methods:nDCG@5,RR", "orders:nDCG(dcg='log2')@5"):  # fmt: skip
         assert main([*given, "--view", view]) == 0, capsys.readouterr().err
         assert capsys.readouterr().out
         assert main([*given, "--view", view, "--format", "jsonl"]) == 0

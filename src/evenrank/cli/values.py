@@ -76,6 +76,8 @@ def view_of(text: str, known: Mapping[str, Sequence[str]]) -> View:
 
     >>> view_of("correlations:kendall:over=queries", {"correlations": ("", "over", "system")})
     View(name='correlations', value='kendall', settings={'over': 'queries'})
+    >>> view_of("orders:DUO(min_grade=1)@10", {"orders": ("",)}).value
+    'DUO(min_grade=1)@10'
     """
     name, *parts = text.split(":")
     if name not in known:
@@ -85,7 +87,8 @@ def view_of(text: str, known: Mapping[str, Sequence[str]]) -> View:
     settings: dict[str, str] = {}
     for part in parts:
         key, equals, given = part.partition("=")
-        if not equals and "" in known[name] and value is None:
+        plain = not equals or not key.isidentifier()  # DUO(min_grade=1)@10 is a value, not a key
+        if plain and "" in known[name] and value is None:
             value = part
         elif equals and key in known[name]:
             settings[key] = given

@@ -29,7 +29,9 @@ def agreement_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table
             for corpus, measure in (first, second)
         )
         found = METHODS[method](one, two)
-        names = [" ".join(filter(None, (measure, corpus))) for corpus, measure in (first, second)]
+        names = [
+            " ".join(filter(None, (audited.shown(measure), corpus))) for corpus, measure in (first, second)
+        ]
         p = f"{p_value(found.p_value)} ({found.p_method})" if found.reason is None else ""
         remark = found.reason or (
             "cannot be significant with so few systems" if found.cannot_be_significant(audited.alpha) else ""

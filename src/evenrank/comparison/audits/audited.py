@@ -75,8 +75,9 @@ class Audited:
 
     @cached_property
     def systems(self) -> tuple[RunLabel, ...]:
-        """By class, then in the order in which they were given."""
-        found = list(dict.fromkeys(self.label(run) for run in self._all_runs))
+        """By class, then in the order of the file of systems, then in that of the scores."""
+        listed = [label for run, label in self.runs.items() if run in self._all_runs]
+        found = list(dict.fromkeys([*listed, *(self.label(run) for run in self._all_runs)]))
         order = {name: place for place, name in enumerate(CLASSES)}
         return tuple(sorted(found, key=lambda one: order.get(one.system_class, len(order))))
 
@@ -116,7 +117,20 @@ class Audited:
         for one in (name, repr(parse_measure(name))):
             if one in self.measures:
                 return one
+        # evaluate(.., missing=) gives measures a rule that who asks by name need not repeat
+        short = [one for one in self.measures if self.shown(one) == name]
+        if len(short) == 1:
+            return short[0]
         raise UnknownNameError(f"{name!r} was not scored; there are {', '.join(self.measures)}")
+
+    def shown(self, measure: str) -> str:
+        """What people see instead of the name of a measure."""
+        table = next(tables[measure] for tables in self._tables.values() if measure in tables)
+        return table.shown or measure
+
+    def name_notes(self) -> list[str]:
+        """What the names in the table leave out, such as rules for documents without evidence."""
+        return list(dict.fromkeys(note for scores in self.corpora.values() for note in scores.names.notes()))
 
     def direction(self, measure: str) -> Measure:
         return next(tables[measure].measure for tables in self._tables.values() if measure in tables)
@@ -142,7 +156,7 @@ class Audited:
         table = self.table(corpus, measure)
         nothing = SystemEstimate(math.nan, math.nan, math.nan, 0, 0, math.nan)
         if table is None:
-            return nothing._replace(reason=f"{measure} was not scored there")
+            return nothing._replace(reason=f"{self.shown(measure)} was not scored there")
         if system not in table.systems:
             return nothing._replace(reason="the system has no run there")
         values = rows_of(table, queries)[:, table.place(system)]

@@ -59,8 +59,8 @@ def changes_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, 
         named = ", ".join(f"{system} over {other}" for system, other in over.items())
         notes.append(f"{OVER_ITS_OWN}: significantly better than its own original ({named})")
     return (
-        Table.of(heads, rows, words=len(system_heads(audited)), title=measure,
-                 notes=[*notes, *footnotes.notes()], records=records),
+        Table.of(heads, rows, words=len(system_heads(audited)), title=audited.shown(measure),
+                 notes=[*notes, *footnotes.notes(), *audited.name_notes()], records=records),
     )  # fmt: skip
 
 

@@ -52,7 +52,7 @@ def domains_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, 
         notes.append(f"left out, with one query or none: {', '.join(single)}")
     if small:
         notes.append(f"without intervals, with fewer than {FEWEST} queries: {', '.join(small)}")
-    return _in_parts(audited, f"{measure} {arrow(kind.direction.value)}".rstrip(), columns,
+    return _in_parts(audited, f"{audited.shown(measure)} {arrow(kind.direction.value)}".rstrip(), columns,
                      [*notes, *footnotes.notes()], records)  # fmt: skip
 
 

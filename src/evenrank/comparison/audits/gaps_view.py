@@ -75,7 +75,7 @@ def _one(audited: Audited, corpus: str, measure: str, lower: bool) -> Table:
         notes.append(f"left out, with fewer than {FEWEST} such queries: {', '.join(small)}")
     heads = [Column(name, right=False) for name in ("system", "domain", "best")]
     heads += [Column("gap"), Column("n"), Column("p"), Column("verdict", right=False)]
-    title = " ".join(filter(None, (measure, corpus)))
+    title = " ".join(filter(None, (audited.shown(measure), corpus)))
     records = [{**one, "corpus": corpus, "measure": measure} for one in found]
     if not found:
         notes.insert(0, "no domain has enough queries")

@@ -47,7 +47,7 @@ def methods_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, 
                      "verdict": "" if pair is None else pair.verdict}
                 )  # fmt: skip
             columns.append(column)
-            heads.append(Column(f"{named}{measure}"))
+            heads.append(Column(f"{named}{audited.shown(measure)}"))
         if one is not None and two is not None:
             columns.append([_correlation(audited, corpus, one, two, each.system, footnotes)
                             for each in audited.systems])  # fmt: skip
@@ -56,10 +56,9 @@ def methods_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, 
         [*first, *(column[place] for column in columns)] for place, first in enumerate(system_cells(audited))
     ]
     notes = []
-    if one is not None:
-        notes.append(
-            f"r: Pearson's correlation of {one} and {two} over queries; {CORRELATED}: p < {audited.alpha:g}"
-        )
+    if one is not None and two is not None:
+        both = f"{audited.shown(one)} and {audited.shown(two)}"
+        notes.append(f"r: Pearson's correlation of {both} over queries; {CORRELATED}: p < {audited.alpha:g}")
     if baseline is not None:
         others = len(audited.systems) - 1
         notes.append(
@@ -67,10 +66,8 @@ def methods_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, 
             f"{audited.alpha:g}), corrected by {audited.correction}; the family is the "
             f"{number_of(others, 'other system')} on one measure in one set of queries"
         )
-    return (
-        Table.of(heads, rows, words=len(system_heads(audited)),
-                 notes=[*notes, *seed_note(audited), *footnotes.notes()], records=records),
-    )  # fmt: skip
+    notes += [*seed_note(audited), *footnotes.notes(), *audited.name_notes()]
+    return (Table.of(heads, rows, words=len(system_heads(audited)), notes=notes, records=records),)
 
 
 def number_of(count: int, what: str) -> str:

@@ -31,7 +31,7 @@ def systems_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, 
             found = [audited.estimate(corpus, measure, one.system) for one in audited.systems]
             columns.append(marked_column(kind, found, footnotes))
             named = f"{corpus}: " if corpus else ""
-            heads.append(Column(f"{named}{measure} {arrow(kind.direction.value)}".rstrip()))
+            heads.append(Column(f"{named}{audited.shown(measure)} {arrow(kind.direction.value)}".rstrip()))
             records += [
                 {"corpus": corpus, "class": one.system_class, "system": one.system, "measure": measure,
                  **each._asdict()}
@@ -40,5 +40,5 @@ def systems_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, 
     rows = [
         [*first, *(column[place] for column in columns)] for place, first in enumerate(system_cells(audited))
     ]
-    notes = [MARKS, *seed_note(audited), *footnotes.notes()]
+    notes = [MARKS, *seed_note(audited), *footnotes.notes(), *audited.name_notes()]
     return (Table.of(heads, rows, words=len(system_heads(audited)), notes=notes, records=records),)
