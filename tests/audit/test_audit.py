@@ -144,7 +144,7 @@ def test_run_files_stand_in_the_same_place(shop: Path) -> None:
     )
     with pytest.warns(EvenrankWarning, match="in the order of the rows"):
         read_run("order.csv")
-    for source in (engine, "ranks.csv", "order.csv"):
+    for source in ("ranks.csv", "order.csv"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EvenrankWarning)
             found = audited(source, now=clock(1))

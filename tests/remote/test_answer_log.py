@@ -52,8 +52,7 @@ def test_a_file_cut_anywhere_holds_the_records_before_the_cut(tmp_path: Path) ->
         log = AnswerLog(path)  # and it goes on
         log.add({"query": "more"})
         log.close()
-        assert [record["query"] for record in read(path)][-1] == "more"
-        assert len(read(path)) == count + 1
+        assert [record["query"] for record in read(path)[count:]] == ["more"]
 
 
 def test_other_tools_read_it(tmp_path: Path) -> None:
