@@ -105,10 +105,15 @@ def test_query_texts_are_text(tmp_path: Path) -> None:
     annotation.written(tmp_path, 1, texts)
     client = annotation.client_of(tmp_path)
     address = client.addresses["worker1"]
+    structures = set()
     for place in range(1, len(texts) + 1):
-        root = payloads.parsed_content(client.get(f"{address}?at={place}").content)
-        tags = {element.tag.rpartition("}")[2] for element in payloads.elements(root)}
-        assert tags <= PLAIN, place
+        page = client.get(f"{address}?at={place}").text
+        body = re.sub(r'value="[^"]*"|\d+', "", page)
+        structures.add(re.sub(r">[^<]*<", "><", body))
+    # the pages differ in nothing but texts, and in the link that the first and the last one lack
+    assert len(structures) == 2
+    root = payloads.parsed_content(client.get(f"{address}?at=2").content)
+    assert {element.tag.rpartition("}")[2] for element in payloads.elements(root)} <= PLAIN
     for label in "nm" * len(texts):
         if "queries are answered" in annotation.answer(client, address, answer=label).text:
             break

@@ -23,10 +23,10 @@ from evenrank.web.steps import Event
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A study that forty simulated participants have answered."""
+    """A study that 24 simulated participants have answered."""
     pytest.importorskip("jinja2", reason="Jinja2 is not installed")
     client = walks.client_of(walks.write_study(tmp_path_factory.mktemp("study") / "study"))
-    simulate(client.study_server, 40, 7)
+    simulate(client.study_server, 24, 7)
     return client
 
 
@@ -97,8 +97,8 @@ def test_exclusions_have_reasons_and_the_flow_adds_up(client: Any) -> None:
     row = next(row for row in analysis.effects if (row.corpus, row.trials) == ("all corpora", "all"))
     assert row.published.size == kept
     flow = {row.stage: row.people for row in analysis.flow}
-    assert flow["opened the first page"] == flow["agreed to take part"] == 40
-    assert flow["finished"] + flow["have not finished"] == 40
+    assert flow["opened the first page"] == flow["agreed to take part"] == 24
+    assert flow["finished"] + flow["have not finished"] == 24
     assert sum(row.assigned for row in analysis.conditions) == len(trials)
     assert "There are 3 questions" in analysis.notes[0]
 

@@ -57,6 +57,7 @@ class Elements(HTMLParser):
         self.found.append((tag, tuple(sorted(name for name, _ in attrs))))
 
 
+@pytest.mark.slow
 def test_texts_of_a_study_are_text(tmp_path: Path) -> None:
     """Thirty payloads in every text of the pages, in the title and in the contact: no page has an element or
     an attribute more than with plain words in their places."""

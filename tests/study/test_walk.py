@@ -138,8 +138,21 @@ def test_who_declines_or_is_too_young_leaves_nothing(client: Any) -> None:
     assert walks.rows(client, "SELECT COUNT(*) FROM steps") == [(2,)]
 
 
-@pytest.mark.parametrize("until", ["Your age", "Results", "What this study is about", "Thank you"])
-@pytest.mark.parametrize("choice", ["keep", "delete"])
+SLOW = pytest.mark.slow  # the same at further steps
+
+
+@pytest.mark.parametrize(
+    ("choice", "until"),
+    [
+        ("keep", "Your age"),
+        ("delete", "Results"),
+        *(
+            pytest.param(choice, until, marks=SLOW)
+            for choice in ("keep", "delete")
+            for until in ("What this study is about", "Thank you")
+        ),
+    ],
+)
 def test_withdrawing_at_any_step(client: Any, until: str, choice: str) -> None:
     walks.walk(client, until=until)
     before = walks.rows(client, "SELECT COUNT(*) FROM steps")[0][0]
@@ -206,6 +219,7 @@ def test_a_study_that_is_closed_takes_nobody_new(folder: Path) -> None:
     assert walks.heading(walks.client_of(folder).get("/").text) == "This study is closed"
 
 
+@pytest.mark.slow
 def test_an_edited_study_is_refused_or_a_new_version(folder: Path) -> None:
     from evenrank.errors import DataError
 

@@ -109,8 +109,8 @@ class ABR(AttentionMeasure):
 
     The name stands for attention bias ratio.
 
-    When to use: to compare the mean attention of a document between groups, as one ratio; EXP does the
-    same by exposure, and AWRF compares with a target.
+    When to use: to compare the mean attention of a document between groups, as one ratio; prefer AWRF where
+    groups have a target, and EXPU where relevance should earn attention.
     """
 
     answers = (
