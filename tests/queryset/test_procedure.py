@@ -209,6 +209,15 @@ def test_the_command_from_log_to_set(evenrank: Evenrank) -> None:
     assert "4 (tie): a tie" in done.err
     assert "of the 4 queries that were drawn from, 50.0% would be kept [0.0%, 100.0%]" in done.err
     assert "wrote set.csv: 2 queries" in done.err
+    assert "wrote set.rejected.csv: 4 queries that were not kept, with the stage and the reason" in done.err
+    with Path("set.rejected.csv").open(newline="") as file:
+        rejected = [(row["query"], row["stage"], row["why"]) for row in csv.DictReader(file)]
+    assert rejected == [
+        ("2", "1", "majority 'm'"), ("4", "1", "tie"), ("5", "1", "votes are missing"),
+        ("6", "2", "experts disagree on problematic"),
+    ]  # fmt: skip
+    assert not any(name in Path("set.rejected.csv").read_text() for name in ("w1", "w2", "e1", "e2"))
+    assert any(line.split()[:2] == ["candidates", "5"] for line in done.out.splitlines())
     assert evenrank("queryset", "collect", *workers(), "--machine", "nobody").code == 2
     assert evenrank("queryset", "sheets", "c.csv").code == 2
 

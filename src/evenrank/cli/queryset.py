@@ -209,11 +209,13 @@ def _list_problems(problems: Iterable[Inconsistency]) -> None:
 
 
 def _collect(arguments: argparse.Namespace, procedure: Procedure) -> None:
+    from evenrank.io.atomic import atomic_write
     from evenrank.io.queries import read_queries
     from evenrank.queryset import decide, read_sheets
     from evenrank.queryset.agreement import agreement_tables
     from evenrank.queryset.outcome import KEPT
     from evenrank.queryset.sampling import candidates_of, estimate
+    from evenrank.tables import printed
 
     votes = read_sheets(arguments.files, procedure, arguments.machine or ())
     unknown = sorted(set(arguments.machine or ()) - {*votes.workers, *votes.experts})
@@ -221,7 +223,8 @@ def _collect(arguments: argparse.Namespace, procedure: Procedure) -> None:
         raise ParameterError(f"--machine {unknown[0]}: no annotator of the sheets is called so")
     _list_problems(votes.problems)
     outcome = decide(votes, procedure)
-    tables = [outcome.flow()]
+    candidates = None if arguments.queries is None else candidates_of(read_queries(arguments.queries))
+    tables = [outcome.flow(None if candidates is None else len(candidates))]
     if outcome.kept:
         tables.append(outcome.domains())
     tables += agreement_tables(votes, procedure, seed=shared.seed_of(arguments))
@@ -231,9 +234,9 @@ def _collect(arguments: argparse.Namespace, procedure: Procedure) -> None:
         say(f"{counted(len(waiting), 'query is', 'queries are')} not decided (ties and missing votes):")
         for one in waiting[:20]:
             say(f"  {one.query} ({one.why}): {one.text}")
-    if arguments.queries is not None:
+    if candidates is not None:
         decided = {one.query: one.why == KEPT for one in outcome.decisions if one not in waiting}
-        found = estimate(candidates_of(read_queries(arguments.queries)), decided)
+        found = estimate(candidates, decided)
         say(
             f"of the {found.population:,} queries that were drawn from, {found.share:.1%} would be kept "
             f"[{found.low:.1%}, {found.high:.1%}], by {found.drawn:,} decided ones and their weights"
@@ -243,6 +246,13 @@ def _collect(arguments: argparse.Namespace, procedure: Procedure) -> None:
         how = f"{procedure.workers} workers, {procedure.experts} experts"
         outcome.write(arguments.output, provenance=how)
         say(f"wrote {arguments.output}: {counted(len(outcome.kept), 'query', 'queries')}")
+        rejected = Path(arguments.output).with_suffix(".rejected.csv")
+        shared.check_output(str(rejected), arguments.files)
+        table = outcome.rejected()
+        with atomic_write(rejected) as file:
+            file.write(printed([table], "csv").encode())
+        left = counted(len(table.rows), "query that was", "queries that were")
+        say(f"wrote {rejected}: {left} not kept, with the stage and the reason")
 
 
 ACTIONS: dict[str, Callable[[argparse.Namespace, Procedure], None]] = {
