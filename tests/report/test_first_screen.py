@@ -72,7 +72,7 @@ def test_the_card_says_what_the_verdict_says(shop_report: Path) -> None:
 def test_the_card_comes_first(shop_report: Path) -> None:
     root = pages.parsed(shop_report)
     sections = [e.get("id") for e in pages.elements(root) if e.tag == f"{pages.HTML}section"]
-    assert sections[:3] == ["verdicts", "shares", "systems"]
+    assert sections[:4] == ["verdicts", "shares", "systems", "whatif"]
 
 
 def test_relevance_that_nobody_judged_is_said_to_be_unknown(tmp_path: Path) -> None:

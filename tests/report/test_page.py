@@ -325,6 +325,10 @@ def test_the_reason_why_a_query_was_chosen_stands_beside_it(tmp_path: Path) -> N
     root = pages.parsed(tmp_path / "r.html")
     asked = sorted(pages.text_of(element) for element in pages.by_class(root, "asked"))
     assert asked == ["rain r", "what pays q Chosen because: pay gap"]
+    provenance = pages.text_of(next(e for e in pages.elements(root) if e.get("id") == "provenance"))
+    assert "evenrank report one.trec two.trec --qrels qrels --queries set.csv -m P@1" in provenance
+    assert "made20" in provenance
+    assert str(tmp_path) not in (tmp_path / "r.html").read_text(encoding="utf-8")  # whoever reads it
     reasons = {query["id"]: query["why"] for query in pages.data_of(root)["queries"]}
     assert reasons == {"q": "pay gap", "r": ""}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +15,29 @@ from evenrank.data.run import Run
 QUERIES, FOUND = 40, 30
 
 
-def shop_comparison(*, judged: bool = True) -> Comparison:
-    """Two thirds of what is found are of small sellers; ``live`` puts large ones first, ``new`` mixes."""
+def shop_comparison(*, judged: bool = True, names: Sequence[str] = ()) -> Comparison:
+    """Two thirds of what is found are of small sellers; ``live`` puts large ones first, ``new`` mixes.
+
+    ``names`` stand in the names of everything, in turn.
+    """
     chance = np.random.default_rng(3)
-    products = [f"p{place}" for place in range(QUERIES * FOUND)]
-    sizes = {product: "small" if place % 3 else "large" for place, product in enumerate(products)}
+    own = (lambda place: names[place % len(names)]) if names else (lambda place: "")
+    products = [f"{own(place)}p{place}" for place in range(QUERIES * FOUND)]
+    small, large = own(0) + "small", own(9) + "large"
+    sizes = {product: small if place % 3 else large for place, product in enumerate(products)}
     runs = {}
-    for name, push in (("live", 2.0), ("new", 0.3)):
+    for name, push in ((own(1) + "live", 2.0), (own(2) + "new", 0.3)):
         queries, documents, scores = [], [], []
         for query in range(QUERIES):
-            own = products[query * FOUND : (query + 1) * FOUND]
-            for product in own:
-                queries.append(f"q{query}")
+            for product in products[query * FOUND : (query + 1) * FOUND]:
+                queries.append(f"{own(query)}q{query}")
                 documents.append(product)
-                scores.append(float(chance.normal() + push * (sizes[product] == "large")))
+                scores.append(float(chance.normal() + push * (sizes[product] == large)))
         runs[name] = Run.build(queries, documents, scores, name=name)
     qrels = {
-        f"q{query}": {products[query * FOUND + place]: int(chance.integers(0, 3)) for place in range(FOUND)}
+        f"{own(query)}q{query}": {
+            products[query * FOUND + place]: int(chance.integers(0, 3)) for place in range(FOUND)
+        }
         for query in range(QUERIES)
     }
     known: dict[str, Any] = {"qrels": qrels} if judged else {}

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Sequence
@@ -97,6 +98,7 @@ def _run(argv: Sequence[str] | None) -> int:
         words, everywhere = split_everywhere(given)
         arguments = build_parser().parse_args(words)
         apply_everywhere(arguments, everywhere)
+        arguments.typed = shlex.join(["evenrank", *given])
         code: int = arguments.run(arguments)
         return code
     except SystemExit as leaving:  # argparse: 0 after --help and --version, 2 for wrong usage

@@ -129,6 +129,7 @@ def _write(arguments: argparse.Namespace, known: Description, output: str) -> Sc
             readable=arguments.readable,
             target=asked_targets(known),
             clicks=known.clicked,
+            command=arguments.typed,
         )
     return scores
 

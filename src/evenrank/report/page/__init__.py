@@ -42,7 +42,8 @@ POLICY = (
 )
 
 
-SCRIPTS = ("packed.js", "matrix.js", "documents.js", "sides.js", "histogram.js", "queries.js")
+SCRIPTS = ("packed.js", "matrix.js", "documents.js", "sides.js", "histogram.js", "queries.js",
+           "what_if.js")  # fmt: skip
 
 
 def write_report(
@@ -140,6 +141,7 @@ def page_of(
             sections.append(section)
     charts = [chart for section in sections for chart in section.charts]
     data = next((section.data for section in sections if section.data is not None), None)
+    named = [section.named_data for section in sections if section.named_data is not None]
     style = asset("page.css")
     scripts = ["\n".join(map(asset, SCRIPTS)), *([asset("charts.js")] if charts else [])]
     known = [*scripts, library()] if charts else scripts  # the library is packed until it is needed
@@ -153,6 +155,7 @@ def page_of(
         scripts=[trusted(script) for script in scripts],
         charts=[trusted(safe.script_json(chart.specs)) for chart in charts],
         data=trusted(safe.script_json(data)),
+        named=[(name, trusted(safe.script_json(own))) for name, own in named],
         parts=[part for section in sections for part in section.parts],
         library=pack(library()) if charts else "",
         sections=sections,

@@ -27,6 +27,7 @@ class Section:
     body: Any
     charts: Sequence[Chart] = ()
     data: Any = None  # for the script
+    named_data: tuple[str, Any] | None = None  # the same under an id of its own
     parts: Sequence[tuple[str, str]] = ()  # packed, for the script: what they hold, and the packed text
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evenrank.report.page import safe
+from evenrank.report.page.paths import without_folders
 from evenrank.report.page.rendering import Section, render, section
 from evenrank.report.page.report_data import ReportData
 
@@ -14,10 +15,18 @@ LONGEST = 200  # characters of a value
 
 @section(60)
 def provenance_section(material: ReportData) -> Section | None:
-    rows = list(_rows(material.scores.provenance))
+    rows = [*_made(material), *_rows(material.scores.provenance)]
     if not rows:
         return None
     return Section("provenance", "Where the numbers come from", render("provenance.html", rows=rows))
+
+
+def _made(material: ReportData) -> Iterator[tuple[str, str]]:
+    """When the page was made, and by which command."""
+    if material.made is not None:
+        yield "made", f"{material.made:%Y-%m-%d %H:%M} {material.made.tzname() or ''}".rstrip()
+    if material.command:
+        yield "command", safe.name(without_folders(material.command))
 
 
 def _rows(facts: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
@@ -33,5 +42,5 @@ def _rows(facts: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]
 
 
 def _short(text: str) -> str:
-    text = safe.name(text)
+    text = safe.name(without_folders(text))
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"

@@ -13,6 +13,7 @@ from evenrank.comparison.measure_table import MeasureTable
 from evenrank.errors import counted
 from evenrank.measures import Direction
 from evenrank.report.page import safe
+from evenrank.report.page.paths import without_folders
 from evenrank.report.page.rendering import Section, render, section
 from evenrank.report.page.report_data import FAIRNESS, ReportData, best_first
 from evenrank.report.page.system_tables import pairs_of
@@ -58,7 +59,7 @@ def summary_section(material: ReportData) -> Section:
         findings=[finding_of(material, table) for table in material.shown_tables[:FINDINGS]],
         more=max(0, len(material.tables) - FINDINGS),
         limits=list(_limits(material)),
-        remarks=[safe.name(remark) for remark in remarks(material.scores)],
+        remarks=[safe.name(without_folders(remark)) for remark in remarks(material.scores)],
     )
     return Section("summary", "In words, and limits", body)
 

@@ -74,6 +74,7 @@ def verdicts_section(material: ReportData) -> Section:
         worst_title=_worst_title(material, own),
         worst=list(_worst(material, own)),
         advice=list(_advice(own)) or ["Tell which groups documents belong to, and run it again."],
+        tried=any(verdict.less for verdict in own) and material.inputs is not None,
         caveats=caveats[:CAVEATS],
         more=caveats[CAVEATS:],
         cards=[_card(verdict, several=len(material.systems) > 1) for verdict in found.verdicts],

@@ -15,7 +15,7 @@ const Sides = (function () {
     return side;
   }
   // one: [title, [[key, element], ..]], two: the same; a key that is in both gets a line
-  function show(body, one, two) {
+  function show(body, one, two, bare) {
     const sides = node("div", "beside");
     const lines = document.createElementNS(SVG, "svg");
     lines.setAttribute("class", "moves");
@@ -30,7 +30,7 @@ const Sides = (function () {
       whole.setAttribute("aria-pressed", String(sides.classList.toggle("is-whole")));
       draw();
     });
-    body.appendChild(whole);
+    if (!bare) { body.appendChild(whole); } // there are texts
     body.appendChild(sides);
     const left = new Map(one[1].map(function (pair, at) { return [pair[0], [pair[1], at]]; }));
     const right = new Map(two[1].map(function (pair) { return [pair[0], true]; }));

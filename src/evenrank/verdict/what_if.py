@@ -1,0 +1,132 @@
+"""What would happen if: the same lists, re-ranked in steps from what a group gets to what it should get."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evenrank.arrays import Floats
+from evenrank.data.membership import Membership
+from evenrank.data.run import Run
+from evenrank.errors import EvenrankWarning
+from evenrank.evaluation import evaluate
+from evenrank.inputs import Inputs
+from evenrank.measures import parse_measure
+from evenrank.rerankers import parse_reranker, rerank
+from evenrank.stats.intervals import mean_interval
+from evenrank.verdict.attributes import group_attributes
+from evenrank.verdict.judge import share_measure
+from evenrank.verdict.value import Verdict
+
+STEPS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+METHOD = "DetGreedy"
+
+
+@dataclass(frozen=True, eq=False)
+class WhatIfStep:
+    """One strength: 0 is the list as it is, 1 aims at the target. NaN where a query has no value."""
+
+    strength: float
+    run: Run
+    shares: Floats  # (Q,): of the group
+    relevance: Floats  # (Q,)
+    share: float
+    share_low: float
+    share_high: float
+    value: float  # of relevance, the mean
+
+
+@dataclass(frozen=True, eq=False)
+class WhatIf:
+    """The steps of one re-ranker on the lists of one system."""
+
+    system: str
+    attribute: str
+    group: str
+    method: str
+    cutoff: int
+    target: float
+    measure: str  # of relevance; empty where nobody judged
+    queries: tuple[str, ...]
+    steps: tuple[WhatIfStep, ...]
+
+
+def what_if(verdict: Verdict, inputs: Inputs) -> WhatIf | None:
+    """The steps for the group that is farthest below its target; None where none is shown to be below."""
+    run = inputs.runs.get(verdict.system)
+    own = [one for one in group_attributes(inputs) if one.attribute.name == verdict.attribute]
+    if not verdict.less or not own or not isinstance(run, Run):
+        return None
+    (membership,), group = own, verdict.less[0]
+    head = run.head(verdict.depth)
+    known = replace(
+        inputs, runs={verdict.system: head}, words=None, against=None, background=head, background_depth=None
+    )
+    shares = np.array([one.share for one in verdict.groups])
+    targets = np.array([one.target for one in verdict.groups])
+    place = membership.attribute.values.index(group.value)
+    measure = f"nDCG@{verdict.cutoff}" if inputs.qrels is not None else ""
+    steps = []
+    queries = head.query_ids if inputs.queries is None else tuple(q for q in inputs.queries if q in head)
+    for strength in STEPS:
+        aimed = (1 - strength) * shares + strength * targets
+        made = head if strength == 0 else _reranked(known, membership, verdict, aimed)
+        steps.append(_step(known, membership, verdict, made, strength, place, queries, measure))
+    method = f"{METHOD}(attr={verdict.attribute!r}, top={verdict.cutoff})@{verdict.depth}"
+    return WhatIf(
+        verdict.system, verdict.attribute, group.value, repr(parse_reranker(method)), verdict.cutoff,
+        group.target, measure, queries, tuple(steps),
+    )  # fmt: skip
+
+
+def _reranked(known: Inputs, membership: Membership, verdict: Verdict, aimed: Floats) -> Run:
+    total = float(aimed.sum())
+    target = dict(zip(membership.attribute.values, (aimed / total).tolist(), strict=True))
+    method = f"{METHOD}(attr={verdict.attribute!r}, top={verdict.cutoff})@{verdict.depth}"
+    with warnings.catch_warnings():  # what cannot be reached shows in the shares
+        warnings.simplefilter("ignore", EvenrankWarning)
+        made: Run = rerank(replace(known, qrels=None, groups=(membership.with_target(target),)), method)
+    return made.renamed(verdict.system)
+
+
+def _step(
+    known: Inputs,
+    membership: Membership,
+    verdict: Verdict,
+    run: Run,
+    strength: float,
+    place: int,
+    queries: Sequence[str],
+    measure: str,
+) -> WhatIfStep:
+    shares = _values(replace(known, groups=(membership,), qrels=None), verdict, run, queries, place)
+    relevance = np.full(len(queries), math.nan)
+    if measure:
+        relevance = _values(replace(known, groups=()), verdict, run, queries, 0, measure)
+    there = shares[np.isfinite(shares)]
+    found = mean_interval(there, (0.0, 1.0), level=verdict.level)
+    judged = relevance[np.isfinite(relevance)]
+    return WhatIfStep(
+        strength=strength,
+        run=run,
+        shares=shares,
+        relevance=relevance,
+        share=float(there.mean()) if len(there) else math.nan,
+        share_low=found.low,
+        share_high=found.high,
+        value=float(judged.mean()) if len(judged) else math.nan,
+    )
+
+
+def _values(
+    known: Inputs, verdict: Verdict, run: Run, queries: Sequence[str], place: int, measure: str = ""
+) -> Floats:
+    wanted = parse_measure(measure) if measure else share_measure(verdict.attribute, verdict.cutoff)
+    block = evaluate(replace(known, runs={verdict.system: run}), [wanted]).block(wanted)
+    rows = {query: row for row, query in enumerate(block.query_ids)}
+    values = np.where(block.status[:, place] == 0, block.values[:, place], np.nan)
+    return np.array([values[rows[query]] if query in rows else math.nan for query in queries])
