@@ -257,6 +257,28 @@ def test_what_is_not_there(audited: Audited, tmp_path: Path) -> None:
 Command = Callable[..., int]
 
 
+def test_the_figure_has_a_row_for_each_set_of_queries(tmp_path: Path, capsys: Any) -> None:
+    pytest.importorskip("altair", reason="the extra [report] is not installed")
+    from evenrank.report.figures.cutoffs import cutoff_rows_figure
+
+    sets = {name: er.evaluate(runs(seed), ["nDCG", "P"], cutoffs=[1, 3, 5], qrels=QRELS)
+            for seed, name in enumerate(("QS1", "QS2"))}  # fmt: skip
+    drawn = cutoff_rows_figure(sets).to_dict()
+    assert [row["title"] for row in drawn["vconcat"]] == ["QS1", "QS2"]
+    assert [len(row["hconcat"]) for row in drawn["vconcat"]] == [2, 2]
+    many = er.evaluate(runs(1), ["nDCG", "P", "RR", "R"], cutoffs=[1, 3], qrels=QRELS)
+    with pytest.raises(ParameterError, match="QS: 4 measures are too many for a row of a figure"):
+        cutoff_rows_figure({"QS": many})
+    for name, found in sets.items():
+        found.write(tmp_path / f"{name}.jsonl")
+    given = ["compare", "--scores", f"{tmp_path}/QS1.jsonl", "--scores", f"{tmp_path}/QS2.jsonl"]
+    figure = tmp_path / "rows.svg"
+    assert main([*given, "--view", "methods", "--figure", str(figure)]) == 0
+    assert "QS2" in figure.read_text(encoding="utf-8")
+    assert main([*given, "--view", "systems", "--figure", str(figure)]) == 2
+    assert "or --view methods: ask for one of them" in capsys.readouterr().err
+
+
 def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
     scores(1).write("one.jsonl")

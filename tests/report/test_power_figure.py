@@ -189,6 +189,6 @@ def test_compare_draws_them(written: Path, options: list[str], shown: list[str])
 
 def test_compare_has_nothing_else_to_draw(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "--scores", "scores.jsonl", "--figure", "x.svg"]) == 2
-    assert "--figure draws --view power or --view correlations" in capsys.readouterr().err
+    assert "--figure draws --view power, --view correlations or --view methods" in capsys.readouterr().err
     assert main(["compare", "--scores", "scores.jsonl", "--view", "power", "--figure", "x.gif"]) == 2
     assert not (written / "x.svg").exists()

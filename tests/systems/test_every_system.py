@@ -99,6 +99,13 @@ def test_a_system_says_what_it_is(name: str) -> None:
     assert not any(part.isupper() and len(part) > 12 for part in about["summary"].split())
 
 
+def test_the_guide_names_every_system_with_its_class() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "systems.md").read_text(encoding="utf-8")
+    for name, cls in all_systems().items():
+        if name != "RunFile":  # its class is that of the system that made it
+            assert f"| {cls.family} | `{name}(" in guide, name
+
+
 @pytest.mark.parametrize("name", RUNNING)
 def test_what_a_run_of_a_system_is(
     name: str,

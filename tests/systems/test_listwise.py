@@ -174,6 +174,24 @@ def test_every_malformed_answer_of_a_server(
         assert path.is_dir() or b"s3cret-key" not in path.read_bytes()
 
 
+def test_repairs_stand_in_the_record_of_the_run(
+    server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from evenrank.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("EVENRANK_LLM_KEY", raising=False)
+    Path("d.tsv").write_text("".join(f"{key}\t{text}\n" for key, text in DOCUMENTS.items()))
+    Path("q.tsv").write_text("".join(f"{key}\t{text}\n" for key, text in QUERIES.items()))
+    name = f"BM25>>Listwise(url='{server.url}',model=ranker,depth=3)"
+    assert main(["retrieve", name, "--documents", "d.tsv", "--queries", "q.tsv", "-o", "llm.trec"]) == 0
+    record = json.loads(Path("llm.trec.system.json").read_text())
+    assert (record["class"], record["stages"]) == ("LLM", [{"system": "Listwise", "depth": 3}])
+    assert record["notes"][0] == "5 of 6 answers of the language model had to be repaired"
+    assert "had to be repaired" in capsys.readouterr().err
+    assert server.authorizations == {""}  # a server without a key gets none
+
+
 def test_a_server_that_fails_is_one_error(documents: dict[str, str]) -> None:
     def script(call: Call, number: int):  # type: ignore[no-untyped-def]
         return lambda one: one.send({"error": {"message": "no such model"}}, 404)

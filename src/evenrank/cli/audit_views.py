@@ -25,7 +25,12 @@ def run_audit_view(arguments: argparse.Namespace, view: View) -> int:
     settings = dict(view.settings)
     if view.value is not None:
         settings[""] = view.value
-    tables = audit_tables(_audited(arguments, view), view.name, settings)
+    audited = _audited(arguments, view)
+    tables = audit_tables(audited, view.name, settings)
+    if arguments.figure is not None:
+        from evenrank.report.figures.cutoffs import cutoff_rows_figure
+
+        shared.write_figure(cutoff_rows_figure(audited.corpora), arguments.figure)
     if arguments.output is not None:
         form = file_format(arguments.output, None, shared.FORMATS[1:])
         with atomic_write(arguments.output) as file:

@@ -31,6 +31,7 @@ VIEWS = {
     CORRELATIONS: ("", "over", "system"),
 }
 AUDITS = ("systems", "domains", "gaps", "agreement", "orders", "methods", "changes")  # one file each
+METHODS_VIEW = "methods"
 TRIALS = 5000
 
 
@@ -78,7 +79,11 @@ def add(commands: Commands) -> None:
         "write a row for each pair (.jsonl, .csv, .tsv, .parquet) or the table (.tex, .md); "
         "the table is then printed only if --format is given",
     )
-    shared.add_figure(parser, "the curves of --view power or the map of --view correlations")
+    shared.add_figure(
+        parser,
+        "the curves of --view power, the map of --view correlations, or for --view methods "
+        "each measure against its cut-offs, a row for each --scores",
+    )
     parser.set_defaults(run=run, reads_project=True, baseline_is_list=True)
 
 
@@ -179,9 +184,11 @@ def _check_asked(arguments: argparse.Namespace) -> None:
     shared.check_written(known, arguments.output, arguments.figure, further=further)
     view: View | None = arguments.view
     if shared.check_figure_asked(arguments) and (
-        view is None or view.name not in (POWER, CORRELATIONS) or _asks_features(view)
+        view is None or view.name not in (POWER, CORRELATIONS, METHODS_VIEW) or _asks_features(view)
     ):
-        raise ParameterError("--figure draws --view power or --view correlations: ask for one of them")
+        raise ParameterError(
+            "--figure draws --view power, --view correlations or --view methods: ask for one of them"
+        )
     if arguments.output is not None:
         file_format(arguments.output, None, WRITTEN if view is None else shared.FORMATS[1:])
 

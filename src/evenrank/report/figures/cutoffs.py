@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from evenrank.errors import ParameterError
@@ -36,6 +37,35 @@ def cutoff_figure(scores: Scores, *, by_rank: bool = False) -> altair.ConcatChar
     scores at every rank: ranks are equally far apart, and only some of them have a mark.
     """
     alt = load_altair()
+    panels = _panels(scores)
+    runs = [run for run in scores.runs if any(p.run == run for points in panels.values() for p in points)]
+    drawn = [_panel(alt, points, runs, by_rank=by_rank) for points in panels.values()]
+    return _laid_out(alt.concat(*drawn, columns=PANELS_IN_A_ROW, spacing=28), len(runs))
+
+
+def cutoff_rows_figure(corpora: Mapping[str, Scores]) -> altair.ConcatChart:
+    """The same for several sets of scores, such as query sets: each is a row of panels under its name.
+
+    This is how Fig. 2 of texfair-2024 is drawn.
+    """
+    alt = load_altair()
+    rows = []
+    runs = list(dict.fromkeys(run for scores in corpora.values() for run in scores.runs))
+    for name, scores in corpora.items():
+        panels = _panels(scores)
+        if len(panels) > PANELS_IN_A_ROW:
+            raise ParameterError(
+                f"{name or 'the scores'}: {len(panels)} measures are too many for a row of a figure: "
+                f"the most is {PANELS_IN_A_ROW}"
+            )
+        drawn = [_panel(alt, points, runs, by_rank=False) for points in panels.values()]
+        titled = {"title": printable(name)} if name else {}
+        rows.append(alt.hconcat(*drawn, spacing=28, **titled))
+    return _laid_out(alt.vconcat(*rows, spacing=36), len(runs))
+
+
+def _panels(scores: Scores) -> dict[str, list[Point]]:
+    """The points of each panel: of each measure that has several cut-offs."""
     by_panel: dict[str, list[Point]] = {}
     for point in points_of(scores):
         by_panel.setdefault(point.panel, []).append(point)
@@ -49,13 +79,13 @@ def cutoff_figure(scores: Scores, *, by_rank: bool = False) -> altair.ConcatChar
         )
     if len(panels) > PANELS:
         raise ParameterError(f"{len(panels)} panels are too many for a figure: the most is {PANELS}")
-    runs = [run for run in scores.runs if any(p.run == run for points in panels.values() for p in points)]
-    drawn = [_panel(alt, points, runs, by_rank=by_rank) for points in panels.values()]
-    chart = alt.concat(*drawn, columns=PANELS_IN_A_ROW, spacing=28).resolve_scale(
-        color="shared", shape="shared"
-    )
-    drawing: altair.ConcatChart = styled(chart).configure_legend(
-        orient="bottom", columns=min(len(runs), PANELS_IN_A_ROW), labelLimit=NAME_WIDTH, labelFontSize=12,
+    return panels
+
+
+def _laid_out(chart: Any, runs: int) -> altair.ConcatChart:
+    shared = chart.resolve_scale(color="shared", shape="shared")
+    drawing: altair.ConcatChart = styled(shared).configure_legend(
+        orient="bottom", columns=min(runs, PANELS_IN_A_ROW), labelLimit=NAME_WIDTH, labelFontSize=12,
         symbolSize=90, titleFontSize=12,
     )  # fmt: skip
     return drawing
