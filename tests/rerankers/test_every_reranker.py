@@ -71,6 +71,21 @@ VARIANTS = {
         {"band": None, "missing": "neutral"},
         {"band": 4, "tau": 3, "missing": "behind"},
     ],
+    "Penalty": [
+        {},
+        {"lam": 0.0},
+        {"lam": 0.3, "scale": "none"},
+        {"lam": 4.0, "tau": 3},
+        {"missing": "error", "tau": 0},
+    ],
+    "GroupPenalty": [
+        *BY_GROUP,
+        {"attr": "topic", "lam": 0.0},
+        {"attr": "tags", "lam": 3.0, "scale": "none"},
+        {"attr": "side", "lam": 5.0, "marginal": False},
+        {"attr": "origin", "lam": 2.0, "marginal": False, "missing": "behind"},
+        {"attr": "stars", "lam": 2.0, "missing": "behind"},
+    ],
     "Oracle": [{}, {"insert": True}],
     "Random": [{}, {"seed": 3}],
     "SortBy": [
@@ -164,6 +179,8 @@ def still_for(method: Reranker):
         ("VectorMMR", 1.0),
         ("PolarityMMR", 1.0),
         ("xQuAD", 0.0),
+        ("Penalty", 0.0),
+        ("GroupPenalty", 0.0),
     ):
         return random_evidence(False)
     if not STILL.get(method.name, True):

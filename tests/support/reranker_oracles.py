@@ -6,6 +6,7 @@ Shares that are fractions are taken as fractions, so that floors, ceilings and t
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
@@ -290,6 +291,48 @@ def neutral(method: Reranker, documents: list[str], case: Case, query: str) -> l
     return [head[place] for place in sorted(range(len(head)), key=key)] + tail
 
 
+def scores_of(method: Reranker, documents: list[str], case: Case, query: str) -> dict[str, float]:
+    """Scores in units of their deviation over the first hundred, or as they are."""
+    begin = case.run.offsets[case.run.query_ids.index(query)]
+    scores = dict(zip(documents, case.run.scores[begin : begin + len(documents)].tolist(), strict=True))
+    spread = statistics.pstdev(list(scores.values())[:100]) if method.scale == "sd" else 1.0
+    return {name: score / (spread or 1.0) for name, score in scores.items()}
+
+
+def penalty(method: Reranker, documents: list[str], case: Case, query: str) -> list[str]:
+    words, scores = Words(case), scores_of(method, documents, case, query)
+
+    def value(name: str) -> float:
+        neutral = words.neutrality(method, name) if name in words.counts else 1.0
+        return scores[name] - method.lam * (1 - neutral)
+
+    head, tail = documents[: method.cutoff], documents[len(documents[: method.cutoff]) :]
+    return sorted(head, key=lambda name: -round(value(name), 10)) + tail
+
+
+def group_penalty(method: Reranker, documents: list[str], case: Case, query: str) -> list[str]:
+    part, scores = Part(method, documents, case, query), scores_of(method, documents, case, query)
+    target = part.target
+    lam = 0.0 if target is None else method.lam
+
+    def distance(rows: list[list[float]]) -> float:
+        mean = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
+        return (
+            0.0 if target is None else sum(abs(a - float(b)) for a, b in zip(mean, target, strict=True)) / 2
+        )
+
+    chosen: list[int] = []
+    while len(chosen) < len(part.members):
+        above = [part.shares[part.members[place]] for place in chosen] if method.marginal else []
+        free = [place for place in range(len(part.members)) if place not in chosen]
+        value = {
+            place: scores[part.members[place]] - lam * distance([*above, part.shares[part.members[place]]])
+            for place in free
+        }
+        chosen.append(max(free, key=lambda place: (round(value[place], 10), -place)))
+    return part.back(chosen)
+
+
 def mmr(method: Reranker, documents: list[str], case: Case, query: str) -> list[str]:
     part = Part(method, documents, case, query)
 
@@ -433,6 +476,8 @@ ORACLES = {
     "PM2": pm2,
     "xQuAD": xquad,
     "Neutral": neutral,
+    "Penalty": penalty,
+    "GroupPenalty": group_penalty,
     "Oracle": oracle,
     "SortBy": sort_by,
     "Unique": unique,

@@ -78,6 +78,11 @@ class Reranker(Term):
         """The arrays that ``reorder`` reads, as measures name them."""
         return frozenset()
 
+    @property
+    def looks_to(self) -> int | None:
+        """How many ranks the method looks at; those below the cut-off may count, and do not move."""
+        return self.cutoff
+
     def settled(self, sources: Mapping[str, Evidence]) -> Reranker:
         """This method with what it leaves open decided by the evidence there is, as ``attr=None``."""
         return self
@@ -106,7 +111,7 @@ class Reranker(Term):
 
     def draws(self, run: Run, sources: Sources, draws: Sequence[int]) -> list[Reranking]:
         """The new run of each repetition: run and evidence meet once for all of them."""
-        evidence = align(run, run.query_ids, self.needs, sources, self.cutoff)
+        evidence = align(run, run.query_ids, self.needs, sources, self.looks_to)
         check_missing(self, evidence, run.query_ids, run)  # type: ignore[arg-type]
         _check_known(self, evidence, run, sources)
         seed = getattr(self, "seed", 0)

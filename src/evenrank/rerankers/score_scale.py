@@ -1,0 +1,45 @@
+"""Scores on a scale on which a penalty means the same for every ranker."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenrank.arrays import Bools, Floats, Int64s
+from evenrank.grammar import choice
+
+DEPTH = 100
+"""The deviation is that of so many first scores, so that it does not depend on how long a list is."""
+
+SCALE = choice("sd", "none")
+SCALE_MEANS = (
+    f"'sd': scores are divided by their standard deviation over the query's first {DEPTH} ranks; "
+    "'none': they are taken as they are, as for cosines"
+)
+
+
+def scaled(scores: Floats, mask: Bools, scale: str) -> Floats:
+    """(Q, K): the scores divided by their deviation (divisor n); where that is 0 they are left as they are.
+
+    >>> scaled(np.array([[4.0, 2.0], [1.0, 1.0]]), np.ones((2, 2), dtype=bool), "sd").tolist()
+    [[4.0, 2.0], [1.0, 1.0]]
+    """
+    if scale == "none":
+        return scores
+    head = mask & (np.arange(mask.shape[1]) < DEPTH)
+    largest = np.where(mask, np.abs(scores), 0.0).max(axis=1, keepdims=True, initial=0.0)
+    unit = np.where(largest > 0, largest, 1.0)  # squares of very large and very small scores have no place
+    values = np.where(mask, scores, 0.0) / unit
+    count = np.maximum(head.sum(axis=1, keepdims=True), 1)
+    mean = (values * head).sum(axis=1, keepdims=True) / count
+    deviation = np.sqrt((((values - mean) * head) ** 2).sum(axis=1, keepdims=True) / count)  # (Q, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(deviation > 0, values / deviation, scores))
+
+
+def largest_first(values: Floats, mask: Bools, cutoff: int | None) -> Int64s:
+    """(Q, K): the places of the first ``cutoff`` ranks by falling value, of equal ones the first first; then
+    the others as they were, and -1 where the list has ended."""
+    ranks = np.arange(mask.shape[1])
+    part = np.where(mask, (ranks >= (cutoff or len(ranks))).astype(np.int64), 2)
+    order = np.lexsort((np.where(part == 0, -values, 0.0), part), axis=1)
+    return np.where(mask, order, -1)
