@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import evenrank as er
 from evenrank.data.attribute import Attribute
 from evenrank.data.membership import Membership
+from evenrank.data.runset import RunSet
 from evenrank.errors import ParameterError
 from evenrank.measures import parse_measure
 from evenrank.measures.count_tests import binomial_p, hypergeometric_p
@@ -104,6 +105,23 @@ def test_gini_where_lenskit_is_installed() -> None:
         lists = [ItemList(item_ids=list(listed), ordered=True) for listed in TWO_LISTS.values()]
         theirs = metric.global_aggregate([metric.compute_list_data(listed, None) for listed in lists])
         assert score(name, run=TWO_LISTS) == pytest.approx(float(theirs), abs=1e-6), name
+
+
+# Exposures by target_exposures and treatment_exposures of expeval (diazf/expeval, individual.py at d943b3e),
+# for rbp with p = 0.8. Both were transcribed without their bounds and their other user model; the three sums
+# over the exposures follow the definitions in its comments. The program itself was not run.
+EXPEVAL = {"EE_D": 2.36044416, "EE_R": 2.34782848, "EE_L": 0.12626048}
+
+
+@pytest.mark.parametrize("name", sorted(EXPEVAL))
+def test_expected_exposure_by_the_exposures_of_expeval(name: str) -> None:
+    """Its exposure at rank i is p**(i - 1), ours sums to 1 over all ranks: (1 - p) times that, squared."""
+    orders = ("abcde", "dcabe")
+    runs = [er.read_run({"q": {d: -float(i) for i, d in enumerate(order)}}) for order in orders]
+    qrels = {"q": dict(zip("abcde", [2, 1, 1, 0, 0], strict=True))}
+    measure = f"{name}(attention=rbp(p=0.8))"
+    ours = er.evaluate(RunSet(tuple(runs), name="both"), measure, qrels=qrels).mean(measure)
+    assert ours == pytest.approx(EXPEVAL[name] * (1 - 0.8) ** 2)
 
 
 def test_one_value_for_all_queries() -> None:
