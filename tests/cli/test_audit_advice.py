@@ -128,3 +128,14 @@ def test_commands_say_the_target_that_they_took(evenrank: Evenrank, shop: Path, 
     assert (named.code, "target of" in named.err) == (0, False)
     if command != ["explain", "--worst", "1"]:  # no list is worst by a measure that has no better
         assert "target of" not in evenrank(*words, "GroupShare@5").err
+
+
+def test_no_line_of_advice_is_wider_than_a_terminal(evenrank: Evenrank, shop: Path) -> None:
+    """Long names too; two attributes whose names begin alike have a file each."""
+    names = ["size_of_the_seller_by_sales", "size_of_the_seller_again"]
+    groups = [word for name in names for word in ("--groups", f"{name}=products.jsonl:column=seller_size")]
+    printed = evenrank("audit", "shop.toml", *KNOWN[:4], *groups).out
+    assert "evenrank rerank" in printed
+    assert max(map(len, printed.splitlines())) <= 80
+    assert len(printed.splitlines()) <= 12
+    assert len(list((shop / "audit/latest/groups").iterdir())) == 2

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain, count
 from pathlib import Path
 
 from evenrank.audit.group_files import write_groups, write_target
@@ -18,6 +19,7 @@ from evenrank.verdict.attributes import group_attributes
 from evenrank.verdict.targets import GIVEN
 
 FAIRER = "fairer.trec"
+LONGEST = 12  # letters of a file's name, so that the command stays within a terminal
 _ATTRIBUTE = re.compile(r"\(attr='[^']*',|\(attr='[^']*'\)")
 
 
@@ -37,7 +39,8 @@ def with_commands(
             continue
         name = verdict.attribute
         if name not in options:
-            options[name] = _groups(verdict, known[name], folder, written)
+            stem = _free_name(written / GROUPS, file_name(name)[:LONGEST])
+            options[name] = _groups(verdict, known[name], folder, written, stem)
         run = folder / RUNS / f"{file_name(verdict.system)}.trec"
         words = ["evenrank", "rerank", str(run), "--with", _only(verdict.advice.method), *options[name]]
         advice = replace(verdict.advice, command=(*words, "-o", FAIRER))
@@ -45,20 +48,26 @@ def with_commands(
     return tuple(made)
 
 
-def _groups(verdict: Verdict, membership: Membership, folder: Path, written: Path) -> list[str]:
+def _groups(verdict: Verdict, membership: Membership, folder: Path, written: Path, stem: str) -> list[str]:
     """``--groups`` and ``--target`` of an attribute, whose groups are written."""
-    file = f"{file_name(verdict.attribute)}.csv"
+    file = f"{stem}.csv"
     (written / GROUPS).mkdir(exist_ok=True)
     how = write_groups(membership, written / GROUPS / file)
     target = verdict.target
     if target == GIVEN and not isinstance(membership.attribute.target, str):
-        target = f"{file_name(verdict.attribute)}.target.csv"
+        target = f"{stem}.target.csv"
         write_target(membership, written / GROUPS / target)
         target = str(folder / GROUPS / target)
     elif target == GIVEN:
         target = str(membership.attribute.target)
     groups = f"{verdict.attribute}={folder / GROUPS / file}{how}"
     return ["--groups", groups, "--target", f"{verdict.attribute}={target}"]
+
+
+def _free_name(folder: Path, name: str) -> str:
+    """A name for a new table in the folder."""
+    names = chain([name], (f"{name}-{number}" for number in count(2)))
+    return next(one for one in names if not (folder / f"{one}.csv").exists())
 
 
 def _only(method: str) -> str:

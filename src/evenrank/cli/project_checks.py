@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -218,7 +219,18 @@ class ProjectCheck:
         from evenrank.remote.addresses import is_remote
 
         asked = [self._project.engine_table(name)[0] for name in self._project.table("engines")]
-        remote = any(is_remote(str(table.get("address", ""))) for table in asked)
+        addresses = [str(table.get("address", "")) for table in asked]
+        remote = any(map(is_remote, addresses))
+        lacking = [
+            package
+            for package in ("httpx", "psycopg")
+            if any(
+                is_remote(one) and one.startswith("postgres") == (package == "psycopg") for one in addresses
+            )
+            and find_spec(package) is None
+        ]
+        if lacking:
+            return f"pip install 'evenrank[engines]', since asking needs {' and '.join(lacking)}"
         named = f" --project {self._project.name}" if remote else ""  # a file that was only found asks nobody
         return f"evenrank audit{named} asks {', '.join(self._project.table('engines'))} who is favoured"
 
