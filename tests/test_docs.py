@@ -133,6 +133,28 @@ def test_the_demo_table_in_the_readme_is_the_demos(
     assert (tmp_path / "demo/scores.jsonl").exists()
 
 
+@pytest.mark.slow
+def test_the_code_of_the_readme_gives_the_numbers_of_its_excerpt(checkout: Path) -> None:
+    (shown,), (code,) = blocks(README, "text"), blocks(README, "python")
+    (checkout / "page.py").write_text(code, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "page.py"], cwd=checkout, capture_output=True, text=True, check=True
+    )
+    numbers = re.findall(r"^0\.\d{4}", shown, re.MULTILINE)
+    assert len(numbers) == 6
+    assert [number for number in numbers if number not in done.stdout] == []
+
+
+def test_the_readme_is_short_and_its_picture_is_there() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 120
+    (picture,) = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text)
+    assert (ROOT / picture).read_bytes().startswith(b"\x89PNG")
+    guide = (ROOT / "docs/guides/shop.md").read_text(encoding="utf-8")
+    (share, places) = re.findall(r"(\d+)% of the (?:catalogue|first 10 places)", text)[:2]
+    assert f"small is {share}% of the catalogue but gets {places}% of the first 10 places" in guide
+
+
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(evenrank.__path__, "evenrank.")

@@ -1,6 +1,6 @@
 """The demo: rank the sample with BM25, score the ranking with every measure there is.
 
-``python -m evenrank.sample.demo FOLDER`` writes the run, the scores and a report there and prints the table.
+``python -m evenrank.sample.demo FOLDER`` writes run, scores and report there and prints six numbers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ CUTOFF = 10
 LEXICON = "gender-en+gender-en-names"
 FAIRER = "Neutral(band=10)"
 REPORTED = ("NFaiRR", "TExFAIR", "GF(attr='leaning')", "nDCG")
-WIDTH = 100
 
 
 def bm25_run(sample: Sample, depth: int = DEPTH) -> Run:
@@ -109,18 +108,26 @@ def compared(sample: Sample, run: Run, words: WordCounts) -> Comparison:
     )
 
 
-def verdict(comparison: Comparison) -> str:
-    """What re-ranking changed, in a sentence."""
+def six_numbers(comparison: Comparison) -> list[str]:
+    """What the demo found: a number and a sentence each."""
     found = {pair.measure: pair for pair in comparison.pairs}
-    neutral, relevant = found[f"NFaiRR@{CUTOFF}"], found[f"nDCG@{CUTOFF}"]
     scores = comparison.scores
-    before, after = (scores.mean(neutral.measure, name) for name in ("bm25", "fairer"))
-    cost = "with no loss of relevance shown" if relevant.verdict != "worse" else "and relevance falls"
-    return (
-        f"BM25 reaches {before:.0%} of the neutrality that its documents allow; re-ranking them with "
-        f"{FAIRER} "
-        f"reaches {after:.0%}, {cost}."
-    )
+
+    def value(measure: str, system: str) -> float:
+        return scores.mean(f"{measure}@{CUTOFF}", system)
+
+    def shown(measure: str) -> str:
+        verdict = found[f"{measure}@{CUTOFF}"].verdict
+        return f"shown to be {verdict}" if verdict else "no difference shown"
+
+    return [
+        f"{value('NFaiRR', 'bm25'):.4f}  NFaiRR@10 of BM25: how neutral its lists are, 1 is the best",
+        f"{value('NFaiRR', 'fairer'):.4f}  the same documents re-ranked by {FAIRER}: {shown('NFaiRR')}",
+        f"{value('TExFAIR', 'bm25'):.4f}  TExFAIR@10 of BM25: how evenly words about women and men are seen",
+        f"{value('TExFAIR', 'fairer'):.4f}  re-ranked: {shown('TExFAIR')}",
+        f"{value('nDCG', 'bm25'):.4f}  nDCG@10 of BM25: relevance, 1 is the ideal order",
+        f"{value('nDCG', 'fairer'):.4f}  re-ranked: {shown('nDCG')}",
+    ]
 
 
 def main(folder: str = "demo") -> None:
@@ -153,13 +160,11 @@ def main(folder: str = "demo") -> None:
         query_texts=sample.queries,
         title="The sample: BM25, and the same documents in a more neutral order",
     )
-    table = comparison.to_table()
+    numbers = "\n".join(six_numbers(comparison))
     sys.stdout.write(
-        f"{verdict(comparison)}\n({len(sample.queries)} queries over {len(sample.documents)} short texts)\n\n"
-        f"{table.with_notes(table.notes[:1]).to_text(WIDTH)}\n\n"
-        f"every query and its documents: open {target / 'report.html'} in a browser\n"
-        f"every measure there is: {target / 'scores.txt'}, {target / 'scores.jsonl'}\n"
-        f"the run: {target / 'bm25.trec'}\n"
+        f"{len(sample.queries)} queries over {len(sample.documents)} texts, ranked by BM25 and re-ranked:\n"
+        f"{numbers}\n"
+        f"Who is favoured, for which queries, and what to do: open {target / 'report.html'} in a browser.\n"
     )
 
 
