@@ -82,6 +82,11 @@ def test_systems_of_the_project_file(evenrank: Evenrank, texts: list[str]) -> No
     assert (listed.code, listed.err) == (0, "") or "project file" in listed.err
     assert "late interaction:\n  LateInteraction(model=minilm)   needs evenrank[embed]\n" in listed.out
     assert "  both = RRF(BM25,RM3(documents=2))@2" in listed.out
+    # folders of models are seen from the file
+    Path("project").mkdir()
+    Path("project/evenrank.toml").write_text("[systems]\ncross = \"CrossEncoder(model='models/x')\"\n")
+    wrong = evenrank("retrieve", "cross", "--project", "project/evenrank.toml", *texts, "-o", "x.trec")
+    assert (wrong.code, "project/models/x: no such folder of a model" in wrong.err) == (1, True)
     # what was only found asks nobody
     refused = evenrank("retrieve", "llm", "-o", "llm.trec")
     assert (refused.code, "name it with --project" in refused.err) == (2, True)
