@@ -15,6 +15,7 @@ import evenrank as er
 from evenrank.cli import main
 from evenrank.errors import MissingExtraError, ParameterError
 from evenrank.report import cutoff_figure, save_figure
+from evenrank.report.figures.cutoffs import OTHERS
 from evenrank.scores.cutoff_series import without_cutoff
 
 pytest.importorskip("altair")
@@ -98,6 +99,8 @@ def test_many_runs_are_told_apart() -> None:
         zip(encoding["color"]["scale"]["range"], encoding["shape"]["scale"]["range"], strict=True)
     )
     assert len(looks) == 13
+    colours = Counter(encoding["color"]["scale"]["range"])
+    assert [colour for colour, times in colours.items() if times > 1] == [OTHERS]
 
 
 def test_columns_and_signed_measures() -> None:

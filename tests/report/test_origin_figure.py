@@ -13,7 +13,7 @@ from effort import some
 
 from evenrank.errors import ParameterError
 from evenrank.report import save_figure
-from evenrank.report.figures.origin import BETTER, PLACE, WORSE, origin_figure
+from evenrank.report.figures.origin import BETTER, PLACE, UNSHOWN, WORSE, origin_figure
 from evenrank.scores import Scores
 
 pytest.importorskip("altair")
@@ -74,7 +74,8 @@ def test_bars_reach_from_the_background_to_systems() -> None:
         for row in rows(bars):
             assert row["from"] == own.mean(measure, "(background)")
             assert row["value"] == own.mean(measure, row["place"])
-            assert row["colour"] == (BETTER if row["place"] in good else WORSE)
+            include = row["low"] is not None and row["low"] <= row["from"] <= row["high"]
+            assert row["colour"] == (UNSHOWN if include else BETTER if row["place"] in good else WORSE)
         (points,) = marks(panel["layers"], "point")
         assert {row["colour"] for row in rows(points) if row["place"] in PLACES} == {PLACE}
 

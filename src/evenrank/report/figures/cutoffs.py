@@ -26,6 +26,7 @@ TITLE_WIDTH = 34  # characters of a panel's title
 BAND, BAND_OF_MANY = 0.18, 0.07  # opacity: many bands lie over each other
 MANY_RUNS = 4
 MARKS = 10  # on a line of ranks
+OTHERS = "#a9b1b8"  # runs beyond those that have a colour
 ORIGINAL = COLOURS[-1]  # black, for the run that others were made from
 
 
@@ -112,6 +113,8 @@ def _panel(alt: Any, points: list[Point], runs: list[str], *, by_rank: bool) -> 
     colours = [palette[place % len(palette)] for place in range(len(runs))]
     if by_rank:  # the original alone is black; where colours begin again, lines are dashed
         colours[1:] = [palette[1 + place % (len(palette) - 1)] for place in range(len(runs) - 1)]
+    else:  # a colour that came again would be taken for another run
+        colours[len(COLOURS) :] = [OTHERS] * (len(runs) - len(COLOURS))
     style = {"domain": shown, "range": colours}
     # a colour that comes again has another shape
     forms = [SHAPES[(place + place // len(COLOURS)) % len(SHAPES)] for place in range(len(runs))]

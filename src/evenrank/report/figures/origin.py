@@ -26,7 +26,7 @@ PANELS = 24
 ONE_WAY = (Direction.HIGHER, Direction.LOWER)
 PANELS_IN_A_ROW = 2
 MARGIN = 0.06  # of the reach of the values, on either side
-BETTER, WORSE, PLACE, LINE = COLOURS[0], COLOURS[1], "#666666", "#333333"
+BETTER, WORSE, UNSHOWN, PLACE, LINE = COLOURS[0], COLOURS[1], "#9aa3ab", "#666666", "#333333"
 
 
 def origin_figure(
@@ -91,7 +91,7 @@ def _panel(
                 "place": shown[run], "value": row.value, "queries": row.defined,
                 "low": row.low if known else None, "high": row.high if known else None,
                 "from": start if run not in places else None,
-                "colour": PLACE if run in places else _colour(chosen, row.value, start),
+                "colour": PLACE if run in places else _colour(chosen, row, start),
                 "shape": "square" if run in places else "circle",
             }
         )  # fmt: skip
@@ -132,13 +132,17 @@ def _subtitle(
     places: Sequence[str], found: Mapping[str, SummaryRow], chosen: Chosen, changes: bool
 ) -> list[str]:
     known = [place for place in places if place in found]
-    colour = ", blue if better" if chosen.measure.direction in ONE_WAY else ""
+    colour = ", blue if better, grey if the interval includes it"
+    colour = colour if chosen.measure.direction in ONE_WAY else ", grey if the interval includes it"
     bars = [f"bars: from {known[-1]} to the system{colour}"] if known else []
     return [*bars, "lines: 95% intervals" + ("; dashed: to the run after the arrow" if changes else "")]
 
 
-def _colour(chosen: Chosen, value: float, start: float | None) -> str:
-    direction = chosen.measure.direction
+def _colour(chosen: Chosen, row: SummaryRow, start: float | None) -> str:
+    """Of a system whose interval includes the background nothing is shown: it is grey."""
+    direction, value = chosen.measure.direction, row.value
+    if start is not None and row.low <= start <= row.high:
+        return UNSHOWN
     if start is None or direction not in ONE_WAY:
         return BETTER
     return BETTER if (value >= start) == (direction is Direction.HIGHER) else WORSE

@@ -52,7 +52,7 @@ def power_figure(curves: Mapping[str, npt.ArrayLike], *, alpha: float = 0.05) ->
             "pair:Q",
             title="pairs of systems, from the largest p to the smallest",
             scale=alt.Scale(domain=[1, max(2, pairs)], nice=False, padding=8),
-            axis=alt.Axis(format="d", tickMinStep=1),
+            axis=alt.Axis(values=_ticks(pairs), format="d"),
         ),
         "y": alt.Y(
             "p:Q",
@@ -84,6 +84,16 @@ def power_figure(curves: Mapping[str, npt.ArrayLike], *, alpha: float = 0.05) ->
     )
     chart: altair.LayerChart = styled(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=title))
     return chart
+
+
+def _ticks(pairs: int) -> list[int]:
+    """At most about ten whole numbers from 1: a scale's own ticks may be halves, which round to the same.
+
+    >>> _ticks(3), _ticks(45)
+    ([1, 2, 3], [1, 5, 10, 15, 20, 25, 30, 35, 40, 45])
+    """
+    step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, pairs) if pairs <= 10 * step)
+    return sorted({1, *range(step, pairs + 1, step)})
 
 
 def _level(alt: Any, alpha: float, places: Mapping[str, Any]) -> list[Any]:

@@ -37,6 +37,7 @@ NARROW_WIDTH, NARROW_HEIGHT = 280, 300  # for a phone
 TITLE_WIDTH, SUBTITLE_WIDTH, RUN_WIDTH = 84, 104, 48  # characters
 NARROW_TITLE, NARROW_SUBTITLE = 42, 52
 FEW = 6  # runs whose intervals can be told apart
+FIRM, FAINT = 0.45, 0.18  # opacity of intervals, of few and of many runs
 SAME_WAY = {Direction.HIGHER, Direction.LOWER}  # a mean of signed values has no better side
 WAYS_OUT = 16  # directions in which the query that lies farthest out is named
 APART = 4  # so many queries are named since their two values differ most, in units of their spread
@@ -67,8 +68,9 @@ def scatter_figure(
         what = "run" if run is None else f"query of {run!r}"
         raise ParameterError(f"no {what} has a value of both {pair[0].measure!r} and {pair[1].measure!r}")
     pointed = joined_spots(arrows, spots)
-    crosses = run is None and len(spots) <= FEW and not pointed  # too many lines
-    ends = [spot.ends for spot in spots if crosses and spot.ends is not None]
+    # the axes are at least as wide as the intervals: else noise would look like a difference
+    ends = [spot.ends for spot in spots if run is None and spot.ends is not None]
+    crosses = run is None and len(spots) <= FEW and not pointed  # so few that names can keep off them
     plane = Plane.around(
         [*(spot.x for spot in spots), *(end for each in ends for end in each[:2])],
         [*(spot.y for spot in spots), *(end for each in ends for end in each[2:])],
@@ -100,7 +102,7 @@ def scatter_figure(
     layers = [
         *canvas.even([chosen.measure.direction is Direction.SIGNED for chosen in pair]),
         *canvas.contours(lines),
-        *(canvas.crosses(spots) if crosses else ()),
+        *(canvas.crosses(spots, FIRM if crosses else FAINT) if run is None else ()),
         *arrow_layers(canvas, pointed, [chosen.measure.direction for chosen in pair]),
         canvas.points(spots, names, [chosen.title for chosen in pair], over, ringed),
         *canvas.names(labels, spots),

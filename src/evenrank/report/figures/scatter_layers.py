@@ -120,7 +120,7 @@ class Canvas(NamedTuple):
                 texts = self.rows(labels).mark_text(fontSize=CONTOUR_SIZE, color="#666666", **look)
                 yield texts.encode(**self.at(), text="mean:N")
 
-    def crosses(self, spots: Sequence[Spot]) -> Iterator[Any]:
+    def crosses(self, spots: Sequence[Spot], opacity: float = 0.45) -> Iterator[Any]:
         rows = [
             {
                 "x": spot.x,
@@ -131,7 +131,7 @@ class Canvas(NamedTuple):
             if spot.ends is not None
         ]
         if rows:
-            line = self.rows(rows).mark_rule(color=COLOURS[0], opacity=0.45, strokeWidth=1)
+            line = self.rows(rows).mark_rule(color=COLOURS[0], opacity=opacity, strokeWidth=1)
             yield line.encode(**self.at(x="left", x2="right"))
             yield line.encode(**self.at(y="lower", y2="upper"))
 
@@ -152,11 +152,11 @@ class Canvas(NamedTuple):
             if over is not None:
                 row |= {"x_over": _over(spot, 0), "y_over": _over(spot, 1)}
             rows.append(row)
-        tip = [alt.Tooltip(f"{what}:N")]
+        tip = [alt.Tooltip(f"{what}:N", title="query" if over is None else "system")]
         for field, title in zip("xy", titles, strict=True):
-            tip.append(alt.Tooltip(f"{field}:Q", title=title))
+            tip.append(alt.Tooltip(f"{field}:Q", title=title, format=".4f"))
             if over is not None:
-                tip.append(alt.Tooltip(f"{field}_over:N", title="over"))
+                tip.append(alt.Tooltip(f"{field}_over:N", title=f"{title}, over"))
         places = self.at()
         for side, place in enumerate("xy"):
             shown = titles[side] + ("" if over is None else f", {over[side]}")

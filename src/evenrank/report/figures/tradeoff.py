@@ -202,7 +202,7 @@ def _points(
             "stroke": _colour(spot, original),
             "shape": "diamond" if spot.name == original else "circle",
         }
-        for spot in spots
+        for spot in sorted(spots, key=lambda spot: spot.name == original)  # it is drawn last, above others
     ]
     places = canvas.at()
     for side, place in enumerate("xy"):
@@ -210,8 +210,8 @@ def _points(
         places[place] = places[place].title(wrapped(title, AXIS_WIDTH)).axis(tickCount=TICKS)
     tip = [
         alt.Tooltip("method:N"),
-        alt.Tooltip("x:Q", title=pair[0].title),
-        alt.Tooltip("y:Q", title=pair[1].title),
+        alt.Tooltip("x:Q", title=pair[0].title, format=".4f"),
+        alt.Tooltip("y:Q", title=pair[1].title, format=".4f"),
         alt.Tooltip("front:N", title="beaten by none"),
     ]
     return (

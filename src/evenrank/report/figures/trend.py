@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from evenrank.report.figures.style import COLOURS, load_altair, styled
+from evenrank.report.figures.style import COLOURS, group_colours, load_altair, styled
 from evenrank.verdict import Verdict
 
 WIDTH, NARROW, HEIGHT = 480, 280, 200
@@ -33,7 +33,7 @@ def trend_figure(points: Sequence[tuple[str, Verdict]], *, narrow: bool = False)
     ]
     base = altair.Chart(altair.Data(values=rows)).encode(
         x=altair.X("date:O", title=None, axis=altair.Axis(labelAngle=-40)),
-        color=altair.Color("group:N", scale=altair.Scale(domain=values, range=list(COLOURS[: len(values)]))),
+        color=altair.Color("group:N", scale=altair.Scale(domain=values, range=group_colours(values))),
     )
     axis = altair.Axis(format="%", title=f"share of the first {latest.cutoff} places")
     scale = altair.Scale(domain=[0, 1])

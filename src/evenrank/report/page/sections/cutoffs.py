@@ -30,7 +30,7 @@ def cutoffs_section(material: ReportData) -> Section | None:
     left = len(material.systems) - len(kept)
     lead = (
         f"{len(kept)} of {len(material.systems)} systems are drawn: the baseline, the one shown first, the "
-        "best, the worst, and some between them."
+        f"best and the worst by {safe.name(material.main.shown)}, and some between them."
     )
     body = render("figures.html", charts=charts, lead=lead if left else "")
     return Section("cutoffs", "Cut-off curves", body, charts=charts)
