@@ -135,7 +135,7 @@ def test_tooltips(browser: Any, sample_report: Any) -> None:
         scores = sample_report.comparison.scores
         for measure in ("NFaiRR@10", "nDCG@10"):  # four digits, and the interval of each
             assert f"{scores.mean(measure, 'bm25'):.4f}" in said
-            assert len(re.findall(rf"{measure} ↑, over\\s*44 queries, 95% interval", said)) == 1
+            assert len(re.findall(rf"{measure} ↑, over\s*44 queries, 95% interval", said)) == 1
 
 
 # of the queries those that are open: the others are the same again, and axe looks at every element

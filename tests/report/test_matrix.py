@@ -10,7 +10,7 @@ import pages
 import planted_shop
 import pytest
 
-from evenrank.report.page.system_tables import contradiction
+from evenrank.report.page.system_tables import contradiction, marked
 from evenrank.tables import number
 
 
@@ -62,6 +62,19 @@ def test_an_interval_and_a_test_that_seem_to_contradict_each_other_say_so(
     pair = planted_shop.shop_comparison().pairs[0]
     note = contradiction(replace(pair, low=low, high=high, verdict=verdict, reason=None))
     assert (words in note) if words else note == ""
+
+
+@pytest.mark.parametrize(
+    ("p", "verdict", "words"),
+    [
+        (0.01, "", "no difference shown once corrected"),
+        (0.2, "", "no difference shown"),
+        (0.001, "better", "+ better"),
+    ],
+)
+def test_a_cell_says_what_only_the_correction_undoes(p: float, verdict: str, words: str) -> None:
+    pair = planted_shop.shop_comparison().pairs[0]
+    assert marked(replace(pair, p_value=p, verdict=verdict, reason=None), 0.05) == words
 
 
 def test_every_row_of_a_report_that_seems_to_contradict_itself_says_so(sample_report: Any) -> None:

@@ -110,6 +110,10 @@ class ReportData:
         )
 
     @property
+    def alpha(self) -> float:
+        return 0.0 if self.comparison is None else self.comparison.alpha
+
+    @property
     def baseline(self) -> str | None:
         """The system that others are shown beside."""
         return None if self.comparison is None else self.comparison.baselines[0]

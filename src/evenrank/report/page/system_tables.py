@@ -125,6 +125,15 @@ def _against(table: MeasureTable, pair: Pair) -> Against:
     )
 
 
+def marked(pair: Pair, alpha: float) -> str:
+    """What is shown of a pair; where only the correction for all comparisons undoes it, that is said."""
+    if pair.reason is not None:
+        return "not tested"
+    if not pair.verdict and pair.p_value < alpha:
+        return "no difference shown once corrected"
+    return MARKED[pair.verdict]
+
+
 def contradiction(pair: Pair) -> str:
     """Why the interval of a difference excludes 0 and nothing is shown, or the other way round.
 

@@ -13,7 +13,7 @@ from evenrank.report.page.rendering import Section, render, section
 from evenrank.report.page.report_data import TABLES, ReportData, best_first
 from evenrank.report.page.system_tables import (
     EDGE,
-    MARKED,
+    marked,
     pairs_of,
     places_of,
     reach_of,
@@ -99,7 +99,7 @@ def _column_of(material: ReportData, table: MeasureTable) -> tuple[dict[str, Mat
     for system, row in summary.items():
         pair = next((pair for pair in pairs.get(system, ()) if pair.baseline == material.baseline), None)
         kind = "" if pair is None or pair.reason is not None else pair.verdict
-        mark = "" if pair is None else MARKED[kind] if pair.reason is None else "not tested"
+        mark = "" if pair is None else marked(pair, material.alpha)
         known = math.isfinite(row.low) and math.isfinite(row.high)
         places = places_of(row, reach, WIDTH, EDGE)
         if base is not None and math.isfinite(base.value):
