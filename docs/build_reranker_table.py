@@ -21,7 +21,8 @@ PAGE = Path(__file__).parent / "reproductions/rerankers.md"
 TOUCHE = Path(__file__).resolve().parents[2] / "shared/data/touche22_task2"
 DRAWS = 100
 BY_GROUP = [
-    "DetGreedy", "DetCons", "DetCons(missing=behind)", "DetRelaxed", "DetConstSort", "MMR", "Unique",
+    "DetGreedy", "DetCons", "DetCons(missing=behind)", "DetRelaxed", "DetConstSort", "MMR", "xQuAD", "PM2",
+    "GroupPenalty(marginal={True,False})", "Unique",
     "FAIR_greedy(pseudo=True)", "FOE(draw=likely,pseudo=True)",
 ]  # fmt: skip
 BY_JUDGEMENTS = [
@@ -30,7 +31,7 @@ BY_JUDGEMENTS = [
     "Ideal_alpha_nDCG",
     "FOE(draw=likely,constraint={parity,treatment,impact,target})",
 ]
-BY_POLARITY = ["MinDUO(missing=behind)", "MaxDUO(missing=behind)"]
+BY_POLARITY = ["MinDUO(missing=behind)", "MaxDUO(missing=behind)", "PolarityMMR(missing=behind)"]
 
 
 def on_the_sample() -> Tradeoff:
@@ -47,7 +48,8 @@ def on_the_sample() -> Tradeoff:
     return tradeoff(
         bm25_run(sample),
         [
-            *BY_GROUP, "FA_IR(protected='Open Almanac')", "Neutral(band={10,None})", *BY_POLARITY,
+            *BY_GROUP, "FA_IR(protected='Open Almanac')", "Neutral(band={10,None})", "Penalty(lam={0.5,1,2})",
+            *BY_POLARITY,
             "SortBy(field=popularity)", "Random", *BY_JUDGEMENTS,
         ],
         "nDCG@10 nDRKL@10 FAIR@10 NFaiRR@10 DUO(missing='drop')@10",

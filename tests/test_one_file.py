@@ -153,7 +153,7 @@ def test_a_section_of_the_report(new_file, tmp_path: Path) -> None:  # type: ign
     try:
         names = [make.__name__ for make in all_sections()]
         place = names.index("greeting_section")
-        assert names[place - 1 : place + 2] == ["summary_section", "greeting_section", "systems_section"]
+        assert names[place - 1 : place + 2] == ["trend_section", "greeting_section", "systems_section"]
         comparison = er.compare({"one": RUN, "two": RUN}, "P@1", qrels={"q": {"a": 1}})
         comparison.report(tmp_path / "report.html")
         assert "Welcome." in (tmp_path / "report.html").read_text(encoding="utf-8")
