@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evenrank.data.lexicon import Lexicon
 from evenrank.evidence.scan.phrases import Phrases
 from evenrank.evidence.scan.simple import count
-from evenrank.report.page.lists import mark_of
+from evenrank.report.page.group_colours import mark_of
 from evenrank.report.page.texts import AROUND, GAP, pieces_of, spans_of, windows
 
 LEXICON = Lexicon.build("kin", {"f": ["mother", "step mother", "she"], "m": ["father", "he", "she he"]})

@@ -41,12 +41,15 @@ def page_of(sheets: Sequence[Mapping[str, Any]], title: str = TITLE) -> str:
     page: str = render(
         "page.html",
         title=title,
-        version=__version__,
+        about=[f"{len(sheets)} lists beside their swapped ones", f"evenrank {__version__}"],
         policy=POLICY.format(styles=safe.digest(style)),
         style=trusted(style),
         scripts=[],
         charts=[],
         data=trusted("null"),
+        named=[],
+        parts=[],
+        library="",
         sections=sections,
     )
     return str(page)
