@@ -59,7 +59,7 @@ def add(commands: Commands) -> None:
         "--target", type=shared.option(_target), action="append", metavar="TARGET",
         help="what groups should get: catalogue (in proportion to their documents; default with "
         "--documents), candidates (to those among the first 100 that were found; default without), equal, or "
-        "NAME=VALUE:SHARE,.. for an attribute; may be repeated",
+        "NAME=VALUE:SHARE,.. for one attribute, which goes before the others; may be repeated",
     )  # fmt: skip
     shared.add_lexicon(parser, "count the words of this lexicon in the documents: who do the texts speak of?")
     parser.add_argument(
@@ -128,11 +128,10 @@ def _request(arguments: argparse.Namespace) -> AuditRequest:
         )
     known.check()
     shared.check_written(known, arguments.output)
-    named = asked_targets(known)
     return AuditRequest(
         known=known,
         engines=tuple(engines),
-        target=kind if kind is not None else named or None,
+        target=asked_targets(known, kind),
         depth=depth,
         keep_texts=arguments.keep_texts,
     )

@@ -41,11 +41,12 @@ def share_rules(
     the project's audits. A rule's alpha is one less the level of its verdict.
     """
     from evenrank.verdict import describe, without_verdict
+    from evenrank.verdict.targets import without_judgements
 
     limited = [rule for rule in gate.rules if rule.bounded and hasattr(rule.measure, "attr")]
     if not limited:
         return ShareRules()
-    alone = replace(inputs, runs={system: inputs.runs[system]}, qrels=None)
+    alone = replace(without_judgements(inputs), runs={system: inputs.runs[system]})
     if queries is not None:
         alone = replace(alone, queries=tuple(dict.fromkeys(queries)))
     options = _audited(project, known)
@@ -110,5 +111,5 @@ def _interval(rule: GateRule, verdict: Verdict) -> dict[str, WidenedInterval]:
 def _audited(project: Project | None, known: Description) -> dict[str, Any]:
     """The target and the depth of the project's audits."""
     settings = {} if project is None else dict(project.table("audit"))
-    options: dict[str, Any] = {"target": settings.get("target") or asked_targets(known) or None}
+    options: dict[str, Any] = {"target": asked_targets(known, settings.get("target"))}
     return {**options, **{key: settings[key] for key in ("depth",) if key in settings}}

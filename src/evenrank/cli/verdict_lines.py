@@ -13,15 +13,25 @@ if TYPE_CHECKING:
 def verdict_lines(inputs: Inputs, known: Description, system: str) -> list[str]:
     """Who is favoured by one system, a line for each attribute."""
     from evenrank.verdict import describe, verdicts, without_verdict
+    from evenrank.verdict.targets import without_judgements
 
     if not inputs.groups:
         return []
-    alone = replace(inputs, runs={system: inputs.runs[system]}, words=None, qrels=None)
+    alone = replace(without_judgements(inputs), runs={system: inputs.runs[system]}, words=None)
     found = verdicts(alone, target=asked_targets(known))
     several = f"{system}, " if len(inputs.runs) > 1 else ""
     return [*(several + describe(verdict) for verdict in found), *without_verdict(alone)]
 
 
-def asked_targets(known: Description) -> dict[str, str]:
-    """The attributes whose target was named as uniform, which is what one without a target has too."""
-    return {option.name: "equal" for option in known.targets if option.target == "uniform"}
+def asked_targets(known: Description, others: str | None = None) -> dict[str, str | None]:
+    """The target of each attribute that one was named for, and ``others``, which is for all that have none.
+
+    A uniform one is named, since an attribute without a target has it too; others are the attributes' own.
+    """
+    from evenrank.verdict.targets import EQUAL, OTHERS
+
+    named = {
+        option.name: EQUAL if option.target == "uniform" and not option.averaged else None
+        for option in known.targets
+    }
+    return named if others is None else {OTHERS: others, **named}

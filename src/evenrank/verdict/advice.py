@@ -19,7 +19,7 @@ from evenrank.stats.difference import mean_difference
 from evenrank.stats.intervals import mean_interval
 from evenrank.verdict.attributes import group_attributes
 from evenrank.verdict.judge import share_measure
-from evenrank.verdict.targets import with_chosen_target
+from evenrank.verdict.targets import with_chosen_target, without_judgements
 from evenrank.verdict.value import Advice, Verdict
 
 # none of them reads judgements: a method that does would be scored by what it was told
@@ -104,7 +104,7 @@ def _methods(verdict: Verdict) -> list[Reranker]:
 def _trial(method: Reranker, known: Inputs, run: Run, verdict: Verdict, place: int) -> Trial:
     with warnings.catch_warnings():  # what a method cannot do for some queries shows in its gap
         warnings.simplefilter("ignore", EvenrankWarning)
-        made: Run = rerank(replace(known, qrels=None), method)
+        made: Run = rerank(without_judgements(known), method)
     made = made.renamed(run.name)
     shares = _shares(known, made, verdict)
     cost = _cost(known, run, made, verdict)
@@ -114,7 +114,7 @@ def _trial(method: Reranker, known: Inputs, run: Run, verdict: Verdict, place: i
 def _shares(known: Inputs, run: Run, verdict: Verdict) -> Floats:
     """(Q, L), NaN where undefined."""
     measure = share_measure(verdict.attribute, verdict.cutoff)
-    block = evaluate(replace(known, runs={verdict.system: run}, qrels=None), [measure]).block(measure)
+    block = evaluate(replace(without_judgements(known), runs={verdict.system: run}), [measure]).block(measure)
     return np.where(block.status == 0, block.values, np.nan)
 
 

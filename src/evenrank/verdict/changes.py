@@ -17,6 +17,7 @@ from evenrank.stats.difference import mean_difference
 from evenrank.verdict.attributes import group_attributes
 from evenrank.verdict.judge import share_measure
 from evenrank.verdict.sentences import percent, places
+from evenrank.verdict.targets import without_judgements
 from evenrank.verdict.value import Verdict
 
 NAMED = 3  # systems that a sentence names
@@ -86,10 +87,10 @@ def shares_by_query(
     measure = share_measure(membership.attribute.name, cutoff)
     runs = {name: run.head(cutoff) for name in systems if isinstance(run := inputs.runs[name], Run)}
     known = replace(
-        inputs, runs=runs, groups=(membership,), words=None, qrels=None, against=None, background=None,
+        inputs, runs=runs, groups=(membership,), words=None, against=None, background=None,
         background_depth=None,
     )  # fmt: skip
-    scores = evaluate(known, [measure])
+    scores = evaluate(without_judgements(known), [measure])
     place = membership.attribute.values.index(group)
     found = {}
     for name in runs:

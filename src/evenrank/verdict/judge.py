@@ -105,7 +105,7 @@ def verdicts(
     ``without_verdict`` names those that get none.
 
     The inputs are those of ``evaluate``. ``target`` is catalogue, candidates (the first ``depth`` documents
-    of a query), equal or given, for all attributes or by name; without it an attribute's own target, else
+    of a query), equal or given, for all attributes or by name (``*`` is for those not named); without it an attribute's own target, else
     the catalogue, or where ``catalogue`` is False the candidates. ``catalogue`` says whether the labelled
     documents are all that there are; by default they are taken for that where ``documents`` are known.
     ``clicks`` says that the judgements come from clicks. ``attention`` is how places count.

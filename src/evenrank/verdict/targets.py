@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from evenrank.data.attribute import COLLECTION, POOL, UNIFORM
+from evenrank.data.attribute import COLLECTION, POOL, RELEVANCE, UNIFORM
 from evenrank.data.membership import Membership
 from evenrank.errors import ParameterError
+from evenrank.inputs import Inputs
 
 CATALOGUE, CANDIDATES, EQUAL, GIVEN = "catalogue", "candidates", "equal", "given"
 TARGETS = (CATALOGUE, CANDIDATES, EQUAL, GIVEN)
 _KINDS = {COLLECTION: CATALOGUE, POOL: CANDIDATES}
 _OF_KIND = {CATALOGUE: COLLECTION, CANDIDATES: POOL, EQUAL: UNIFORM}
 
-WhichTarget = str | Mapping[str, str] | None
+# by attribute: None is the attribute's own, and OTHERS stands for all that are not named
+WhichTarget = str | Mapping[str, str | None] | None
+OTHERS = "*"
 
 
 def target_name(target: object) -> str:
@@ -50,12 +54,13 @@ def chosen_target(membership: Membership, asked: WhichTarget, *, catalogue: bool
     a bias in what it finds would not be seen against them.
     """
     own = membership.attribute.target
-    wanted = asked.get(membership.attribute.name) if isinstance(asked, Mapping) else asked
+    name = membership.attribute.name
+    wanted = asked.get(name, asked.get(OTHERS)) if isinstance(asked, Mapping) else asked
     if wanted is not None and wanted not in TARGETS:
         raise ParameterError(f"a target must be one of {', '.join(TARGETS)}, got {wanted!r}")
     if wanted == CATALOGUE and membership.query_ids is not None:
         raise ParameterError(
-            f"attribute {membership.attribute.name!r}: its groups depend on the query, so they have no share "
+            f"attribute {name!r}: its groups depend on the query, so they have no share "
             "of the catalogue: take the target candidates"
         )
     if wanted is not None:
@@ -70,3 +75,11 @@ def chosen_target(membership: Membership, asked: WhichTarget, *, catalogue: bool
 def with_chosen_target(membership: Membership, kind: str) -> Membership:
     """The same documents with that target."""
     return membership if kind == GIVEN else membership.with_target(_OF_KIND[kind])
+
+
+def without_judgements(inputs: Inputs) -> Inputs:
+    """The same without judgements, for what must not know them; those that a target is made of stay."""
+    aimed = any(
+        isinstance(one.attribute.target, str) and one.attribute.target == RELEVANCE for one in inputs.groups
+    )
+    return inputs if aimed else replace(inputs, qrels=None)

@@ -20,6 +20,7 @@ from evenrank.rerankers import parse_reranker, rerank
 from evenrank.stats.intervals import mean_interval
 from evenrank.verdict.attributes import group_attributes
 from evenrank.verdict.judge import share_measure
+from evenrank.verdict.targets import without_judgements
 from evenrank.verdict.value import Verdict
 
 STEPS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -103,7 +104,7 @@ def _step(
     queries: Sequence[str],
     measure: str,
 ) -> WhatIfStep:
-    shares = _values(replace(known, groups=(membership,), qrels=None), verdict, run, queries, place)
+    shares = _values(without_judgements(replace(known, groups=(membership,))), verdict, run, queries, place)
     relevance = np.full(len(queries), math.nan)
     if measure:
         relevance = _values(replace(known, groups=()), verdict, run, queries, 0, measure)
