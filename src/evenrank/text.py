@@ -22,7 +22,22 @@ _COMMAND = re.compile(
     r"[^\s-]\S*)?|'[^']*'|[A-Z_]{2,}\S*|\S*[./=@]\w\S*))*"
     r"|--[a-z][a-z-]*(?: (?:'[^']*'|[A-Z_]{2,}\S*|\S*[./=@]\w\S*))*"
 )
+# what stands before the at sign of an address: NAME:PASSWORD, or anything before a host with its port
+_USERINFO = re.compile(r"(?:^|(?<=[/=]))(?:[^/\s=]*:.*|[^/\s=]*(?=@[\w.-]+:\d))@", re.DOTALL)
 NARROWEST = 40  # columns that a note is wrapped to, however narrow the terminal is
+
+
+def without_userinfo(text: str) -> str:
+    """The name of a file or an address, without a user name and a password that stand in it.
+
+    >>> without_userinfo("me:secret@host:9200/shop"), without_userinfo("http//me:secret@host/shop")
+    ('host:9200/shop', 'http//host/shop')
+    >>> without_userinfo("https://me:secret@host/shop"), without_userinfo("bm25@10.trec")
+    ('https://host/shop', 'bm25@10.trec')
+    """
+    # a password may hold slashes
+    shown = re.sub(r"(://).*@", r"\1", text, flags=re.DOTALL)
+    return _USERINFO.sub("", shown)
 
 
 def printable(text: str) -> str:

@@ -233,6 +233,67 @@ def test_no_password_is_in_any_file_or_message(
     assert [name for name, text in texts.items() if any(form in text for form in secret)] == []
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "me:S3CRETXY@127.0.0.1:9200/shop",
+        "shop=me:S3CRETXY@127.0.0.1:9200/shop",
+        "opensearch+http//me:S3CRETXY@127.0.0.1:9200/shop",
+        "opensearch+http:/me:S3CRETXY@127.0.0.1:9200/shop",
+        "opensearch:me:S3CRETXY@127.0.0.1:9200/shop?rate=3",
+        "S3CRETXY@127.0.0.1:9200/shop",
+        "me:S3CRETXY/+@127.0.0.1:9200/shop",
+        "me:S3CRETXY@127.0.0.1/shop.db",
+        "me:S3CRETXY@127.0.0.1/shop.toml",
+        "me:S3CRETXY@127.0.0.1/shop.csv:depth=10",
+    ],
+)
+def test_an_address_without_its_scheme_shows_no_password(
+    evenrank: Evenrank, shop: Path, address: str
+) -> None:
+    engine = address.removeprefix("shop=")
+    (shop / "evenrank.toml").write_text(PROJECT + f'[engines]\nshop = "{engine}"\n')
+    (shop / "wrong.toml").write_text(f'address = "{engine}"\nengine = "opensearch"\n')
+    for words in (
+        ["audit", address, *KNOWN, "--no-project"],
+        ["audit", address, *KNOWN, "--no-project", "--dry-run", "--notes"],
+        ["audit", "--project", "evenrank.toml"],
+        ["audit", "wrong.toml", *KNOWN, "--no-project"],
+        ["doctor"],
+        ["evaluate", address, "--no-project"],
+    ):
+        found = evenrank(*words)
+        assert found.code in (1, 2), (words, found.out)
+        assert "S3CRETXY" not in found.out + found.err, words
+    assert "127.0.0.1" in evenrank("audit", address, *KNOWN, "--no-project").err
+
+
+def test_a_run_with_an_at_sign_is_named_as_it_is(evenrank: Evenrank, shop: Path) -> None:
+    assert "bm25@10.trec: no such file" in evenrank("audit", "bm25@10.trec", *KNOWN).err
+
+
+@pytest.mark.parametrize("name", ["token", "apikey", "sig", "client_key", "access-token", "Signature", "pwd"])
+def test_a_secret_among_the_parameters_is_refused(evenrank: Evenrank, shop: Path, name: str) -> None:
+    (shop / "web.toml").write_text(
+        f'engine = "http"\naddress = "http://127.0.0.1:9/search"\n[parameters]\n{name} = "S3CRETXY"\n'
+        'q = "{query}"\n'
+    )
+    found = evenrank("audit", "web.toml", *KNOWN, "--dry-run", "--notes")
+    assert (found.code, found.out) == (2, "")
+    assert f"parameters: {name} looks like a secret" in found.err
+    assert "[credentials]" in found.err
+    assert "S3CRETXY" not in found.err
+
+
+def test_parameters_that_only_look_like_secrets_are_sent(evenrank: Evenrank, shop: Path) -> None:
+    (shop / "web.toml").write_text(
+        'engine = "http"\naddress = "http://127.0.0.1:9/search"\n[parameters]\nkeywords = "{query}"\n'
+        'keyword_mode = "all"\nauthor = "any"\ntokenizer = "plain"\nsort_key = "price"\nkey = "{query}"\n'
+    )
+    found = evenrank("audit", "web.toml", *KNOWN, "--dry-run")
+    assert found.code == 0, found.err
+
+
 def test_gate_and_audit_have_one_interval_for_one_share(evenrank: Evenrank, shop: Path) -> None:
     """Also where the audit has several attributes, so that every interval is wider for the others."""
     from evenrank.audit.summary import AuditSummary

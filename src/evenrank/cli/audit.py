@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli import shared
@@ -155,6 +156,8 @@ def _sources(
     """Engines and run files. A project file that was only found never causes a request."""
     from evenrank.audit.sources import EngineSource
     from evenrank.engines import is_engine
+    from evenrank.remote.addresses import parse_address
+    from evenrank.text import without_userinfo
 
     known = project.engines() if project is not None and _wants_engines(runs, project, given) else {}
     folder = "." if project is None else str(project.folder)
@@ -165,6 +168,8 @@ def _sources(
         elif is_engine(one.path):
             engines.append(EngineSource(one.path, one.name, "." if given else folder))
         else:
+            if without_userinfo(one.path) != one.path and not Path(one.path).exists():
+                parse_address(one.path)  # which says what an address looks like, without the password
             files.append(one)
     if not given or not runs:
         engines += [EngineSource(engine, name, folder) for name, engine in known.items()]
@@ -178,8 +183,6 @@ def _wants_engines(runs: list[FileOption], project: Project, given: bool) -> boo
 
 def _planned(request: AuditRequest, output: str, *, whole: bool) -> str:
     """What would be asked: the first request and queries, or with --notes every request."""
-    from pathlib import Path
-
     from evenrank.audit.preparing import read_known
     from evenrank.audit.sources import UNFINISHED, plans, query_texts
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from evenrank.cli.streams import say
 from evenrank.errors import ParameterError
 from evenrank.inputs.file_options import STDIN_NAME
+from evenrank.text import without_userinfo
 
 if TYPE_CHECKING:
     from evenrank.inputs.file_options import FileOption
@@ -174,7 +175,7 @@ def _by_name(runs: list[FileOption], project: Project) -> list[FileOption]:
         close = difflib.get_close_matches(run.path, named, 2, 0.6)
         if run.path not in named and close and not Path(run.path).exists():
             raise ParameterError(
-                f"{run.path}: no such file, and {project.name} has no run of that name; "
+                f"{without_userinfo(run.path)}: no such file, and {project.name} has no run of that name; "
                 f"did you mean {' or '.join(close)}?"
             )
     return [

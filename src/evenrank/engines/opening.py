@@ -157,7 +157,7 @@ def _table(given: Any, folder: Path) -> tuple[dict[str, Any], Path, str]:
     if path.exists():
         raise DataError(f"{path}: is neither an engine file (.toml) nor a database ({', '.join(DATABASES)})")
     raise ParameterError(
-        f"{text!r} is no address, engine file or database: an address looks like "
+        f"{shown_address(text)!r} is no address, engine file or database: an address looks like "
         "opensearch+http://localhost:9200/products"
     )
 

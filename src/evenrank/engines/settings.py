@@ -18,6 +18,7 @@ from evenrank.remote.addresses import LOOPBACK, Address, is_address, parse_addre
 from evenrank.remote.client import Client, Limits
 from evenrank.remote.pace import Clock
 from evenrank.remote.secrets import Secrets
+from evenrank.text import without_userinfo
 
 if TYPE_CHECKING:
     import httpx
@@ -53,6 +54,12 @@ KEYS: dict[str, str] = {  # all that an engine file may say; each engine uses so
     **dict.fromkeys(LIMITS, "how patient and how polite to be"),
 }
 _SECRET = re.compile(r"auth|cookie|key|token|secret|password", re.IGNORECASE)
+# parameters have more names: keyword, author, tokenizer and sort_key are no secrets
+_SECRET_PARAMETER = re.compile(
+    r"auth(?!or(?!i))|cookie|(?<!sort)(?<!sort.)key(?!word)|token(?!i[sz])|secret|passw|^pass$|pwd|credential|jwt|^sig$"
+    r"|signature",
+    re.IGNORECASE,
+)
 _LISTS = ("fields", "text", "query_by")
 _TABLES = ("body", "parameters", "headers", "hits", "paging", "about", "credentials")
 
@@ -105,15 +112,25 @@ class EngineSettings:
         own = {str(name): str(value) for name, value in self.get("headers", {}).items()}
         for name in own:
             if _SECRET.search(name):
-                raise self.error(
-                    f"headers: {name} looks like a secret, which belongs into an environment variable: name "
-                    'that under [credentials], as api_key = "EVENRANK_KEY", bearer, or user and password'
-                )
+                raise self._looks_secret(f"headers: {name}")
         return own
+
+    def _check_parameters(self) -> None:
+        """Refuse a secret among the parameters, which are shown; a place for the query is none."""
+        for name, value in self.get("parameters", {}).items():
+            if _SECRET_PARAMETER.search(name) and not (isinstance(value, str) and "{" in value):
+                raise self._looks_secret(f"parameters: {name}")
+
+    def _looks_secret(self, where: str) -> ParameterError:
+        return self.error(
+            f"{where} looks like a secret, which belongs into an environment variable: name "
+            'that under [credentials], as api_key = "EVENRANK_KEY", bearer, or user and password'
+        )
 
     def client(self, headers: Mapping[str, str] | None = None) -> Client:
         """A client for the server of the address. ``headers`` may hold secrets."""
         own = self._own_headers()
+        self._check_parameters()
         if self.secrets and self.address.scheme == "http" and self.address.host not in LOOPBACK:
             warnings.warn(
                 EvenrankWarning(
@@ -147,7 +164,7 @@ def read_engine_file(path: Path) -> dict[str, Any]:
     try:
         return parse_toml(path.read_bytes(), str(path))
     except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+        raise DataError(f"{without_userinfo(str(path))}: cannot be read: {error.strerror}") from None
 
 
 def settings_of(

@@ -15,6 +15,7 @@ from evenrank.engines.declared import declare_engine
 from evenrank.engines.rows import id_column, kept_rows, read_rows
 from evenrank.engines.settings import EngineSettings
 from evenrank.errors import DataError, RemoteError
+from evenrank.text import without_userinfo
 
 _WORD = re.compile(r"\w+")
 _STEPS = 100_000  # of SQLite's machine between two looks at the clock
@@ -117,7 +118,7 @@ def any_word(text: str) -> str:
 
 def _opened(path: Path) -> sqlite3.Connection:
     if not path.is_file():
-        raise DataError(f"{path}: no such file")
+        raise DataError(f"{without_userinfo(str(path))}: no such file")
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
     # SQL that somebody else wrote reads this file and no other
     connection.set_authorizer(_allowed)

@@ -7,6 +7,7 @@ from typing import Any
 
 from evenrank.errors import DataError, ParameterError
 from evenrank.io.toml import parse_toml
+from evenrank.text import without_userinfo
 
 
 def engine_table(given: Any, name: str, folder: Path) -> tuple[dict[str, Any], Path]:
@@ -28,4 +29,4 @@ def engine_table(given: Any, name: str, folder: Path) -> tuple[dict[str, Any], P
     try:
         return parse_toml(path.read_bytes(), str(path)), path.parent
     except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+        raise DataError(f"{without_userinfo(str(path))}: cannot be read: {error.strerror}") from None

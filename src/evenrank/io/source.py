@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError, shortened
 from evenrank.io.compressed import MAGIC_LENGTH, is_compressed, plain_blocks
+from evenrank.text import without_userinfo
 
 Format = str
 
@@ -141,19 +142,20 @@ class Source:
         return watched
 
     def _opened(self, path: Path) -> BinaryIO:
+        name = without_userinfo(self.name)  # an address that was mistyped may hold a password
         try:
             return path.open("rb")
         except IsADirectoryError as error:
-            raise DataError(f"{self.name}: is a directory, not a file") from error
+            raise DataError(f"{name}: is a directory, not a file") from error
         except FileNotFoundError as error:
-            hint = " (to read text itself, pass io.StringIO(text))" if "\n" in self.name else ""
-            raise DataError(f"{shortened(self.name, 200)}: no such file{hint}") from error
+            hint = " (to read text itself, pass io.StringIO(text))" if "\n" in name else ""
+            raise DataError(f"{shortened(name, 200)}: no such file{hint}") from error
         except PermissionError as error:
-            raise DataError(f"{self.name}: permission denied") from error
+            raise DataError(f"{name}: permission denied") from error
         except OSError as error:
-            raise DataError(f"{shortened(self.name, 200)}: cannot be read: {error.strerror}") from error
+            raise DataError(f"{shortened(name, 200)}: cannot be read: {error.strerror}") from error
         except ValueError as error:  # a NUL inside the name
-            raise DataError(f"{shortened(repr(self.name))}: is not a file name: {error}") from error
+            raise DataError(f"{shortened(repr(name))}: is not a file name: {error}") from error
 
 
 def as_source(value: object) -> Source | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from evenrank.errors import EvenrankWarning, ParameterError
+from evenrank.text import without_userinfo
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _WEB = ("http", "https")
@@ -104,8 +105,7 @@ def shown_address(text: str) -> str:
     >>> shown_address("https://me:secret@host/index?rate=5")
     'https://host/index'
     """
-    # a password may hold slashes
-    return re.sub(r"(://).*@", r"\1", text, flags=re.DOTALL).partition("?")[0]
+    return without_userinfo(text).partition("?")[0]
 
 
 def _safe(error: Exception, text: str) -> str:

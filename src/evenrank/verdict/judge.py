@@ -105,10 +105,11 @@ def verdicts(
     ``without_verdict`` names those that get none.
 
     The inputs are those of ``evaluate``. ``target`` is catalogue, candidates (the first ``depth`` documents
-    of a query), equal or given, for all attributes or by name (``*`` is for those not named); without it an attribute's own target, else
-    the catalogue, or where ``catalogue`` is False the candidates. ``catalogue`` says whether the labelled
-    documents are all that there are; by default they are taken for that where ``documents`` are known.
-    ``clicks`` says that the judgements come from clicks. ``attention`` is how places count.
+    of a query), equal or given, for all attributes or by name (``*`` is for those not named); without it an
+    attribute's own target, else the catalogue, or where ``catalogue`` is False the candidates.
+    ``catalogue`` says whether the labelled documents are all that there are; by default they are taken for
+    that where ``documents`` are known. ``clicks`` says that the judgements come from clicks. ``attention``
+    is how places count.
 
     >>> from evenrank.data.membership import Membership
     >>> run = Run.build(["q", "q"], ["a", "b"], [2.0, 1.0])
