@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -121,6 +122,7 @@ def test_a_lexicon_of_three_groups(evenrank: Evenrank, tmp_path: Path) -> None:
         (["--kinds", ","], "no kind of word is named in ','"),
         (["--kinds", ":share=much"], "must be KIND,..[:share=0.25,..][:from=GROUP]"),
         (["--kinds", ":size=2"], "must be KIND,..[:share=0.25,..][:from=GROUP]"),
+        (["--kinds", ":seeds=0"], "must be KIND,..[:share=0.25,..][:from=GROUP][:seeds=N]"),
         (["--kinds", ":share=0"], "share must be above 0 and at most 1"),
         (["--kinds", ":from=old"], "has no group 'old': it has female, male"),
         (["--p", "2"], "p must be a number"),
@@ -356,3 +358,16 @@ def test_categories_of_queries_have_rows_of_their_own(
         rows["all words, person"]["crbo"] == values["q1"] < rows["all words, thing"]["crbo"] == values["q2"]
     )
     assert [row["queries"] for row in rows.values()] == [2, 1, 1]
+
+
+def test_several_pairings_of_names(evenrank: Evenrank, collection: tuple[str, str]) -> None:
+    """A row for each pairing, as with its seed alone, and their mean with an interval over pairings."""
+    several = evenrank(*COMMAND, "--kinds", ":seeds=3", "--seed", "4", "--moved", "0", *collection)
+    assert several.code == 0, several.err
+    values = []
+    for seed in ("4", "5", "6"):
+        alone = evenrank(*COMMAND, "--seed", seed, "--format", "jsonl", *collection)
+        values.append(json.loads(alone.out.splitlines()[0])["crbo"])
+        assert re.search(rf"all words, pairing {seed} +{values[-1]:.4f}", several.out)
+    assert re.search(rf"^all +{sum(values) / 3:.4f}", several.out, re.MULTILINE)
+    assert "that of all is over pairings" in several.out

@@ -218,7 +218,8 @@ def test_zero_times_infinity_is_undefined() -> None:
 @pytest.mark.parametrize(
     ("name", "complaint"),
     [
-        ("nDCG@10*KL", "a product of measures that point different ways means nothing"),
+        ("nDCG@10*KL", "a product of measures that point different ways means nothing: .*better\\)$"),
+        ("nDCG@10*AWRF@10", r"write AWRF\(distance='JSD',fairness=True\)@10, where higher is better"),
         ("Skew*Skew", "neither end is better"),
         ("MinSkew*nDCG", "can be below 0"),
         ("(nDCG + RR)*AP", "a product is of single measures|is not of the form"),

@@ -15,6 +15,7 @@ import study_walks as walks
 from evenrank.stats.clusters import clustered_coefficient
 from evenrank.study.analysis import analyse_study
 from evenrank.study.bots import simulate
+from evenrank.study.power import planned_power
 from evenrank.study.records import FAILED_CHECK, NO_OPINION, dwell_of, trials_of
 from evenrank.study.settings import Planned
 from evenrank.study.simulation import draw_answers, simulate_studies
@@ -199,3 +200,37 @@ def test_export_has_everything_and_anonymous_export_nobody(client: Any, tmp_path
     export_study(replace(settings, closed=True), server.store, tmp_path / "closed", anonymous=True)
     seed = json.loads((tmp_path / "closed/study.json").read_text(encoding="utf-8"))["seed"]
     assert [(seed,)] == walks.rows(client, "SELECT value FROM settings WHERE name = 'seed'")
+
+
+def test_power_by_counting_studies() -> None:
+    """The share of simulated studies whose own analysis finds the slope, with the same draws; it grows with
+    the participants, and without a slope it is the size of the test."""
+    plan = Planned(participants=24, questions=12, slope=0.4)
+    leanings = (1.0, -1.0)
+    rows = planned_power(plan, leanings, 12, studies=40, seed=5)
+    assert [(one.participants, one.questions) for one, _ in rows] == [(12, 12), (24, 12), (48, 12), (24, 24)]
+    generator = np.random.default_rng(5)
+    found = 0
+    for _ in range(40):
+        drawn = draw_answers(plan, leanings, 12, generator)
+        design = np.column_stack([np.ones(len(drawn.prior)), drawn.prior, drawn.signed])
+        found += (
+            clustered_coefficient(drawn.posterior, design, 2, [drawn.participants, drawn.questions]).p < 0.05
+        )
+    assert rows[1][1].found == found / 40
+    assert rows[0][1].found <= rows[2][1].found
+    assert rows[2][1].width < rows[0][1].width
+    none = planned_power(replace(plan, slope=0.0), leanings, 12, studies=40, seed=5)[1][1]
+    assert none.found <= 0.05 + 5 * math.sqrt(0.05 * 0.95 / 40)
+
+
+def test_power_from_the_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from evenrank.cli import main
+
+    folder = walks.write_study(tmp_path / "study")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("evenrank.cli.study.STUDIES", 3)
+        assert main(["study", "power", str(folder), "--participants", "10", "--format", "jsonl"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["participants"] for row in rows] == [5, 10, 20, 10]
+    assert all(0 <= row["power"] <= 1 and row["width"] > 0 for row in rows)

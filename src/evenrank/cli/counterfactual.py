@@ -21,13 +21,15 @@ from evenrank.inputs.file_options import AGAINST, DOCUMENTS
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
-    from evenrank.counterfactuals.experiment import Experiment
+    from evenrank.counterfactuals.experiment import Counterfactual, Experiment
     from evenrank.counterfactuals.single import Move
     from evenrank.counterfactuals.swap import Swapper
     from evenrank.counterfactuals.table import SwapRow
+    from evenrank.tables import Table
 
 LEXICON = "gender-en+gender-en-names"  # what the default swap replaces, counted for TExFAIR and NFaiRR
 MOST = 5
+PAIRING = ", pairing "  # before the seed, in the name of a swap that is done with several
 
 
 def add(commands: Commands) -> None:
@@ -47,6 +49,7 @@ def add(commands: Commands) -> None:
         evenrank counterfactual collection.tsv queries.tsv --kinds names,titles --swap-queries
         evenrank counterfactual collection.tsv queries.tsv --kinds :share=0.25,0.5,1
         evenrank counterfactual collection.tsv queries.tsv --kinds :from=each
+        evenrank counterfactual collection.tsv queries.tsv --kinds names:seeds=5
         evenrank counterfactual corpus.tsv queries.tsv --system minilm --cache vectors --page lists.html
         evenrank counterfactual corpus.tsv queries.tsv --one-at-a-time 50 --details moves.tsv
         evenrank counterfactual collection.tsv --swap-only -o swapped.tsv
@@ -85,7 +88,8 @@ def add(commands: Commands) -> None:
         "--kinds", type=kinds_of, metavar="KIND,..",
         help="swap only these: pronouns, nouns, titles, names; 'each' swaps all together and each kind "
         "alone. KIND,..:share=0.25,0.5,1 swaps so many of the word pairs, drawn by --seed, one row for each "
-        "share; :from=female swaps the words of that group alone (:from=each: one row for each group)",
+        "share; :from=female swaps the words of that group alone (:from=each: one row for each group); "
+        ":seeds=5 pairs names in five ways, from --seed on, and gives CRBO over them with an interval",
     )  # fmt: skip
     swapped.add_argument("--swap-queries", action="store_true", help="also swap the words of the queries")
     swapped.add_argument(
@@ -222,6 +226,7 @@ def _run(arguments: argparse.Namespace, shown: WorkBar) -> int:
         further = [table.moved_table(row, queries, arguments.moved) for row in shown_rows]
         most = max(arguments.moved, MOST)
         further += [table.moves_table(name, found, most) for name, found in moves.items()]
+        further = [*_pairing_tables(rows), *further]
         from evenrank.counterfactuals.pairings import agreement_table
 
         whole = [row for row in rows if row.swapped == table.ALL]
@@ -262,26 +267,44 @@ def _swappers(arguments: argparse.Namespace) -> dict[str, Swapper]:
     option: KindsOption = arguments.kinds or KindsOption()
     stratified = option.kinds == (EACH,)
     asked = KINDS if stratified else tuple(option.kinds or KINDS)
+    begin = shared.seed_of(arguments)
     make = partial(
         make_swapper,
         arguments.lexicon,
-        seed=shared.seed_of(arguments),
         tagger=arguments.tagger,
         mapping=mapping_of(arguments.mapping),
         one_way=arguments.one_way,
     )
-    whole = make(kinds=asked)
+    whole = make(kinds=asked, seed=begin)
     named = {ALL if set(asked) == set(KINDS) else ", ".join(asked): asked}
     if stratified:
         named |= {kind: (kind,) for kind in whole.pairing.kinds}
     each = option.from_group == EACH and EACH not in whole.pairing.groups
     groups: tuple[str | None, ...] = (None, *whole.pairing.groups) if each else (option.from_group,)
     return {
-        _label(name, share, group): make(kinds=kinds, share=share, from_group=group)
+        _label(name, share, group) + (f"{PAIRING}{seed}" if option.seeds > 1 else ""): make(
+            kinds=kinds, share=share, from_group=group, seed=seed
+        )
         for name, kinds in named.items()
         for group in groups
         for share in option.shares
+        for seed in range(begin, begin + option.seeds)
     }
+
+
+def _pairing_tables(rows: list[SwapRow]) -> list[Table]:
+    """For every system and kind of swap that was done with several pairings of names: CRBO over them."""
+    from evenrank.counterfactuals.pairings import Pairings
+
+    found: dict[tuple[str, str], dict[int, Counterfactual]] = {}
+    for row in rows:
+        swapped, sign, seed = row.swapped.rpartition(PAIRING)
+        if sign:
+            found.setdefault((row.system, swapped), {})[int(seed)] = row.result
+    return [
+        Pairings(tuple(by_seed), tuple(by_seed.values())).to_table().titled(f"{system}, {swapped}")
+        for (system, swapped), by_seed in found.items()
+    ]
 
 
 def _label(name: str, share: float, group: str | None) -> str:

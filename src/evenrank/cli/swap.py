@@ -22,17 +22,19 @@ EACH = "each"  # of --kinds: all together, and each alone
 
 
 class KindsOption(NamedTuple):
-    """``[KIND,..][:share=S,..][:from=GROUP]``: which words are swapped, how many of them, and which way."""
+    """``[KIND,..][:share=S,..][:from=GROUP][:seeds=N]``: which words are swapped, how many of them, which
+    way, and with how many pairings of names."""
 
     kinds: tuple[str, ...] | None = None  # None is all
     shares: tuple[float, ...] = (1.0,)
     from_group: str | None = None
+    seeds: int = 1
 
 
 def kinds_of(text: str) -> KindsOption:
     """
     >>> kinds_of("names,titles:share=0.25,1")
-    KindsOption(kinds=('names', 'titles'), shares=(0.25, 1.0), from_group=None)
+    KindsOption(kinds=('names', 'titles'), shares=(0.25, 1.0), from_group=None, seeds=1)
     """
     named, *parts = text.split(":")
     words = tuple(part.strip() for part in named.split(",") if part.strip())
@@ -40,6 +42,7 @@ def kinds_of(text: str) -> KindsOption:
         raise argparse.ArgumentTypeError(f"no kind of word is named in {text!r}")
     shares: tuple[float, ...] = (1.0,)
     from_group: str | None = None
+    seeds = 1
     for part in parts:
         key, _, value = part.partition("=")
         try:
@@ -47,13 +50,15 @@ def kinds_of(text: str) -> KindsOption:
                 shares = tuple(float(share) for share in value.split(","))
             elif key == "from" and value:
                 from_group = value
+            elif key == "seeds" and int(value) > 0:
+                seeds = int(value)
             else:
                 raise ValueError(part)
         except ValueError:
             raise argparse.ArgumentTypeError(
-                f"must be KIND,..[:share=0.25,..][:from=GROUP], got {text!r}"
+                f"must be KIND,..[:share=0.25,..][:from=GROUP][:seeds=N], got {text!r}"
             ) from None
-    return KindsOption(words or None, shares, from_group)
+    return KindsOption(words or None, shares, from_group, seeds)
 
 
 def swap_only(arguments: argparse.Namespace) -> int:

@@ -132,6 +132,9 @@ class AWRF(AttentionShareMeasure):
                 )
             object.__setattr__(self, "direction", Direction.HIGHER)
 
+    def turned(self) -> Measure:
+        return replace(self, distance="JSD", fairness=not self.fairness)
+
     def range(self) -> tuple[float, float]:
         return 0.0, MOST[self.distance]
 

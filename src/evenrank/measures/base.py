@@ -196,6 +196,10 @@ class Measure(Term):
             return -abs(value)
         return -value if self.direction is Direction.LOWER else value
 
+    def turned(self) -> Measure | None:
+        """The form of this measure whose better end is the other one, where it has such a form."""
+        return None
+
     def aggregate(self, values: Floats) -> Floats:
         """One number for many queries, along the last axis. Only defined, finite values come here."""
         return np.mean(values, axis=-1)  # type: ignore[no-any-return]

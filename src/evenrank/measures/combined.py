@@ -35,8 +35,17 @@ class CombinedMeasure(Measure):
         directions = {measure.direction for measure in self.measures}
         if len(directions) > 1:
             listed = ", ".join(f"{m!r} ({m.direction.value})" for m in self.measures)
-            raise ParameterError(f"a {what} of measures that point different ways means nothing: {listed}")
+            raise ParameterError(
+                f"a {what} of measures that point different ways means nothing: {listed}" + self._way_out()
+            )
         return directions.pop()
+
+    def _way_out(self) -> str:
+        """Measures of which there is a form that points the other way are named in that form."""
+        turned = [m.turned() for m in self.measures if m.direction is Direction.LOWER]
+        if any(other is None for other in turned):
+            return ""
+        return f"; write {', '.join(map(repr, turned))}, where higher is better"
 
     def parts(self) -> Iterator[Measure]:
         for measure in self.measures:
