@@ -100,11 +100,12 @@ def _suggest(arguments: argparse.Namespace, procedure: Procedure) -> None:
     from evenrank.io.atomic import atomic_write
     from evenrank.io.lexicons import read_lexicon
     from evenrank.io.queries import read_queries
-    from evenrank.queryset.sampling import candidates_as_csv, suggest
+    from evenrank.queryset.sampling import candidates_as_csv, describe_larger_sample, suggest
 
     log = read_queries(_one_file(arguments))
     lexicon = None if arguments.lexicon is None else read_lexicon(arguments.lexicon)
-    drawn, flow = suggest(log, arguments.sample or SAMPLE, lexicon, seed=shared.seed_of(arguments))
+    asked = arguments.sample or SAMPLE
+    drawn, flow = suggest(log, asked, lexicon, seed=shared.seed_of(arguments))
     text = candidates_as_csv(drawn)
     if arguments.output is None:
         put(text)
@@ -113,6 +114,9 @@ def _suggest(arguments: argparse.Namespace, procedure: Procedure) -> None:
         with atomic_write(arguments.output) as file:
             file.write(text.encode())
     say("; ".join(f"{count:,} {what}" for what, count in flow.items()))
+    more = describe_larger_sample(drawn, asked)
+    if more is not None:
+        say(more)
 
 
 def _sheets(arguments: argparse.Namespace, procedure: Procedure) -> None:
@@ -213,8 +217,9 @@ def _collect(arguments: argparse.Namespace, procedure: Procedure) -> None:
     from evenrank.io.queries import read_queries
     from evenrank.queryset import decide, read_sheets
     from evenrank.queryset.agreement import agreement_tables
+    from evenrank.queryset.log_share import estimate
     from evenrank.queryset.outcome import KEPT
-    from evenrank.queryset.sampling import candidates_of, estimate
+    from evenrank.queryset.sampling import candidates_of
     from evenrank.tables import printed
 
     votes = read_sheets(arguments.files, procedure, arguments.machine or ())
@@ -238,7 +243,10 @@ def _collect(arguments: argparse.Namespace, procedure: Procedure) -> None:
         decided = {one.query: one.why == KEPT for one in outcome.decisions if one not in waiting}
         found = estimate(candidates, decided)
         say(
-            f"of the {found.population:,} queries that were drawn from, {found.share:.1%} would be kept "
+            f"the share of the {found.population:,} queries that were drawn from that would be kept is "
+            f"undefined: {found.reason}"
+            if found.reason is not None
+            else f"of the {found.population:,} queries that were drawn from, {found.share:.1%} would be kept "
             f"[{found.low:.1%}, {found.high:.1%}], by {found.drawn:,} decided ones and their weights"
         )
     if arguments.output is not None:

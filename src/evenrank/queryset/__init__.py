@@ -1,7 +1,8 @@
 """Query sets: which queries should be fair? Sheets for annotators, agreement, and the set that comes out.
 
 ``procedure.py`` has the settings, ``sheets.py`` writes and reads sheets, ``outcome.py`` decides what is kept,
-``agreement.py`` says how far annotators agree, ``sampling.py`` draws candidates with known weights.
+``agreement.py`` says how far annotators agree, ``sampling.py`` draws candidates with known weights,
+``log_share.py`` estimates from them how much of a log would be kept.
 """
 
 from __future__ import annotations

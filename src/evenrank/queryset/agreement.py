@@ -113,11 +113,15 @@ def _questions(
 
 
 def _codes(given: Mapping[str, Mapping[str, int]], raters: Sequence[str]) -> Int64s:
-    """(N, R). Raters differ from query to query in number only, so those who voted come first."""
+    """(N, R). Of more than two raters only the number matters, so those who voted come first.
+
+    There are then three columns at least: in two of them Cohen's kappa would see two people.
+    """
     width = max((sum(who in own for who in raters) for own in given.values()), default=0)
     if len(raters) <= 2 or width == len(raters):
         rows = [[own.get(who, -1) for who in raters] for own in given.values()]
         return np.array(rows, dtype=np.int64).reshape(len(given), len(raters))
+    width = max(width, 3)
     rows = []
     for own in given.values():
         votes = [own[who] for who in raters if who in own]

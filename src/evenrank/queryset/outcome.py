@@ -107,7 +107,8 @@ class QuerySetOutcome:
 
 def decide(votes: Votes, procedure: Procedure) -> QuerySetOutcome:
     """A query goes on with the passing label of more than half of the workers, and is kept when all experts
-    say yes to all questions. Ties and missing votes are never guessed; machines do not vote."""
+    say yes to all questions. Where more workers voted than were asked for, it is more than half of those who
+    voted. Ties (no label has so many) and missing votes are never guessed; machines do not vote."""
     return QuerySetOutcome(tuple(_decided(query, votes, procedure) for query in votes.texts), procedure)
 
 
@@ -116,7 +117,7 @@ def _decided(query: str, votes: Votes, procedure: Procedure) -> Decision:
     labels = {who: label for who, label in votes.labels.get(query, {}).items() if who not in votes.machines}
     counts = Counter(labels.values())
     label, most = counts.most_common(1)[0] if counts else ("", 0)
-    if 2 * most <= procedure.workers:
+    if 2 * most <= max(procedure.workers, len(labels)):
         why = TIE if len(labels) >= procedure.workers else MISSING_LABELS
         return Decision(query, text, 1, why)
     if label != procedure.passing:

@@ -6,6 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Mapping, Sequence
+from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,6 @@ from evenrank.errors import DataError, ParameterError
 from evenrank.evidence.scan.phrases import Phrases
 from evenrank.evidence.scan.simple import count
 from evenrank.io.queries import Queries
-from evenrank.stats.student import student_quantile
 
 FREQUENCIES = ("rare", "middle", "frequent")
 COUNTS = ("count", "frequency", "n")
@@ -33,16 +33,6 @@ class LoggedQuery(NamedTuple):
     weight: float
 
 
-class Estimate(NamedTuple):
-    """A share of the whole log, from a sample with weights, with its 95% interval."""
-
-    share: float
-    low: float
-    high: float
-    drawn: int
-    population: int
-
-
 def names_a_group(texts: Sequence[str], lexicon: Lexicon) -> Bools:
     """Whether each text has a word of the lexicon: such a query is not for stage 1."""
     phrases = Phrases.of(lexicon, "word")
@@ -55,8 +45,9 @@ def suggest(
     """A stratified sample of the queries without words of the lexicon, and how many of each kind there were.
 
     Strata are thirds by frequency, where the log has counts, times domains, where it has them. Each gets its
-    share of the sample, and two queries at least where it has them; the weight of a query is the number of
-    queries of its stratum over those that were drawn from it.
+    share of the sample, and two queries at least where it has them, so that with many strata the sample is
+    larger than asked for; the weight of a query is the number of queries of its stratum over those that were
+    drawn from it.
     """
     if sample < 1:
         raise ParameterError(f"the sample must have at least one query, got {sample}")
@@ -75,8 +66,9 @@ def suggest(
     for query in left:
         members.setdefault(strata[query], []).append(query)
     drawn = []
-    for stratum, own in sorted(members.items()):
-        size = min(len(own), max(min(2, len(own)), round(sample * len(own) / len(left))))
+    sizes = _sizes({stratum: len(own) for stratum, own in sorted(members.items())}, sample)
+    for stratum, size in sizes.items():
+        own = members[stratum]
         for place in sorted(generator.choice(len(own), size, replace=False).tolist()):
             query = own[place]
             drawn.append(LoggedQuery(query, log.texts[query], counts[query], stratum, len(own) / size))
@@ -84,33 +76,15 @@ def suggest(
     return drawn, flow
 
 
-def estimate(drawn: Sequence[LoggedQuery], kept: Mapping[str, bool]) -> Estimate:
-    """The share of the log that would be kept: means of strata, weighted by their sizes.
-
-    The variance is that of a stratified sample without replacement, ``sum W^2 (1 - f) s^2 / n``; queries
-    that were not decided are left out of their stratum.
-    """
-    strata: dict[str, list[tuple[bool, float]]] = {}
-    for one in drawn:
-        if one.query in kept:
-            strata.setdefault(one.stratum, []).append((kept[one.query], one.weight))
-    if not strata:
-        raise DataError("none of the drawn queries was decided, so nothing can be said of the log")
-    sizes = {
-        name: round(own[0][1] * sum(one.stratum == name for one in drawn)) for name, own in strata.items()
-    }
-    total = sum(sizes.values())
-    share = variance = 0.0
-    for name, own in strata.items():
-        values = np.array([value for value, _ in own], dtype=float)
-        weight = sizes[name] / total
-        share += weight * float(values.mean())
-        # one value says nothing of the spread: the largest there can be
-        spread = float(values.var(ddof=1)) if len(values) > 1 else 0.25
-        variance += weight**2 * (1 - len(values) / sizes[name]) * spread / len(values)
-    n = sum(map(len, strata.values()))
-    half = student_quantile(0.975, max(1, n - len(strata))) * math.sqrt(variance)
-    return Estimate(share, max(0.0, share - half), min(1.0, share + half), n, total)
+def describe_larger_sample(drawn: Sequence[LoggedQuery], asked: int) -> str | None:
+    """Why more queries were drawn than asked for, if so."""
+    if len(drawn) <= asked:
+        return None
+    strata = len({one.stratum for one in drawn})
+    return (
+        f"drew {len(drawn):,} queries rather than {asked:,}: each of the {strata:,} strata gets two, or what "
+        "it has, since one query does not show how much a stratum varies"
+    )
 
 
 def candidates_as_csv(drawn: Sequence[LoggedQuery]) -> str:
@@ -128,15 +102,45 @@ def candidates_of(queries: Queries) -> list[LoggedQuery]:
         raise DataError(
             f"{queries.source}: has no column {lacking[0]!r}: it was not drawn by queryset suggest"
         )
-    try:
-        weights = [float(cell or "nan") for cell in queries.columns["weight"]]
-    except ValueError as error:
-        raise DataError(f"{queries.source}: a weight is not a number: {error}") from error
+    weights = [
+        _weight(cell, f"{queries.source}: the weight of {query!r}")
+        for query, cell in zip(queries.ids, queries.columns["weight"], strict=True)
+    ]
     strata = queries.columns["stratum"]
     return [
         LoggedQuery(query, queries.texts.get(query, ""), 0.0, stratum or "", weight)
         for query, stratum, weight in zip(queries.ids, strata, weights, strict=True)
     ]
+
+
+def _weight(cell: str | None, name: str) -> float:
+    try:
+        weight = float(cell or "nan")
+    except ValueError:
+        weight = math.nan
+    if not 1 <= weight < math.inf:
+        raise DataError(f"{name} is not a number of at least 1: {cell or ''!r}")
+    return weight
+
+
+def _sizes(members: Mapping[str, int], sample: int) -> dict[str, int]:
+    """How many to draw from each stratum: two, and then one at a time where most is lacking to its share."""
+    population = sum(members.values())
+    sizes = {stratum: min(2, own) for stratum, own in members.items()}
+
+    def lack(stratum: str) -> tuple[float, str]:  # the smallest comes first, so more lacking is smaller
+        return sizes[stratum] - sample * members[stratum] / population, stratum
+
+    waiting = [lack(stratum) for stratum, own in members.items() if sizes[stratum] < own]
+    heapify(waiting)
+    for _ in range(sample - sum(sizes.values())):
+        if not waiting:
+            break
+        _, stratum = heappop(waiting)
+        sizes[stratum] += 1
+        if sizes[stratum] < members[stratum]:
+            heappush(waiting, lack(stratum))
+    return sizes
 
 
 def _strata(log: Queries, left: Sequence[str]) -> tuple[dict[str, float], dict[str, str]]:

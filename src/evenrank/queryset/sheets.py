@@ -282,6 +282,8 @@ class _SheetReader:
             query: {who: label for who, label in own.items() if (1, query, who) not in self._contradicted}
             for query, own in self._labels.items()
         }
+        for query, own in labels.items():
+            self._count_workers(query, [who for who in own if who not in machines])
         opinions = {
             query: {
                 who: opinion
@@ -291,3 +293,10 @@ class _SheetReader:
             for query, own in self._opinions.items()
         }
         return Votes(self._texts, labels, opinions, tuple(self._problems), machines)
+
+    def _count_workers(self, query: str, voters: Sequence[str]) -> None:
+        asked = self._procedure.workers
+        if len(voters) > asked:
+            source, line = self._first[1, query, voters[asked]]
+            what = f"{len(voters):,} workers voted on it, but the procedure asks for {asked:,}"
+            self._problems.append(Inconsistency(source, line, query, f"{what}; all of the votes count"))
