@@ -63,17 +63,17 @@ def gate(evenrank: Evenrank, run: str, *more: object) -> SimpleNamespace:
 def test_it_passes_with_0_and_fails_with_3(evenrank: Evenrank, runs: Path) -> None:
     passed = gate(evenrank, "same")
     assert (passed.code, passed.err) == (0, SAID)
-    assert passed.out.startswith("gate passed: 1 measure\n")
+    assert passed.out.startswith("same: gate passed: 1 measure\n")
     failed = gate(evenrank, "worse")
     assert failed.code == 3
-    assert failed.out.startswith("gate failed: nDCG@10\n")
+    assert failed.out.startswith("worse: gate failed: nDCG@10\n")
     assert "FAIL: worse" in failed.out
     assert "lost most on: q1 1.0000 → 0.3869, q2 " in failed.out
 
 
 def test_labels(evenrank: Evenrank, runs: Path) -> None:
     failed = gate(evenrank, "worse", "--rename", "nDCG@10=Quality")
-    assert failed.out.startswith("gate failed: Quality\n")
+    assert failed.out.startswith("worse: gate failed: Quality\n")
     assert "Quality lost most on: q1" in failed.out
     assert "Quality stands for nDCG@10" in failed.out
     (row,) = map(
@@ -102,7 +102,7 @@ def test_formats(evenrank: Evenrank, runs: Path) -> None:
     assert row["losses"][0]["baseline"] == 1.0
     comment = gate(evenrank, "worse", "--format", "markdown")
     assert comment.code == 3
-    assert comment.out.startswith("**gate failed: nDCG@10**\n")
+    assert comment.out.startswith("**worse: gate failed: nDCG@10**\n")
 
 
 def test_the_file_may_name_everything(

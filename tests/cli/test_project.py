@@ -229,7 +229,7 @@ def test_the_demo_project_shows_a_change(
     assert "better" in compared.out
     gated = evenrank("gate")
     assert gated.code == 0
-    assert gated.out.startswith("gate passed: 1 measure")
+    assert ": gate passed: 1 measure" in gated.out.splitlines()[0]
     assert evenrank("init", "--demo").code == 1
 
 

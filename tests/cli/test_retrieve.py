@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 import evenrank as er
+from evenrank.io.made_query_ids import made_id
 from evenrank.systems import BM25
 
 pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
@@ -135,3 +137,35 @@ def test_inputs_that_cannot_be_used(evenrank: Evenrank, texts: list[str]) -> Non
         assert complaint in done.err
         assert done.err.count("\n") == 1
     assert not Path("x.trec").exists()
+
+
+def test_what_people_searched_for_is_retrieved(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("docs.tsv").write_text("d1\ta red lamp\nd2\ta blue rug\n")
+    Path("queries.csv").write_text("No.,search term,searches/month\n1,red lamp,3\n2,rug,1\n")
+    words = ["BM25", "--documents", "docs.tsv", "--queries", "queries.csv", "-o", "x.trec"]
+    done = evenrank("retrieve", *words)
+    assert done.code == 0, done.err
+    lists = {line.split()[0] for line in Path("x.trec").read_text().splitlines()}
+    assert lists == {made_id("red lamp"), "rug"}
+
+
+@pytest.mark.parametrize(
+    ("head", "way_out"),
+    [
+        ("No.,phrase", "accepted: .*, search term, keyword.*: rename the one that has the queries"),
+        ("qid,phrase", "add a column 'text', or give that name to the column that has them .*phrase"),
+    ],
+)
+def test_the_way_out_is_one_that_this_command_has(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, head: str, way_out: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("docs.tsv").write_text("d1\ta red lamp\nd2\ta blue rug\n")
+    Path("queries.csv").write_text(f"{head}\n1,red lamp\n2,rug\n")
+    done = evenrank("retrieve", "BM25", "--documents", "docs.tsv", "--queries", "queries.csv", "-o", "x.trec")
+    assert done.code == 1
+    assert re.search(way_out, done.err)
+    assert "--columns" not in done.err

@@ -9,6 +9,7 @@ import pytest
 from evenrank.engines.asking import query_texts
 from evenrank.errors import DataError
 from evenrank.io.groups import read_groups
+from evenrank.io.made_query_ids import made_id
 from evenrank.io.queries import read_queries
 from evenrank.io.texts import read_texts
 
@@ -41,6 +42,6 @@ def test_several_possible_names_are_an_error_with_a_way_out(tmp_path: Path) -> N
 def test_what_people_searched_for_is_asked(tmp_path: Path, name: str) -> None:
     path = tmp_path / "queries.csv"
     path.write_text(f"{name},count\nred lamp,3\nrug,1\n")
-    assert query_texts(read_queries(str(path))) == {"q1": "red lamp", "q2": "rug"}
+    assert query_texts(read_queries(str(path))) == {made_id("red lamp"): "red lamp", "rug": "rug"}
     path.write_text(f"id,{name}\n7,red lamp\n8,rug\n")
     assert query_texts(read_queries(str(path))) == {"7": "red lamp", "8": "rug"}

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from evenrank.errors import DataError, ParameterError
-from evenrank.io.queries import read_queries
+from evenrank.io.made_query_ids import made_id
+from evenrank.io.queries import Queries, read_queries
 
 ASKED = {"q1": "who wrote it", "7": "what <else>"}
 
@@ -67,3 +68,42 @@ def test_bad_files(tmp_path: Path, name: str, content: str, message: str) -> Non
     (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(DataError, match=message):
         read_queries(str(tmp_path / name))
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "row"),
+    [
+        ("q.csv", "No.,search term,searches/month\n", "{n},{text},9\n"),
+        ("q.csv", "search term\n", "{text}\n"),
+        ("q.csv", "query,count\n", "{text},{n}\n"),
+        ("q.txt", "", "{text}\n"),
+    ],
+)
+def test_ids_are_made_from_the_words_and_not_from_their_place(
+    tmp_path: Path, name: str, head: str, row: str
+) -> None:
+    texts = ["red lamp", "rug", "Red lamp", "a " * 60 + "lamp", "läufer, rot"]
+    texts = [text.replace(",", "") for text in texts]
+
+    def read(asked: list[str]) -> Queries:
+        rows = [row.format(n=n, text=text) for n, text in enumerate(asked, 1)]
+        (tmp_path / name).write_text(head + "".join(rows), encoding="utf-8")
+        return read_queries(str(tmp_path / name))
+
+    first, second = read(texts), read([f" {text.replace(' ', '  ')}" for text in reversed(texts)])
+    assert dict(first.texts) == dict(second.texts) == {made_id(text): text for text in texts}
+    assert first.distinct == tuple(map(made_id, texts))
+    assert len(set(first.distinct)) == len(texts)
+    assert not any(" " in query or len(query) > 64 for query in first.distinct)
+    assert "rug" in first.ids
+
+
+def test_made_ids_are_those_of_runs_that_have_the_words_as_ids(tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("search term,kind\nred lamp,a\nrug,b\n", encoding="utf-8")
+    found = read_queries(str(tmp_path / "q.csv"))
+    assert found.as_called_in({made_id("red lamp"), "rug"}) == found
+    assert found.as_called_in({"red lamp", "rug"}).ids == ("red lamp", "rug")
+    called = found.as_called_in({"red  lamp"})
+    assert called.ids == ("red  lamp", "rug")
+    assert dict(called.texts) == {"red  lamp": "red lamp", "rug": "rug"}
+    assert called.categories(["kind"]) == {"red  lamp": ["a"], "rug": ["b"]}

@@ -41,7 +41,9 @@ def add(commands: Commands) -> None:
         """,
     )
     shared.add_runs(
-        parser, extra="Default: every run of the project file but the baseline, else those of the last audit"
+        parser,
+        extra="Default: those of the last audit where the project file has engines or no run, else every "
+        "run of the project file but the baseline",
     )
     parser.add_argument(
         "--baseline", metavar="BASE",
@@ -77,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
                 result = apply_gate(
                     part, config.gate, now=now, baseline=baseline, intervals=rules.intervals, progress=bar
                 )
-            table = gate_table(result)
+            table = gate_table(result).titled(now)
             tables.append(table if category is None else table.titled(category))
             failed = failed or result.failed
             lines += rules.lines if category is None else [f"{category}: {line}" for line in rules.lines]
@@ -135,10 +137,14 @@ def _config(arguments: argparse.Namespace) -> GateConfig:
 
 
 def _with_runs(arguments: argparse.Namespace, known: Description) -> Description:
-    """The runs to gate: those that are named, else those of the last audit of the project."""
+    """The runs to gate: those that are named, else those of the last audit of the project.
+
+    Where the project has engines, its own runs come after the audit: what people are shown is the engines'.
+    """
     from evenrank.audit.history import latest_runs
 
-    files = [] if known.runs else latest_runs(arguments.project.audit_folder)
+    of_project = not known.runs or ("runs" in arguments.filled and bool(arguments.project.table("engines")))
+    files = latest_runs(arguments.project.audit_folder) if of_project else []
     if files:
         say(f"of the last audit: {', '.join(files)}")
     return replace(known, runs=tuple(map(RUN.parse, files))) if files else known

@@ -203,6 +203,9 @@ class ProjectCheck:
             return
         from evenrank.engines.checking import engine_problems
 
+        if self.known.queries is None and "queries" not in self._project.table("data"):
+            way_out = 'write queries = "queries.csv" under [data]'
+            yield f"{self._project.name}: an engine needs queries to be asked: {way_out}"
         for name in self._project.table("engines"):
             where = f"{self._project.name}: engines.{name}"
             try:

@@ -102,7 +102,7 @@ def _suggest(arguments: argparse.Namespace, procedure: Procedure) -> None:
     from evenrank.io.queries import read_queries
     from evenrank.queryset.sampling import candidates_as_csv, describe_larger_sample, suggest
 
-    log = read_queries(_one_file(arguments))
+    log = read_queries(_one_file(arguments), nameable=False)
     lexicon = None if arguments.lexicon is None else read_lexicon(arguments.lexicon)
     asked = arguments.sample or SAMPLE
     drawn, flow = suggest(log, asked, lexicon, seed=shared.seed_of(arguments))
@@ -138,7 +138,7 @@ def _asked_queries(arguments: argparse.Namespace, procedure: Procedure) -> tuple
 
     stage = 2 if _are_sheets(arguments.files, procedure) else 1
     if stage == 1:
-        queries = read_queries(_one_file(arguments))
+        queries = read_queries(_one_file(arguments), nameable=False)
         texts = {query: queries.texts[query] for query in queries.distinct if query in queries.texts}
         if not texts:
             raise DataError(f"{queries.source}: has no texts of queries")
@@ -228,7 +228,9 @@ def _collect(arguments: argparse.Namespace, procedure: Procedure) -> None:
         raise ParameterError(f"--machine {unknown[0]}: no annotator of the sheets is called so")
     _list_problems(votes.problems)
     outcome = decide(votes, procedure)
-    candidates = None if arguments.queries is None else candidates_of(read_queries(arguments.queries))
+    candidates = (
+        None if arguments.queries is None else candidates_of(read_queries(arguments.queries, nameable=False))
+    )
     tables = [outcome.flow(None if candidates is None else len(candidates))]
     if outcome.kept:
         tables.append(outcome.domains())

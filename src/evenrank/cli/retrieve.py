@@ -130,7 +130,7 @@ def _retrieve(
     from evenrank.systems.run_records import record_of
 
     named = arguments.columns or {}
-    queries = read_queries(arguments.queries, columns=query_columns(named))
+    queries = read_queries(arguments.queries, columns=query_columns(named), nameable=False)
     if not queries.texts.keys() >= set(queries.distinct):
         raise queries.without_text(", which a search needs")
     asked = {query: queries.texts[query] for query in queries.distinct}

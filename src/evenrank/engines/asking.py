@@ -158,7 +158,7 @@ def query_texts(queries: Any) -> dict[str, str]:
     if isinstance(queries, Queries):
         silent = [query for query in queries.distinct if query not in queries.texts]
         if len(silent) == len(queries.distinct) and queries.text_column is None:
-            return _asked_words(queries.distinct)
+            return {query: query for query in queries.distinct}  # each is one word
         if silent:
             raise queries.without_text(" to ask an engine with")
         return {query: queries.texts[query] for query in queries.distinct}
@@ -176,16 +176,6 @@ def query_texts(queries: Any) -> dict[str, str]:
     if not found:
         raise DataError("there are no queries")
     return found
-
-
-def _asked_words(words: Sequence[str]) -> dict[str, str]:
-    """Queries of a file that has nothing but what people asked: numbered, where a run could not hold them.
-
-    >>> _asked_words(["chair", "table lamp"])
-    {'q1': 'chair', 'q2': 'table lamp'}
-    """
-    numbered = any(len(query.split()) != 1 for query in words)
-    return {f"q{number}" if numbered else query: query for number, query in enumerate(words, 1)}
 
 
 class _Asking:

@@ -167,6 +167,8 @@ class Description:
                 (name,) = run_names([self.against])
                 found["against"] = self._read_run(self.against, name)
             found["evidence"] = [attempt(partial(self._read_table, table)) for table in self.tables]
+            if queries is not None and not something_failed():
+                queries = queries.as_called_in(_query_ids(runs, found))
             if queries is not None or self.queries is None or self._repeated is not None:
                 found["categories"] = attempt(partial(self._categories, queries))
         if self._background_run is not None:
@@ -198,8 +200,7 @@ class Description:
         self, queries: Queries, runs: Mapping[str, Any], found: Mapping[str, Any]
     ) -> list[str]:
         """Those that a run has or that are judged: a list of all topics must not count lists that none is."""
-        judged = [found[kind] for kind in ("qrels", "intents") if found.get(kind) is not None]
-        known = {query for source in (*runs.values(), *judged) for query in source.query_ids}
+        known = _query_ids(runs, found)
         kept = [query for query in queries.distinct if query in known]
         lost = len(queries.distinct) - len(kept)
         if not kept and known:
@@ -375,3 +376,9 @@ class Description:
 
     def _read_run(self, file: FileOption, name: str) -> Run:
         return attempt(partial(read_run_of, file, name, self._table_columns(file, RUN_ROLES)))
+
+
+def _query_ids(runs: Mapping[str, Any], found: Mapping[str, Any]) -> set[str]:
+    """The queries that have a list or a judgement."""
+    judged = [found[kind] for kind in ("qrels", "intents") if found.get(kind) is not None]
+    return {query for source in (*runs.values(), *judged) for query in source.query_ids}

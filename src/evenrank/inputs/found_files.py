@@ -139,6 +139,8 @@ def _of_table(name: str, rows: list[dict[str, object]]) -> FoundFile | None:
     columns = tuple(dict.fromkeys(column for row in rows for column in row))
     lower = {spelled(column) for column in columns}
     query, document = lower & QUERIES, lower & IDS
+    if document == {"id"} and query and query <= set(SEARCHES):  # the number of what people searched for
+        document = set()
     found = {column: _values(rows, column) for column in columns if spelled(column) not in IDS}
     fields = {column: _options(values) for column, values in found.items() if values}
     if query and document and lower & set(ACCEPTED["score"]):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
 from xml.etree import ElementTree
@@ -12,6 +12,7 @@ from evenrank.errors import DataError, ParameterError, Problem, counted
 from evenrank.io.cells import id_cells
 from evenrank.io.column_names import ACCEPTED, DOCUMENT_COLUMNS, SEARCHES, also_called, spelled
 from evenrank.io.frames import Frame
+from evenrank.io.made_query_ids import hold_words, made_id, normal
 from evenrank.io.source import Source, as_source
 from evenrank.io.table_formats.declared import OpenTable
 from evenrank.io.tables import open_table
@@ -35,6 +36,8 @@ class Queries:
     texts: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
     text_column: str | None = None  # of a table that has one
+    made: bool = False  # whether the ids were made from the texts, since the file has none
+    nameable: bool = True  # whether the command that reads them has --columns
 
     @cached_property
     def reasons(self) -> dict[str, str]:
@@ -71,10 +74,25 @@ class Queries:
         named = f" (it has the columns {', '.join(self.columns)})" if self.columns else ""
         cure = (
             "add the texts" if self.texts
-            else f"add a column 'text', or name the column that has them, --columns query_text=NAME{named}"
+            else "add a column 'text', or "
+            + ("name the column that has them, --columns query_text=NAME" if self.nameable
+               else "give that name to the column that has them")
+            + named
         )  # fmt: skip
         many = counted(len(silent), "query has", "queries have")
         return DataError(f"{self.source}: {many} no text{use} (first: {silent[0]}): {cure}")
+
+    def as_called_in(self, known: Collection[str]) -> Queries:
+        """The same by the ids of runs and judgements, which may be the words that ids were made from."""
+        if not self.made:
+            return self
+        by_words = {normal(query): query for query in known}
+        called = {
+            query: query if query in known else by_words.get(text, query)
+            for query, text in self.texts.items()
+        }
+        texts = {called[query]: text for query, text in self.texts.items()}
+        return replace(self, ids=tuple(called[query] for query in self.ids), texts=texts)
 
     @cached_property
     def distinct(self) -> tuple[str, ...]:
@@ -89,14 +107,19 @@ def query_columns(columns: Mapping[str, str] | None) -> dict[str, str] | None:
     return {role: name for role, name in (columns or {}).items() if role in QUERY_ROLES} or None
 
 
-def read_queries(path: str, *, columns: Mapping[str, str] | None = None) -> Queries:
+def read_queries(path: str, *, columns: Mapping[str, str] | None = None, nameable: bool = True) -> Queries:
     """Queries from a table with a column of ids, from topics in XML, or from lines: an id, or id, tab, text.
 
     ``columns`` names the columns ``query`` and ``text``, where they have other names; ``query_text`` goes
     before ``text``, which may be the column of another file as well. In lines, blank
     ones and those that begin with ``#`` are skipped. A TSV file whose first line names a column of ids is a
-    table.
+    table. Where there are no ids but only what people asked, ids are made from that, by ``made_id``.
+    ``nameable`` is false for a command that has no option for columns, so that no message names it.
     """
+    return replace(_read(path, columns, nameable=nameable), nameable=nameable)
+
+
+def _read(path: str, columns: Mapping[str, str] | None, *, nameable: bool) -> Queries:
     source = as_source(path)
     if source is None:
         raise ParameterError(f"queries are read from a file, got {path!r}")
@@ -110,6 +133,7 @@ def read_queries(path: str, *, columns: Mapping[str, str] | None = None) -> Quer
             source.name,
             open_table(source, form, lambda name, why: DataError(f"{name}: no queries ({why})")),
             columns,
+            nameable=nameable,
         )
     content = b"".join(source.blocks()).removeprefix(b"\xef\xbb\xbf")
     if _has_header(content, columns):
@@ -118,6 +142,7 @@ def read_queries(path: str, *, columns: Mapping[str, str] | None = None) -> Quer
             source.name,
             open_table(held, "tsv", lambda name, why: DataError(f"{name}: no queries ({why})")),
             columns,
+            nameable=nameable,
         )
     return _of_lines(source.name, content)
 
@@ -128,7 +153,7 @@ def _has_header(content: bytes, columns: Mapping[str, str] | None) -> bool:
     return len(first) > 1 and (first[0].lower() in IDS or named in first)
 
 
-def _of_table(name: str, table: OpenTable, columns: Mapping[str, str] | None) -> Queries:
+def _of_table(name: str, table: OpenTable, columns: Mapping[str, str] | None, *, nameable: bool) -> Queries:
     frame, named = table.frame, columns or {}
     # the published sets call the id QID and the text Query
     lower = [column.lower() for column in frame.names]
@@ -140,8 +165,9 @@ def _of_table(name: str, table: OpenTable, columns: Mapping[str, str] | None) ->
     )
     if query is None:
         raise DataError(
-            f"{name}: no column for the query (accepted: {', '.join(IDS)}); the columns are "
-            f"{', '.join(map(repr, frame.names))}: say which, --columns query=NAME"
+            f"{name}: no column for the query (accepted: {', '.join(IDS)}, search term, keyword); the "
+            f"columns are {', '.join(map(repr, frame.names))}: "
+            + ("say which, --columns query=NAME" if nameable else "rename the one that has the queries")
         )
     ids = tuple(id_cells(frame.column(query), "query", table.report).to_pylist())
     table.report.check()
@@ -159,7 +185,17 @@ def _of_table(name: str, table: OpenTable, columns: Mapping[str, str] | None) ->
         texts = by_id(((query, words) for query, words in said if words is not None), name)
     if not ids:
         raise DataError(f"{name}: holds no query id")
+    if text is None and (spelled(query) in SEARCHES or hold_words(ids)):
+        return _of_words(name, ids, others, query)
     return Queries(name, ids, texts, others, text)
+
+
+def _of_words(
+    name: str, words: Iterable[str], others: Mapping[str, tuple[str | None, ...]], column: str | None
+) -> Queries:
+    """Queries of a file that has nothing but what people asked."""
+    asked = [(made_id(text), normal(text)) for text in words]
+    return Queries(name, tuple(query for query, _ in asked), by_id(asked, name), others, column, made=True)
 
 
 def _column(frame: Frame, named: str | None, accepted: Iterable[str], taken: str | None = None) -> str | None:
@@ -205,6 +241,8 @@ def _of_lines(name: str, content: bytes) -> Queries:
         raise DataError.listing(name, problems)
     if not ids:
         raise DataError(f"{name}: holds no query id")
+    if not texts and hold_words(ids):
+        return _of_words(name, ids, {}, None)
     return Queries(name, tuple(ids), by_id(texts, name))
 
 
