@@ -21,6 +21,7 @@ from evenrank.cli import main
 from evenrank.engines import open_engine
 from evenrank.errors import DataError, EvenrankWarning, ParameterError
 from evenrank.io import read_qrels, read_run
+from evenrank.io.made_query_ids import made_id
 from evenrank.scores import Scores
 from evenrank.verdict import describe
 from evenrank.verdict.sentences import percent
@@ -330,7 +331,7 @@ def test_queries_that_are_nothing_but_words(shop: Path) -> None:
     (shop / "words.csv").write_text("query\n" + "\n".join(words) + "\n")
     rows = "".join(f"n{i},{w},why {i}\n" for i, w in enumerate(words))
     (shop / "log.csv").write_text("id,query,reason\n" + rows)
-    for name, first, reason in (("words.csv", "q1", None), ("log.csv", "n0", "why 0")):
+    for name, first, reason in (("words.csv", made_id(words[0]), None), ("log.csv", "n0", "why 0")):
         found = audited(queries=name, output=f"audit-{name}")
         (run,) = found.inputs.runs.values()
         assert run.query_ids[0] == first
