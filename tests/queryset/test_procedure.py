@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from evenrank.queryset.agreement import agreement_rows, machine_rows
 from evenrank.stats.raters import fleiss_kappa
 
 Evenrank = Callable[..., SimpleNamespace]
+FLOW = ("in the log", "drawn from", "candidates", "annotated by workers", "majority 'n'", "kept")
 SHARED = Path(__file__).resolve().parents[3] / "shared/data"
 PROCEDURE = Procedure()
 TEXTS = {"1": "best school", "2": "who is he", "3": "what is pay", "4": "a tie", "5": "a gap", "6": "rain"}
@@ -269,6 +271,9 @@ def test_the_command_from_log_to_set(evenrank: Evenrank) -> None:
         ("6", "2", "experts disagree on problematic"),
     ]  # fmt: skip
     assert not any(name in Path("set.rejected.csv").read_text() for name in ("w1", "w2", "e1", "e2"))
+    counts = [line.split("  ")[0].strip() for line in done.out.splitlines()]
+    assert [name for name in counts if name in FLOW] == list(FLOW)
+    assert any(line.split() == ["in", "the", "log", "6"] for line in done.out.splitlines())
     assert any(line.split()[:2] == ["candidates", "5"] for line in done.out.splitlines())
     assert evenrank("queryset", "collect", *workers(), "--machine", "nobody").code == 2
     assert evenrank("queryset", "sheets", "c.csv").code == 2
@@ -290,3 +295,29 @@ def test_the_published_files(evenrank: Evenrank) -> None:
     categories = thirty.categories(["categories"])
     assert sum(own == ["Education", "Career"] for own in categories.values()) == 10
     assert thirty.reasons["148538"] == "gender roles in career choice"
+
+
+def test_the_flow_begins_with_the_log(evenrank: Evenrank) -> None:
+    """40 queries, 10 of them with a word of the lexicon; 3 are drawn of each of two strata of 15."""
+    texts = [f"is she {place}" if place < 10 else f"query {place}" for place in range(40)]
+    rows = [f"{place},{text},{'AB'[place % 2]}\n" for place, text in enumerate(texts)]
+    Path("log.csv").write_text("query,text,domain\n" + "".join(rows))
+    command = ("queryset", "suggest", "log.csv", "--sample", "6", "-o", "c.csv")
+    assert evenrank(*command, "--lexicon", "gender-en").code == 0
+    collect = ("queryset", "collect", *workers(), "--queries", "c.csv", "--format", "jsonl")
+
+    def flow() -> list[list[str | int]]:
+        return [list(json.loads(line).values()) for line in evenrank(*collect).out.splitlines()[:4]]
+
+    assert flow() == [
+        ["in the log", 40, ""], ["  stopped", 10, "has a word of the lexicon"], ["drawn from", 30, ""],
+        ["candidates", 6, ""],
+    ]  # fmt: skip
+    assert evenrank(*command).code == 0
+    assert flow()[:2] == [["in the log", 40, ""], ["candidates", 6, ""]]
+    with Path("c.csv").open(newline="") as file:
+        cells = [row[:-1] for row in csv.reader(file)]
+    _write("c.csv", cells)  # as one without the number of queries that were left out
+    assert flow()[:2] == [["drawn from", 40, ""], ["candidates", 6, ""]]
+    _write("c.csv", [[*cells[0], "left_out"], *([*row, "3"] for row in cells[1:-1]), [*cells[-1], "4"]])
+    assert "c.csv: the column 'left_out' must hold one number, the same in each row" in evenrank(*collect).err

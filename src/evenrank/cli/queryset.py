@@ -100,13 +100,13 @@ def _suggest(arguments: argparse.Namespace, procedure: Procedure) -> None:
     from evenrank.io.atomic import atomic_write
     from evenrank.io.lexicons import read_lexicon
     from evenrank.io.queries import read_queries
-    from evenrank.queryset.sampling import candidates_as_csv, describe_larger_sample, suggest
+    from evenrank.queryset.sampling import NAMES_A_GROUP, candidates_as_csv, describe_larger_sample, suggest
 
     log = read_queries(_one_file(arguments), nameable=False)
     lexicon = None if arguments.lexicon is None else read_lexicon(arguments.lexicon)
     asked = arguments.sample or SAMPLE
     drawn, flow = suggest(log, asked, lexicon, seed=shared.seed_of(arguments))
-    text = candidates_as_csv(drawn)
+    text = candidates_as_csv(drawn, flow[NAMES_A_GROUP])
     if arguments.output is None:
         put(text)
     else:
@@ -219,7 +219,7 @@ def _collect(arguments: argparse.Namespace, procedure: Procedure) -> None:
     from evenrank.queryset.agreement import agreement_tables
     from evenrank.queryset.log_share import estimate
     from evenrank.queryset.outcome import KEPT
-    from evenrank.queryset.sampling import candidates_of
+    from evenrank.queryset.sampling import candidates_of, log_size
     from evenrank.tables import printed
 
     votes = read_sheets(arguments.files, procedure, arguments.machine or ())
@@ -228,10 +228,11 @@ def _collect(arguments: argparse.Namespace, procedure: Procedure) -> None:
         raise ParameterError(f"--machine {unknown[0]}: no annotator of the sheets is called so")
     _list_problems(votes.problems)
     outcome = decide(votes, procedure)
-    candidates = (
-        None if arguments.queries is None else candidates_of(read_queries(arguments.queries, nameable=False))
-    )
-    tables = [outcome.flow(None if candidates is None else len(candidates))]
+    candidates, tables = None, [outcome.flow()]
+    if arguments.queries is not None:
+        queries = read_queries(arguments.queries, nameable=False)
+        candidates = candidates_of(queries)
+        tables = [outcome.flow(len(candidates), log_size(queries))]
     if outcome.kept:
         tables.append(outcome.domains())
     tables += agreement_tables(votes, procedure, seed=shared.seed_of(arguments))

@@ -61,8 +61,8 @@ def label_intervals(
     uncertain = [group for group in inputs.groups if is_uncertain(group)]
     if not uncertain:
         raise ParameterError(
-            "no label is uncertain: give shares of several values, or error rates of the labels "
-            "(--groups NAME=FILE:error=RATES)"
+            "no label is uncertain: give shares of several values, votes of raters who disagree "
+            "(--groups NAME=FILE:votes), or error rates of the labels (--groups NAME=FILE:error=RATES)"
         )
     wanted = parse_measures(measures)
     plain = evaluate(_with_groups(inputs, [group.observed or group for group in inputs.groups]), wanted)

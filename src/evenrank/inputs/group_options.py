@@ -22,12 +22,13 @@ _FLAGS: dict[str, dict[str, Any]] = {
     "multilabel": {"multilabel": True},
     "full": {"multilabel": True, "split": "full"},
     "own": {"unlabelled": "own"},
+    "votes": {"votes": True},
     "intents": {"intents": True},
     "iteration": {"iteration": True},
 }
 _LISTS = ("values", "even", "ignore")
 _NAMES = ("column", "format", "probabilities", "error")
-_COLUMNS = ("document", "query", "share")
+_COLUMNS = ("document", "query", "share", "rater")
 _SETTINGS = (*_LISTS, *_NAMES, *_COLUMNS)
 AVERAGED = "averaged"  # the mean of the relevant documents' shares and of those behind the colon
 _ALSO = {"catalogue": "collection", "candidates": "pool", "equal": "uniform"}  # what an audit calls them
@@ -246,6 +247,11 @@ def _membership(given: GroupsOption, known: GroupSources) -> Membership:
     rates = given.options.get("error")
     if rates is None:
         return _labelled(given, known)
+    if given.options.get("votes"):
+        raise ParameterError(
+            f"--groups {given.name}: error= goes with one label for each document, not with votes: leave out "
+            "one of the two"
+        )
     from evenrank.data.label_error import corrected
     from evenrank.io.label_rates import read_rates
 

@@ -17,6 +17,7 @@ ACCEPTED: dict[str, tuple[str, ...]] = {
     "intent": ("intent", "iteration", "subtopic", "subtopic_id"),
     "value": ("value", "group", "label"),
     "share": ("share", "prob", "probability"),
+    "rater": ("rater", "annotator", "worker", "assessor"),
 }
 DOCUMENT_COLUMNS: dict[str, tuple[str, ...]] = {
     "id": ("_id", "id", "doc_id", "docid", "docno", "document"),

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from evenrank.errors import ParameterError
 from evenrank.io.atomic import atomic_write
 from evenrank.queryset.procedure import Procedure
+from evenrank.queryset.sampling import LogSize
 from evenrank.queryset.sheets import Votes
 from evenrank.tables import Table, json_line
 
@@ -51,10 +52,19 @@ class QuerySetOutcome:
         """Those that nobody may decide but the annotators: ties and missing votes."""
         return tuple(one for one in self.decisions if one.why in (TIE, MISSING_LABELS, NO_OPINION))
 
-    def flow(self, candidates: int | None = None) -> Table:
-        """How many queries come in, pass each stage and are kept, and why others stop."""
+    def flow(self, candidates: int | None = None, log: LogSize | None = None) -> Table:
+        """How many queries come in, pass each stage and are kept, and why others stop.
+
+        It begins with the log that candidates were drawn from, where its size is known.
+        """
         passed = [one for one in self.decisions if one.stage >= 2]
         rows: list[tuple[str, int, str]] = []
+        if log is not None and log.left_out is not None:
+            rows.append(("in the log", log.drawn_from + log.left_out, ""))
+        if log is not None and log.left_out:
+            rows.append(("  stopped", log.left_out, "has a word of the lexicon"))
+        if log is not None and log.left_out != 0:
+            rows.append(("drawn from", log.drawn_from, ""))
         if candidates is not None:
             rows.append(("candidates", candidates, ""))
         rows.append(("annotated by workers", len(self.decisions), ""))
@@ -62,7 +72,8 @@ class QuerySetOutcome:
         rows.append((f"majority {self.procedure.passing!r}", len(passed), ""))
         rows += [("  stopped", count, why) for why, count in self._reasons(2)]
         rows.append((KEPT, len(self.kept), ""))
-        return Table.of(["stage", "queries", "why"], rows, title="from candidates to the query set")
+        title = f"from {'candidates' if log is None else 'the log'} to the query set"
+        return Table.of(["stage", "queries", "why"], rows, title=title)
 
     def domains(self) -> Table:
         counts = Counter(domain for one in self.kept for domain in one.domains)

@@ -18,8 +18,10 @@ from evenrank.evidence.scan.phrases import Phrases
 from evenrank.evidence.scan.simple import count
 from evenrank.io.queries import Queries
 
+NAMES_A_GROUP = "with a word of the lexicon"  # in the flow of ``suggest``
 FREQUENCIES = ("rare", "middle", "frequent")
 COUNTS = ("count", "frequency", "n")
+LEFT_OUT = "left_out"
 DOMAINS = ("domain", "domains", "category", "categories")
 
 
@@ -72,7 +74,7 @@ def suggest(
         for place in sorted(generator.choice(len(own), size, replace=False).tolist()):
             query = own[place]
             drawn.append(LoggedQuery(query, log.texts[query], counts[query], stratum, len(own) / size))
-    flow = {"in the log": len(ids), "with a word of the lexicon": int(gendered.sum()), "drawn": len(drawn)}
+    flow = {"in the log": len(ids), NAMES_A_GROUP: int(gendered.sum()), "drawn": len(drawn)}
     return drawn, flow
 
 
@@ -87,12 +89,42 @@ def describe_larger_sample(drawn: Sequence[LoggedQuery], asked: int) -> str | No
     )
 
 
-def candidates_as_csv(drawn: Sequence[LoggedQuery]) -> str:
+class LogSize(NamedTuple):
+    """How many queries of a log the candidates were drawn from, and how many a lexicon left out before."""
+
+    drawn_from: int
+    left_out: int | None  # None: not known
+
+
+def candidates_as_csv(drawn: Sequence[LoggedQuery], left_out: int) -> str:
+    """A row for each candidate. Each also has the number of queries that the lexicon left out, since the
+    weights tell only of those that could be drawn."""
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
-    writer.writerow(LoggedQuery._fields)
-    writer.writerows(drawn)
+    writer.writerow((*LoggedQuery._fields, LEFT_OUT))
+    writer.writerows((*one, left_out) for one in drawn)
     return written.getvalue()
+
+
+def log_size(queries: Queries) -> LogSize:
+    """The size of the log that the candidates of ``suggest`` stand for.
+
+    Each stratum has a whole number of queries, which weights that were written as decimals miss by little.
+    """
+    strata: dict[str, list[float]] = {}
+    for one in candidates_of(queries):
+        strata.setdefault(one.stratum, []).append(one.weight)
+    drawn_from = sum(round(math.fsum(weights)) for weights in strata.values())
+    cells = set(queries.columns.get(LEFT_OUT, ()))
+    if not cells:
+        return LogSize(drawn_from, None)
+    cell = next(iter(cells)) or ""
+    if len(cells) > 1 or not (cell.isascii() and cell.isdigit()):
+        raise DataError(
+            f"{queries.source}: the column {LEFT_OUT!r} must hold one number, the same in each row: use the "
+            "file as queryset suggest wrote it, or remove the column"
+        )
+    return LogSize(drawn_from, int(cell))
 
 
 def candidates_of(queries: Queries) -> list[LoggedQuery]:

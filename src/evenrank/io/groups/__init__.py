@@ -21,6 +21,7 @@ from evenrank.io.groups.entries import Entries
 from evenrank.io.groups.hints import uneven_rows
 from evenrank.io.groups.line_files import READERS, nothing
 from evenrank.io.groups.tables import Asked, frame_entries, mapping_entries
+from evenrank.io.groups.votes import shares_of_votes
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, as_source, check_format, guess_format
 from evenrank.io.table_formats import format_names
@@ -48,6 +49,7 @@ def read_groups(
     even: Iterable[str] = (),
     ignore: Iterable[str] = (),
     unlabelled: str | None = None,
+    votes: bool = False,
     column: str | None = None,
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
@@ -77,6 +79,10 @@ def read_groups(
     all values; one in ``ignore`` counts as no label. ``unlabelled="own"`` makes each document that is listed
     without a label a value of its own; a ranked document that is not listed is then an error.
 
+    With ``votes`` a table has a row for each vote: document, rater and label, and the query if labels depend
+    on it. A document has each value by its share of the votes, which are then the probabilities of its
+    values; votes for a label in ``ignore`` do not count. A rater who votes twice on a document is an error.
+
     Shares sum to 1 within 1e-6. They, unknown values and a document with two values are one error that
     names the documents and their lines.
 
@@ -91,7 +97,9 @@ def read_groups(
     if isinstance(values, str):
         raise InputTypeError(f"attribute {name!r}: values must be a list of names, got {values!r}")
     file = as_source(source)
-    asked = Asked(name, values, multilabel, column, columns or {})
+    if votes and (multilabel or unlabelled is not None):
+        raise ParameterError(f"attribute {name!r}: votes are for one value, so not multilabel or own values")
+    asked = Asked(name, values, multilabel, column, columns or {}, votes)
     if file is not None:
         entries = _of_file(file, format, asked)
     elif format is not None:
@@ -100,6 +108,8 @@ def read_groups(
         entries = _of_object(source, asked)
     named = values is not None or entries.order is not None
     entries = _without_labels(entries, even_labels(ignore), name)
+    if votes:
+        entries = shares_of_votes(entries)
     if unlabelled == OWN:
         entries, values = _with_own(entries, values)
     built = _built(
@@ -118,6 +128,8 @@ def _of_file(file: Source, format: str | None, asked: Asked) -> Entries:
         except DataError as error:
             raise uneven_rows(error) from None
         return frame_entries(table.frame, asked, file.name, table.report)
+    if asked.votes:
+        raise ParameterError(f"{file.name}: votes are read from a table of document, rater and label")
     if asked.column is not None or asked.own_columns:
         raise ParameterError(
             f"{file.name}: columns= applies only to tables: a {format} file has no named columns"
@@ -129,6 +141,8 @@ def _of_object(value: object, asked: Asked) -> Entries:
     frame = as_frame(value)
     if frame is not None:
         return frame_entries(frame, asked, asked.name, RowProblems(asked.name))
+    if asked.votes:
+        raise ParameterError(f"votes are read from a table, got {type(value).__name__}")
     if asked.column is not None or asked.columns:
         raise ParameterError(f"columns= applies only to tables, got {type(value).__name__}")
     to_dict = getattr(value, "to_dict", None)

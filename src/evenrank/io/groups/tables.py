@@ -16,9 +16,10 @@ from evenrank.io.frames import Frame
 from evenrank.io.groups.entries import Entries, holds_numbers, label_entries, share_column, wide_entries
 from evenrank.io.groups.hints import long_not_wide, no_header, unused_shares, wide_not_labels
 from evenrank.io.groups.line_files import nothing
+from evenrank.io.groups.votes import check_votes
 from evenrank.io.row_problems import RowProblems
 
-_ROLES = ("query", "document", "value", "share")
+_ROLES = ("query", "document", "value", "share", "rater")
 _SPARE_IDS = ("id", "_id")
 
 
@@ -31,6 +32,7 @@ class Asked:
     multilabel: bool
     column: str | None
     columns: Mapping[str, str]
+    votes: bool = False  # each row is the label of one rater
 
     @property
     def own_columns(self) -> dict[str, str]:
@@ -95,7 +97,12 @@ def frame_entries(frame: Frame, asked: Asked, source: str, report: RowProblems) 
     report.check()
     if len(documents) == 0:
         raise nothing(source, "the table has no rows")
-    return Entries(documents, queries, rows, values, shares, report, order)
+    entries = Entries(documents, queries, rows, values, shares, report, order)
+    if asked.votes:
+        if shares is not None:
+            raise DataError(f"{source}: a vote is one label, not shares: read shares without votes")
+        check_votes(entries, id_cells(frame.column(chosen["rater"]), "rater", report), report)
+    return entries
 
 
 def _is_share(cell: Any) -> bool:
@@ -123,7 +130,9 @@ def _chosen(frame: Frame, asked: Asked, source: str) -> dict[str, str]:
     roles = ["document"]
     if "query" in given or set(_found(frame, "query")) - taken:
         roles.append("query")
-    if "value" in given or _found(frame, "value"):
+    if asked.votes:
+        roles.append("rater")
+    if "value" in given or _found(frame, "value") or asked.votes:
         roles.append("value")
         if "share" in given or _found(frame, "share"):
             roles.append("share")
