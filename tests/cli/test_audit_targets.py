@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -109,7 +110,8 @@ def test_relevant_documents_make_a_target_of_runs(evenrank: Evenrank, shop: Path
     found = evenrank("audit", "run.trec", *KNOWN, *asked)
     assert found.code == 0, found.err
     assert targets(found, shop)["seller_size"] == ("given", {"large": 0.0, "small": 1.0})
-    assert "rerank" in found.out  # there is advice, whose shares have the same target
+    command = found.out[found.out.index("evenrank rerank") :].replace("\\\n", " ").splitlines()[0]
+    assert evenrank(*shlex.split(command)[1:]).code == 0  # the advice has the same target
 
 
 def test_a_gate_keeps_the_judgements_that_a_target_is_made_of(evenrank: Evenrank, shop: Path) -> None:

@@ -12,8 +12,10 @@ from pathlib import Path
 from evenrank.audit.group_files import write_groups, write_target
 from evenrank.audit.history import GROUPS, RUNS
 from evenrank.audit.sources import file_name
+from evenrank.data.attribute import RELEVANCE
 from evenrank.data.membership import Membership
 from evenrank.inputs import Inputs
+from evenrank.inputs.file_options import FileOption
 from evenrank.verdict import Verdict
 from evenrank.verdict.attributes import group_attributes
 from evenrank.verdict.targets import GIVEN
@@ -24,11 +26,16 @@ _ATTRIBUTE = re.compile(r"\(attr='[^']*',|\(attr='[^']*'\)")
 
 
 def with_commands(
-    found: Sequence[Verdict], inputs: Inputs, folder: Path, written: Path
+    found: Sequence[Verdict],
+    inputs: Inputs,
+    folder: Path,
+    written: Path,
+    qrels: Sequence[FileOption] = (),
 ) -> tuple[Verdict, ...]:
     """The verdicts, each advice with its command; the groups that it names are written.
 
-    ``folder`` is the audit's as it will be called, ``written`` where its files are written now.
+    ``folder`` is the audit's as it will be called, ``written`` where its files are written now, and ``qrels``
+    the files of judgements, which a target may be made of.
     """
     known = {one.attribute.name: one for one in group_attributes(inputs)}
     options: dict[str, list[str]] = {}
@@ -41,6 +48,8 @@ def with_commands(
         if name not in options:
             stem = _free_name(written / GROUPS, file_name(name)[:LONGEST])
             options[name] = _groups(verdict, known[name], folder, written, stem)
+            if options[name][-1] == f"{name}={RELEVANCE}":
+                options[name] += [word for file in qrels for word in ("--qrels", _written(file))]
         run = folder / RUNS / f"{file_name(verdict.system)}.trec"
         words = ["evenrank", "rerank", str(run), "--with", _only(verdict.advice.method), *options[name]]
         advice = replace(verdict.advice, command=(*words, "-o", FAIRER))
@@ -62,6 +71,12 @@ def _groups(verdict: Verdict, membership: Membership, folder: Path, written: Pat
         target = str(membership.attribute.target)
     groups = f"{verdict.attribute}={folder / GROUPS / file}{how}"
     return ["--groups", groups, "--target", f"{verdict.attribute}={target}"]
+
+
+def _written(file: FileOption) -> str:
+    """A file with its options, as on a command line."""
+    options = (f":{key}" if value is True else f":{key}={value}" for key, value in file.options.items())
+    return file.path + "".join(options)
 
 
 def _free_name(folder: Path, name: str) -> str:

@@ -137,7 +137,7 @@ def make_audit(
     folder = _new_folder(root, date)
     with step("writing"), whole_folder(folder) as new:
         _write_runs(inputs, new / RUNS)
-        summary = replace(summary, verdicts=with_commands(found, inputs, folder, new))
+        summary = replace(summary, verdicts=with_commands(found, inputs, folder, new, request.known.qrels))
         computed.scores.write(new / SCORES)
         reported = _write_report(new / REPORT, request, inputs, computed, comparison, (*past, summary))
         summary.write(new / SUMMARY)
