@@ -119,3 +119,53 @@ def test_wrong_usage(evenrank: Evenrank, words: tuple[str, ...], why: str) -> No
     outcome = evenrank("lexicon", *words)
     assert outcome.code == 2
     assert why in outcome.err
+
+
+def test_check_finds_missing_forms_by_rule(evenrank: Evenrank) -> None:
+    """Without documents: what a person would notice at once in a list of singular words."""
+    words = {
+        "female": ["mother", "lady", "she", "her", "feminine", "mary", "stepwife", "duchess"],
+        "male": ["father", "fathers", "fireman", "he", "him", "masculine", "john", "hero", "duke"],
+    }
+    Path("l.json").write_text(json.dumps(words))
+    found = evenrank("lexicon", "check", "l.json", "--format", "jsonl")
+    rows = [json.loads(line) for line in found.out.splitlines()]
+    missing = {row["word"]: row["what"] for row in rows if row["kind"] == "missing form"}
+    assert set(missing) == {
+        "mothers", "ladies", "stepwives", "duchesses", "firemen", "heroes", "dukes"
+    }  # fmt: skip
+    assert missing["mothers"] == "'mother' is in the list; this is its regular plural"
+
+
+def test_check_finds_missing_german_forms(evenrank: Evenrank) -> None:
+    Path("l.csv").write_text(
+        "word,group\nfrau,female\nmutter,female\nlehrerin,female\nmann,male\nvater,male\nvätern,male\n"
+    )
+    found = evenrank("lexicon", "check", "l.csv", "--format", "jsonl")
+    rows = [json.loads(line) for line in found.out.splitlines()]
+    missing = {row["word"] for row in rows if row["kind"] == "missing form"}
+    shipped = set(read_lexicon("gender-de").terms)
+    expected = {"frauen", "mütter", "müttern", "manns", "mannes", "männer", "männern", "vaters", "väter"}
+    assert missing == (expected & shipped) | {"lehrerinnen"}
+    assert {"männern", "müttern", "väter"} <= missing
+
+
+def test_check_lists_duplicates_and_goes_on(evenrank: Evenrank) -> None:
+    Path("l.csv").write_text("word,group\nmother,female\nfather,male\nMother,female\nmother,male\n")
+    found = evenrank("lexicon", "check", "l.csv", "--format", "jsonl")
+    assert found.code == 0, found.err
+    rows = [json.loads(line) for line in found.out.splitlines()]
+    assert [(row["kind"], row["word"], row["what"]) for row in rows] == [
+        ("duplicate", "mother", "l.csv:4: 'Mother' is twice in group 'female' (line 2; case does not count)"),
+        ("duplicate", "mother", "l.csv:5: 'mother' is in group 'female' (line 2) and in 'male'"),
+        ("missing form", "mothers", "'mother' is in the list; this is its regular plural"),
+        ("missing form", "fathers", "'father' is in the list; this is its regular plural"),
+    ]
+    Path("l.json").write_text('{"female": ["mother", "Mother"], "male": ["father", "mother"]}')
+    listed = evenrank("lexicon", "check", "l.json", "--format", "jsonl")
+    whats = [json.loads(line)["what"] for line in listed.out.splitlines()][:2]
+    assert whats == [
+        "l.json: 'Mother' is twice in group 'female' (case does not count)",
+        "l.json: 'mother' is in group 'female' and in 'male'",
+    ]
+    assert evenrank("lexicon", "show", "l.csv").code == 1  # who uses the list must mend it first

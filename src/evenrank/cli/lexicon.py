@@ -27,10 +27,10 @@ def add(commands: Commands) -> None:
         "lexicon",
         "which words stand for groups, and how far do scores depend on them?",
         """Work with lists of words that stand for groups. ACTION is list (those that come with the package),
-        show NAME, check NAME (missing forms, other meanings, uneven groups), compare NAME NAME (shared words
-        and, with --words, documents that they see differently), expand NAME (candidates, for a person to
-        accept), weigh NAME FILE (how strongly other words stand for the groups), or sensitivity RUN.. (how
-        far scores and verdicts move when words are left out, drawn again or replaced).""",
+        show NAME, check NAME (duplicates, missing forms, other meanings, uneven groups), compare NAME NAME
+        (shared words and, with --words, documents that they see differently), expand NAME (candidates, for a
+        person to accept), weigh NAME FILE (how strongly other words stand for the groups), or sensitivity
+        RUN.. (how far scores and verdicts move when words are left out, drawn again or replaced).""",
         """
         evenrank lexicon list
         evenrank lexicon show gender-en
@@ -83,13 +83,17 @@ def run(arguments: argparse.Namespace) -> int:
 def _names(arguments: argparse.Namespace, count: int) -> list[Lexicon]:
     from evenrank.io.lexicons import read_lexicon
 
+    _check_number(arguments, count)
+    return [read_lexicon(name) for name in arguments.names]
+
+
+def _check_number(arguments: argparse.Namespace, count: int) -> None:
     if len(arguments.names) != count:
         what = "one lexicon" if count == 1 else f"{count} lexicons"
         raise ParameterError(
             f"lexicon {arguments.action} takes {what}, got {len(arguments.names)}: "
             f"evenrank lexicon {arguments.action} {' '.join(['gender-en', 'my-words.csv'][:count])}"
         )
-    return [read_lexicon(name) for name in arguments.names]
 
 
 def _show(arguments: argparse.Namespace, tables: list[Table]) -> None:
@@ -151,12 +155,13 @@ def _show_one(arguments: argparse.Namespace) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    from evenrank.io.lexicons import read_lexicon
+    from evenrank.io.lexicons import read_lexicon, read_lexicon_with_repeats
     from evenrank.wordlists.check import check_lexicon, finding_table
 
-    (lexicon,) = _names(arguments, 1)
+    _check_number(arguments, 1)
+    lexicon, repeats = read_lexicon_with_repeats(arguments.names[0])
     texts = None if arguments.documents is None else _texts(arguments.documents)
-    found = check_lexicon(lexicon, texts, read_lexicon(NAMES).terms)
+    found = check_lexicon(lexicon, texts, read_lexicon(NAMES).terms, repeats)
     _show(arguments, [finding_table(lexicon, found)])
 
 

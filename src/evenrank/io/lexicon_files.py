@@ -7,7 +7,7 @@ import io
 import json
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from evenrank.data.lexicon import Lexicon, lower
 from evenrank.errors import (
@@ -23,10 +23,22 @@ _COLUMNS = ("word", "group", "partner", "weight")
 _KEYS = ("name", "groups", "targets", "partners")
 
 
-class LexiconRows:
-    """Words with their groups and the lines they stand on, and everything that is wrong with them."""
+class Repeat(NamedTuple):
+    """A word that a file has again, in the same group or in another; the first one counts."""
 
-    def __init__(self) -> None:
+    word: str
+    group: str
+    what: str
+
+
+class LexiconRows:
+    """Words with their groups and the lines they stand on, and everything that is wrong with them.
+
+    With ``repeats`` a word that comes again is put there, and is no problem.
+    """
+
+    def __init__(self, repeats: list[Repeat] | None = None) -> None:
+        self._repeats = repeats
         self._groups: dict[str, str] = {}  # of each term
         self._weights: dict[str, dict[str, float]] = {}  # of each term in each group, where there are any
         self._places: dict[str, tuple[str, int]] = {}
@@ -38,6 +50,12 @@ class LexiconRows:
 
     def problem(self, source: str, line: int | None, what: str) -> None:
         self._problems.append((source, line, what))
+
+    def _repeat(self, source: str, line: int, word: str, group: str, what: str) -> None:
+        if self._repeats is None:
+            self.problem(source, line, what)
+        else:
+            self._repeats.append(Repeat(lower(word), group, f"{source}:{line}: {what}"))
 
     def add_weighted(self, source: str, line: int, word: str, group: str, weight: str) -> None:
         """A word may come once for each group, with the degree to which it stands for that group."""
@@ -52,9 +70,8 @@ class LexiconRows:
                 source, line, f"the weight of {quoted(word)} must be above 0 and at most 1, got {shown}"
             )
         elif term in own:
-            self.problem(
-                source, line, f"{quoted(word)} is twice in group {quoted(group)} (case does not count)"
-            )
+            what = f"{quoted(word)} is twice in group {quoted(group)} (case does not count)"
+            self._repeat(source, line, word, group, what)
         else:
             own[term] = number
             if term not in self._groups:
@@ -70,18 +87,12 @@ class LexiconRows:
             self.problem(source, line, f"{quoted(word)}: the words of a term are separated by one blank")
         elif self._groups.setdefault(term, group) != group:
             first = self._first(term, source)
-            self.problem(
-                source,
-                line,
-                f"{quoted(word)} is in group {quoted(self._groups[term])} ({first}) and in {quoted(group)}",
-            )
+            what = f"{quoted(word)} is in group {quoted(self._groups[term])} ({first}) and in {quoted(group)}"
+            self._repeat(source, line, word, group, what)
         elif term in self._places:
             first = self._first(term, source)
-            self.problem(
-                source,
-                line,
-                f"{quoted(word)} is twice in group {quoted(group)} ({first}; case does not count)",
-            )
+            what = f"{quoted(word)} is twice in group {quoted(group)} ({first}; case does not count)"
+            self._repeat(source, line, word, group, what)
         else:
             self._places[term] = (source, line)
             if partner:
@@ -141,8 +152,10 @@ def _mirrored(pairs: Mapping[str, str]) -> dict[str, str]:
     return both
 
 
-def lexicon_from_csv(text: str, source: str, name: str, *, delimiter: str = ",") -> Lexicon:
-    rows = LexiconRows()
+def lexicon_from_csv(
+    text: str, source: str, name: str, *, delimiter: str = ",", repeats: list[Repeat] | None = None
+) -> Lexicon:
+    rows = LexiconRows(repeats)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     columns: list[str] | None = None
     start = 1  # a row that spans lines is called by its first
@@ -197,7 +210,7 @@ def _header(cells: list[str], source: str, line: int) -> tuple[list[str], bool]:
     raise DataError.listing(source, [Problem(line, what)])
 
 
-def lexicon_from_json(text: str, source: str, name: str) -> Lexicon:
+def lexicon_from_json(text: str, source: str, name: str, repeats: list[Repeat] | None = None) -> Lexicon:
     try:
         value = json.loads(text, object_pairs_hook=_no_key_twice)
     except json.JSONDecodeError as error:
@@ -206,7 +219,7 @@ def lexicon_from_json(text: str, source: str, name: str) -> Lexicon:
         raise DataError(f"{source}: {error}") from error
     if not isinstance(value, dict):
         raise DataError(f'{source}: expected an object {{"groups": {{group: [words]}}}}')
-    return lexicon_from_object(value, name, source)
+    return lexicon_from_object(value, name, source, repeats)
 
 
 class _KeyTwice(ValueError):
@@ -222,7 +235,9 @@ def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return keys
 
 
-def lexicon_from_object(value: Mapping[Any, Any], name: str, source: str) -> Lexicon:
+def lexicon_from_object(
+    value: Mapping[Any, Any], name: str, source: str, repeats: list[Repeat] | None = None
+) -> Lexicon:
     """From ``{group: words}``, or with that under ``groups``, beside ``name``, ``targets``, ``partners``.
 
     The words of a group are a list, or ``{word: weight}``.
@@ -238,6 +253,8 @@ def lexicon_from_object(value: Mapping[Any, Any], name: str, source: str) -> Lex
     words = {
         _checked_name(group, source): _checked_words(words, group, source) for group, words in groups.items()
     }
+    if repeats is not None and not any(isinstance(own, Mapping) for own in words.values()):
+        words = _without_repeats(words, source, repeats)
     if targets is not None:
         _check_values(targets, "targets", "a number for each group", (int, float), source)
     if partners is not None:
@@ -249,6 +266,29 @@ def lexicon_from_object(value: Mapping[Any, Any], name: str, source: str) -> Lex
         # Lexicon.build calls the lexicon by its name, the user knows the file
         said = str(error).replace(f"lexicon {name!r}: ", f"{source}: ")
         raise DataError(said) from error
+
+
+def _without_repeats(
+    words: Mapping[str, Iterable[str]], source: str, repeats: list[Repeat]
+) -> dict[str, list[str] | dict[str, float]]:
+    owner: dict[str, str] = {}
+    kept: dict[str, list[str] | dict[str, float]] = {}
+    for group, own in words.items():
+        first = []
+        for word in own:
+            term = lower(word)
+            if term not in owner:
+                owner[term] = group
+                first.append(word)
+                continue
+            what = (
+                f"{word!r} is twice in group {group!r} (case does not count)"
+                if owner[term] == group
+                else f"{word!r} is in group {owner[term]!r} and in {group!r}"
+            )
+            repeats.append(Repeat(term, group, f"{source}: {what}"))
+        kept[group] = first
+    return kept
 
 
 def _checked_name(value: object, source: str) -> str:

@@ -21,7 +21,13 @@ from evenrank.errors import (
     UnknownNameError,
 )
 from evenrank.io.atomic import atomic_write
-from evenrank.io.lexicon_files import LexiconRows, lexicon_from_csv, lexicon_from_json, lexicon_from_object
+from evenrank.io.lexicon_files import (
+    LexiconRows,
+    Repeat,
+    lexicon_from_csv,
+    lexicon_from_json,
+    lexicon_from_object,
+)
 from evenrank.io.source import Source, as_source, guess_format
 from evenrank.io.values import quoted
 
@@ -50,6 +56,16 @@ def read_lexicon(source: object, *, name: str | None = None) -> Lexicon:
     """
     lexicon = _read(source, name)
     return lexicon if name is None else replace(lexicon, name=name)
+
+
+def read_lexicon_with_repeats(source: str) -> tuple[Lexicon, list[Repeat]]:
+    """A lexicon whose file may have words several times, and these words; the first of each counts.
+
+    Everything else that is wrong is an error, as for ``read_lexicon``.
+    """
+    repeats: list[Repeat] = []
+    file = as_source(source) if source not in SHIPPED and source != "-" and _exists(source) else None
+    return (read_lexicon(source) if file is None else _from_file(file, repeats)), repeats
 
 
 def write_lexicon(lexicon: Lexicon, path: str | os.PathLike[str]) -> None:
@@ -130,15 +146,15 @@ def _exists(path: str) -> bool:
         return False
 
 
-def _from_file(source: Source) -> Lexicon:
+def _from_file(source: Source, repeats: list[Repeat] | None = None) -> Lexicon:
     stem = source.stem or "lexicon"
     text = _decoded(source)
     if stem.lower().endswith(".json"):
-        return lexicon_from_json(text, source.name, stem[: -len(".json")])
+        return lexicon_from_json(text, source.name, stem[: -len(".json")], repeats)
     if text.lstrip().startswith("{"):  # no word begins so: a name without a suffix tells nothing
-        return lexicon_from_json(text, source.name, stem)
+        return lexicon_from_json(text, source.name, stem, repeats)
     tabs = guess_format(source.path or source.name) == "tsv"
-    return lexicon_from_csv(text, source.name, stem, delimiter="\t" if tabs else ",")
+    return lexicon_from_csv(text, source.name, stem, delimiter="\t" if tabs else ",", repeats=repeats)
 
 
 def _decoded(source: Source) -> str:

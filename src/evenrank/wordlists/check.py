@@ -10,7 +10,10 @@ from typing import NamedTuple
 
 from evenrank.data.lexicon import Lexicon
 from evenrank.evidence.scan.phrases import tokenize
+from evenrank.io.lexicon_files import Repeat
+from evenrank.io.lexicons import read_lexicon
 from evenrank.tables import Table
+from evenrank.wordlists.forms import german_forms, inflections, is_german, nouns_with_plurals, regular_plural
 
 # English words that are first names or verbs as often as they are what a list may mean by them
 _AMBIGUOUS = {
@@ -47,24 +50,45 @@ class Spelling(NamedTuple):
 
 
 def check_lexicon(
-    lexicon: Lexicon, documents: Iterable[str] | None = None, names: Iterable[str] = ()
+    lexicon: Lexicon,
+    documents: Iterable[str] | None = None,
+    names: Iterable[str] = (),
+    repeats: Iterable[Repeat] = (),
 ) -> list[ListFinding]:
     """What a person should look at. With ``documents``, texts, also how the words are used there.
 
-    ``names`` are words that are meant as first names.
+    ``names`` are words that are meant as first names, ``repeats`` those that the file has several times.
+    Forms are missing by what the documents have; without documents, by rule.
     """
+    meant_as_names = set(names)
     owner = {
         term: lexicon.groups[group] for term, group in zip(lexicon.terms, lexicon.term_groups, strict=True)
     }
-    candidates = {form: term for term in owner for form in inflections(term) if form not in owner}
+    german = is_german(lexicon)
+    shipped = read_lexicon("gender-de").terms if german else ()
+    candidates = {
+        form: term
+        for term in owner
+        for form in (german_forms(term, shipped) if german else inflections(term))
+        if form not in owner
+    }
     use = spellings(documents, {*owner, *candidates}) if documents is not None else {}
     found = [
+        *(ListFinding("duplicate", one.word, one.group, one.what) for one in repeats),
         *_alike(lexicon, owner),
-        *_other_meanings(owner, set(names)),
-        *_used_otherwise(owner, use, set(names)),
+        *_other_meanings(owner, meant_as_names),
+        *_used_otherwise(owner, use, meant_as_names),
         *_missing_forms(lexicon, owner, candidates, use),
-        *_uneven(lexicon),
     ]
+    if documents is None:
+        doubtful = {one.word for one in found if one.kind == "other meaning"} | meant_as_names
+        listed = {one.word for one in found}
+        found += [
+            one
+            for one in _forms_by_rule(owner, candidates, german=german)
+            if candidates[one.word] not in doubtful and one.word not in listed
+        ]
+    found += _uneven(lexicon)
     if documents is not None:
         found += [
             ListFinding("never found", term, group, "does not occur in these documents")
@@ -72,33 +96,6 @@ def check_lexicon(
             if " " not in term and term not in use
         ]
     return found
-
-
-def inflections(term: str) -> list[str]:
-    """The English plural of a word, or what it may be the plural of.
-
-    >>> inflections("wife"), inflections("ladies"), inflections("boy")
-    (['wives'], ['lady'], ['boys'])
-    """
-    if " " in term or len(term) < 3:
-        return []
-    if term.endswith("men"):
-        return [f"{term[:-3]}man"]
-    if term.endswith("man"):
-        return [f"{term[:-3]}men"]
-    if term.endswith("ives"):
-        return [f"{term[:-3]}fe"]
-    if term.endswith("ies"):
-        return [f"{term[:-3]}y"]
-    if term.endswith("sses"):
-        return [term[:-2]]
-    if term.endswith("s") and not term.endswith("ss"):
-        return [term[:-1]]
-    if term.endswith("ife"):
-        return [f"{term[:-2]}ves"]
-    if term.endswith("y") and term[-2] not in "aeiou":
-        return [f"{term[:-1]}ies"]
-    return [f"{term}es" if term.endswith(("s", "x", "ch", "sh")) else f"{term}s"]
 
 
 def spellings(documents: Iterable[str], words: set[str]) -> dict[str, Spelling]:
@@ -187,6 +184,16 @@ def _missing_forms(
             yield ListFinding(
                 "missing form", form, owner[term], f"{term!r} is in the list, and {partner!r} has such a form"
             )
+
+
+def _forms_by_rule(
+    owner: dict[str, str], candidates: dict[str, str], *, german: bool
+) -> Iterable[ListFinding]:
+    nouns = nouns_with_plurals()
+    for form, term in candidates.items():
+        if german or regular_plural(term, nouns) == form:
+            what = "this is a form of it" if german else "this is its regular plural"
+            yield ListFinding("missing form", form, owner[term], f"{term!r} is in the list; {what}")
 
 
 def _uneven(lexicon: Lexicon) -> Iterable[ListFinding]:
