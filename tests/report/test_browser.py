@@ -76,10 +76,11 @@ def open_all(page: Any) -> None:
 
 
 def live(page: Any) -> None:
-    """Look at every figure, and wait until it is drawn by the script."""
+    """Look at every figure, and wait until it is drawn by the script, and its picture for paper is there."""
     for figure in page.query_selector_all("figure.chart"):
         figure.scroll_into_view_if_needed()
         page.wait_for_function("figure => figure.classList.contains('is-live')", arg=figure)
+    page.wait_for_function("() => document.querySelector('figure.chart noscript') === null")
 
 
 def pictures(page: Any, folder: Path) -> None:
