@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pages
 import pytest
@@ -34,6 +34,26 @@ gc.disable()
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
+
+
+class Outcome(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def evenrank(capfd: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+    """Run the command in this process: ``evenrank("measures", "nDCG")``."""
+
+    def run(*arguments: object) -> Outcome:
+        from evenrank.cli import main
+
+        code = main([str(argument) for argument in arguments])
+        captured = capfd.readouterr()
+        return Outcome(code, captured.out, captured.err)
+
+    return run
 
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
