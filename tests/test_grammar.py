@@ -106,6 +106,7 @@ def test_any_text_is_a_measure_or_a_clear_error(text: str) -> None:
         ("P(rel=[1])@5", r"a value is a number, a quoted string, True, False, None or another term"),
         ("P(rel=1)(rel=2)@5", r"is not of the form Name\(param=value, ...\)@cutoff"),
         ("RR@", r"is not of the form Name\(param=value, ...\)@cutoff: invalid syntax"),
+        ("RR(rel=./folder)", r"a file or folder stands in quotes, as model='./folder'"),
         ("", r"an empty string names no measure"),
         ("__import__('os')", r"parameters are given by name|no measure is called"),
         ("RR.name", r"is not of the form"),

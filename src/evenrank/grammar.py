@@ -11,6 +11,7 @@ import ast
 import dataclasses
 import difflib
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
@@ -256,6 +257,8 @@ def expression(source: str) -> ast.expr:
         raise ParameterError(f"{_shortened(source)} has too many terms, or is nested too deeply") from None
     except (SyntaxError, ValueError) as error:
         detail = error.msg if isinstance(error, SyntaxError) else str(error)
+        if re.search(r"=\s*[^'\"(,)]*[/\\~]", source):
+            detail += "; the name of a file or folder stands in quotes, as model='./folder'"
         raise ParameterError(
             f"{_shortened(source)} is not of the form Name(param=value, ...)@cutoff: {detail}"
         ) from None
