@@ -171,10 +171,10 @@ class LearnedSparseTerm(SystemTerm):
     def _check_folder(
         self, settings: SystemSettings, job: str, kinds: tuple[str, ...], parts: tuple[str, ...]
     ) -> None:
-        need_transformers(job)
         if not self.model:
             raise ParameterError(f"{self.name}: name the folder of the model, as {self.name}(model='FOLDER')")
         check_model(settings.path(self.model), job, kinds=kinds, parts=parts)
+        need_transformers(job)  # last: a wrong folder is heard of before a large package is installed
 
     def _made(self, settings: SystemSettings, load: Callable[[Path], tuple[Any, Weigh]]) -> LearnedSparse:
         folder = settings.path(self.model)
