@@ -40,7 +40,7 @@ def index() -> str:
     lines = [
         "# Re-rankers",
         "",
-        "These pages are made from the declarations in the code; `evenrank rerank --list` prints the same.",
+        "These pages are made from the declarations in the code; `evenrank rerank --with` prints the same.",
         "How they are used: [the guide](../guides/rerank.md). What each does to fairness and to utility:",
         "[the table](../reproductions/rerankers.md).",
         "",

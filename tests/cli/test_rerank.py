@@ -246,7 +246,7 @@ def test_what_is_wrong_is_said_before_files_are_read(evenrank: Evenrank) -> None
 
 
 def test_the_list_has_all_of_them(evenrank: Evenrank) -> None:
-    done = evenrank("rerank", "--list")
+    done = evenrank("rerank", "--with")
     assert (done.code, done.err) == (0, "")
     text = " ".join(done.out.split())
     for name, cls in all_rerankers().items():

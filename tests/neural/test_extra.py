@@ -40,7 +40,7 @@ def test_a_missing_extra_names_the_pip_line(tmp_path: Path, capfd: Any) -> None:
 @pytest.mark.usefixtures("bare")
 def test_what_needs_no_extra() -> None:
     assert evenrank.neural.make_config({"examples": {"triples": "t.tsv"}}).examples.triples == "t.tsv"
-    assert main(["debias", "--keys"]) == 0
+    assert main(["debias", "--set"]) == 0
 
 
 def test_unknown_names() -> None:

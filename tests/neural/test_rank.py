@@ -276,6 +276,6 @@ def test_bad_command_lines(command: Any, files: Path, checkpoint: Path) -> None:
 
 
 def test_the_keys_are_listed(command: Any) -> None:
-    done = command("debias", "--keys")
+    done = command("debias", "--set")
     assert done.code == 0
     assert "joint.strengths = (0.1, 0.2" in done.out

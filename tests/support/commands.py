@@ -50,7 +50,7 @@ CALLS: dict[str, list[str]] = {
     "explain --query": ["q1", "a.trec", *EVIDENCE, "-m", "NFaiRR@3"],
     "rerank": ["a.trec", "--with", "Neutral", "--words", "counts.parquet"],
     "rerank --with": ["Neutral(band={2,3})", "a.trec", *EVIDENCE, *MEASURES],
-    "debias": ["--keys"],
+    "debias": ["--set"],
     "counterfactual": ["documents.tsv", "queries.tsv", "--depth", "3", "--tagger", "rules"],
     "counterfactual --swap-only": ["documents.tsv", "-o", "swapped.tsv", "--tagger", "rules"],
     "retrieve": ["BM25", "--documents", "documents.tsv", "--queries", "queries.tsv", "-o", "found.trec"],

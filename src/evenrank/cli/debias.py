@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
         evenrank debias --project adv.toml -o models
         evenrank debias --qrels qrels.train.txt --queries queries.train.tsv --documents passages.tsv
         evenrank debias --set training.device=cuda --set training.precision=bfloat16
-        evenrank debias --keys
+        evenrank debias --set
         """,
     )
     known = parser.add_argument_group("what to learn from")
@@ -52,19 +52,19 @@ def add(commands: Commands) -> None:
         "--documents", type=option(DOCUMENTS.parse), metavar="FILE", help="the documents, as scan reads them"
     )
     parser.add_argument(
-        "--set", dest="changes", action="append", metavar="KEY=VALUE",
-        help="set a key of [debias], as training.device=cuda (overrides the file); may be repeated",
+        "--set", dest="changes", action="append", nargs="?", metavar="KEY=VALUE",
+        help="set a key of [debias], as training.device=cuda (overrides the file); may be repeated; without "
+        "KEY=VALUE it lists the keys, and what they mean",
     )  # fmt: skip
     parser.add_argument(
         "-o", "--output", metavar="FOLDER",
         help="where everything goes: new or empty, or a training that was stopped (default: models)",
     )  # fmt: skip
-    parser.add_argument("--keys", action="store_true", help="list the keys of [debias], and what they mean")
     parser.set_defaults(run=run, reads_project=True, columns=None)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.keys:
+    if None in (arguments.changes or ()):
         put(_keys())
         return 0
     from evenrank.neural.config import changed, config_of, make_config

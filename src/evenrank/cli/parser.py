@@ -93,11 +93,12 @@ MOVED_IN = {  # options that only some commands had
     "debias": {
         "--resume": "the rule: the same command goes on where it stopped", "--config": "--project FILE",
         "--device": "--set training.device=cuda", "--precision": "--set training.precision=bfloat16",
-        "--batch": "--set training.batch=N",
+        "--batch": "--set training.batch=N", "--keys": "--set without a KEY",
     },
     "rerank": {
         "--model": "--with FOLDER", "--depth": "--with FOLDER:depth=N", "--batch": "--with FOLDER:batch=N",
         "--device": "--with FOLDER:device=cuda", "--precision": "--with FOLDER:precision=bfloat16",
+        "--list": "--with without a METHOD",
     },
     "select": {"--models": "an argument: evenrank select FOLDER"},
     "compare": {

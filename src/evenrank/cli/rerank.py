@@ -54,18 +54,17 @@ def add(commands: Commands) -> None:
 --qrels qrels.txt --groups g=g.csv -m 'nDCG@10 nDRKL@10 FAIR@10' --repeat 1000 --figure tradeoff.svg
         evenrank rerank bm25.trec --with 'MMR(lam={0.2,0.5,0.8})' --qrels qrels.txt --groups g=g.csv \
 -m 'nDCG@10 GF@10' --figure plane.svg --kind plane
-        evenrank rerank --list
+        evenrank rerank --with
         """,
     )
     shared.add_runs(parser)
     parser.add_argument(
-        "--with", dest="methods", action="append", metavar="METHOD",
+        "--with", dest="methods", action="append", nargs="?", metavar="METHOD",
         help="a re-ranker, such as 'DetCons(attr=stance)@20' (the first 20 ranks only), 'a | b' (a, then "
         "b), or the "
         "folder of a trained ranker, FOLDER[:depth=..][:batch=..][:device=..][:precision=..]; may be "
-        "repeated",
+        "repeated; without a METHOD it lists them with their parameters",
     )  # fmt: skip
-    parser.add_argument("--list", action="store_true", help="list the methods and their parameters")
     shared.add_measures(parser)
     parser.add_argument(
         "--table", type=shared.option(TABLE.parse), action="append", metavar="NAME=FILE",
@@ -101,12 +100,12 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.list:
+    if None in (arguments.methods or ()):
         put(_list())
         return 0
     known = shared.description(arguments)
     if not arguments.methods:
-        raise ParameterError("name a method: evenrank rerank RUN --with METHOD (--list shows them)")
+        raise ParameterError("name a method: evenrank rerank RUN --with METHOD (--with alone lists them)")
     shared.need_runs(known, 1, 1)
     shared.check_measures(arguments)
     if _several(arguments):
@@ -139,7 +138,8 @@ def _model_of(method: str) -> FileOption | None:
         return file
     if os.sep in file.path and "(" not in file.path:
         raise ParameterError(
-            f"{file.path!r} is neither a re-ranker nor the folder of a trained ranker (see: rerank --list)"
+            f"{file.path!r} is neither a re-ranker nor the folder of a trained ranker "
+            "(see: evenrank rerank --with)"
         )
     return None
 
