@@ -33,6 +33,7 @@ LAYERS = {
     "scores": 7,
     "evaluation": 8,
     "rerankers": 8,
+    "erasure": 8,
     "engines": 8,
     "web": 8,
     "neural": 9,

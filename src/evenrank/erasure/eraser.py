@@ -1,0 +1,167 @@
+"""A map of vectors after which no linear function of them tells what was erased."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenrank._version import __version__
+from evenrank.arrays import Array, Floats, lock
+from evenrank.erasure.identity import EncoderIdentity, encoder_identity
+from evenrank.erasure.leace import Projection, leace
+from evenrank.erasure.moments import Moments
+from evenrank.erasure.targets import Targets, as_targets
+from evenrank.erasure.vector_files import VectorSource, vector_source
+from evenrank.errors import DataError, EvenrankWarning, ParameterError, counted
+
+Progress = Callable[[int, int], None]
+
+_UNIT = 1e-3  # how far from 1 the length of a vector of length 1 may be, in half precision too
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Eraser:
+    """``x' = x - left right (x - mean)``, fitted by LEACE (Belrose et al. 2023).
+
+    Over the documents that it was fitted to, x' and the targets are uncorrelated. So no linear classifier
+    with a convex loss does better there than the best constant, and the score of no query, which is a linear
+    function of x', goes up or down with a target. This holds for x' itself: vectors that are brought to
+    length 1 again, or other documents, may still tell a little, which ``held_out_probe`` measures.
+
+    >>> vectors = np.array([[1.0, 0.0], [0.9, 0.2], [0.0, 1.0], [0.1, 0.7], [0.5, 0.5], [0.4, 0.4]])
+    >>> eraser = Eraser.fit(vectors, ["f", "f", "m", "m", "f", "m"])
+    >>> erased = eraser(vectors)
+    >>> bool(np.allclose(erased[[0, 1, 4]].mean(axis=0), erased[[2, 3, 5]].mean(axis=0)))
+    True
+    """
+
+    mean: Floats  # (D,)
+    projection: Projection
+    targets: tuple[str, ...]
+    documents: int  # that it was fitted to
+    labelled: int  # of them with a label
+    encoder: EncoderIdentity | None = None
+    unit: bool = False  # whether those vectors had length 1
+    version: str = __version__
+
+    def __post_init__(self) -> None:
+        lock(self.mean, *self.projection)
+
+    @classmethod
+    def fit(
+        cls,
+        vectors: Any,
+        targets: Any,
+        *,
+        encoder: str | os.PathLike[str] | EncoderIdentity | None = None,
+        progress: Progress | None = None,
+    ) -> Eraser:
+        """Fit to vectors (an array, or a ``.npy`` or Parquet file of any size, in one pass) and targets
+        (``Targets``, numbers, or labels, None where a document has none).
+
+        ``encoder`` is what made the vectors: ``minilm``, or the folder of a model. Its name and a hash of
+        its weights are kept, and the eraser then refuses to be used with another one.
+        """
+        source, wanted = vector_source(vectors), as_targets(targets)
+        if source.count != len(wanted):
+            raise DataError(
+                f"{source.name}: {source.count:,} vectors, but targets of {len(wanted):,} documents"
+            )
+        found = None
+        if encoder is not None:
+            found = encoder if isinstance(encoder, EncoderIdentity) else encoder_identity(encoder)
+        moments, unit = _moments(source, wanted, progress)
+        projection = leace(moments.covariance, moments.cross_covariance)
+        if moments.labelled <= source.width:
+            warnings.warn(
+                f"{counted(moments.labelled, 'labelled document', 'labelled documents')} for vectors of "
+                f"{source.width} dimensions: on other documents less is erased than on these",
+                EvenrankWarning,
+                stacklevel=2,
+            )
+        return cls(moments.mean, projection, wanted.names, moments.documents, moments.labelled, found, unit)
+
+    @property
+    def width(self) -> int:
+        return len(self.mean)
+
+    @property
+    def rank(self) -> int:
+        """How many directions are taken off."""
+        return int(self.projection.left.shape[1])
+
+    def __call__(self, vectors: Any) -> Array:
+        """The vectors (N, D), or one vector (D,), without what was erased; of the type that they had."""
+        x = np.asarray(vectors)
+        if x.dtype.kind != "f":
+            x = x.astype(np.float64)
+        if x.ndim not in (1, 2):
+            raise DataError(f"vectors are an array (documents, dimensions), got {x.shape}")
+        self.check_width(x.shape[-1])
+        flawed = np.flatnonzero(~np.isfinite(np.atleast_2d(x)).all(axis=1))
+        if len(flawed):
+            raise DataError(f"vectors: row {int(flawed[0]) + 1} holds NaN or infinity")
+        return self.erased(x)
+
+    def erased(self, x: Array) -> Array:
+        """The same for vectors that are known to be sound; half precision is computed in float32."""
+        kind = np.promote_types(x.dtype, np.float32)
+        left, right = (part.astype(kind, copy=False) for part in self.projection)
+        told = x @ right.T - (right @ self.mean.astype(kind))  # (N, R)
+        found: Array = (x - told @ left.T).astype(x.dtype, copy=False)
+        return found
+
+    def check_width(self, width: int, source: str = "the vectors") -> None:
+        if width != self.width:
+            raise DataError(
+                f"{source}: {width} dimensions, but the eraser was fitted to vectors of {self.width}: use "
+                "vectors of the same encoder, or fit another eraser"
+            )
+
+    def check_encoder(self, encoder: EncoderIdentity, source: str = "the eraser") -> None:
+        """Raise unless it may belong to this encoder."""
+        if self.encoder is not None and self.encoder.is_other_than(encoder):
+            raise ParameterError(
+                f"{source}: was fitted to vectors of {self.encoder}, not of {encoder}: fit an eraser for "
+                "this encoder"
+            )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it as safetensors, all or nothing."""
+        from evenrank.erasure.eraser_file import write_eraser
+
+        write_eraser(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Eraser:
+        """Read what ``save`` wrote."""
+        from evenrank.erasure.eraser_file import read_eraser
+
+        return read_eraser(path)
+
+    def __repr__(self) -> str:
+        of = "" if self.encoder is None else f" of {self.encoder.name}"
+        return (
+            f"<Eraser: {', '.join(self.targets)} from vectors{of} of {self.width} dimensions, "
+            f"rank {self.rank}, fitted to {counted(self.documents, 'document', 'documents')}>"
+        )
+
+
+def _moments(source: VectorSource, targets: Targets, progress: Progress | None) -> tuple[Moments, bool]:
+    found = Moments(source.width, len(targets.names))
+    unit, row = True, 0
+    for block in source.blocks():
+        rows = slice(row, row + len(block.vectors))
+        found.add(block.vectors, targets.table[rows], targets.known[rows])
+        if unit:
+            lengths = np.linalg.norm(block.vectors, axis=1)
+            unit = bool((np.abs(lengths - 1) < _UNIT).all())
+        row = rows.stop
+        if progress is not None:
+            progress(row, source.count)
+    return found, unit

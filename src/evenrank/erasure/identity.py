@@ -1,0 +1,65 @@
+"""Which encoder an eraser belongs to: the name, and a hash of its weights."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from evenrank.errors import DataError, shortened
+from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA, minilm_folder
+
+ERASER_FILE = "eraser.safetensors"  # in the folder of a model
+WEIGHTS = ("*.safetensors", "*.bin")
+_BLOCK = 1 << 20
+
+
+class EncoderIdentity(NamedTuple):
+    """The name of an encoder and the SHA-256 of its weights; the hash is empty where nobody knows them."""
+
+    name: str
+    weights: str = ""
+
+    def is_other_than(self, other: EncoderIdentity) -> bool:
+        """Whether the weights are known to differ; names alone say little, since folders are renamed."""
+        return bool(self.weights and other.weights and self.weights != other.weights)
+
+    def __str__(self) -> str:
+        return f"{shortened(self.name)} (weights {self.weights[:12]})" if self.weights else self.name
+
+
+def encoder_identity(encoder: str | os.PathLike[str]) -> EncoderIdentity:
+    """The identity of ``minilm``, ``wordllama``, or the folder of a sentence-transformers model.
+
+    Of one file of weights the hash is that of ``sha256sum``; of several, that of their hashes. An eraser
+    that the folder holds is not counted: a model with its eraser is the same encoder.
+    """
+    name = os.fspath(encoder)
+    if name == WORDLLAMA and not Path(name).is_dir():
+        from importlib import metadata
+
+        version = metadata.version(WORDLLAMA)
+        return EncoderIdentity(name, hashlib.sha256(f"{WORDLLAMA} {version}".encode()).hexdigest())
+    folder = minilm_folder() if name == MINILM else Path(name).expanduser()
+    if not folder.is_dir():
+        return EncoderIdentity(name)  # of a hub: what is there may change
+    files = sorted(
+        path
+        for pattern in WEIGHTS
+        for path in folder.rglob(pattern)
+        if path.is_file() and path.name != ERASER_FILE and path.name != "training_args.bin"
+    )
+    if not files:
+        raise DataError(f"{folder}: has no weights (model.safetensors or pytorch_model.bin)")
+    hashes = [_sha256(path) for path in files]
+    joined = hashes[0] if len(hashes) == 1 else hashlib.sha256(" ".join(hashes).encode()).hexdigest()
+    return EncoderIdentity(MINILM if name == MINILM else folder.resolve().name, joined)
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()

@@ -1,0 +1,78 @@
+"""Means and covariances of vectors and targets, added up in one pass over any number of documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from evenrank.arrays import Bools, Floats
+
+
+@dataclass(eq=False)
+class Moments:
+    """What LEACE needs to know of vectors X (N, D) and targets Z (N, T): all in float64.
+
+    The covariance of X is that of all documents; means and covariances with Z are those of the documents
+    that have labels. Everything is counted from the mean of the first block, so that a large common part of
+    all vectors costs no digits.
+    """
+
+    width: int
+    targets: int
+    documents: int = 0
+    labelled: int = 0
+    _origin: Floats | None = None
+    _sum: Floats = field(init=False)
+    _squares: Floats = field(init=False)
+    _labelled_sum: Floats = field(init=False)
+    _target_sum: Floats = field(init=False)
+    _products: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._sum, self._labelled_sum = np.zeros(self.width), np.zeros(self.width)
+        self._squares = np.zeros((self.width, self.width))
+        self._target_sum = np.zeros(self.targets)
+        self._products = np.zeros((self.width, self.targets))
+
+    def add(self, vectors: npt.NDArray[np.floating], targets: Floats, known: Bools | None = None) -> None:
+        """Add a block of documents; ``known`` says which of them have labels (default: all)."""
+        x: Floats = np.asarray(vectors, dtype=np.float64)
+        if not len(x):
+            return
+        if self._origin is None:
+            self._origin = x.mean(axis=0)
+        x = x - self._origin
+        self.documents += len(x)
+        self._sum += x.sum(axis=0)
+        self._squares += x.T @ x
+        if known is not None and not known.all():
+            x, targets = x[known], targets[known]
+        self.labelled += len(x)
+        self._labelled_sum += x.sum(axis=0)
+        self._target_sum += targets.sum(axis=0)
+        self._products += x.T @ targets
+
+    @property
+    def mean(self) -> Floats:
+        """(D,): of all vectors."""
+        shift = self._sum / max(self.documents, 1)
+        found: Floats = shift if self._origin is None else self._origin + shift
+        return found
+
+    @property
+    def covariance(self) -> Floats:
+        """(D, D): of all vectors, with divisor N."""
+        shift = self._sum / max(self.documents, 1)
+        found = self._squares / max(self.documents, 1) - np.outer(shift, shift)
+        return (found + found.T) / 2
+
+    @property
+    def cross_covariance(self) -> Floats:
+        """(D, T): of vectors and targets, over the documents that have labels."""
+        count = max(self.labelled, 1)
+        found: Floats = self._products / count - np.outer(
+            self._labelled_sum / count, self._target_sum / count
+        )
+        return found

@@ -1,0 +1,201 @@
+"""The closed form against the paper, against the authors' package, and what it promises."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evenrank import DataError, EvenrankWarning, Lexicon, Membership, scan
+from evenrank.erasure import Eraser, Targets, held_out_probe
+from evenrank.erasure.held_out import balanced_accuracy, logistic, predicted
+
+
+def slow_leace(x: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Theorem 4.2 of Belrose et al. 2023, step by step: x - W^+ (W C)(W C)^+ W (x - E x)."""
+    centred, targets = x - x.mean(axis=0), z - z.mean(axis=0)
+    covariance, cross = centred.T @ centred / len(x), centred.T @ targets / len(x)
+    values, directions = np.linalg.eigh(covariance)
+    inverse = np.where(values > 1e-10 * values.max(), 1 / np.maximum(values, 1e-300), 0)
+    whiten = directions @ np.diag(np.sqrt(inverse)) @ directions.T
+    told = whiten @ cross
+    projection = np.linalg.pinv(whiten) @ told @ np.linalg.pinv(told, rcond=1e-8) @ whiten
+    return x - centred @ projection.T
+
+
+def test_it_is_that_of_the_paper(planted) -> None:
+    for targets in (planted.labels.astype(float), np.stack([planted.labels, planted.counts], axis=1) * 1.0):
+        eraser = Eraser.fit(planted.vectors, targets)
+        expected = slow_leace(planted.vectors, targets.reshape(len(targets), -1))
+        np.testing.assert_allclose(eraser(planted.vectors), expected, atol=1e-8)
+    assert eraser.rank == 2
+
+
+def test_it_is_that_of_the_authors(planted) -> None:
+    package = pytest.importorskip("concept_erasure")
+    import torch
+
+    x = torch.from_numpy(planted.vectors)
+    z = torch.from_numpy(np.stack([planted.labels, planted.counts], axis=1) * 1.0)
+    theirs = package.LeaceEraser.fit(x, z, shrinkage=False, constrain_cov_trace=False, svd_tol=1e-8)
+    np.testing.assert_allclose(Eraser.fit(x.numpy(), z.numpy())(x.numpy()), theirs(x).numpy(), atol=1e-6)
+
+
+def test_vectors_and_targets_are_uncorrelated_afterwards(planted) -> None:
+    targets = np.stack([planted.labels, planted.counts, planted.counts > 2], axis=1).astype(float)
+    erased = Eraser.fit(planted.vectors, targets)(planted.vectors)
+    cross = (erased - erased.mean(axis=0)).T @ (targets - targets.mean(axis=0)) / len(erased)
+    assert np.abs(cross).max() < 1e-10
+    np.testing.assert_allclose(erased.mean(axis=0), planted.vectors.mean(axis=0))
+
+
+def test_no_linear_classifier_beats_the_constant_on_the_fitted_documents(planted) -> None:
+    """The loss of the best logistic regression is that of the best constant, ln 2 with balanced weights."""
+
+    def loss(vectors: np.ndarray) -> float:
+        model = logistic(vectors, planted.labels, decay=0.0)
+        x = (vectors - model.mean) / model.deviation
+        told = x @ model.weights[:-1] + model.weights[-1]
+        losses = np.log1p(np.exp(np.where(planted.labels, -told, told)))
+        return (losses[planted.labels].mean() + losses[~planted.labels].mean()) / 2
+
+    erased = Eraser.fit(planted.vectors, planted.labels)(planted.vectors)
+    assert loss(planted.vectors) < 0.6
+    assert loss(erased) == pytest.approx(np.log(2), abs=1e-9)
+
+
+def test_no_query_scores_a_label_higher(planted) -> None:
+    """The score of a document is linear in its vector, so the mean scores of both labels are equal."""
+    erased = Eraser.fit(planted.vectors, planted.labels)(planted.vectors)
+    scores = erased @ np.random.default_rng(0).normal(size=(12, 30))
+    gap = scores[planted.labels].mean(axis=0) - scores[~planted.labels].mean(axis=0)
+    assert np.abs(gap).max() < 1e-9
+
+
+def test_least_change_among_all_that_erase(planted) -> None:
+    """An orthogonal projection off the difference of means erases the label too, and moves vectors further in
+    the units of their covariance."""
+    x, labels = planted.vectors, planted.labels
+    erased = Eraser.fit(x, labels)(x)
+    apart = x[labels].mean(axis=0) - x[~labels].mean(axis=0)
+    apart /= np.linalg.norm(apart)
+    other = x - np.outer((x - x.mean(axis=0)) @ apart, apart)
+    assert np.square(erased - x).sum() < np.square(other - x).sum()
+
+
+def test_blocks_and_types_make_no_difference(planted, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Eraser.fit(planted.vectors, planted.labels)
+    monkeypatch.setattr("evenrank.erasure.vector_files.ROWS_AT_ONCE", 33)
+    pieces = Eraser.fit(planted.vectors, planted.labels)
+    np.testing.assert_allclose(pieces(planted.vectors), whole(planted.vectors), atol=1e-9)
+    for kind in (np.float32, np.float16):
+        small = (planted.vectors - 50).astype(kind)
+        erased = Eraser.fit(small, planted.labels)(small)
+        assert erased.dtype == kind
+        gap = erased[planted.labels].mean(axis=0, dtype=float) - erased[~planted.labels].mean(
+            axis=0, dtype=float
+        )
+        assert np.abs(gap).max() < 4 * np.finfo(kind).eps
+
+
+def test_dimensions_that_say_nothing_twice_do_no_harm(planted) -> None:
+    """A dimension that is a copy of another one, and one that is constant: the covariance has no inverse."""
+    x = np.hstack([planted.vectors, planted.vectors[:, :1], np.full((400, 1), 7.0)])
+    erased = Eraser.fit(x, planted.labels)(x)
+    gap = erased[planted.labels].mean(axis=0) - erased[~planted.labels].mean(axis=0)
+    assert np.abs(gap).max() < 1e-8
+    np.testing.assert_allclose(erased[:, -1], 7.0)
+
+
+def test_a_labelled_sample_suffices(planted) -> None:
+    """The sample's labels are erased from the sample; the covariance is that of all documents."""
+    labels = [("f" if label else "m") if place < 150 else None for place, label in enumerate(planted.labels)]
+    eraser = Eraser.fit(planted.vectors, labels)
+    assert (eraser.documents, eraser.labelled) == (400, 150)
+    sample, told = eraser(planted.vectors[:150]), planted.labels[:150]
+    assert np.abs(sample[told].mean(axis=0) - sample[~told].mean(axis=0)).max() < 1e-9
+    few = Targets.of_labels(planted.labels.tolist()).sampled(40, seed=1)
+    assert few.known.sum() == 40
+    assert Eraser.fit(planted.vectors, few).labelled == 40
+
+
+def test_fewer_labels_than_dimensions_are_worth_a_word(planted) -> None:
+    with pytest.warns(EvenrankWarning, match="10 labelled documents for vectors of 12 dimensions"):
+        Eraser.fit(planted.vectors, Targets.of_labels(planted.labels.tolist()).sampled(10, seed=4))
+
+
+def test_targets_of_words() -> None:
+    kin = Lexicon.build("kin", {"f": ["mother", "she"], "m": ["father"]})
+    texts = [("a", "she and she"), ("b", "mother, father"), ("c", "nothing"), ("d", "father " * 9)]
+    found = Targets.of_words(scan(texts, kin), ["d", "c", "x", "a", "b"])
+    assert found.names == ("biased", "has f", "has m", "words of f", "words of m", "1 - w")
+    assert found.known.tolist() == [True, True, False, True, True]
+    assert found.table[[0, 1, 3, 4]].tolist() == [
+        [1, 0, 1, 0, 5, 1],
+        [0, 0, 0, 0, 0, 0],
+        [1, 1, 0, 2, 0, 1],
+        [0, 1, 1, 1, 1, 0],
+    ]
+    assert Targets.of_words(scan(texts, kin), label_alone=True).names == ("biased",)
+
+
+def test_targets_of_groups() -> None:
+    groups = Membership.from_labels("country", {"a": "FR", "b": "DE", "c": "DE"})
+    found = Targets.of_groups(groups, ["b", "z", "a"])
+    assert found.names == ("country FR", "country DE")
+    assert found.table.tolist() == [[0, 1], [0, 0], [1, 0]]
+    assert found.known.tolist() == [True, False, True]
+
+
+def test_what_other_documents_tell() -> None:
+    generator = np.random.default_rng(0)
+    labels = generator.random(4000) < 0.3
+    vectors = generator.normal(size=(4000, 10)) + np.outer(labels, np.full(10, 0.7))
+    found = held_out_probe(vectors, labels)
+    assert found.before > 0.8
+    # 2,000 documents leave means .16 deviations apart, which is .53; .02 is the error of 1,000 documents
+    assert abs(found.after - 0.5) < 0.1
+    assert found.documents == 1000
+    assert found == held_out_probe(vectors, labels)
+
+
+@pytest.mark.slow  # the library takes long to load
+def test_the_probe_is_a_logistic_regression(planted) -> None:
+    linear = pytest.importorskip("sklearn.linear_model")
+    x = (planted.vectors - planted.vectors.mean(axis=0)) / planted.vectors.std(axis=0)
+    weight = np.where(planted.labels, 0.5 / planted.labels.mean(), 0.5 / (1 - planted.labels.mean()))
+    theirs = linear.LogisticRegression(C=1 / (0.01 * 400), tol=1e-10, max_iter=10_000)
+    theirs.fit(x, planted.labels, sample_weight=weight)
+    ours = logistic(planted.vectors, planted.labels, decay=0.01)
+    np.testing.assert_allclose(ours.weights, [*theirs.coef_[0], theirs.intercept_[0]], atol=1e-5)
+    told = predicted(planted.vectors, ours)
+    assert (told == theirs.predict(x)).all()
+    assert balanced_accuracy(told, planted.labels) == pytest.approx(
+        (told[planted.labels].mean() + 1 - told[~planted.labels].mean()) / 2
+    )
+
+
+def test_bad_input(planted, tmp_path: Path) -> None:
+    x, labels = planted.vectors, planted.labels
+    with pytest.raises(DataError, match="two different labels are needed to erase one, got only 'f'"):
+        Eraser.fit(x, ["f"] * 400)
+    with pytest.raises(DataError, match="the target 'target 1' is the same for all 400 documents"):
+        Eraser.fit(x, np.ones(400))
+    with pytest.raises(DataError, match="400 vectors, but targets of 7 documents"):
+        Eraser.fit(x, labels[:7])
+    broken = x.copy()
+    broken[41, 3] = np.nan
+    with pytest.raises(DataError, match="row 42 holds NaN or infinity"):
+        Eraser.fit(broken, labels)
+    eraser = Eraser.fit(x, labels)
+    with pytest.raises(DataError, match="row 42 holds NaN or infinity"):
+        eraser(broken)
+    with pytest.raises(DataError, match="5 dimensions, but the eraser was fitted to vectors of 12"):
+        eraser(x[:, :5])
+    with pytest.raises(DataError, match=r"got \(400,\)"):
+        Eraser.fit(x[:, 0], labels)
+    with pytest.raises(DataError, match="none of the documents that have vectors has a label"):
+        Targets.of_groups(Membership.from_labels("g", {"a": "x", "b": "y"}), ["n1", "n2"])
+    with pytest.raises(DataError, match="needs 80 documents or more with each label"):
+        held_out_probe(x[:60], labels[:60])
