@@ -16,8 +16,9 @@ A message says what is wrong, where, and the way out.
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -163,6 +164,19 @@ class EvenrankWarning(UserWarning):
 def counted(number: int, one: str, many: str) -> str:
     """``1 query``, ``2 queries``."""
     return f"{number:,} {one if number == 1 else many}"
+
+
+def nearest_hint(name: str, known: Iterable[str]) -> str:
+    """What to say behind a name that nobody knows: the nearest names, or all of them.
+
+    >>> nearest_hint("sytems", ["systems", "gaps"])
+    '; did you mean systems?'
+    >>> nearest_hint("x", ["systems", "gaps"])
+    '; there are systems, gaps'
+    """
+    names = list(known)
+    close = difflib.get_close_matches(name[:80], names, 3, 0.6)
+    return f"; did you mean {' or '.join(close)}?" if close else f"; there are {', '.join(names)}"
 
 
 def few(names: Sequence[str], most: int = 3) -> str:

@@ -12,7 +12,7 @@ import dataclasses
 import difflib
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from evenrank.errors import ParameterError, UnknownNameError
@@ -330,11 +330,8 @@ def build(node: ast.expr, kind: str, source: str) -> Any:
     cls = lookup(node.id, kind)
     if listed and not cls.listed:
         raise ParameterError(unnamed)
-    known = {field.name for field in cls.parameters()}
-    values = {
-        name: _word(value, kind, source) if name in known else literal(value, kind, source)
-        for name, value in arguments.items()
-    }
+    _check_names(cls, arguments)  # before values: a word behind a misspelt name is no term
+    values = {name: _word(value, kind, source) for name, value in arguments.items()}
     if listed:
         if cls.listed in values:
             raise ParameterError(f"{source!r}: {cls.listed} is given twice, keep one of them")
@@ -351,13 +348,17 @@ def _word(node: ast.expr, kind: str, source: str) -> Any:
 
 def make(cls: type[Term], arguments: Mapping[str, Any], cutoff: Any = None) -> Term:
     """A term of this class, with errors that name what it takes."""
-    allowed = {f.name for f in cls.parameters()}
-    for name in arguments:
+    _check_names(cls, arguments)
+    term = cls(**arguments)
+    return term if cutoff is None else term @ cutoff
+
+
+def _check_names(cls: type[Term], names: Iterable[str]) -> None:
+    allowed = {field.name for field in cls.parameters()}
+    for name in names:
         if name not in allowed:
             takes = ", ".join(sorted(allowed)) or "no parameters"
             raise UnknownNameError(f"{cls.name} has no parameter {name!r}; it takes {takes}")
-    term = cls(**arguments)
-    return term if cutoff is None else term @ cutoff
 
 
 def literal(node: ast.expr, kind: str, source: str) -> Any:

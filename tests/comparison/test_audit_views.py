@@ -245,8 +245,10 @@ def test_what_is_not_there(audited: Audited, tmp_path: Path) -> None:
         audit_tables(audited, "orders")
     with pytest.raises(UnknownNameError, match="'P@1' was not scored; there are"):
         audit_tables(audited, "orders", {"": "P@1"})
-    with pytest.raises(UnknownNameError, match="no view is called 'x'"):
+    with pytest.raises(UnknownNameError, match="no view is called 'x'; there are agreement, "):
         audit_tables(audited, "x")
+    with pytest.raises(UnknownNameError, match=r"no view is called 'oders'; did you mean orders\?"):
+        audit_tables(audited, "oders")
     with pytest.raises(DataError, match="none of the runs that the file of systems names was scored"):
         Audited({"": scores(1)}, {"other": RunLabel("other")})
     (tmp_path / "s.csv").write_text("name,class\na,b\n")
@@ -301,7 +303,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert main([*given, "--view", "systems", "-o", "table.tex"]) == 0
     assert "\\textsuperscript{best}" in Path("table.tex").read_text()
     capsys.readouterr()
-    for view, complaint in (("sytems", "no view is called 'sytems': there are systems"),
+    for view, complaint in (("sytems", "no view is called 'sytems'; did you mean systems?"),
                             ("domains:RR:x=1", "domains takes VALUE, systems=.."),
                             ("systems:systems=none.csv", "none.csv")):  # fmt: skip
         assert main([*given, "--view", view]) in (1, 2)

@@ -176,6 +176,7 @@ def test_the_systems_of_a_fusion_and_of_a_chain() -> None:
     ("text", "complaint"),
     [
         ("BM52", "no system is called 'BM52': .*BM25"),
+        ("Dense(modell=minilm)", "Dense has no parameter 'modell'; it takes model"),
         ("bm25>>CrossEncode(model=x)", "no re-ranker is called 'CrossEncode': CrossEncoder"),
         ("BM25>>Dense", "Dense retrieves by itself and re-ranks nothing"),
         ("RRF(BM25)", "RRF: systems must be 2 systems or more"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evenrank.cli import shared
 from evenrank.cli.significance import significance, test_of
 from evenrank.cli.streams import put, say, terminal_width
+from evenrank.cli.system_labels import system_labels
 
 if TYPE_CHECKING:
     from evenrank.cli.values import View
@@ -43,27 +44,29 @@ def run_audit_view(arguments: argparse.Namespace, view: View) -> int:
 
 def _audited(arguments: argparse.Namespace, view: View) -> Audited:
     from evenrank.comparison.audits import AUDIT_VIEWS, Audited
-    from evenrank.comparison.audits.system_files import read_systems, recorded_systems
-    from evenrank.inputs.run_names import run_names
+    from evenrank.comparison.audits.system_files import read_systems, scored_systems
 
     if arguments.test is None:  # each view has the test of its paper
         arguments.test = test_of(AUDIT_VIEWS[view.name].test)
     chosen = significance(arguments)
     baselines = chosen.pop("baseline")
-    paths: dict[str, str] = {}
     domains: Any = None
     if arguments.scores:
         corpora = _read(arguments)
+        runs = scored_systems(corpora)
     else:
         corpora, domains = _evaluated(arguments)
-        names = run_names(arguments.runs)
-        paths = {name: file.path for name, file in zip(names, arguments.runs, strict=True)}
+        runs = system_labels(arguments)
     if arguments.by is not None and domains is None:
         from evenrank.inputs.input_files import categories_by
 
         domains = categories_by(arguments.by, None)
     file = view.settings.get("systems")
-    runs = recorded_systems(paths) if file is None else read_systems(file)
+    if file is not None:
+        named = read_systems(file)
+        scored = {run for scores in corpora.values() for run in scores.runs}
+        others = {run: label for run, label in runs.items() if run not in named}
+        runs = {**named, **others} if scored & named.keys() else named  # of which none was scored: an error
     return Audited(corpora, runs, domains or {}, baselines[0] if baselines else None, **chosen)
 
 

@@ -9,6 +9,7 @@ from evenrank.cli import shared
 from evenrank.cli.figures import FIGURES, check_drawing, draw
 from evenrank.cli.parser import add_command
 from evenrank.cli.streams import put, say, say_notes, terminal_width
+from evenrank.cli.system_labels import system_labels
 from evenrank.cli.targets_used import say_targets
 from evenrank.cli.values import view_of
 from evenrank.cli.verdict_lines import verdict_lines
@@ -95,6 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _scores(arguments: argparse.Namespace) -> tuple[Scores, list[str]]:
     """The scores, and who is favoured where measures were not named."""
+    from evenrank.comparison.audits.system_files import with_systems
     from evenrank.evaluation import evaluate
     from evenrank.scores.files import WRITTEN, file_format
 
@@ -112,7 +114,7 @@ def _scores(arguments: argparse.Namespace) -> tuple[Scores, list[str]]:
     scores = evaluate(
         inputs, measures, cutoffs=arguments.cutoffs, missing=shared.missing_rule(arguments, measures)
     )
-    scores = shared.labelled(scores, arguments)
+    scores = with_systems(shared.labelled(scores, arguments), system_labels(arguments))
     say_targets(measures, inputs, known)
     lines = []
     if arguments.measures is None:

@@ -31,7 +31,8 @@ T = TypeVar("T")
 
 RUN_HELP = (
     "run file: TREC, CSV, TSV, JSONL or Parquet, also .gz and .zst; - reads stdin. NAME=FILE names the run; "
-    ":format=csv and :ties=file|trec behind it say how to read it"
+    ":format=csv and :ties=file|trec behind it say how to read it, :class=dense and :system=NAME what audit "
+    "tables call it"
 )
 WRITTEN_SCORES = "write the scores of every query: .jsonl, .csv, .tsv, .parquet"
 ROLES = ("query", "document", "score", "rank", "grade", "intent", "text", "title", "query_text")

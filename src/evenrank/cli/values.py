@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from evenrank.errors import ParameterError
+from evenrank.errors import ParameterError, nearest_hint
 
 
 def positive(text: str) -> int:
@@ -81,8 +80,7 @@ def view_of(text: str, known: Mapping[str, Sequence[str]]) -> View:
     """
     name, *parts = text.split(":")
     if name not in known:
-        close = difflib.get_close_matches(name, known, 3, 0.4) or list(known)
-        raise ParameterError(f"no view is called {name!r}: there are {', '.join(close)}")
+        raise ParameterError(f"no view is called {name!r}{nearest_hint(name, known)}")
     value: str | None = None
     settings: dict[str, str] = {}
     for part in parts:

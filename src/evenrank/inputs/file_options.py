@@ -110,7 +110,12 @@ class FileForm:
         return name.strip(), path
 
 
-RUN = FileForm("a run", choices={"format": run_formats, "ties": TIES}, named=True)
+RUN = FileForm(
+    "a run",
+    keys=("class", "system"),  # what audit tables call it by
+    choices={"format": run_formats, "ties": TIES},
+    named=True,
+)
 AGAINST = FileForm("a run", choices={"format": run_formats, "ties": TIES})
 QRELS = FileForm(
     "a file of judgements",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from evenrank.errors import UnknownNameError
+from evenrank.errors import UnknownNameError, nearest_hint
 
 if TYPE_CHECKING:
     from evenrank.comparison.audits.audited import Audited
@@ -44,5 +44,5 @@ def declare_view(
 def audit_tables(audited: Audited, view: str, settings: Settings | None = None) -> tuple[Table, ...]:
     """The tables of a view; ``settings`` has a plain value under ""."""
     if view not in AUDIT_VIEWS:
-        raise UnknownNameError(f"no view is called {view!r}: there are {', '.join(AUDIT_VIEWS)}")
+        raise UnknownNameError(f"no view is called {view!r}{nearest_hint(view, AUDIT_VIEWS)}")
     return AUDIT_VIEWS[view].make(audited, settings or {})

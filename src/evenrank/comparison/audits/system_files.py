@@ -1,15 +1,18 @@
-"""Which run is which system, of which class: a table, or the records beside the runs."""
+"""Which run is which system, of which class: a table, the run's own name, a record beside it, or scores."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from evenrank.comparison.audits.audited import RunLabel
 from evenrank.errors import DataError
 from evenrank.io.cells import id_cells
 from evenrank.io.tables import any_table
+from evenrank.scores import Scores
 
 RECORD = ".system.json"  # evenrank retrieve writes it beside a run
 
@@ -31,15 +34,39 @@ def read_systems(path: str) -> dict[str, RunLabel]:
     return {run: RunLabel(system, kind) for run, kind, system in zip(*cells, strict=True)}
 
 
-def recorded_systems(paths: Mapping[str, str]) -> dict[str, RunLabel]:
-    """What ``evenrank retrieve`` recorded beside runs, by the name of the run."""
+def labelled_systems(files: Mapping[str, tuple[str, Mapping[str, Any]]]) -> dict[str, RunLabel]:
+    """By the name of the run: what stands behind its file as ``:class=..`` and ``:system=..``, else the class
+    that ``evenrank retrieve`` recorded beside it."""
     found = {}
-    for name, path in paths.items():
-        record = Path(path + RECORD)
-        if record.is_file():
-            try:
-                kind = json.loads(record.read_text(encoding="utf-8"))["class"]
-            except (OSError, ValueError, KeyError, TypeError):
-                continue
-            found[name] = RunLabel(name, str(kind))
+    for name, (path, options) in files.items():
+        kind = options.get("class") or _recorded_class(path)
+        system = options.get("system")
+        if kind is not None or system is not None:
+            found[name] = RunLabel(system or name, kind or "")
+    return found
+
+
+def _recorded_class(path: str) -> str | None:
+    try:
+        return str(json.loads(Path(path + RECORD).read_text(encoding="utf-8"))["class"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def with_systems(scores: Scores, labels: Mapping[str, RunLabel]) -> Scores:
+    """The same scores, whose files say which run is which system."""
+    if not labels:
+        return scores
+    named = {run: {"system": label.system, "class": label.system_class} for run, label in labels.items()}
+    return replace(scores, describe_inputs=lambda: {**scores.provenance, "systems": named})
+
+
+def scored_systems(corpora: Mapping[str, Scores]) -> dict[str, RunLabel]:
+    """What files of scores say about their runs; of two that differ, the first counts."""
+    found: dict[str, RunLabel] = {}
+    for scores in corpora.values():
+        named = scores.provenance.get("systems")
+        for run, facts in named.items() if isinstance(named, dict) else ():
+            if isinstance(facts, dict) and {"system", "class"} <= facts.keys():
+                found.setdefault(run, RunLabel(str(facts["system"]), str(facts["class"])))
     return found
