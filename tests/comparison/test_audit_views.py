@@ -158,7 +158,7 @@ def test_gaps(audited: Audited) -> None:
 
 def test_agreement_of_measures_and_of_corpora(audited: Audited) -> None:
     (table,) = audit_tables(audited, "agreement")
-    named = [(row[0], row[1], row[2]) for row in table.rows]
+    named = [(record["of"], *row[:2]) for record, row in zip(table.records, table.rows, strict=True)]
     assert named[0] == ("measures", "nDCG@5 one", "RR one")
     assert named[-2:] == [("corpora", "nDCG@5 one", "nDCG@5 two"), ("corpora", "RR one", "RR two")]
     own = scores(1)
@@ -167,8 +167,8 @@ def test_agreement_of_measures_and_of_corpora(audited: Audited) -> None:
          (values(own, measure, "bm25"), dense(own, measure), values(own, measure, "cross"))]
         for measure in ("nDCG@5", "RR")
     ]  # fmt: skip
-    assert table.rows[0][3] == pytest.approx(stats.spearmanr(*points).statistic)
-    assert "(exact)" in table.rows[0][5]
+    assert table.rows[0][2].value == pytest.approx(stats.spearmanr(*points).statistic)
+    assert "(exact)" in table.rows[0][3]
     assert table.rows[0][-1] == "cannot be significant with so few systems"
     with pytest.raises(ParameterError, match="two measures, or one measure on two corpora"):
         audit_tables(Audited({"": scores(1, "RR")}), "agreement")

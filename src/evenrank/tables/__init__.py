@@ -6,13 +6,14 @@ names from outside neutralised, and written for programs (``to_tsv``, ``to_csv``
 digit.
 
 ``numbers.py`` writes a number, ``cells.py`` a cell, ``table.py`` lays out a table, ``records.py`` writes rows
-for programs, ``printing.py`` prints several tables.
+for programs, ``parts.py`` splits a wide table, ``printing.py`` prints several tables.
 """
 
 from __future__ import annotations
 
 from evenrank.tables.cells import Column, Interval, Value
 from evenrank.tables.numbers import UNDEFINED, count_of, estimate, interval, number, p_value
+from evenrank.tables.parts import in_parts
 from evenrank.tables.printing import FORMATS, printed
 from evenrank.tables.records import (
     DELIMITERS,
@@ -47,6 +48,7 @@ __all__ = [
     "delimited",
     "estimate",
     "exact",
+    "in_parts",
     "interval",
     "json_line",
     "json_number",

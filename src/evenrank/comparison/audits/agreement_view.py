@@ -10,7 +10,7 @@ from evenrank.comparison.audits.audited import Audited
 from evenrank.comparison.audits.declared import declare_view
 from evenrank.errors import ParameterError
 from evenrank.stats.correlation import kendall, pearson, spearman
-from evenrank.tables import Column, Interval, Table, p_value
+from evenrank.tables import Column, Table, Value, p_value
 
 METHODS = {"spearman": spearman, "kendall": kendall, "pearson": pearson}
 
@@ -36,8 +36,8 @@ def agreement_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table
         remark = found.reason or (
             "cannot be significant with so few systems" if found.cannot_be_significant(audited.alpha) else ""
         )
-        ends = Interval(found.interval.low, found.interval.high)
-        rows.append([of, *names, found.value, ends, p, found.n, remark])
+        shown = Value(found.value, found.interval.low, found.interval.high)
+        rows.append([*names, shown, p, found.n, remark])
         records.append(
             {"of": of, "first": names[0], "second": names[1], "method": method, "value": found.value,
              "low": found.interval.low, "high": found.interval.high, "p": found.p_value,
@@ -45,10 +45,9 @@ def agreement_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table
         )  # fmt: skip
     if not rows:
         raise ParameterError("--view agreement needs two measures, or one measure on two corpora (--scores)")
-    heads = [Column("of", right=False), Column("first", right=False), Column("second", right=False),
-             Column(method), Column("95% interval"), Column("p", right=False), Column("systems"),
-             Column("", right=False)]  # fmt: skip
-    notes = ["the points are systems; p is not corrected for the number of rows"]
+    heads = [Column("first", right=False, wraps=True), Column("second", right=False, wraps=True),
+             Column(method), Column("p", right=False), Column("n"), Column("", right=False)]  # fmt: skip
+    notes = ["the points are systems, n of them; p is not corrected for the number of rows"]
     return (Table.of(heads, rows, notes=notes, records=records),)
 
 
