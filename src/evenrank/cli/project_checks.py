@@ -89,7 +89,7 @@ class ProjectCheck:
     def _runs(self) -> Iterator[str]:
         name = self._project.name
         if not self.known.runs:
-            others = any(map(self._project.table, ("debias", "engines", "systems")))
+            others = any(map(self._project.table, ("debias", "erase", "engines", "systems")))
             if not others and not any("data.runs" in line for line in self._project.problems()):
                 yield f'{name}: names no run: write runs = ["runs/*.trec"] under [data]'
             return
@@ -244,6 +244,10 @@ class ProjectCheck:
             from evenrank.neural.config import config_of
 
             yield from self._problems_of(lambda: config_of(self._project))
+        if self._project.table("erase"):
+            from evenrank.cli.erase_keys import erase_keys
+
+            yield from self._problems_of(lambda: erase_keys(self._project, ()))
 
     def _gate_measures(self) -> list[Measure]:
         from evenrank.comparison.gate.config import gate_of

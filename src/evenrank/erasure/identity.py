@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from evenrank.errors import DataError, shortened
+from evenrank.errors import DataError, MissingExtraError, shortened
 from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA, minilm_folder
 
 ERASER_FILE = "eraser.safetensors"  # in the folder of a model
@@ -37,8 +37,10 @@ def encoder_identity(encoder: str | os.PathLike[str]) -> EncoderIdentity:
     """
     name = os.fspath(encoder)
     if name == WORDLLAMA and not Path(name).is_dir():
-        from importlib import metadata
+        from importlib import metadata, util
 
+        if util.find_spec(WORDLLAMA) is None:
+            raise MissingExtraError.for_job(f"the encoder {WORDLLAMA!r}", WORDLLAMA, WORDLLAMA)
         version = metadata.version(WORDLLAMA)
         return EncoderIdentity(name, hashlib.sha256(f"{WORDLLAMA} {version}".encode()).hexdigest())
     folder = minilm_folder() if name == MINILM else Path(name).expanduser()
@@ -48,13 +50,18 @@ def encoder_identity(encoder: str | os.PathLike[str]) -> EncoderIdentity:
         path
         for pattern in WEIGHTS
         for path in folder.rglob(pattern)
-        if path.is_file() and path.name != ERASER_FILE and path.name != "training_args.bin"
+        if path.is_file() and path.name != "training_args.bin" and not _is_of_eraser(path, folder)
     )
     if not files:
         raise DataError(f"{folder}: has no weights (model.safetensors or pytorch_model.bin)")
     hashes = [_sha256(path) for path in files]
     joined = hashes[0] if len(hashes) == 1 else hashlib.sha256(" ".join(hashes).encode()).hexdigest()
     return EncoderIdentity(MINILM if name == MINILM else folder.resolve().name, joined)
+
+
+def _is_of_eraser(path: Path, folder: Path) -> bool:
+    """Whether a folder between the model's and the file's holds an eraser."""
+    return any((place / ERASER_FILE).is_file() for place in path.parents if place.is_relative_to(folder))
 
 
 def _sha256(path: Path) -> str:

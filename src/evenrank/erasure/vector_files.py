@@ -55,6 +55,16 @@ class VectorSource:
             yield block
             row += len(block.vectors)
 
+    def take(self, rows: npt.NDArray[np.int64]) -> Array:
+        """(n, D): some of the vectors, by rows in rising order."""
+        found, row = [], 0
+        for block in self.blocks():
+            end = row + len(block.vectors)
+            low, high = np.searchsorted(rows, [row, end])
+            found.append(block.vectors[rows[low:high] - row])
+            row = end
+        return np.concatenate(found)
+
     def _check(self, vectors: Array, row: int) -> None:
         # the sum of a row is not finite where one of its numbers is not; a look at each would cost more
         with np.errstate(over="ignore", invalid="ignore"):
@@ -91,10 +101,11 @@ def vector_source(given: Any) -> VectorSource:
         ) from None
     if table.ndim != 2 or table.shape[1] == 0:
         raise DataError(f"vectors are an array (documents, dimensions), got {table.shape}")
-    return VectorSource("vectors", len(table), table.shape[1], partial(_array_blocks, table))
+    return VectorSource("vectors", len(table), table.shape[1], partial(array_blocks, table))
 
 
-def _array_blocks(table: Array) -> Iterator[VectorBlock]:
+def array_blocks(table: Array) -> Iterator[VectorBlock]:
+    """An array in blocks."""
     for begin in range(0, len(table), ROWS_AT_ONCE):
         yield VectorBlock(table[begin : begin + ROWS_AT_ONCE])
 

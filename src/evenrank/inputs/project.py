@@ -59,7 +59,7 @@ REPORT = ("title", "output", "sort_by", "system", "readable", "lexicon")
 AUDIT = ("output", "depth", "target")
 TABLES = (
     "data", "groups", "targets", "measures", "systems", "compare", "gate", "report", "engines", "debias",
-    "audit",
+    "erase", "audit",
 )  # fmt: skip
 TOP = (*TABLES, "baseline")
 MISSING = ("error", "neutral", "uniform", "drop")

@@ -11,10 +11,12 @@ import numpy.typing as npt
 
 from evenrank.arrays import Floats
 from evenrank.data.run import Run
+from evenrank.erasure.eraser import Eraser
+from evenrank.erasure.identity import encoder_identity
 from evenrank.errors import ParameterError
 from evenrank.evidence.polarise.cache import VectorCache
 from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA, as_encoder, checked
-from evenrank.grammar import declare, parameter, text
+from evenrank.grammar import choice, declare, parameter, text
 from evenrank.systems.base import (
     IndexedDocuments,
     Progress,
@@ -38,6 +40,8 @@ class Dense:
     """Exact search by cosine over the vectors of a sentence-transformers model or of any callable.
 
     Texts that are indexed again are not encoded again; ``cache`` is a folder that keeps vectors for later.
+    With an ``eraser`` a score is the product of the query, of length 1, and the document as the eraser leaves
+    it: bringing it to length 1 again would bring some of what was erased back.
     """
 
     def __init__(
@@ -48,8 +52,13 @@ class Dense:
         cache: str | os.PathLike[str] | None = None,
         batch: int = 64,
         progress: Progress | None = None,
+        eraser: Eraser | None = None,
+        erase_queries: bool = False,
     ) -> None:
         self._encoder = as_encoder(encoder, batch=batch)
+        if eraser is not None:
+            check_eraser(eraser, encoder)
+        self._eraser, self._erase_queries = eraser, erase_queries
         self.name = name or Path(self._encoder.name).name
         self._progress = progress
         self._cache: VectorCache | None = None
@@ -66,7 +75,8 @@ class Dense:
 
     def index(self, documents: Texts) -> None:
         texts = check_texts(documents, "documents")
-        self._vectors = self._encoded(texts, "encoding documents")
+        vectors = self._encoded(texts, "encoding documents")
+        self._vectors = vectors if self._eraser is None else self._eraser(vectors)
         self._collection = IndexedDocuments(texts)
 
     def retrieve(self, queries: Texts, k: int = 100) -> Run:
@@ -74,6 +84,8 @@ class Dense:
             raise not_indexed(self.name)
         asked, k = check_texts(queries, "queries"), check_depth(k)
         vectors = self._encoded(asked, "encoding queries")
+        if self._eraser is not None and self._erase_queries:
+            vectors = self._eraser(vectors)
         lists = []
         ids = list(asked)
         for begin in range(0, len(ids), QUERIES_AT_ONCE):
@@ -109,6 +121,17 @@ class Dense:
         return encode(block) if self._cache is None else self._cache.encode(block, encode)
 
 
+def check_eraser(eraser: Eraser, encoder: Any, source: str = "the eraser") -> None:
+    """Raise unless the eraser belongs to this encoder, and to vectors of length 1."""
+    if isinstance(encoder, (str, os.PathLike)):
+        eraser.check_encoder(encoder_identity(encoder), source)
+    if not eraser.unit:
+        raise ParameterError(
+            f"{source}: was fitted to vectors that are not of length 1, but a search by cosine has such: fit "
+            "it to vectors of length 1"
+        )
+
+
 @declare
 class DenseTerm(SystemTerm):
     """A bi-encoder: exact search by cosine over the vectors of a sentence-transformers model."""
@@ -121,14 +144,37 @@ class DenseTerm(SystemTerm):
         MINILM, text(), "minilm, wordllama, or the folder of a sentence-transformers model"
     )
 
+    eraser: str | None = parameter(
+        None, text(optional=True), "an eraser of evenrank debias --erase, for the vectors of documents"
+    )
+    erase: str = parameter(
+        "documents",
+        choice("documents", "both"),
+        "whose vectors it changes: those of documents, or queries too",
+    )
+
     def check(self, settings: SystemSettings) -> None:
+        if self.eraser is None and self.erase != "documents":
+            raise ParameterError("Dense: erase=both needs an eraser: add eraser='FILE'")
         as_encoder(self._encoder(settings))
         if self.model not in (MINILM, WORDLLAMA):
             check_model(settings.path(self.model), "bi-encoder", refused=(PAIRS,))
+        if self.eraser is not None:
+            check_eraser(Eraser.load(settings.path(self.eraser)), self._encoder(settings), self.eraser)
 
     def make(self, settings: SystemSettings) -> Dense:
+        encoder = self._encoder(settings)
+        name = None
+        if self.eraser is not None:
+            name = f"{Path(encoder).name}-{Path(self.eraser).stem}"
         return Dense(
-            self._encoder(settings), cache=settings.cache, batch=settings.batch, progress=settings.progress
+            encoder,
+            name=name,
+            cache=settings.cache,
+            batch=settings.batch,
+            progress=settings.progress,
+            eraser=None if self.eraser is None else Eraser.load(settings.path(self.eraser)),
+            erase_queries=self.erase == "both",
         )
 
     def _encoder(self, settings: SystemSettings) -> str:

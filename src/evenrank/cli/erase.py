@@ -1,0 +1,195 @@
+"""``evenrank debias --erase``: fit an eraser to vectors, and write it, the erased vectors, or a model."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenrank.cli.erase_keys import Erase, erase_keys
+from evenrank.cli.progress import Bar, WorkBar
+from evenrank.cli.shared import check_written, default_output, read_inputs, seed_of
+from evenrank.cli.streams import say
+from evenrank.errors import DataError, ParameterError, counted, few
+from evenrank.tables import number
+
+if TYPE_CHECKING:
+    from evenrank.erasure import Eraser, Targets
+    from evenrank.erasure.vector_files import VectorSource
+    from evenrank.inputs.description import Description
+
+OUTPUT = "eraser.safetensors"
+ERASER, VECTORS, MODEL = "an eraser", "vectors", "a model"
+PROBED = 20_000  # documents whose vectors the probe looks at, drawn at random
+
+
+def run_erase(arguments: argparse.Namespace, known: Description) -> int:
+    keys = erase_keys(arguments.project, list(arguments.changes or ()))
+    what, seed = str(arguments.erase), seed_of(arguments)
+    output = arguments.output or default_output(arguments, OUTPUT)
+    is_file = Path(what).suffix.lower() in (".npy", ".parquet", ".pq")
+    writes = _kind_of(output)
+    check_written(known, output, further=[what, *([keys.eraser] if keys.eraser else [])])
+    _check_asked(what, is_file, output, writes, keys)
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # the library warns of forks that do not happen
+    encoder = keys.encoder if is_file else what
+    eraser = (
+        _loaded(keys.eraser, encoder) if keys.eraser else _fitted(what, is_file, encoder, known, keys, seed)
+    )
+    if writes == ERASER:
+        eraser.save(output)
+    elif writes == VECTORS:
+        from evenrank.erasure import erase_file
+
+        with Bar("erasing", "vectors") as bar:
+            count = erase_file(eraser, what, output, progress=bar)
+        say(f"erased {', '.join(eraser.targets)} from {counted(count, 'vector', 'vectors')}")
+    else:
+        from evenrank.erasure.model import write_model
+
+        write_model(eraser, what, output, queries=keys.queries)
+    say(f"wrote {output}")
+    return 0
+
+
+def _kind_of(output: str) -> str:
+    suffix = Path(output).suffix.lower()
+    return {".safetensors": ERASER, ".npy": VECTORS, ".parquet": VECTORS, ".pq": VECTORS}.get(suffix, MODEL)
+
+
+def _check_asked(what: str, is_file: bool, output: str, writes: str, keys: Erase) -> None:
+    """What cannot be is said before anything is encoded."""
+    if writes == VECTORS:
+        if not is_file:
+            raise ParameterError(
+                f"{output}: vectors are erased from a file of vectors, and {what!r} is an encoder: name a "
+                ".npy or .parquet file with --erase, or write an eraser (-o NAME.safetensors) or a model "
+                "(-o FOLDER)"
+            )
+        from evenrank.erasure.applying import check_outputs
+
+        check_outputs(what, output)
+    if writes == MODEL and is_file:
+        raise ParameterError(
+            f"{output}: a model is written from an encoder, and {what} holds vectors: name the encoder with "
+            "--erase, or write a .safetensors, .npy or .parquet file"
+        )
+    if writes == ERASER and keys.eraser is not None:
+        raise ParameterError(
+            f"{output}: there is an eraser already, {keys.eraser}: write vectors (.npy, .parquet) or a model "
+            "(a folder) with it, or leave out the key eraser to fit another one"
+        )
+    if is_file and not Path(what).is_file():
+        raise DataError(f"{what}: no such file")
+
+
+def _loaded(path: str, encoder: str | None) -> Eraser:
+    from evenrank.erasure import Eraser
+    from evenrank.erasure.identity import encoder_identity
+
+    found = Eraser.load(path)
+    if encoder is not None:
+        found.check_encoder(encoder_identity(encoder), path)
+    return found
+
+
+def _fitted(
+    what: str, is_file: bool, encoder: str | None, known: Description, keys: Erase, seed: int
+) -> Eraser:
+    from evenrank.erasure import Eraser
+    from evenrank.erasure.vector_files import vector_source
+
+    if known.documents is None and (keys.groups is None or not is_file):
+        raise ParameterError(
+            "an eraser is fitted to documents: give --documents FILE, or documents in [data] of a project "
+            "file"
+        )
+    source = vector_source(what) if is_file else _encoded(what, known, keys)
+    if source.ids is None:
+        raise DataError(
+            f"{source.name}: the ids of these vectors are missing: add a column 'document', or for a .npy "
+            "file write them beside it to a .txt file, one on each line"
+        )
+    targets = _targets(source, known, keys)
+    if keys.sample is not None:
+        targets = targets.sampled(keys.sample, seed)
+    with Bar("fitting", "vectors") as bar:
+        eraser = Eraser.fit(source, targets, encoder=encoder, progress=bar)
+    lacking = len(targets) - int(targets.known.sum())
+    of_labels = f", {lacking:,} of them without a label" if lacking else ""
+    say(
+        f"fitted to {counted(eraser.documents, 'document', 'documents')}{of_labels}; erased "
+        f"{counted(eraser.rank, 'direction', 'directions')} of {eraser.width}: {', '.join(eraser.targets)}"
+    )
+    _say_what_is_left(source, targets, seed)
+    return eraser
+
+
+def _targets(source: VectorSource, known: Description, keys: Erase) -> Targets:
+    from evenrank.erasure import Targets
+
+    ids = source.ids() if source.ids is not None else []
+    if keys.groups is not None:
+        from evenrank.inputs.group_options import groups_of
+
+        inputs = read_inputs(replace(known, groups=(*groups_of(keys.groups),)))
+        return Targets.of_groups(inputs.groups[0], ids)
+    from evenrank.evidence.scan import scan
+    from evenrank.io.lexicons import read_lexicon
+
+    file = known.documents
+    if file is None:
+        raise ParameterError("words are counted in documents: give --documents FILE")
+    with Bar("scanning", "bytes") as bar:
+        words = scan(file.path, read_lexicon(keys.lexicon), progress=bar, format=file.get("format"))
+    found = Targets.of_words(words, ids, tau=keys.tau, label_alone=keys.targets == "label")
+    missing = [str(ids[int(place)]) for place in np.flatnonzero(~found.known)[:4]]
+    if missing:
+        count = counted(int((~found.known).sum()), "vector is", "vectors are")
+        say(f"{count} of documents that are not in {file.path}, and without a label: {few(missing)}")
+    return found
+
+
+def _encoded(encoder: str, known: Description, keys: Erase) -> VectorSource:
+    """The documents' vectors of length 1, as a search by cosine has them."""
+    from evenrank.erasure.encoding import encode_documents
+    from evenrank.io.documents import read_documents
+
+    file = known.documents
+    if file is None:
+        raise ParameterError("documents are encoded: give --documents FILE")
+
+    def texts() -> Iterator[tuple[str, str]]:
+        for batch in read_documents(file.path, format=file.get("format"), columns=known.columns):
+            columns = (batch.column(name).to_pylist() for name in ("id", "text"))
+            yield from zip(*columns, strict=True)
+
+    with WorkBar() as bar:
+        return encode_documents(
+            encoder, dict(texts()), cache=keys.cache, batch=keys.batch, progress=bar, name=file.path
+        )
+
+
+def _say_what_is_left(source: VectorSource, targets: Targets, seed: int) -> None:
+    from evenrank.erasure import held_out_probe
+
+    places = np.flatnonzero(targets.known)
+    if len(places) > PROBED:
+        places = np.sort(np.random.default_rng(seed).choice(places, PROBED, replace=False))
+    wanted = targets.at(places)
+    try:
+        found = held_out_probe(source.take(places), wanted, seed)
+    except DataError as error:
+        say(f"not measured on held-out documents: {error}")
+        return
+    shown: list[Any] = [number(found.before), number(found.after)]
+    say(
+        f"held-out documents: a linear probe tells {wanted.names[0]!r} with a balanced accuracy of "
+        f"{shown[0]} before erasure and {shown[1]} after it; chance is 0.5. The eraser of this check was "
+        "fitted to half of the documents."
+    )

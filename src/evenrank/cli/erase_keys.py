@@ -1,0 +1,74 @@
+"""The keys of ``[erase]`` in a project file: what is erased, and from which vectors."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenrank.errors import ParameterError, UnknownNameError
+from evenrank.grammar import choice, flag, integer, parameter, text
+from evenrank.neural.config import ConfigSection, changed
+
+if TYPE_CHECKING:
+    from evenrank.inputs.project import Project
+
+TABLE = "erase"
+_PATHS = ("eraser", "cache")
+
+
+@dataclasses.dataclass(frozen=True)
+class Erase(ConfigSection):
+    """What an eraser is fitted to, or which one is applied."""
+
+    lexicon: str = parameter("gender-en", text(), "whose words in the documents are erased, by name or file")
+    groups: str | None = parameter(
+        None, text(optional=True),
+        "an attribute to erase instead: NAME=FILE as --groups takes it, or a field of the documents",
+    )  # fmt: skip
+    targets: str = parameter(
+        "all", choice("all", "label"),
+        "of a lexicon: label (neutral or not), or all: also which groups are present, their words, and 1 - w",
+    )  # fmt: skip
+    tau: int = parameter(1, integer(0), "a document with at most so many group words is neutral")
+    sample: int | None = parameter(
+        None, integer(2, optional=True), "use the labels of so many documents only, drawn at random"
+    )
+    encoder: str | None = parameter(
+        None, text(optional=True), "what made the vectors of a file: minilm, wordllama, or a model's folder"
+    )
+    eraser: str | None = parameter(None, text(optional=True), "an eraser to apply; without it one is fitted")
+    queries: bool = parameter(False, flag(), "whether a model that is written erases from queries too")
+    cache: str | None = parameter(None, text(optional=True), "a folder that keeps vectors of texts for later")
+    batch: int = parameter(64, integer(1), "texts that are encoded at once")
+
+
+def erase_keys(project: Project | None, changes: Sequence[str]) -> Erase:
+    """The keys of a project, with ``changes`` such as ``"lexicon=names.csv"``; paths are its own."""
+    table: Mapping[str, Any] = {} if project is None else project.table(TABLE)
+    named = dict(table)
+    if project is not None:
+        for key in _PATHS:
+            if isinstance(named.get(key), str):
+                named[key] = str(project.folder / Path(named[key]).expanduser())
+        for key in ("lexicon", "encoder"):  # names have no dot and are no folder
+            given = named.get(key)
+            if isinstance(given, str) and ("." in given or (project.folder / given).exists()):
+                named[key] = str(project.folder / Path(given).expanduser())
+    allowed = [field.name for field in dataclasses.fields(Erase)]
+    made = changed(named, changes)
+    for key in made:
+        if key not in allowed:
+            raise UnknownNameError(f"{key!r} is not a key of [{TABLE}]; they are {', '.join(allowed)}")
+    try:
+        return Erase(**made)
+    except ParameterError as error:
+        where = "" if project is None else f"{project.name}: "
+        raise type(error)(f"{where}{error}") from None
+
+
+def described_keys() -> Iterator[tuple[str, Any, str, str]]:
+    """Every key: its name, default, what it must be, what it means."""
+    for field in dataclasses.fields(Erase):
+        yield field.name, field.default, field.metadata["rule"].wording, field.metadata["meaning"]

@@ -1,0 +1,54 @@
+"""Vectors of texts by an encoder, of length 1, kept on disk where asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from evenrank.arrays import Floats
+from evenrank.erasure.vector_files import VectorSource, array_blocks
+from evenrank.errors import DataError
+from evenrank.evidence.polarise.cache import VectorCache
+from evenrank.evidence.polarise.encoders import as_encoder, checked
+from evenrank.ids import as_strings
+
+TEXTS_AT_ONCE = 1024
+
+Progress = Callable[[str, int, int], None]
+
+
+def encode_documents(
+    encoder: Any,
+    texts: Mapping[str, str],
+    *,
+    cache: str | os.PathLike[str] | None = None,
+    batch: int = 64,
+    progress: Progress | None = None,
+    name: str = "documents",
+) -> VectorSource:
+    """The vectors of documents ``{id: text}``, brought to length 1; a text without any stays at 0."""
+    if not texts:
+        raise DataError(f"{name}: no documents")
+    made = as_encoder(encoder, batch=batch)
+    kept = None if cache is None or made.identity is None else VectorCache(cache, made.identity)
+    ids, all_texts = list(texts), list(texts.values())
+    blocks = []
+    for begin in range(0, len(ids), TEXTS_AT_ONCE):
+        block = all_texts[begin : begin + TEXTS_AT_ONCE]
+
+        def encode(missing: list[str]) -> Floats:
+            return checked(made.encode(missing), missing, source=made.name, zero=True)
+
+        vectors = encode(block) if kept is None else kept.encode(block, encode)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        blocks.append((vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32))
+        if progress is not None:
+            progress("encoding documents", begin + len(block), len(ids))
+    table = np.concatenate(blocks)
+    return VectorSource(
+        name, len(table), table.shape[1], partial(array_blocks, table), lambda: as_strings(ids)
+    )

