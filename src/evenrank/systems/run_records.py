@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from evenrank._version import __version__
+from evenrank.inputs.file_options import RECORD_SUFFIX
 from evenrank.io.atomic import atomic_write
 from evenrank.systems.base import Retriever, Texts
 from evenrank.systems.declared import SystemTerm
 from evenrank.systems.kept import digest_of
 from evenrank.systems.registry import notes_of
 from evenrank.systems.second_stage import SecondStageTerm
-
-SUFFIX = ".system.json"
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ def record_path(run: str) -> Path:
     'runs/bm25.trec.system.json'
     """
     path = Path(run)
-    return path.with_name(path.name + SUFFIX)
+    return path.with_name(path.name + RECORD_SUFFIX)
 
 
 def record_of(

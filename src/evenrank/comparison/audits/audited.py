@@ -107,6 +107,10 @@ class Audited:
         """Values by query and system, the mean over seeds; None where the corpus has no such scores."""
         return self._tables[corpus].get(measure)
 
+    def query_count(self, corpus: str) -> int:
+        """How many queries the scores of a corpus have, with a value or without."""
+        return len({query for table in self._tables[corpus].values() for query in table.query_ids})
+
     def measure(self, name: str | None) -> str:
         """The measure of that name; without one, the only measure or DUO."""
         if name is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenrank.comparison.audits.audited import FEWEST, Audited
@@ -21,7 +21,7 @@ def domains_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, 
     measure = audited.measure(settings.get(""))
     kind = audited.direction(measure)
     footnotes = Footnotes()
-    columns: list[tuple[Column, list[Any]]] = []
+    columns: list[tuple[Column, Sequence[Any]]] = []
     records: list[dict[str, Any]] = []
     single: list[str] = []
     small: list[str] = []
@@ -32,10 +32,7 @@ def domains_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, 
             counts[corpus] = max((each.queries for each in found), default=0)
             if counts[corpus] < 2:
                 continue
-            cells: list[Any] = []
-            for each, cell in zip(found, marked_column(kind, found, footnotes), strict=True):
-                fewer = not each.reason and each.queries < counts[corpus]
-                cells.append(_with(cell, f"n={each.queries}") if fewer else cell)
+            cells = marked_column(kind, found, footnotes)
             named = " ".join(filter(None, (domain, corpus)))
             columns.append((Column(f"{named} (n={counts[corpus]})"), cells))
             records += [
@@ -56,16 +53,10 @@ def domains_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, 
                      [*notes, *footnotes.notes()], records)  # fmt: skip
 
 
-def _with(cell: Any, after: str) -> Any:
-    from dataclasses import replace
-
-    return replace(cell, after=" ".join(filter(None, (cell.after, after))))
-
-
 def _in_parts(
     audited: Audited,
     title: str,
-    columns: list[tuple[Column, list[Any]]],
+    columns: list[tuple[Column, Sequence[Any]]],
     notes: list[str],
     records: list[dict[str, Any]],
 ) -> tuple[Table, ...]:

@@ -40,7 +40,9 @@ def is_lower_better(measure: Measure) -> bool | None:
 def marked_column(
     measure: Measure, found: Sequence[SystemEstimate], footnotes: Footnotes, *, intervals: bool = True
 ) -> list[Value]:
-    """The cells of a column, best and worst marked where at least two systems differ."""
+    """The cells of a column, best and worst marked where at least two systems differ; a system with fewer
+    queries than others says how many."""
+    most = max((one.queries for one in found), default=0)
     known = [one.value for one in found if not one.reason and math.isfinite(one.value)]
     lower = is_lower_better(measure)
     top = bottom = math.nan
@@ -54,6 +56,7 @@ def marked_column(
         best, worst = (abs(one.value - end) <= EQUAL for end in (top, bottom))
         shown = intervals and one.queries >= FEWEST
         spread = f"sd {number(one.spread)}" if one.seeds > 1 else ""
+        fewer = f"n={one.queries}" if one.queries < most else ""
         cells.append(
             Value(
                 one.value,
@@ -61,7 +64,7 @@ def marked_column(
                 one.high if shown else math.nan,
                 best=best,
                 raised="best" if best else "worst" if worst else "",
-                after=spread,
+                after=" ".join(filter(None, (spread, fewer))),
             )
         )
     return cells

@@ -10,11 +10,10 @@ from typing import Any
 
 from evenrank.comparison.audits.audited import RunLabel
 from evenrank.errors import DataError
+from evenrank.inputs.file_options import RECORD_SUFFIX
 from evenrank.io.cells import id_cells
 from evenrank.io.tables import any_table
 from evenrank.scores import Scores
-
-RECORD = ".system.json"  # evenrank retrieve writes it beside a run
 
 
 def read_systems(path: str) -> dict[str, RunLabel]:
@@ -48,7 +47,7 @@ def labelled_systems(files: Mapping[str, tuple[str, Mapping[str, Any]]]) -> dict
 
 def _recorded_class(path: str) -> str | None:
     try:
-        return str(json.loads(Path(path + RECORD).read_text(encoding="utf-8"))["class"])
+        return str(json.loads(Path(path + RECORD_SUFFIX).read_text(encoding="utf-8"))["class"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -24,6 +24,7 @@ def systems_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, 
     footnotes = Footnotes()
     heads, columns, records = system_heads(audited), [], []
     for corpus in audited.corpora:
+        asked = audited.query_count(corpus)
         for measure in audited.measures:
             if all(audited.table(other, measure) is None for other in audited.corpora):
                 continue
@@ -31,7 +32,10 @@ def systems_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, 
             found = [audited.estimate(corpus, measure, one.system) for one in audited.systems]
             columns.append(marked_column(kind, found, footnotes))
             named = f"{corpus}: " if corpus else ""
-            heads.append(Column(f"{named}{audited.shown(measure)} {arrow(kind.direction.value)}".rstrip()))
+            count = max((each.queries for each in found), default=0)
+            fewer = f"(n={count} of {asked})" if 0 < count < asked else ""
+            shown = (f"{named}{audited.shown(measure)}", arrow(kind.direction.value), fewer)
+            heads.append(Column(" ".join(filter(None, shown))))
             records += [
                 {"corpus": corpus, "class": one.system_class, "system": one.system, "measure": measure,
                  **each._asdict()}
