@@ -163,6 +163,9 @@ def test_gaps(audited: Audited) -> None:
         if len(own_p) == 2 and p_values[record["system"]][record["domain"]] == own_p[1]:
             holm = max(holm, own_p[1])
         assert record["corrected_p"] == pytest.approx(holm)
+    assert [row[-1] for row in one.rows] == [
+        "trails" if record["corrected_p"] < 0.05 else "" for record in one.records
+    ]
     with pytest.raises(ParameterError, match="no corpus is called 'three'"):
         audit_tables(audited, "gaps", {"": "nDCG@5", "corpus": "three"})
     (nothing,) = audit_tables(Audited({"": scores(1)}, LABELS, {"q1": "x"}), "gaps", {"": "RR"})

@@ -32,3 +32,5 @@ def test_what_stays_whole() -> None:
     assert in_parts(WIDE, 1000) == [WIDE]
     wrapping = Table.of([Column("order", right=False, wraps=True), "p"], [["a " * 90, 0.5]])
     assert in_parts(wrapping, 40) == [wrapping]
+    verdicts = Table.of(["system", "gap", "p", Column("verdict", right=False)], [["one", 1.0, 0.5, "better"]])
+    assert in_parts(verdicts, 20) == [verdicts]

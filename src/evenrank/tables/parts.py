@@ -12,16 +12,17 @@ from evenrank.tables.table import Table
 def in_parts(table: Table, width: int) -> list[Table]:
     """The columns of numbers in groups that fit ``width``, each behind the first columns, which are text.
 
-    The last part has the notes, the first has the rows for programs. A table with columns that wrap or can be
-    cut stays whole: it becomes narrower by itself.
+    The last part has the notes, the first has the rows for programs. A table stays whole where columns wrap or
+    can be cut, for it becomes narrower by itself, and where words stand behind the numbers that they are of.
 
     >>> wide = Table.of(["run", "nDCG@10", "RR", "AP"], [["bm25", 0.25, 0.5, 0.75]], notes=["a note"])
     >>> [part.head for part in in_parts(wide, 25)]
     [('run', 'nDCG@10', 'RR'), ('run', 'AP')]
     """
-    if any(column.wraps or column.elastic for column in table.columns):
-        return [table]
     first = len(list(takewhile(lambda column: not column.right, table.columns)))
+    words = any(not column.right for column in table.columns[first:])
+    if words or any(column.wraps or column.elastic for column in table.columns):
+        return [table]
     groups: list[list[int]] = [[]]
     for place in range(first, len(table.columns)):
         if groups[-1] and _chosen(table, first, [*groups[-1], place]).width() > width:

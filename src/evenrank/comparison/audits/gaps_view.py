@@ -63,18 +63,19 @@ def _one(audited: Audited, corpus: str, measure: str, lower: bool) -> Table:
     rows = [
         [one["system"], one["domain"], one["best"], Value(one["gap"], one["low"], one["high"], signed=True),
          one["queries"], p_value(one["corrected_p"]),
-         "trails" if one["corrected_p"] < audited.alpha else "no difference shown"]
+         "trails" if one["corrected_p"] < audited.alpha else ""]
         for one in found
     ]  # fmt: skip
     notes = [
         "gap: system less the best system of the domain, over the queries with a value for all systems; "
         f"paired {audited.test}, corrected by {audited.correction} over the domains of a system",
+        f"trails: p < {audited.alpha:g}; where it is not said, no difference is shown",
         "the best system was chosen on the same queries, so that gaps are somewhat too large",
     ]
     if small:
         notes.append(f"left out, with fewer than {FEWEST} such queries: {', '.join(small)}")
-    heads = [Column(name, right=False) for name in ("system", "domain", "best")]
-    heads += [Column("gap"), Column("n"), Column("p"), Column("verdict", right=False)]
+    heads = [Column(name, right=False, wraps=name != "system") for name in ("system", "domain", "best")]
+    heads += [Column("gap"), Column("n"), Column("p"), Column("", right=False)]
     title = " ".join(filter(None, (audited.shown(measure), corpus)))
     records = [{**one, "corpus": corpus, "measure": measure} for one in found]
     if not found:
