@@ -12,8 +12,8 @@ from evenrank.tables.table import Table
 def in_parts(table: Table, width: int) -> list[Table]:
     """The columns of numbers in groups that fit ``width``, each behind the first columns, which are text.
 
-    The last part has the notes, the first has the rows for programs. A table stays whole where columns wrap or
-    can be cut, for it becomes narrower by itself, and where words stand behind the numbers that they are of.
+    The last part has the notes, the first has the rows for programs. A table stays whole where columns wrap
+    or can be cut, for it becomes narrower by itself, and where words stand behind the numbers they are of.
 
     >>> wide = Table.of(["run", "nDCG@10", "RR", "AP"], [["bm25", 0.25, 0.5, 0.75]], notes=["a note"])
     >>> [part.head for part in in_parts(wide, 25)]
