@@ -13,6 +13,7 @@ import pytest
 import evenrank as er
 from evenrank.inputs.file_options import FileOption
 from evenrank.inputs.run_names import run_names
+from evenrank.scores.score_tables import ONE_MEANING, QUERIES_MEANING
 
 Evenrank = Callable[..., SimpleNamespace]
 
@@ -24,6 +25,7 @@ def test_table_on_stdout_and_notes_on_stderr(evenrank: Evenrank, files: Path) ->
         "measure     value  95% interval  n",
         "nDCG@10 ↑  0.5436     undefined  3",
         "RR@10 ↑    0.5000     undefined  3",
+        ONE_MEANING,
         "nDCG@10, RR@10: no interval: fewer than 5 queries have a value",
         "↑ higher is better",
     ]
@@ -61,7 +63,7 @@ def test_formats(evenrank: Evenrank, files: Path, form: str, first: str) -> None
 def test_per_query(evenrank: Evenrank, files: Path) -> None:
     command = ["evaluate", "bm25.trec", "--qrels", "qrels.txt", "-m", "RR@10", "--view", "queries"]
     assert evenrank(*command).out.splitlines() == [
-        "query  RR@10 ↑", "q1      0.5000", "q2      1.0000", "q4      0.0000",
+        "query  RR@10 ↑", "q1      0.5000", "q2      1.0000", "q4      0.0000", QUERIES_MEANING,
     ]  # fmt: skip
     assert evenrank(*command, "--format", "tsv").out.splitlines()[1] == "bm25\tq1\tRR@10\t\t0.5\tok"
     values = [json.loads(line)["value"] for line in evenrank(*command, "--format", "jsonl").out.splitlines()]

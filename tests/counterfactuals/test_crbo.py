@@ -149,7 +149,8 @@ def row() -> SwapRow:
 
 def test_tables() -> None:
     found = row()
-    head, line, note = system_table([found]).to_text().splitlines()
+    head, line, meaning, note = system_table([found]).to_text(200).splitlines()
+    assert meaning.startswith("CRBO of 1")
     assert note == "no interval: fewer than 5 queries have a value"
     assert head.split() == ["system", "swapped", "CRBO", "95%", "interval", "queries", "TExFAIR@10"]
     assert line.startswith("a\\x1b[2Jb")

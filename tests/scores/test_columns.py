@@ -8,7 +8,7 @@ import pytest
 from evenrank import Lexicon, Run, evaluate, scan
 from evenrank.measures import TermExposure
 from evenrank.scores import Scores, ScoresBlock
-from evenrank.scores.score_tables import print_scores, query_table
+from evenrank.scores.score_tables import ONE_MEANING, print_scores, query_table
 from evenrank.stats.intervals import TOO_FEW
 
 WORDS = [f"w{place:02d}" for place in range(40)]
@@ -35,6 +35,7 @@ def test_the_largest_come_first_and_the_rest_is_counted() -> None:
     lines = scores_of("bm25").to_table().to_text(200).splitlines()
     assert [line.split()[0] for line in lines[1:21]] == [f"TermExposure@5[{word}]" for word in WORDS[:19:-1]]
     assert lines[21:] == [
+        ONE_MEANING,
         "TermExposure@5: undefined for 1 of 3 queries: empty list (1)",
         f"TermExposure@5: {TOO_FEW}",
         f"TermExposure@5: {LEFT_OUT}",
@@ -53,7 +54,7 @@ def test_per_query() -> None:
     lines = query_table(scores_of("bm25")).to_text(600).splitlines()
     assert lines[0].split() == ["query", *(f"TermExposure@5[{word}]" for word in WORDS[:19:-1])]
     assert lines[-1] == f"TermExposure@5: {LEFT_OUT}"
-    assert len(lines) == 1 + 3 + 1
+    assert len(lines) == 1 + 3 + 2
 
 
 def test_rows_for_programs_have_all() -> None:
@@ -69,4 +70,4 @@ def test_a_lexicon_in_a_table() -> None:
     words = scan([("d", "w03 and w30"), ("e", "w30 too")], lexicon, terms=True)
     lines = repr(evaluate(run, "TermExposure@2", words=words)).splitlines()
     assert [line.split()[0] for line in lines[1:3]] == ["TermExposure@2[w30]", "TermExposure@2[w03]"]
-    assert lines[4].startswith("TermExposure@2: the 2 largest columns; 38 that are 0 are left out")
+    assert lines[5].startswith("TermExposure@2: the 2 largest columns; 38 that are 0 are left out")

@@ -28,6 +28,7 @@ from evenrank.tables import (
     number,
     of_cell,
     printed,
+    verdict_cell,
 )
 from evenrank.text import display_width, escape_latex, fit
 
@@ -133,10 +134,10 @@ def test_an_elastic_column_is_cut() -> None:
 def test_colour_marks_the_head_and_the_best_and_keeps_columns() -> None:
     plain, bold = TABLE.to_text(), TABLE.to_text(color=True)
     assert bold != plain
-    assert re.sub(r"\x1b\[[01]m", "", bold).replace(f"{BEST}\n", "") == plain
+    assert re.sub(r"\x1b\[[0-9;]*m", "", bold).replace(f"{BEST}\n", "") == plain
     assert bold.count(BEST) == 1
     assert BEST not in plain  # nothing is bold there
-    assert "\x1b[1m0.5000 a" in bold
+    assert "\x1b[1;32m0.5000 a" in bold
 
 
 def test_markdown_latex_and_html_mark_the_best_and_quote_names() -> None:
@@ -220,3 +221,54 @@ def test_a_column_wraps_where_the_table_is_too_wide() -> None:
     assert {line[:5] for line in rest} == {"     "}
     assert last.split() == ["b", "4"]
     assert len(table.to_text(200).splitlines()) == 3
+
+
+def test_a_table_says_what_it_means_in_every_form_for_people() -> None:
+    table = Table.of(["run", "n"], [["a", 1]], meaning="Higher <is> better.")
+    assert table.to_text().split("\n")[-1] == "Higher <is> better."
+    assert "- Higher &lt;is&gt; better." in table.to_markdown()
+    assert "<li>Higher &lt;is&gt; better.</li>" in table.to_html()
+    assert "% Higher <is> better.\n" in table.to_latex()
+    assert "better" not in table.to_csv() + table.to_jsonl()
+    assert Table.of(["run"], [], title="none", meaning="Higher is better.").to_text() == "none"
+
+
+def test_verdicts_are_coloured_beside_their_word() -> None:
+    table = Table.of(["run", "verdict"], [["better", verdict_cell("better")], ["b", verdict_cell("worse")]])
+    assert table.to_text(80, color=True).count("\x1b[32mbetter\x1b[0m") == 1  # a run's name has no colour
+    assert "\x1b[31mworse\x1b[0m" in table.to_text(80, color=True)
+    assert "\x1b[2mundefined\x1b[0m" in Table.of(["a"], [[math.nan]]).to_text(80, color=True)
+
+
+def test_what_is_too_wide_goes_on_below_with_the_names_of_the_rows() -> None:
+    head = ["run", "query", *(f"measure{place}" for place in range(9))]
+    rows = [[f"run{row}", f"q{row}", *(float(place) for place in range(9))] for row in range(2)]
+    table = Table.of(head, rows, words=2, notes=["a note"])
+    lines = table.to_text(60).split("\n")
+    assert max(map(len, lines)) <= 60
+    assert " ".join(lines).count("measure8") == 1
+    assert [line.split()[:2] for line in lines if line.startswith("run0")] == [["run0", "q0"]] * 3
+    assert lines[-1] == "a note"
+    assert TOO_WIDE.split(":")[0] not in " ".join(lines)
+    assert len(table.to_text().split("\n")[0]) > 100  # a file is read as one table
+
+
+def test_no_word_is_broken_where_a_column_wraps() -> None:
+    words = ["incomprehensibilities and other words"]
+    table = Table.of(["a" * 30, "b" * 20, Column("what", right=False, wraps=True)], [["", "", *words]])
+    assert "incomprehensibilities" in table.to_text(74)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100])
+@given(
+    st.lists(st.integers(1, 30), min_size=1, max_size=12),
+    st.lists(st.integers(1, 12), min_size=1, max_size=3),
+)
+@settings(max_examples=examples(40))
+def test_lines_fit_the_width_wherever_one_column_does(width: int, heads: list[int], names: list[int]) -> None:
+    head = ["n" * size for size in names] + ["m" * size for size in heads]
+    table = Table.of(head, [["x"] * len(head)], words=len(names))
+    text = table.to_text(width)
+    if TOO_WIDE.split(":")[0] not in " ".join(text.split()):
+        assert max(map(len, text.split("\n"))) <= width
+    assert all(text.count("m" * size) for size in heads)

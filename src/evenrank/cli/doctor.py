@@ -58,7 +58,7 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from evenrank._version import __version__
-    from evenrank.tables import Table, printed
+    from evenrank.tables import Column, Table, printed
 
     requirements = list(_requirements())
     states = [(needed.package, *_state(needed)) for needed in requirements if not needed.extra]
@@ -71,8 +71,21 @@ def run(arguments: argparse.Namespace) -> int:
     project, of_project, step = _project(arguments)
     problems += [*wrong, *of_project]
     tables = [
-        Table.of(["dependency", "version"], ((package, state) for package, state, _ in states), words=2),
-        Table.of(["extra", "state"], _extras(requirements), words=2),
+        Table.of(
+            ["dependency", "version"],
+            ((package, state) for package, state, _ in states),
+            words=2,
+            meaning=(
+                "Versions of what evenrank itself needs; a version that is too old is named as a "
+                "problem below."
+            ),
+        ),
+        Table.of(
+            ["extra", Column("state", right=False, wraps=True)],
+            _extras(requirements),
+            words=2,
+            meaning="Extras are needed for single tasks; a line says how to install what is missing.",
+        ),
     ]
     parts = [
         f"Python {platform.python_version()} ({sys.executable})\nevenrank {__version__}\n",

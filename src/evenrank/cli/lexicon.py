@@ -112,7 +112,7 @@ def _show(arguments: argparse.Namespace, tables: list[Table]) -> None:
 
 def _list(arguments: argparse.Namespace) -> None:
     from evenrank.io.lexicons import SHIPPED, read_lexicon
-    from evenrank.tables import Table
+    from evenrank.tables import Column, Table
 
     if arguments.names:
         raise ParameterError("lexicon list takes no name: evenrank lexicon show NAME shows one")
@@ -122,7 +122,20 @@ def _list(arguments: argparse.Namespace) -> None:
         sizes = ", ".join(f"{group} {len(lexicon.words(group)):,}" for group in lexicon.groups)
         rows.append((name, len(lexicon), len(lexicon.partners) // 2, sizes))
     note = "how each was made, and what it misses: evenrank lexicon show NAME"
-    _show(arguments, [Table.of(["lexicon", "terms", "pairs", "groups"], rows, notes=[note])])
+    _show(
+        arguments,
+        [
+            Table.of(
+                ["lexicon", "terms", "pairs", Column("groups", right=False, wraps=True)],
+                rows,
+                notes=[note],
+                meaning=(
+                    "The word lists that come with evenrank, with the number of terms of each group;"
+                    " pairs are words with a counterpart in another group."
+                ),
+            )
+        ],
+    )
 
 
 def _show_one(arguments: argparse.Namespace) -> None:
@@ -143,15 +156,40 @@ def _show_one(arguments: argparse.Namespace) -> None:
             rows.append((word, group, lexicon.partners.get(word, ""), weight))
     records = [dict(zip(("word", "group", "partner", "weight"), row, strict=True)) for row in rows]
     if arguments.format not in (None, "table"):
-        _show(arguments, [Table.of(["word", "group", "partner", "weight"], rows, words=3, records=records)])
+        _show(
+            arguments,
+            [
+                Table.of(
+                    ["word", "group", "partner", "weight"],
+                    rows,
+                    words=3,
+                    records=records,
+                    meaning=(
+                        "A word counts for its group by its weight; the partner is the word that it "
+                        "is swapped for."
+                    ),
+                )
+            ],
+        )
         return
     listed = {
         group: [word if weight == 1 else f"{word} {weight:.2f}" for word, weight in own.items()]
         for group, own in weights.items()
     }
     groups = [(group, len(own), ", ".join(own)) for group, own in listed.items()]
-    head = [Column("group"), Column("terms", right=True), Column("words", wraps=True)]
-    _show(arguments, [Table.of(head, groups, title=repr(lexicon)[1:-1], notes=described(lexicon.name))])
+    head = [Column("group", right=False), Column("terms"), Column("words", right=False, wraps=True)]
+    _show(
+        arguments,
+        [
+            Table.of(
+                head,
+                groups,
+                title=repr(lexicon)[1:-1],
+                notes=described(lexicon.name),
+                meaning="These words count for their group wherever they stand in a document.",
+            )
+        ],
+    )
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -250,7 +288,18 @@ def _weigh(arguments: argparse.Namespace) -> None:
     rows = [(one.word, *one.weights, ", ".join(one.nearest)) for one in found]
     head = ["word", *lexicon.groups, "nearest words of the list"]
     note = "1: leans to the group as far as a typical word of the list does; 0: not at all"
-    _show(arguments, [Table.of(head, rows, title=f"weights by {arguments.vectors}", notes=[note])])
+    _show(
+        arguments,
+        [
+            Table.of(
+                head,
+                rows,
+                title=f"weights by {arguments.vectors}",
+                notes=[note],
+                meaning="How far each word leans to each group, by the vectors.",
+            )
+        ],
+    )
 
 
 def _sensitivity(arguments: argparse.Namespace) -> None:

@@ -345,5 +345,15 @@ def _list() -> str:
     what = Column("what it does", right=False, wraps=True)
     after = "Every method takes a cut-off, as DetCons@20: only so many ranks change. 'a | b' is a, then b."
     return printed(
-        [Table.of(["method", "parameter", what], rows, words=3, notes=["", after])], "table", terminal_width()
+        [
+            Table.of(
+                ["method", "parameter", what],
+                rows,
+                words=3,
+                notes=["", after],
+                meaning="These are the methods for --with, each with its parameters and their defaults.",
+            )
+        ],
+        "table",
+        terminal_width(),
     )

@@ -39,7 +39,17 @@ def tukey_tables(comparison: Comparison, *, trials: int = 5000) -> tuple[Table, 
         head = ["system", "beats" if table.has_better else "differs from"]
         pairs = _pairs(table, found)
         title = f"{table.heading}, n = {found.queries}"
-        tables.append(Table.of(head, rows, words=2, title=title, notes=notes, records=pairs))
+        tables.append(
+            Table.of(
+                head,
+                rows,
+                words=2,
+                title=title,
+                notes=notes,
+                records=pairs,
+                meaning="Pairs of systems that are not listed are not shown to differ.",
+            )
+        )
     return tuple(tables)
 
 
@@ -96,6 +106,7 @@ def power_table(comparison: Comparison, *, trials: int = 5000) -> Table:
             {"measure": table.name, "differ": p.significant, "pairs": p.pairs, "share": p.share}
             for table, _, p in powers
         ),
+        meaning="The larger the share, the more pairs of systems the measure tells apart.",
     )
 
 
@@ -179,4 +190,8 @@ def agreement_table(
         words=2,
         notes=(f"over {over}", *_about_p(records, alpha, what), *reasons, *said),
         records=records,
+        meaning=(
+            f"Close to 1: the two {what}s agree; 0: no relation; close to -1: one rises where the "
+            f"other falls."
+        ),
     )

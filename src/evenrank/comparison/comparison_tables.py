@@ -9,12 +9,12 @@ baseline that it loses to.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evenrank.scores.score_tables import best_value, measure_grid
-from evenrank.tables import Column, Interval, Record, Table, Value, count_of, number, p_value
+from evenrank.tables import Column, Interval, Record, Table, Value, count_of, number, p_value, verdict_cell
 
 if TYPE_CHECKING:
     from evenrank.comparison import Comparison
@@ -44,14 +44,35 @@ def measure_tables(comparison: Comparison) -> list[Table]:
         ]
         verdict = Column("verdict", right=False)
         head: list[str | Column] = ["system", "value", "95% interval", "n", "difference", "p", verdict]
-        tables.append(Table.of(head, cells, title=table.heading))
+        tables.append(Table.of(head, cells, title=table.heading, meaning=describe_pairs(pairs)))
     if tables:
         named = comparison.scores.names.notes()
         tables[-1] = tables[-1].with_notes([*interval_notes(comparison), describe_test(comparison), *named])
     return tables
 
 
-def _found(system: str, pairs: list[Pair], comparison: Comparison) -> tuple[Any, Any, str]:
+SHOWN = {
+    "better": "Shown to be better than",
+    "worse": "Shown to be worse than",
+    "differs": "Shown to differ from",
+}
+
+
+def describe_pairs(pairs: Sequence[Pair]) -> str:
+    """What a comparison with the baselines shows, in one sentence for each verdict."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for pair in pairs:
+        if pair.verdict:
+            found.setdefault((pair.verdict, pair.baseline), []).append(pair.system)
+    if not found:
+        return "No system is shown to differ from its baseline." if pairs else ""
+    return " ".join(
+        f"{SHOWN[verdict]} {baseline}: {', '.join(systems)}."
+        for (verdict, baseline), systems in found.items()
+    )
+
+
+def _found(system: str, pairs: list[Pair], comparison: Comparison) -> tuple[Any, Any, str | Value]:
     """Difference, p and verdict. Where there are several baselines, the verdict has all of it, one by one."""
     if system in comparison.baselines and not pairs:
         return None, None, "(baseline)"
@@ -65,7 +86,7 @@ def _found(system: str, pairs: list[Pair], comparison: Comparison) -> tuple[Any,
     return (
         Value(pair.difference, signed=True),
         p_value(pair.corrected),
-        (pair.verdict or NO_DIFFERENCE) + left,
+        verdict_cell(pair.verdict, (pair.verdict or NO_DIFFERENCE) + left),
     )
 
 
@@ -153,6 +174,7 @@ def paper_table(comparison: Comparison) -> Table:
         rows,
         notes=[legend, describe_test(comparison), *scores.names.notes()],
         records=(record_of(pair, scores.labels) for pair in comparison.pairs),
+        meaning=("A letter marks a significant difference from that baseline."),
     )
 
 

@@ -86,6 +86,7 @@ def conclusion_table(comparison: Comparison, *, trials: int = TRIALS) -> Table:
             for number, group in enumerate(groups.values(), 1)
             for one in group
         ),
+        meaning="Measures in one row lead to the same conclusions about which systems differ.",
     )
 
 

@@ -13,7 +13,7 @@ from evenrank.measures import Measure
 from evenrank.measures.exposure import TermExposure
 from evenrank.scores.columns import LARGEST
 from evenrank.scores.names import full_name
-from evenrank.tables import Column, Interval, Table, Value, count_of
+from evenrank.tables import Column, Interval, Table, Value, count_of, number, verdict_cell
 
 HEAD = ("place", "value", "95% interval", "adds", "95% interval", "", "n")
 MEANS = (
@@ -42,9 +42,22 @@ def origin_tables(origin: Origin, category: str | None = None, *, notes: bool = 
                 title=_title(origin, steps[0].measure, column, category),
                 notes=said,
                 records=(_record(origin, step, category) for step in steps),
+                meaning=describe_steps(steps),
             )
         )
     return tables
+
+
+def describe_steps(steps: Sequence[Step]) -> str:
+    """What is shown to move the value on its way from the collection to a system."""
+    shown = [
+        f"{step.place} ({number(step.adds.difference, signed=True)})"
+        for step in steps
+        if step.against and step.verdict
+    ]
+    if not shown:
+        return "No step from the collection to a system is shown to move the value."
+    return f"Shown to move the value from the place before: {', '.join(shown)}."
 
 
 def origin_table(origin: Origin) -> Table:
@@ -56,6 +69,10 @@ def origin_table(origin: Origin) -> Table:
         words=2,
         notes=dict.fromkeys(note for table in tables for note in table.notes),
         records=(record for table in tables for record in table.records),
+        meaning=(
+            "How a value comes about: from the collection to what queries bring up, and from that to"
+            " what a system makes of it."
+        ),
     )
 
 
@@ -72,7 +89,7 @@ def _cells(step: Step) -> tuple[Any, ...]:
         Interval(step.low, step.high),
         None if first else Value(step.adds.difference, signed=True),
         None if first else Interval(step.adds.low, step.adds.high, signed=True),
-        step.verdict,
+        verdict_cell(step.verdict),
         count_of(step.defined, step.queries, step.infinite),
     )
 
@@ -118,6 +135,10 @@ def extreme_table(origin: Origin, count: int, category: str | None = None) -> Ta
         words=4,
         title="queries with the lowest and the highest values",
         records=(_extreme_record(each, category) for each in found),
+        meaning=(
+            "Where the background of a query is as low or as high as its list, the documents are the"
+            " cause rather than the system."
+        ),
     )
 
 
@@ -176,6 +197,9 @@ def term_table(origin: Origin, lexicon: Lexicon, count: int = LARGEST, category:
             }
             for term in shown
             for place in places
+        ),
+        meaning=(
+            "A word with a larger share in a system than in the background is one that the system brings up."
         ),
     )
 

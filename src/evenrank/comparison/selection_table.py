@@ -35,6 +35,10 @@ def choice_table(found: Choices) -> Table:
         words=3,
         notes=_notes(found),
         records=tuple(_record(found, row) for row in found.rows),
+        meaning=(
+            "The larger beta is, the more fairness counts; a row shows the run that is chosen then "
+            "and what it gains and costs."
+        ),
     )
 
 

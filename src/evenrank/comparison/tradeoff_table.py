@@ -45,7 +45,14 @@ def tradeoff_table(found: Tradeoff) -> Table:
     """One row for each method with its values and intervals; for programs one for each measure and column."""
     grid, front = measure_grid(found.scores), found.front()
     body = ([name, MARK if name in front else "", *values] for name, values in grid.cells.items())
-    return Table.of(["method", "front", *grid.heads], body, words=2, notes=notes(found), records=rows(found))
+    return Table.of(
+        ["method", "front", *grid.heads],
+        body,
+        words=2,
+        notes=notes(found),
+        records=rows(found),
+        meaning=f"Each row is what a method makes of the lists; choose among the rows with {MARK}.",
+    )
 
 
 def notes(found: Tradeoff) -> list[str]:

@@ -100,4 +100,13 @@ def calibration_table(known: Mapping[str, QueryReliability], shares: Mapping[str
     )
     title = "do signs of reliability part accurate queries from others?"
     empty = "too few queries on either side of every limit: label more of them"
-    return Table.of(head, rows, title=title, notes=[NOTE if rows else empty])
+    return Table.of(
+        head,
+        rows,
+        title=title,
+        notes=[NOTE if rows else empty],
+        meaning=(
+            "A sign can be relied on where accuracy is higher above its limit and the interval of "
+            "the difference leaves out 0."
+        ),
+    )

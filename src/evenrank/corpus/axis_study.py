@@ -91,7 +91,13 @@ def accuracy_study(studies: Mapping[str, AxisStudy]) -> Table:
         )  # fmt: skip
     head = ("encoder", "accuracy", "95% interval", "chance", "p", "code", "chance of code", "p of code",
             "held out", "turned", "others placed", "DUO rho", "queries")  # fmt: skip
-    return Table.of(head, rows, title="does the axis tell the sides apart?", notes=NOTES)
+    return Table.of(
+        head,
+        rows,
+        title="does the axis tell the sides apart?",
+        notes=NOTES,
+        meaning="The axis tells the two sides apart where its accuracy is well above chance.",
+    )
 
 
 def encoder_summary(studies: Mapping[str, AxisStudy]) -> Table:
@@ -106,7 +112,11 @@ def encoder_summary(studies: Mapping[str, AxisStudy]) -> Table:
         (values > GOOD).mean(),
     )
     head = ("over encoders", "worst", "mean", "median", "best", f"share above {GOOD:g}")
-    return Table.of(head, [tuple(map(_plain, row))])
+    return Table.of(
+        head,
+        [tuple(map(_plain, row))],
+        meaning="The further worst and best are apart, the more the accuracy depends on the encoder.",
+    )
 
 
 def sign_splits(studies: Mapping[str, AxisStudy]) -> Table:
@@ -114,7 +124,11 @@ def sign_splits(studies: Mapping[str, AxisStudy]) -> Table:
     counts = {name: Counter(map(_split, each.queries)) for name, each in studies.items()}
     splits = sorted({split for count in counts.values() for split in count})
     rows = [(name, *(count[split] for split in splits)) for name, count in counts.items()]
-    return Table.of(("documents by sign", *splits), rows)
+    return Table.of(
+        ("documents by sign", *splits),
+        rows,
+        meaning="How many queries have so many of their documents on each side of 0.",
+    )
 
 
 def by_domain(study: AxisStudy, domains: Mapping[str, Sequence[str]]) -> Table:
@@ -127,7 +141,12 @@ def by_domain(study: AxisStudy, domains: Mapping[str, Sequence[str]]) -> Table:
         (domain, float(np.mean(values)), Interval(*mean_interval(values, UNIT)[:2]), len(values))
         for domain, values in sorted(found.items())
     ]
-    return Table.of(("domain", "accuracy", "95% interval", "queries"), rows, title="accuracy by domain")
+    return Table.of(
+        ("domain", "accuracy", "95% interval", "queries"),
+        rows,
+        title="accuracy by domain",
+        meaning="How well the axis tells the two sides apart in each domain.",
+    )
 
 
 def is_weak(each: QueryReliability) -> bool:
@@ -144,6 +163,7 @@ def reliability_table(known: Mapping[str, QueryReliability], shares: Mapping[str
     return Table.of(
         ("query", "flag", "accuracy", "variance gap", "stability", "agreement of encoders"), rows, words=2,
         title="reliability without labels", notes=reliability_notes(known, shares),
+        meaning="The axis of a query that is marked weak should not be relied on.",
     )  # fmt: skip
 
 

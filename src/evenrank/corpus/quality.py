@@ -164,10 +164,12 @@ def quality_tables(ratings: Ratings) -> list[Table]:
         Table.of(
             ("domain", "pairs", *ASPECTS), [*rows, ("mean of domains", count, *over)] if rows else [],
             title="mean ratings by domain, 1 to 5", notes=notes,
+            meaning="How people rated the documents of each domain.",
         ),
         Table.of(
             ("aspect", "mean", "95% interval", "ratings", "items"),
             [_overall(aspect, ratings) for aspect in ASPECTS], title="all ratings together",
+            meaning="How people rated the documents of all domains.",
         ),
     ]  # fmt: skip
     agreement = agreement_rows(ratings)
@@ -177,6 +179,7 @@ def quality_tables(ratings: Ratings) -> list[Table]:
                 ("aspect", "items", "equal", "within 1", "alpha"), agreement, title="agreement of raters",
                 notes=["alpha: Krippendorff's, for ordinal ratings; 1 is agreement and 0 is chance. Where "
                        "nearly all ratings are equal it is low although raters agree."],
+                meaning="How far two people agree about the same document.",
             )
         )  # fmt: skip
     return tables

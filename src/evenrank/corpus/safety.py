@@ -104,6 +104,7 @@ def safety_table(scored: Sequence[Scored], threshold: float) -> Table:
     return Table.of(
         ("category", "worst document", "largest score", f"above {threshold:g}"), rows, words=2,
         title="safety: largest scores",
+        meaning="Documents above the threshold should be read by a person before they are used.",
     )  # fmt: skip
 
 

@@ -46,7 +46,13 @@ def statistics_table(corpus: Corpus) -> Table:
         ("all", len(corpus.topics), len(corpus.queries), len(corpus.documents),
          _mean(all_words, len(corpus.documents)), len(corpus.distractors))
     )  # fmt: skip
-    return Table.of(HEAD, rows, title="size by domain", notes=statistics_notes(corpus))
+    return Table.of(
+        HEAD,
+        rows,
+        title="size by domain",
+        notes=statistics_notes(corpus),
+        meaning="How large the corpus is; a topic of several domains counts in each of them.",
+    )
 
 
 def statistics_notes(corpus: Corpus) -> list[str]:

@@ -44,5 +44,9 @@ def topic_bias_table(corpus: Corpus, path: Path) -> Table:
     without = len(known) - len(labels)
     notes = [f"topics without a label, which are left out: {without:,}"] if without else []
     return Table.of(
-        ("label", "topics", "share", "95% interval"), shares, title="topics by label", notes=notes
+        ("label", "topics", "share", "95% interval"),
+        shares,
+        title="topics by label",
+        notes=notes,
+        meaning="A share far above the others says that the topics lean to that label.",
     )

@@ -73,6 +73,7 @@ class Pairings:
             rows,
             words=1,
             notes=["the interval of a pairing is over queries, that of all is over pairings"],
+            meaning="CRBO of 1: swapping group words moves no document, whichever names are paired.",
         )
 
 
@@ -124,4 +125,5 @@ def agreement_table(rows: Sequence[SwapRow]) -> Table:
         words=1,
         title="agreement of CRBO with measures of the original lists, over systems",
         notes=[CAUTION],
+        meaning="Close to 1: systems whose lists a swap moves less have higher values of the measure.",
     )

@@ -72,6 +72,10 @@ def system_table(rows: Sequence[SwapRow]) -> Table:
             if summary.interval_note
         ),
         records=map(cells, rows),
+        meaning=(
+            "CRBO of 1: swapping group words moves no document; the lower it is, the more the system"
+            " reacts to them."
+        ),
     )
 
 
@@ -99,6 +103,7 @@ def moved_table(row: SwapRow, queries: Mapping[str, str], count: int) -> Table:
         ["query", "RBO", Column("text", right=False, elastic=True)],
         ((query, value, queries[query]) for query, value in moved),
         title=f"{row.system}, {row.swapped}: {which}",
+        meaning="The lower RBO is, the more the list of the query changes when group words are swapped.",
     )
 
 
@@ -122,4 +127,5 @@ def moves_table(system: str, moves: Sequence[Move], count: int) -> Table:
             {"system": system, "query": m.query, "document": m.document, "before": m.before, "after": m.after}
             for m in moves
         ),
+        meaning="These documents change their rank when only their own group words are swapped.",
     )

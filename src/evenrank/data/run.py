@@ -142,7 +142,13 @@ class Run:
         rows = ((q, len(ranked := self.documents(q)), ", ".join(ranked[:3])) for q in self.query_ids[:5])
         left = len(self) - 5
         notes = [f"and {counted(left, 'more query', 'more queries')}"] if left > 0 else []
-        return Table.of(["query", "documents", first], rows, title=repr(self)[1:-1], notes=notes).to_html()
+        return Table.of(
+            ["query", "documents", first],
+            rows,
+            title=repr(self)[1:-1],
+            notes=notes,
+            meaning="The beginning of the first ranked lists.",
+        ).to_html()
 
     def __eq__(self, other: object) -> bool:
         """Same lists and scores for the same queries, whatever the name and the order of queries."""

@@ -139,7 +139,15 @@ class WordCounts:
         ]
         rows.append(("any group", len(self.lexicon), sum(found), f"{some:.1%}"))
         head = ["group", "terms of the lexicon", "words found", "documents with such words"]
-        return Table.of(head, rows, title=repr(self)[1:-1]).to_html()
+        return Table.of(
+            head,
+            rows,
+            title=repr(self)[1:-1],
+            meaning=(
+                "How many words of each group the documents hold, and in what share of the documents"
+                " they stand."
+            ),
+        ).to_html()
 
     @cached_property
     def _index(self) -> PairIndex:

@@ -74,4 +74,11 @@ def growth_table(rows: list[GrowthPoint]) -> Table:
         for one in rows
     ]
     note = "after the first queries, in their order; undefined as long as no query has what the measure needs"
-    return Table.of(head, cells, words=2, title="values over the first queries", notes=[note])
+    return Table.of(
+        head,
+        cells,
+        words=2,
+        title="values over the first queries",
+        notes=[note],
+        meaning="Where a value still moves with the last queries, more queries are needed.",
+    )

@@ -139,7 +139,17 @@ def label_table(rows: list[LabelInterval]) -> Table:
         "by the labels: as if every label were right; corrected: the mean over labels that are drawn by how "
         "likely each value is; over both: queries are drawn again as well"
     )
-    return Table.of(head, cells, words=2, notes=[note], records=[row._asdict() for row in rows])
+    return Table.of(
+        head,
+        cells,
+        words=2,
+        notes=[note],
+        records=[row._asdict() for row in rows],
+        meaning=(
+            "Where the interval over labels is wide, uncertain labels decide the value as much as "
+            "the queries do."
+        ),
+    )
 
 
 def _with_groups(inputs: Inputs, groups: list[Membership]) -> Inputs:

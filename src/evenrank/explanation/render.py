@@ -10,7 +10,7 @@ from evenrank.explanation.explanation import BestOrder, Explanation, RankedDocum
 from evenrank.measures import Direction, Measure
 from evenrank.scores import INFINITE, OK
 from evenrank.scores.names import full_name
-from evenrank.tables import WIDTH, Column, Table, number
+from evenrank.tables import WIDTH, Column, Table, number, wants_colour
 from evenrank.text import wrapped
 
 TERMS_SHOWN = 8
@@ -170,6 +170,19 @@ def _counting(explanation: Explanation) -> Iterator[tuple[int, RankedDocument]]:
     return iter(enumerate((d for d in explanation.documents if d.counts_in), 1))
 
 
+def describe_ranks(explanation: Explanation) -> str:
+    """Which ranks the value comes from, in one sentence."""
+    adding = [document for document in explanation.documents if document.adds]
+    if not adding:
+        return "Each row is a document of the list, with what is known about it."
+    largest = sorted(adding, key=lambda document: -abs(document.adds or 0.0))[:3]
+    ranks = [f"rank {document.rank}" for document in sorted(largest, key=lambda document: document.rank)]
+    named = ranks[0] if len(ranks) == 1 else f"{', '.join(ranks[:-1])} and {ranks[-1]}"
+    if len(adding) <= len(largest):
+        return f"All of the value comes from {named}."
+    return f"Most of the value comes from {named}, of {len(adding)} that add to it."
+
+
 def explanation_table(explanation: Explanation) -> Table:
     """One row for each rank under the headline, and the notes beneath it."""
     columns = _columns(explanation)
@@ -179,6 +192,7 @@ def explanation_table(explanation: Explanation) -> Table:
         title=_headline(explanation),
         notes=_remarks(explanation),
         records=explanation_records(explanation),
+        meaning=describe_ranks(explanation),
     )
 
 
@@ -219,7 +233,7 @@ def as_text(explanation: Explanation, width: int | None = None) -> str:
     lines = [
         wrapped(table.title, width or WIDTH),
         "",
-        replace(table, title="", notes=()).to_text(width or WIDTH),
+        replace(table, title="", notes=()).to_text(width or WIDTH, color=wants_colour(width)),
         "",
     ]
     return "\n".join([*lines, *(wrapped(note, width or WIDTH) for note in table.notes)])

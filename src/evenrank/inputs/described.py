@@ -15,7 +15,14 @@ MOST_GROUPS = 8
 def table_of_inputs(inputs: Inputs, known: Description, title: str) -> Table:
     """A row for each input, with what it became."""
     became = Column("what it became", right=False, wraps=True)
-    return Table.of(["input", became], _rows(inputs), words=2, title=title, notes=known.notes)
+    return Table.of(
+        ["input", became],
+        _rows(inputs),
+        words=2,
+        title=title,
+        notes=known.notes,
+        meaning="What evenrank read from each input.",
+    )
 
 
 def _rows(inputs: Inputs) -> Iterator[tuple[str, str]]:

@@ -47,7 +47,15 @@ def machine_rows(votes: Votes, procedure: Procedure, *, seed: int = 0) -> list[t
 def agreement_tables(votes: Votes, procedure: Procedure, *, seed: int = 0) -> list[Table]:
     head = ["question", "coefficient", "value", "95% interval", "queries", "why undefined"]
     rows = [_cells((question,), one) for question, one in agreement_rows(votes, procedure, seed=seed)]
-    tables = [Table.of(head, rows, words=2, title="agreement of people")]
+    tables = [
+        Table.of(
+            head,
+            rows,
+            words=2,
+            title="agreement of people",
+            meaning="Values close to 1: people agree on the question; alpha of 0 is what chance would give.",
+        )
+    ]
     machines = machine_rows(votes, procedure, seed=seed)
     if machines:
         notes = ["a machine never decides: its votes are shown here and nowhere else", *_missing(votes)]
@@ -59,6 +67,7 @@ def agreement_tables(votes: Votes, procedure: Procedure, *, seed: int = 0) -> li
                 words=3,
                 title="agreement of machines with people",
                 notes=notes,
+                meaning="Values close to 1: the machine answers as people do.",
             )
         )
     return tables

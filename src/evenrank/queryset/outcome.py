@@ -73,16 +73,31 @@ class QuerySetOutcome:
         rows += [("  stopped", count, why) for why, count in self._reasons(2)]
         rows.append((KEPT, len(self.kept), ""))
         title = f"from {'candidates' if log is None else 'the log'} to the query set"
-        return Table.of(["stage", "queries", "why"], rows, title=title)
+        return Table.of(
+            ["stage", "queries", "why"],
+            rows,
+            title=title,
+            meaning="How many queries pass each stage, and why others stop.",
+        )
 
     def domains(self) -> Table:
         counts = Counter(domain for one in self.kept for domain in one.domains)
         rows = [(domain, counts[domain]) for domain in self.procedure.domains]
-        return Table.of(["domain", "queries"], rows, notes=["a query may have several domains"])
+        return Table.of(
+            ["domain", "queries"],
+            rows,
+            notes=["a query may have several domains"],
+            meaning="How many of the kept queries belong to each domain.",
+        )
 
     def rejected(self) -> Table:
         rows = [(one.query, one.text, one.stage, one.why) for one in self.decisions if one.why != KEPT]
-        return Table.of(["query", "text", "stage", "why"], rows, words=2)
+        return Table.of(
+            ["query", "text", "stage", "why"],
+            rows,
+            words=2,
+            meaning="These queries were not kept; the last column says why.",
+        )
 
     def _reasons(self, stage: int) -> list[tuple[str, int]]:
         return Counter(one.why for one in self.decisions if one.stage == stage).most_common()

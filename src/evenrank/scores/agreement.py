@@ -140,6 +140,7 @@ def disagreement_table(found: Sequence[Disagreement], most: int = 20) -> Table:
             *([_outliers_message(counts)] if len(found) > 1 and (counts := outlier_counts(found)) else []),
         ],
         records=(dict(zip(FIELDS, cells, strict=True)) for row in found for cells in _cells(row)),
+        meaning="For these queries one measure prefers the first run and another measure the second.",
     )
 
 

@@ -88,6 +88,11 @@ def best_value(values: Iterable[float], direction: str) -> float | None:
     return max(known) if direction == Direction.HIGHER.value else min(known)
 
 
+SEVERAL_MEANING = "Two runs can differ although their intervals overlap: evenrank compare tests it."
+QUERIES_MEANING = "One value for each query; a blank says that the measure does not take the query."
+ONE_MEANING = "An interval says how far other queries could move the value."
+
+
 def summary_table(
     scores: Scores, width: int | None = None, *, notes: bool = True, limit: int | None = None
 ) -> Table:
@@ -99,7 +104,7 @@ def summary_table(
     if several:
         grid = measure_grid(scores, rows)
         body = ([run, *values] for run, values in grid.cells.items())
-        table = Table.of(["run", *grid.heads], body, notes=said, records=records)
+        table = Table.of(["run", *grid.heads], body, notes=said, records=records, meaning=SEVERAL_MEANING)
         if grid.whole and (width is None or table.width(intervals=False) <= width):
             return table
     values: dict[tuple[str, str], list[float]] = {}
@@ -119,7 +124,14 @@ def summary_table(
         for row in rows
     )
     head = ["run"] * several + ["measure", "value", INTERVAL, "n"]
-    return Table.of(head, lines, words=1 + several, notes=said, records=records)
+    return Table.of(
+        head,
+        lines,
+        words=1 + several,
+        notes=said,
+        records=records,
+        meaning=SEVERAL_MEANING if several else ONE_MEANING,
+    )
 
 
 def query_table(scores: Scores) -> Table:
@@ -140,7 +152,13 @@ def query_table(scores: Scores) -> Table:
     )
     said = [f"{scores.names.of(measure)}: {columns.describe()}" for measure, columns in largest.items()]
     head = ["run"] * several + ["query", *heads.values()]
-    return Table.of(head, body, words=1 + several, notes=said + scores.names.notes())
+    return Table.of(
+        head,
+        body,
+        words=1 + several,
+        notes=said + scores.names.notes(),
+        meaning=QUERIES_MEANING,
+    )
 
 
 def print_scores(

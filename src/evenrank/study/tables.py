@@ -27,7 +27,9 @@ def flow_table(
         shown.append(["trials (lists that were shown)", str(trials)])
         shown += [[f"  of these, left out: {reason}", str(count)] for reason, count in excluded]
         shown.append(["trials in the regression", str(trials - sum(count for _, count in excluded))])
-    return Table.of(["flow", "count"], shown, records=records)
+    return Table.of(
+        ["flow", "count"], shown, records=records, meaning="How many people reached each step of the study."
+    )
 
 
 def balance_table(rows: Sequence[BalanceRow]) -> Table:
@@ -36,6 +38,7 @@ def balance_table(rows: Sequence[BalanceRow]) -> Table:
         [[row.question, row.condition, str(row.assigned), str(row.finished)] for row in rows],
         words=2,
         records=[{"table": "balance", **row._asdict()} for row in rows],
+        meaning="How evenly people were assigned to the conditions of each question, and how many answered.",
     )
 
 
@@ -69,7 +72,14 @@ def effects_table(found: StudyAnalysis) -> Table:
     ]
     head = ["corpus", "trials", "encoder", "step", "n", f"slope, {OLS}", "p", "R2", CR2, "df", "p"]
     columns = [Column(name, right=place >= 3) for place, name in enumerate(head)]
-    return Table.of(columns, rows, title="posterior ~ prior + signed DUO", notes=notes, records=records)
+    return Table.of(
+        columns,
+        rows,
+        title="posterior ~ prior + signed DUO",
+        notes=notes,
+        records=records,
+        meaning="A slope above 0: opinions move towards the side that is shown first.",
+    )
 
 
 def assignment_table(found: StudyAnalysis) -> Table:
@@ -89,6 +99,7 @@ def assignment_table(found: StudyAnalysis) -> Table:
         ["corpus", "trials", "n", f"effect, {CR2}", "df", "p"], rows, words=2,
         title="effect of assignment (intention to treat): posterior ~ prior + assigned side",
         notes=[note], records=records,
+        meaning="An effect above 0: opinions move towards the side that people were assigned to see first.",
     )  # fmt: skip
 
 
@@ -102,6 +113,7 @@ def conditions_table(found: StudyAnalysis) -> Table:
         ["condition", "assigned", "answered", "prior", "posterior", "shift"], rows,
         title="conditions (means of those who answered)",
         records=[{"table": "condition", **row._asdict()} for row in found.conditions],
+        meaning="A shift tells how far opinions moved on average from before the list to after it.",
     )  # fmt: skip
 
 
@@ -126,6 +138,7 @@ def power_table(rows: Sequence[tuple[Planned, Simulated]], each: int) -> Table:
              "ols_coverage": one.plain, "studies": one.studies}
             for plan, one in rows
         ],
+        meaning="Power is the share of simulated studies that find the effect.",
     )  # fmt: skip
 
 
@@ -167,4 +180,5 @@ def lists_table(study: Study) -> Table:
         title=f"{len(study.questions)} questions, {len(study.conditions)} conditions; by {encoder!r}, step 1",
         notes=["signed DUO: positive where the side that agrees with the perspective comes first."],
         records=records,
+        meaning="The further DUO is from 0, the more one opinion comes before the other in the list.",
     )  # fmt: skip

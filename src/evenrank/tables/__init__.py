@@ -5,13 +5,14 @@ laid out for people (``to_text``, ``to_markdown``, ``to_latex``, ``to_html``) wi
 names from outside neutralised, and written for programs (``to_tsv``, ``to_csv``, ``to_jsonl``) with every
 digit.
 
-``numbers.py`` writes a number, ``cells.py`` a cell, ``table.py`` lays out a table, ``records.py`` writes rows
-for programs, ``parts.py`` splits a wide table, ``printing.py`` prints several tables.
+``numbers.py`` writes a number, ``cells.py`` a cell, ``table.py`` lays out a table, ``terminal.py`` fits it
+into a terminal, ``parts.py`` splits a wide one, ``records.py`` writes rows for programs, ``printing.py``
+prints several tables.
 """
 
 from __future__ import annotations
 
-from evenrank.tables.cells import Column, Interval, Value
+from evenrank.tables.cells import Column, Interval, Tone, Value, verdict_cell
 from evenrank.tables.numbers import UNDEFINED, count_of, estimate, interval, number, p_value
 from evenrank.tables.parts import in_parts
 from evenrank.tables.printing import FORMATS, printed
@@ -28,6 +29,7 @@ from evenrank.tables.records import (
     plain,
 )
 from evenrank.tables.table import BEST, NO_INTERVALS, TOO_WIDE, WIDTH, Table
+from evenrank.tables.terminal import wants_colour
 
 __all__ = [
     "BEST",
@@ -42,6 +44,7 @@ __all__ = [
     "ReasonCounts",
     "Record",
     "Table",
+    "Tone",
     "Value",
     "as_cell",
     "count_of",
@@ -57,4 +60,6 @@ __all__ = [
     "p_value",
     "plain",
     "printed",
+    "verdict_cell",
+    "wants_colour",
 ]

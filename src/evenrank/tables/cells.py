@@ -5,10 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from evenrank.tables.numbers import UNDEFINED, interval, number
 from evenrank.text import escape_html, escape_latex, escape_markdown, printable
+
+
+class Tone(Enum):
+    """What a cell is for the reader, which a terminal shows by a colour beside the word."""
+
+    GOOD = "good"
+    BAD = "bad"
+    FAINT = "faint"
 
 
 @dataclass(frozen=True)
@@ -23,6 +32,7 @@ class Value:
     raised: str = ""  # letters of the baselines that it beats
     lowered: str = ""  # letters of those that it loses to
     after: str = ""  # what follows it, as a share
+    tone: Tone | None = None  # of a verdict
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,24 @@ class Column:
     right: bool = True  # numbers are aligned to the right, text to the left
     elastic: bool = False  # its text may be cut so that the table fits
     wraps: bool = False  # its text goes on in the next line so that the table fits
+
+
+_TONES = {"better": Tone.GOOD, "worse": Tone.BAD}
+
+
+def verdict_cell(verdict: str, shown: str = "") -> Value:
+    """A verdict, coloured by whether it is better or worse.
+
+    >>> verdict_cell("better").tone, verdict_cell("no difference shown").tone
+    (<Tone.GOOD: 'good'>, None)
+    """
+    return Value(shown or verdict, tone=_TONES.get(verdict))
+
+
+def is_undefined(cell: Any) -> bool:
+    """Whether the cell has a number that is not defined."""
+    value = cell.value if isinstance(cell, Value) else cell
+    return isinstance(value, float) and math.isnan(value)
 
 
 @dataclass(frozen=True)

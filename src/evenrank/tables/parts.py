@@ -12,8 +12,9 @@ from evenrank.tables.table import Table
 def in_parts(table: Table, width: int) -> list[Table]:
     """The columns of numbers in groups that fit ``width``, each behind the first columns, which are text.
 
-    The last part has the notes, the first has the rows for programs. A table stays whole where columns wrap
-    or can be cut, for it becomes narrower by itself, and where words stand behind the numbers they are of.
+    The last part has the meaning and the notes, the first has the rows for programs. A table stays whole
+    where columns wrap or can be cut, for it becomes narrower by itself, and where words stand behind the
+    numbers they are of.
 
     >>> wide = Table.of(["run", "nDCG@10", "RR", "AP"], [["bm25", 0.25, 0.5, 0.75]], notes=["a note"])
     >>> [part.head for part in in_parts(wide, 25)]
@@ -31,9 +32,13 @@ def in_parts(table: Table, width: int) -> list[Table]:
     if len(groups) == 1:
         return [table]
     parts = [_chosen(table, first, group) for group in groups]
+    last = len(parts) - 1
     return [
         replace(
-            part, notes=table.notes if part is parts[-1] else (), records=table.records if place == 0 else ()
+            part,
+            notes=table.notes if place == last else (),
+            meaning=table.meaning if place == last else "",
+            records=table.records if place == 0 else (),
         )
         for place, part in enumerate(parts)
     ]

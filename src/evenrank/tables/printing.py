@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from evenrank.errors import ParameterError
 from evenrank.tables.records import DELIMITERS, delimited, json_line
 from evenrank.tables.table import Table
+from evenrank.tables.terminal import wants_colour
 
 _FORMS: Mapping[str, Callable[[Table], str]] = {
     "markdown": Table.to_markdown,
@@ -23,14 +23,14 @@ def printed(
 ) -> str:
     """Tables one after the other. TSV and CSV have one set of fields, and so one kind of table.
 
-    ``width`` is that of a terminal: there heads and best values are bold, unless ``color`` or the variable
-    NO_COLOR says otherwise.
+    ``width`` is that of a terminal: there heads are bold, and best values and verdicts are coloured, unless
+    ``color`` or the variable NO_COLOR says otherwise.
     """
     marked = [place for place, table in enumerate(tables) if table.marks_best()]
     tables = [replace(table, legend=place in marked[-1:]) for place, table in enumerate(tables)]
     if form == "table":
-        bold = width is not None and not os.environ.get("NO_COLOR") if color is None else color
-        return "\n\n".join(table.to_text(width, color=bold) for table in tables) + "\n"
+        colour = wants_colour(width) if color is None else color
+        return "\n\n".join(table.to_text(width, color=colour) for table in tables) + "\n"
     if form in _FORMS:
         return "\n".join(_FORMS[form](table) for table in tables)
     records = [record for table in tables for record in table.to_records()]

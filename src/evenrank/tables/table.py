@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
 from typing import Any
 
+from evenrank.tables import terminal
 from evenrank.tables.cells import HTML, LATEX, MARKDOWN, TEXT, CellStyle, Column, Interval, Value
 from evenrank.tables.records import DELIMITERS, Record, delimited, json_line
-from evenrank.text import display_width, escape_html, escape_markdown, fit, printable, wrapped
+from evenrank.text import escape_html, escape_markdown, printable, wrapped
 
 WIDTH = 100  # columns of a terminal, where nobody says how many there are
 NO_INTERVALS = "The intervals do not fit this width: ask for one measure or use --format tsv."
 TOO_WIDE = "The table is wider than this terminal: ask for fewer measures or use --format tsv."
 BEST = "bold: the best value of a measure"
-_BOLD = "\x1b[1m%s\x1b[0m"
 
 
 @dataclass(frozen=True)
 class Table:
     """Columns, rows of cells that are not yet text, and what must be known to read them.
 
-    ``records`` are the same rows for programs; without them the rows themselves are written.
+    ``meaning`` is a sentence beneath it that says what it shows. ``records`` are the same rows for programs;
+    without them the rows themselves are written.
 
     >>> table = Table.of(["run", "nDCG@10"], [["bm25", 0.25], ["dense", Value(0.5, best=True)]])
     >>> print(table.to_text())
@@ -37,6 +36,7 @@ class Table:
     title: str = ""
     notes: tuple[str, ...] = ()
     records: tuple[Record, ...] = field(default=(), repr=False)
+    meaning: str = ""
     legend: bool = True  # says what bold means; of several tables one is enough
 
     @classmethod
@@ -49,13 +49,14 @@ class Table:
         title: str = "",
         notes: Iterable[str] = (),
         records: Iterable[Record] = (),
+        meaning: str = "",
     ) -> Table:
         """A table whose first ``words`` columns are text and whose other columns are numbers."""
         columns = tuple(
             each if isinstance(each, Column) else Column(each, right=place >= words)
             for place, each in enumerate(head)
         )
-        return cls(columns, tuple(map(tuple, rows)), title, tuple(notes), tuple(records))
+        return cls(columns, tuple(map(tuple, rows)), title, tuple(notes), tuple(records), meaning)
 
     @property
     def head(self) -> tuple[str, ...]:
@@ -68,6 +69,11 @@ class Table:
     def with_notes(self, notes: Iterable[str]) -> Table:
         return replace(self, notes=tuple(notes))
 
+    def _below(self, *, legend: bool = True) -> tuple[str, ...]:
+        """What is printed beneath the table: what it means, what bold means, and the notes."""
+        best = (BEST,) if legend and self.legend and self.marks_best() else ()
+        return (*filter(None, [self.meaning if self.rows else ""]), *best, *self.notes)
+
     def _cells(self, style: CellStyle) -> list[list[str]]:
         """The head and the rows as text."""
         return [
@@ -77,81 +83,60 @@ class Table:
 
     def width(self, *, intervals: bool = True) -> int:
         """The columns of a terminal that the whole table takes."""
-        return _total(_widths(self._cells(replace(TEXT, intervals=intervals))))
+        return terminal.total_width(terminal.column_sizes(self._cells(replace(TEXT, intervals=intervals))))
 
     def to_text(self, width: int | None = None, *, color: bool = False) -> str:
         """For a terminal of ``width`` columns: where they are too few, intervals behind values are left out,
-        elastic columns are cut, and others wrap. ``color`` marks the head and the best values in bold. A head
-        without rows is left out where a title tells what is empty."""
+        elastic columns are cut, others wrap, and what is still too wide is printed in several blocks.
+        ``color`` marks the head, the best values and verdicts. A head without rows is left out where a title
+        tells what is empty."""
         limit = width or WIDTH
-        style, said = TEXT, [*(self._legend() if color else ()), *self.notes]
+        style, below = TEXT, self._below(legend=color)
         bare = self.width(intervals=False)
         if width is not None and self.width() > max(limit, bare) and limit >= bare - self._spare():
-            style, said = replace(style, intervals=False), [NO_INTERVALS, *said]
+            style, below = replace(style, intervals=False), (NO_INTERVALS, *below)
         cells = self._cells(style)
-        sizes = self._fitted(_widths(cells), limit)
-        if width is not None and _total(sizes) > limit:
-            said = [TOO_WIDE, *said]
+        sizes = terminal.fitted_sizes(self.columns, cells, limit)
+        whole = [list(range(len(sizes)))]
+        blocks = whole if width is None else terminal.blocks_of(self.columns, sizes, limit)
+        if width is not None and max(terminal.total_width([sizes[p] for p in one]) for one in blocks) > limit:
+            below = (TOO_WIDE, *below)
         lines = [wrapped(self.title, limit)] if self.title else []
-        strong = [[True] * len(self.columns), *([_is_best(cell) for cell in row] for row in self.rows)]
-        for row, marks in zip(cells, strong, strict=True) if self.rows or not self.title else ():
-            lines += self._lines(row, sizes, [color and mark for mark in marks])
-        return "\n".join([*lines, *(wrapped(note, limit) for note in said)])
+        if self.rows or not self.title:
+            lines.append("\n\n".join(self._block(cells, sizes, places, color) for places in blocks))
+        return "\n".join([*lines, *(wrapped(note, limit) for note in below)])
+
+    def _block(self, cells: list[list[str]], sizes: list[int], places: list[int], color: bool) -> str:
+        """The columns at these places, with the head above them."""
+        columns, own = [self.columns[place] for place in places], [sizes[place] for place in places]
+        plain = [""] * len(places)
+        colours = [[terminal.HEAD] * len(places)]
+        colours += [[terminal.colour_of(row[place]) for place in places] for row in self.rows]
+        return "\n".join(
+            line
+            for row, marks in zip(cells, colours, strict=True)
+            for line in terminal.row_lines(
+                columns, [row[place] for place in places], own, marks if color else plain
+            )
+        )
 
     def marks_best(self) -> bool:
         return any(_is_best(cell) for row in self.rows for cell in row)
 
-    def _legend(self) -> tuple[str, ...]:
-        return (BEST,) if self.legend and self.marks_best() else ()
-
-    def _lines(self, cells: Sequence[str], sizes: Sequence[int], bold: Sequence[bool]) -> list[str]:
-        """A row: one line, or as many as the longest text takes in a column that wraps."""
-        parts = [
-            textwrap.wrap(cell, size, break_on_hyphens=False) or [""] if column.wraps else [cell]
-            for cell, size, column in zip(cells, sizes, self.columns, strict=True)
-        ]
-        return [self._line(line, sizes, bold) for line in zip_longest(*parts, fillvalue="")]
-
-    def _line(self, cells: Sequence[str], sizes: Sequence[int], bold: Sequence[bool]) -> str:
-        parts = []
-        for cell, size, column, strong in zip(cells, sizes, self.columns, bold, strict=True):
-            text = fit(cell, size)
-            space = " " * (size - display_width(text))
-            text = _BOLD % text if strong and text else text
-            parts.append(space + text if column.right else text + space)
-        return "  ".join(parts).rstrip()
-
     def _spare(self) -> int:
-        """Columns of a terminal that cutting elastic text can give back."""
-        sizes = _widths(self._cells(TEXT))
-        return sum(
-            max(0, size - _LEAST)
-            for size, column in zip(sizes, self.columns, strict=True)
-            if column.elastic or column.wraps
-        )
-
-    def _fitted(self, sizes: list[int], width: int) -> list[int]:
-        over = _total(sizes) - width
-        for place, column in enumerate(self.columns):
-            if (column.elastic or column.wraps) and over > 0:
-                cut = min(over, max(0, sizes[place] - _LEAST))
-                sizes[place] -= cut
-                over -= cut
-        return sizes
+        return terminal.spare_width(self.columns, terminal.column_sizes(self._cells(TEXT)))
 
     def to_markdown(self) -> str:
         head, *rows = self._cells(MARKDOWN)
         rule = ["---:" if column.right else ":---" for column in self.columns]
         lines = [f"| {' | '.join(cells)} |\n" for cells in (head, rule, *rows)]
         title = f"**{escape_markdown(self.title)}**\n\n" if self.title else ""
-        notes = "".join(f"- {escape_markdown(note)}\n" for note in (*self._legend(), *self.notes))
+        notes = "".join(f"- {escape_markdown(note)}\n" for note in self._below())
         return title + "".join(lines) + (f"\n{notes}" if notes else "")
 
     def to_latex(self) -> str:
         """A whole tabular in the style of booktabs; title and notes are comments above it."""
-        said = "".join(
-            f"% {printable(line)}\n" for line in (self.title, *self._legend(), *self.notes) if line
-        )
+        said = "".join(f"% {printable(line)}\n" for line in (self.title, *self._below()) if line)
         columns = "".join("r" if column.right else "l" for column in self.columns)
         head, *rows = (" & ".join(cells) + " \\\\\n" for cells in self._cells(LATEX))
         return (
@@ -173,7 +158,7 @@ class Table:
         head, *rows = self._cells(HTML)
         title = f"<p>{escape_html(self.title)}</p>\n" if self.title else ""
         body = "".join(line("td", row) for row in rows)
-        notes = "".join(f"<li>{escape_html(note)}</li>\n" for note in (*self._legend(), *self.notes))
+        notes = "".join(f"<li>{escape_html(note)}</li>\n" for note in self._below())
         return f"{title}<table>\n<thead>\n{line('th', head)}</thead>\n<tbody>\n{body}</tbody>\n</table>\n" + (
             f"<ul>\n{notes}</ul>\n" if notes else ""
         )
@@ -194,9 +179,6 @@ class Table:
         return "".join(map(json_line, self.to_records()))
 
 
-_LEAST = 20  # columns of a terminal that an elastic column keeps
-
-
 def _is_best(cell: Any) -> bool:
     return isinstance(cell, Value) and cell.best
 
@@ -205,11 +187,3 @@ def _bare(cell: Any) -> Any:
     if isinstance(cell, Value):
         return cell.value
     return [cell.low, cell.high] if isinstance(cell, Interval) else cell
-
-
-def _widths(cells: Sequence[Sequence[str]]) -> list[int]:
-    return [max(map(display_width, column)) for column in zip(*cells, strict=True)]
-
-
-def _total(widths: Sequence[int]) -> int:
-    return sum(widths) + 2 * (len(widths) - 1)

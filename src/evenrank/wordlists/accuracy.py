@@ -81,4 +81,9 @@ def accuracy_table(lexicon: Lexicon, found: Iterable[LabelAccuracy]) -> Table:
         (one.label, one.texts, one.right, one.share, Interval(*one.interval), one.ties, one.other, one.silent)
         for one in found
     ]
-    return Table.of(head, rows, title=f"what {lexicon.name} says of labelled texts")
+    return Table.of(
+        head,
+        rows,
+        title=f"what {lexicon.name} says of labelled texts",
+        meaning="How often the words of the list lead to the label that people chose.",
+    )

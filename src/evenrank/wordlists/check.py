@@ -121,7 +121,14 @@ def finding_table(lexicon: Lexicon, found: list[ListFinding]) -> Table:
     kinds = Counter(finding.kind for finding in found)
     note = ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "nothing to look at was found"
     head = ["kind", "word", "group", "what"]
-    return Table.of(head, found, words=4, title=repr(lexicon)[1:-1], notes=[note])
+    return Table.of(
+        head,
+        found,
+        words=4,
+        title=repr(lexicon)[1:-1],
+        notes=[note],
+        meaning="These words deserve a look before the list is used.",
+    )
 
 
 def excluded_names() -> dict[str, str]:

@@ -134,7 +134,14 @@ def candidate_table(lexicon: Lexicon, found: list[Candidate]) -> Table:
         "accept in a CSV file, and join it: --lexicon LIST+accepted.csv"
     )
     rows = [(c.word, c.group, c.weight, c.nearest, c.nearness, c.documents, c.log_odds, c.z) for c in found]
-    return Table.of(head, rows, words=2, title=f"candidates for {lexicon.name}", notes=[note])
+    return Table.of(
+        head,
+        rows,
+        words=2,
+        title=f"candidates for {lexicon.name}",
+        notes=[note],
+        meaning="Words that may belong on the list, the nearest first.",
+    )
 
 
 def _strength(one: Candidate) -> tuple[float, float, str]:

@@ -34,7 +34,13 @@ def overlap_table(one: Lexicon, other: Lexicon) -> Table:
     ]
     notes = [f"in another group of {other.name}: {few(moved)}"] if moved else []
     head = ["group", "both", f"only {one.name}", f"only {other.name}", "overlap (Jaccard)"]
-    return Table.of(head, rows, title=f"{one.name} and {other.name}: words", notes=notes)
+    return Table.of(
+        head,
+        rows,
+        title=f"{one.name} and {other.name}: words",
+        notes=notes,
+        meaning="How far the two lists hold the same words.",
+    )
 
 
 def disagreement_table(counts: WordCounts, one: Lexicon, other: Lexicon) -> Table:
@@ -56,7 +62,13 @@ def disagreement_table(counts: WordCounts, one: Lexicon, other: Lexicon) -> Tabl
     ]
     title = f"{one.name} and {other.name}: {len(counts):,} documents"
     note = "a document leads to a group by the most words of it; one without words, or with a tie, to none"
-    return Table.of(["", "share or difference"], rows, title=title, notes=[note])
+    return Table.of(
+        ["", "share or difference"],
+        rows,
+        title=title,
+        notes=[note],
+        meaning="How differently the two lists see the same documents.",
+    )
 
 
 def _share(there: np.ndarray) -> float:

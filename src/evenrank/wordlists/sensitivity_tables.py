@@ -33,7 +33,17 @@ def _runs(one: MeasureSensitivity, found: Sensitivity) -> Table:
     ]
     head = ["run", "value", "95% over queries", "95% over word lists", "shift"]
     records = [{"measure": repr(one.measure), **row._asdict()} for row in one.runs]
-    return Table.of(head, rows, title=f"{one.measure!r} by word list", notes=notes, records=records)
+    return Table.of(
+        head,
+        rows,
+        title=f"{one.measure!r} by word list",
+        notes=notes,
+        records=records,
+        meaning=(
+            "Where the interval over word lists is wide, the choice of words decides the value as "
+            "much as the queries do."
+        ),
+    )
 
 
 def _words(one: MeasureSensitivity, most: int) -> Table:
@@ -57,6 +67,7 @@ def _words(one: MeasureSensitivity, most: int) -> Table:
     return Table.of(
         head, rows, words=2, title=f"{one.measure!r}: the words that matter most", notes=[note],
         records=records,
+        meaning="How far values move when one word is taken off the list.",
     )  # fmt: skip
 
 
@@ -94,6 +105,7 @@ def _verdicts(one: MeasureSensitivity) -> Table:
     return Table.of(
         head, rows, words=len(head), title=f"{one.measure!r}: does the word list change a verdict?",
         notes=[note], records=records,
+        meaning="A verdict that another list or one word changes should not be relied on.",
     )  # fmt: skip
 
 
@@ -108,4 +120,9 @@ def _variants(one: MeasureSensitivity) -> Table:
     ]
     own = ("as counted", len(one.lexicon), *one.means.tolist(), 0)
     head = ["list", "terms", *one.systems, "verdicts changed"]
-    return Table.of(head, [own, *rows], title=f"{one.measure!r} by other lists and settings")
+    return Table.of(
+        head,
+        [own, *rows],
+        title=f"{one.measure!r} by other lists and settings",
+        meaning="How far values and verdicts depend on the list and the settings that are chosen.",
+    )

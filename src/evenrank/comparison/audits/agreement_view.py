@@ -48,7 +48,18 @@ def agreement_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table
     heads = [Column("first", right=False, wraps=True), Column("second", right=False, wraps=True),
              Column(method), Column("p", right=False), Column("n"), Column("", right=False)]  # fmt: skip
     notes = ["the points are systems, n of them; p is not corrected for the number of rows"]
-    return (Table.of(heads, rows, notes=notes, records=records),)
+    return (
+        Table.of(
+            heads,
+            rows,
+            notes=notes,
+            records=records,
+            meaning=(
+                "Close to 1: both order the systems alike; 0: no relation; close to -1: one order is"
+                " the other in reverse."
+            ),
+        ),
+    )
 
 
 def _compared(audited: Audited) -> list[tuple[str, tuple[str, str], tuple[str, str]]]:

@@ -60,7 +60,9 @@ def changes_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, 
         notes.append(f"{OVER_ITS_OWN}: significantly better than its own original ({named})")
     return (
         Table.of(heads, rows, words=len(system_heads(audited)), title=audited.shown(measure),
-                 notes=[*notes, *footnotes.notes(), *audited.name_notes()], records=records),
+                 notes=[*notes, *footnotes.notes(), *audited.name_notes()], records=records, meaning=(
+                     "A change tells how far a system's value moves on the second corpus of a pair."
+                 )),
     )  # fmt: skip
 
 

@@ -71,6 +71,9 @@ def _in_parts(
         own = [one for one in records if any(one["domain"] in head.head for head, _ in part)]
         tables.append(
             Table.of([*heads, *(head for head, _ in part)], rows, words=len(heads), title=title,
-                     notes=notes if last else (), records=own)
+                     notes=notes if last else (), records=own, meaning=(
+                         "Compare systems within a column; queries of some domains are harder than "
+                         "those of others."
+                     ))
         )  # fmt: skip
     return tuple(tables)

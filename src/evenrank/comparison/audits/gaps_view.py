@@ -80,4 +80,12 @@ def _one(audited: Audited, corpus: str, measure: str, lower: bool) -> Table:
     records = [{**one, "corpus": corpus, "measure": measure} for one in found]
     if not found:
         notes.insert(0, "no domain has enough queries")
-    return Table.of(heads, rows, words=3, title=title, notes=notes, records=records)
+    return Table.of(
+        heads,
+        rows,
+        words=3,
+        title=title,
+        notes=notes,
+        records=records,
+        meaning="A system trails in a domain where it is significantly worse than the best system there.",
+    )

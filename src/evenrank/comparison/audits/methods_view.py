@@ -67,7 +67,16 @@ def methods_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, 
             f"{number_of(others, 'other system')} on one measure in one set of queries"
         )
     notes += [*seed_note(audited), *footnotes.notes(), *audited.name_notes()]
-    return (Table.of(heads, rows, words=len(system_heads(audited)), notes=notes, records=records),)
+    return (
+        Table.of(
+            heads,
+            rows,
+            words=len(system_heads(audited)),
+            notes=notes,
+            records=records,
+            meaning="Each row is one system; a mark stands where it is significantly better.",
+        ),
+    )
 
 
 def number_of(count: int, what: str) -> str:

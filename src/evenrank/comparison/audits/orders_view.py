@@ -49,7 +49,17 @@ def orders_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, .
     if len(rows) > 1:
         heads += [Column("Spearman with the first row"), Column("p", right=False)]
     kept = [row[: len(heads)] for row in rows]
-    return (Table.of(heads, kept, words=2, title=audited.shown(measure), notes=notes, records=records),)
+    return (
+        Table.of(
+            heads,
+            kept,
+            words=2,
+            title=audited.shown(measure),
+            notes=notes,
+            records=records,
+            meaning="The order of the systems by this measure, and whether it is the same on every corpus.",
+        ),
+    )
 
 
 def order_string(values: Mapping[str, float], *, lower: bool, decimals: int = 2) -> str:

@@ -45,4 +45,13 @@ def systems_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, 
         [*first, *(column[place] for column in columns)] for place, first in enumerate(system_cells(audited))
     ]
     notes = [MARKS, *seed_note(audited), *footnotes.notes(), *audited.name_notes()]
-    return (Table.of(heads, rows, words=len(system_heads(audited)), notes=notes, records=records),)
+    return (
+        Table.of(
+            heads,
+            rows,
+            words=len(system_heads(audited)),
+            notes=notes,
+            records=records,
+            meaning=("Each row is one system; a footnote says why a value is missing."),
+        ),
+    )

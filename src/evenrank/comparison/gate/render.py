@@ -9,7 +9,7 @@ from evenrank.comparison.gate.rules import BONFERRONI, PASS
 from evenrank.errors import counted
 from evenrank.measures import Direction
 from evenrank.scores.names import arrow
-from evenrank.tables import Column, Interval, Table, Value, number
+from evenrank.tables import Column, Interval, Table, Tone, Value, number
 
 if TYPE_CHECKING:
     from evenrank.comparison.gate import GateResult, RuleResult
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 FORMATS = ("table", "jsonl", "markdown")
 HEAD = ("measure", "baseline", "now", "difference", "bounds", "allowed", "queries")
 ALONE = ("measure", "value", "bounds", "allowed", "queries")  # where there is no baseline
+
+MEANING = "Each row is one rule: it fails where the run is worse than its baseline by more than is allowed."
+ALONE_MEANING = "Each row is one rule: it fails where the value is beyond its limit."
 
 _WORDS = {"too few": "too few queries", "": "limit"}  # others are said as they are
 
@@ -35,6 +38,7 @@ def gate_table(result: GateResult) -> Table:
         title=title,
         notes=_notes(result),
         records=map(_record, result.verdicts),
+        meaning=ALONE_MEANING if alone else MEANING,
     )
 
 
@@ -49,7 +53,7 @@ def _row(verdict: RuleResult) -> tuple[Any, ...]:
         _bounds(verdict),
         _allowed(verdict),
         verdict.queries,
-        outcome,
+        Value(outcome, tone=Tone.BAD if verdict.failed else Tone.GOOD),
     )
 
 

@@ -43,6 +43,7 @@ def accuracy_table(found: Mapping[str, Accuracy]) -> Table:
             (name, each.mean, Interval(*each.interval()[:2]), each.mean_chance, len(each.values))
             for name, each in found.items()
         ),
+        meaning="The axis tells the two sides apart where its accuracy is well above chance.",
     )
 
 

@@ -1,0 +1,110 @@
+"""A table on a terminal: columns that fit its width, blocks where they do not, and colour."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from evenrank.tables.cells import Column, Tone, Value, is_undefined
+from evenrank.text import display_width, fit
+
+HEAD = "1"  # bold
+BEST = "1;32"  # bold and green
+_COLOURS = {Tone.GOOD: "32", Tone.BAD: "31", Tone.FAINT: "2"}
+_LEAST = 20  # columns of a terminal that an elastic column keeps
+_LONGEST_WORD = 40  # a longer word may be broken where a column wraps
+_GAP = 2  # columns of a terminal between two columns of a table
+
+Cells = Sequence[Sequence[str]]
+
+
+def wants_colour(width: int | None) -> bool:
+    """Whether text may be coloured: on a terminal, unless the variable NO_COLOR is set."""
+    return width is not None and not os.environ.get("NO_COLOR")
+
+
+def colour_of(cell: Any) -> str:
+    """The code that a terminal colours a cell by, or nothing."""
+    if isinstance(cell, Value) and (cell.best or cell.tone is not None):
+        return BEST if cell.best else _COLOURS[cell.tone]  # type: ignore[index]
+    return _COLOURS[Tone.FAINT] if is_undefined(cell) else ""
+
+
+def column_sizes(cells: Cells) -> list[int]:
+    return [max(map(display_width, column)) for column in zip(*cells, strict=True)]
+
+
+def total_width(sizes: Sequence[int]) -> int:
+    return sum(sizes) + _GAP * (len(sizes) - 1)
+
+
+def spare_width(columns: Sequence[Column], sizes: Sequence[int]) -> int:
+    """Columns of a terminal that elastic text can give back."""
+    return sum(
+        max(0, size - _LEAST)
+        for size, column in zip(sizes, columns, strict=True)
+        if column.elastic or column.wraps
+    )
+
+
+def fitted_sizes(columns: Sequence[Column], cells: Cells, width: int) -> list[int]:
+    """The sizes of columns where elastic ones are cut, and no word is broken in one that wraps."""
+    sizes = column_sizes(cells)
+    over = total_width(sizes) - width
+    for place, column in enumerate(columns):
+        if (column.elastic or column.wraps) and over > 0:
+            words = [word for row in cells for word in row[place].split()] if column.wraps else []
+            least = max([_LEAST, *(min(display_width(word), _LONGEST_WORD) for word in words)])
+            cut = min(over, max(0, sizes[place] - least))
+            sizes[place] -= cut
+            over -= cut
+    return sizes
+
+
+def blocks_of(columns: Sequence[Column], sizes: Sequence[int], width: int) -> list[list[int]]:
+    """The places of the columns that stand beside each other.
+
+    Where a table is too wide, its columns are printed in several blocks. Each repeats the columns with
+    names, so that rows can be told apart.
+    """
+    if total_width(sizes) <= width:
+        return [list(range(len(sizes)))]
+    names = 1
+    while names < len(sizes) - 1 and not columns[names].right and (
+        total_width(sizes[: names + 1]) <= width // 2
+    ):  # fmt: skip
+        names += 1
+    first = list(range(names))
+    blocks: list[list[int]] = []
+    for place in range(names, len(sizes)):
+        if not blocks or total_width([sizes[one] for one in (*blocks[-1], place)]) > width:
+            blocks.append([*first])
+        blocks[-1].append(place)
+    return blocks
+
+
+def row_lines(
+    columns: Sequence[Column], cells: Sequence[str], sizes: Sequence[int], colours: Sequence[str]
+) -> Iterator[str]:
+    """A row: one line, or as many as the longest text takes in a column that wraps."""
+    parts = [
+        textwrap.wrap(cell, size, break_on_hyphens=False) or [""] if column.wraps else [cell]
+        for cell, size, column in zip(cells, sizes, columns, strict=True)
+    ]
+    for line in zip_longest(*parts, fillvalue=""):
+        yield _line(columns, line, sizes, colours)
+
+
+def _line(
+    columns: Sequence[Column], cells: Sequence[str], sizes: Sequence[int], colours: Sequence[str]
+) -> str:
+    parts = []
+    for cell, size, column, colour in zip(cells, sizes, columns, colours, strict=True):
+        text = fit(cell, size)
+        space = " " * (size - display_width(text))
+        text = f"\x1b[{colour}m{text}\x1b[0m" if colour and text else text
+        parts.append(space + text if column.right else text + space)
+    return (" " * _GAP).join(parts).rstrip()
