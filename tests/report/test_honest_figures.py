@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import planted_shop
 import pytest
+from drawn import made
 
 import evenrank as er
 from evenrank.data.run import Run
+from evenrank.report.figures.bars import bars_figure
+from evenrank.report.figures.cloud import cloud_figure
+from evenrank.report.figures.labels import place_labels
 from evenrank.report.figures.origin import UNSHOWN, origin_figure
 from evenrank.report.figures.power import power_figure
 from evenrank.report.figures.scatter import scatter_figure
-from evenrank.report.figures.style import group_colours
+from evenrank.report.figures.style import OTHERS, group_colours, query_names, series_colours
 from evenrank.report.figures.trend import trend_figure
 from evenrank.report.page.group_colours import looks_of
 from evenrank.verdict.findings import findings_of
@@ -80,3 +87,71 @@ def test_groups_have_one_colour_everywhere() -> None:
         zip(values, group_colours(values), strict=True)
     )
     assert [look.style for look in looks_of(["female", "neutral", "male"]).values()] == ["g0", "gn", "g1"]
+
+
+def by_query() -> er.Scores:
+    chance = np.random.default_rng(7)
+    values = {name: chance.random(8).tolist() for name in ("nDCG@5", "AP")}
+    return made({"bm25": values})
+
+
+def test_figures_of_queries_show_questions_instead_of_ids() -> None:
+    texts = {f"q{number}": f"question {number}?" for number in range(7)}  # the last has no text
+    (panel,) = bars_figure(by_query(), "AP", by_query=True, texts=texts).to_dict()["vconcat"]
+    bars = next(layer for layer in panel["layer"] if layer["mark"]["type"] == "bar")
+    names = [row["query"] for row in bars["data"]["values"]]
+    assert sorted(names) == ["q7", *sorted(texts.values())]
+    chart = scatter_figure(by_query(), "nDCG@5", "AP", run="bm25", texts=texts).to_dict()
+    points = next(layer for layer in chart["layer"] if layer["mark"]["type"] == "point")
+    assert {row["query"] for row in points["data"]["values"]} == {*texts.values(), "q7"}
+    drawn = next(layer for layer in chart["layer"] if layer["mark"]["type"] == "text")
+    assert any("question" in row["name"] for row in drawn["data"]["values"])
+
+
+def test_two_queries_with_one_text_are_two_bars() -> None:
+    assert query_names(["q1", "q2"], {"q1": "why?", "q2": "why?"}) == {"q1": "why?", "q2": "why? (2)"}
+
+
+def test_colours_of_many_runs_do_not_come_again() -> None:
+    colours = series_colours(21)
+    assert len(set(colours[:7])) == 7
+    assert set(colours[7:]) == {OTHERS}
+    chart = power_figure({f"m{number}": np.linspace(1, 0, 9) for number in range(12)}).to_dict()
+    drawn = [layer["encoding"]["color"] for layer in chart["layer"] if "color" in layer["encoding"]]
+    assert [colour["scale"]["range"] for colour in drawn] == [series_colours(12)] * 2
+
+
+@pytest.mark.parametrize(("runs", "bands"), [(3, 0), (5, 0), (6, 1)])
+def test_a_band_is_drawn_where_there_are_runs_enough(runs: int, bands: int) -> None:
+    chart = cloud_figure(many_runs(runs), "nDCG@10", "P@5").to_dict()
+    kinds = [layer["mark"]["type"] for layer in chart["layer"]]
+    assert kinds.count("area") == bands
+    assert kinds.count("line") == 1
+
+
+def test_a_name_between_two_points_is_joined_to_its_own() -> None:
+    size = {"width": 300, "height": 200, "size": 10.5}
+    (alone, _) = place_labels([(100, 100), (250, 20)], ["mine", None], **size)
+    assert alone is not None
+    assert alone.joined is None
+    (near, _) = place_labels([(100, 100), (116, 112)], ["mine", None], **size)
+    assert near is not None
+    assert near.joined is not None
+
+
+def test_tooltips_have_four_decimals_and_titles() -> None:
+    charts = [bars_figure(many_runs(3), "P@5"), origin_figure({"": many_runs(3)}, ["run 0"])]
+    for chart in charts:
+        for name, tip in tips(chart.to_dict()):
+            assert tip.get("format", ".4f") == ".4f", name
+            assert (tip["type"] == "quantitative") == ("format" in tip), name
+            assert tip["title"], name
+
+
+def tips(found: Any) -> Iterator[tuple[str, Any]]:
+    """Every tooltip of a chart."""
+    if isinstance(found, dict):
+        for tip in found.get("tooltip", []) if isinstance(found.get("tooltip"), list) else []:
+            yield str(tip), tip
+    for inner in found.values() if isinstance(found, dict) else found if isinstance(found, list) else ():
+        yield from tips(inner)

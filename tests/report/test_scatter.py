@@ -17,6 +17,7 @@ from evenrank.errors import ParameterError, UnknownNameError
 from evenrank.report import save_figure, scatter_figure
 from evenrank.report.figures.contours import Plane, contours
 from evenrank.report.figures.labels import LINE, place_labels, shortened, text_width
+from evenrank.report.figures.scatter import has_mean
 from evenrank.report.figures.scatter_layers import NAME_SIZE
 from evenrank.stats.correlation import kendall
 
@@ -26,11 +27,14 @@ pytest.importorskip("vl_convert")
 NAN = math.nan
 
 
+MEASURES = ("nDCG@5", "AP", "RaB", "GF(attr='a')@5")
+
+
 def scores(runs: int = 9, queries: int = 12) -> er.Scores:
     generator = np.random.default_rng(3)
     return made(
         {
-            f"run {number}": {name: generator.random(queries).tolist() for name in ("nDCG@5", "AP", "RaB")}
+            f"run {number}": {name: generator.random(queries).tolist() for name in MEASURES}
             for number in range(runs)
         }
     )
@@ -80,7 +84,7 @@ def test_all_layers_share_the_same_axes() -> None:
 
 
 def test_contours_join_points_of_equal_mean() -> None:
-    drawn = layers(scatter_figure(scores(), "nDCG@5", "AP"))
+    drawn = layers(scatter_figure(scores(), "nDCG@5", "GF(attr='a')@5"))
     lines = next(marks(drawn, "rule"))
     shown = rows(lines)
     assert lines["mark"]["strokeDash"]
@@ -109,6 +113,15 @@ def test_contours_are_round_and_lie_in_the_plane(box: tuple[float, float, float,
         for x, y in (line.start, line.end):
             assert plane.left <= x <= plane.right
             assert plane.lower <= y <= plane.upper
+
+
+def test_a_mean_that_is_no_measure_has_no_contours() -> None:
+    drawn = layers(scatter_figure(scores(), "nDCG@5", "AP"))
+    assert not [row for layer in marks(drawn, "rule") for row in rows(layer) if "mean" in row]
+    pair = [er.parse_measure(name) for name in ("NFaiRR@10", "nDCG@10")]
+    assert not has_mean(pair)
+    assert has_mean(pair, [er.parse_measure("0.5*NFaiRR@10 + 0.5*nDCG@10")])
+    assert not has_mean([pair[0], er.parse_measure("AP")], [er.parse_measure("0.5*NFaiRR@10 + 0.5*nDCG@10")])
 
 
 def test_measures_that_point_different_ways_have_no_contours() -> None:

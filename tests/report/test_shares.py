@@ -17,6 +17,7 @@ from evenrank.errors import ParameterError
 from evenrank.report import scatter_figure
 from evenrank.report.figures.arrows import BETTER, MIXED, WORSE
 from evenrank.report.figures.group_shares import shares_figure
+from evenrank.report.figures.style import group_colours
 from evenrank.scores import Scores
 
 pytest.importorskip("altair")
@@ -60,7 +61,10 @@ def test_bars_are_the_shares_of_each_query_and_lines_the_target() -> None:
         assert {row["group"]: row["value"] for row in rows(lines)} == pytest.approx(
             {"none": 0.5, "some": 0.3, "many": 0.2}
         )
-        assert bars["encoding"]["x"]["sort"] == ["none", "some", "many"]  # the order of the scale
+        assert bars["encoding"]["xOffset"]["sort"] == ["none", "some", "many"]  # the order of the scale
+        assert bars["encoding"]["color"]["field"] == "group"
+        assert bars["encoding"]["color"]["scale"]["range"] == group_colours(["none", "some", "many"])
+        assert bars["encoding"]["x"]["sort"] == ["base", "rating"]
         assert bars["encoding"]["y"]["title"] == "share"
         assert bars["encoding"]["y"]["scale"]["domain"] == [0, 1.05]
     first = {(row["run"], row["group"]): row["value"] for row in rows(next(marks(drawn[0]["layers"], "bar")))}
@@ -70,6 +74,19 @@ def test_bars_are_the_shares_of_each_query_and_lines_the_target() -> None:
         (row["run"], row["group"]): row["value"] for row in rows(next(marks(drawn[1]["layers"], "bar")))
     }
     assert (second["base", "none"], second["base", "some"]) == (0.5, 0.5)
+
+
+def test_panels_have_the_texts_of_queries() -> None:
+    own = scores()
+    drawn = panels(shares_figure(own, own.measures[0], by_query=True, texts={"q0": "who\nis it?"}))
+    assert [panel["title"]["text"] for panel in drawn] == [["who is it?"], ["query q1"]]
+
+
+def test_many_runs_have_wide_panels() -> None:
+    runs = {f"run {n}": {"q0": {"a": 2.0, "b": 1.0}} for n in range(21)}
+    own = er.evaluate(runs, SHARE, groups=GROUPS)
+    (panel,) = shares_figure(own, own.measures[0]).to_dict()["concat"]
+    assert panel["width"] >= 21 * 4 * 9
 
 
 def test_means_over_queries_and_no_target() -> None:
@@ -178,4 +195,6 @@ def test_figure_8_of_gfr(shared: Path) -> None:
             (groups,) = (g for t, r, g, *_ in rows_of if (t, r) == (topic, row["run"]))
             assert row["value"] == pytest.approx(groups.count(row["group"]) / 10)
         (lines,) = marks(panel["layers"], "tick")
-        assert [row["value"] for row in rows(lines)] == pytest.approx(wanted, abs=1e-6)
+        for run in {row["run"] for row in rows(bars)}:
+            own_lines = [row["value"] for row in rows(lines) if row["run"] == run]
+            assert own_lines == pytest.approx(wanted, abs=1e-6)

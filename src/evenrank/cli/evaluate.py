@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from evenrank.cli import shared
@@ -74,11 +75,11 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     view = None if arguments.view is None else arguments.view.name
     form = arguments.format or "table"
-    scores, lines = _scores(arguments)
+    scores, lines, texts = _scores(arguments)
     if arguments.output is not None:
         scores.write(arguments.output)
         say(f"wrote {arguments.output}")
-    draw(scores, arguments)
+    draw(scores, arguments, texts)
     if view == LABELS:
         put(_label_intervals(arguments, form))
     elif view == GROWTH:
@@ -94,8 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _scores(arguments: argparse.Namespace) -> tuple[Scores, list[str]]:
-    """The scores, and who is favoured where measures were not named."""
+def _scores(arguments: argparse.Namespace) -> tuple[Scores, list[str], Mapping[str, str]]:
+    """The scores, who is favoured where measures were not named, and the texts of queries."""
     from evenrank.comparison.audits.system_files import with_systems
     from evenrank.evaluation import evaluate
     from evenrank.scores.files import WRITTEN, file_format
@@ -119,7 +120,8 @@ def _scores(arguments: argparse.Namespace) -> tuple[Scores, list[str]]:
     lines = []
     if arguments.measures is None:
         lines = verdict_lines(inputs, known, next(iter(inputs.runs)))
-    return scores if inputs.categories is None else scores.by(inputs.categories), lines
+    texts = inputs.query_texts or {}
+    return scores if inputs.categories is None else scores.by(inputs.categories), lines, texts
 
 
 def _label_intervals(arguments: argparse.Namespace, form: str) -> str:

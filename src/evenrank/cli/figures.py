@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli.shared import check_figure_asked, write_figure
@@ -68,8 +69,8 @@ def _check(what: str, measures: int, runs: int) -> None:
         raise ParameterError(f"--kind {what} shows the queries of one run or two, but {runs} are given")
 
 
-def draw(scores: Scores, arguments: argparse.Namespace) -> None:
-    """Write the figure that was asked for, if any."""
+def draw(scores: Scores, arguments: argparse.Namespace, texts: Mapping[str, str] | None = None) -> None:
+    """Write the figure that was asked for, if any; queries are shown by their texts where there are such."""
     if arguments.figure is None:
         return
     from evenrank.report import bars_figure, cutoff_figure, scatter_figure
@@ -82,11 +83,11 @@ def draw(scores: Scores, arguments: argparse.Namespace) -> None:
         chart = cutoff_figure(scores)
     elif what in (SCATTER, QUERIES):
         run = scores.runs[0] if what == QUERIES else None
-        chart = scatter_figure(scores, measures[0], measures[1], run=run, arrows=arrows_of(kind))
+        chart = scatter_figure(scores, measures[0], measures[1], run=run, arrows=arrows_of(kind), texts=texts)
     elif what in (SHARES, QUERY_SHARES):
         from evenrank.report.figures.group_shares import shares_figure
 
-        chart = shares_figure(scores, measures[0], by_query=what == QUERY_SHARES)
+        chart = shares_figure(scores, measures[0], by_query=what == QUERY_SHARES, texts=texts)
     else:
-        chart = bars_figure(scores, measures[0], by_query=what == QUERY_BARS)
+        chart = bars_figure(scores, measures[0], by_query=what == QUERY_BARS, texts=texts)
     write_figure(chart, arguments.figure)

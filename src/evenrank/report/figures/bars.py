@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenrank.errors import ParameterError, UnknownNameError
 from evenrank.measures import Direction
 from evenrank.report.figures.labels import shortened
 from evenrank.report.figures.measure_values import Chosen, by_run, choose, sides_of, values_by_query
-from evenrank.report.figures.style import COLOURS, NO_NAME, counted, load_altair, shown_names, styled, wrapped
+from evenrank.report.figures.style import (
+    COLOURS,
+    NO_NAME,
+    counted,
+    load_altair,
+    query_names,
+    shown_names,
+    styled,
+    value_tips,
+    wrapped,
+)
 from evenrank.text import printable
 
 if TYPE_CHECKING:
@@ -25,6 +35,7 @@ NAME_WIDTH = 300
 QUERY_WIDTH, QUERY_HEIGHT = 760, 190
 STEPS = (1.0, 24.0)  # how far apart the bars of queries are at least and at most
 NAMED_QUERIES = 75  # the ids of more have no room
+TEXT_LIMIT = 170  # pixels of the text of a query
 PANELS = 2
 TITLE_WIDTH, AXIS_WIDTH = 84, 30  # characters
 LINE = "#333333"
@@ -38,17 +49,20 @@ def bars_figure(
     *,
     runs: str | Sequence[str] | None = None,
     by_query: bool = False,
+    texts: Mapping[str, str] | None = None,
 ) -> altair.LayerChart | altair.VConcatChart:
     """One measure: a bar for each run or, with ``by_query``, for each query of one run or two.
 
     Bars begin at 0 and are sorted by value, the queries of each run by their own. Bars of runs have the 95%
     interval of the scores. For signed measures the figure says which side is which, where the scores know
-    it. Runs and queries without a value are left out and counted.
+    it. Runs and queries without a value are left out and counted. ``texts`` of queries are drawn instead of
+    their ids.
     """
     alt = load_altair()
     chosen = choose(scores, measure)
     names = _names(scores, runs)
-    chart = _query_bars(alt, scores, chosen, names) if by_query else _run_bars(alt, scores, chosen, names)
+    drawn = _query_bars(alt, scores, chosen, names, texts) if by_query else None
+    chart = _run_bars(alt, scores, chosen, names) if drawn is None else drawn
     drawing: altair.LayerChart | altair.VConcatChart = styled(chart)
     return drawing
 
@@ -86,10 +100,10 @@ def _run_bars(alt: Any, scores: Scores, chosen: Chosen, names: Sequence[str]) ->
     if sides is not None:
         axis.append(f"← towards {printable(sides[1])}  |  towards {printable(sides[0])} →")
     value = alt.X("value:Q", title=axis, scale=alt.Scale(zero=True, nice=False, padding=10))
-    fields = ("run:N", "value:Q", "low:Q", "high:Q", "queries:Q")
+    tips = value_tips(alt, system="run:N", value="value:Q", from_="low:Q", to="high:Q", queries="queries:N")
     base = alt.Chart(alt.Data(values=rows)).encode(y=name)
     bars = base.mark_bar(height=STEP - 6, opacity=0.85).encode(
-        x=value, color=alt.Color("colour:N", scale=None), tooltip=[alt.Tooltip(field) for field in fields]
+        x=value, color=alt.Color("colour:N", scale=None), tooltip=tips
     )
     intervals = base.mark_rule(strokeWidth=1.2, color=LINE).encode(x="low:Q", x2="high:Q")
     zero = alt.Chart(alt.Data(values=[{"even": 0}])).mark_rule(color=LINE).encode(x="even:Q")
@@ -128,7 +142,9 @@ def _gaps(rows: Sequence[SummaryRow], runs: int) -> list[str]:
     return gaps
 
 
-def _query_bars(alt: Any, scores: Scores, chosen: Chosen, names: Sequence[str]) -> Any:
+def _query_bars(
+    alt: Any, scores: Scores, chosen: Chosen, names: Sequence[str], texts: Mapping[str, str] | None
+) -> Any:
     if len(names) > PANELS:
         raise ParameterError(
             f"bars of queries show one run or two, and there are {len(names)}: say which (runs=[..])"
@@ -142,7 +158,7 @@ def _query_bars(alt: Any, scores: Scores, chosen: Chosen, names: Sequence[str]) 
     space = (SPACE if sides is None else SPACE_FOR_WORDS) * ((high - low) or 1.0)
     # words stand below the bars too, even where none hangs down
     shown = (low - space * (low < 0 or sides is not None), high + space * (high > 0 or sides is not None))
-    panels = [_query_panel(alt, name, found, chosen, shown, sides) for name, found in values.items()]
+    panels = [_query_panel(alt, name, found, chosen, shown, sides, texts) for name, found in values.items()]
     title = alt.TitleParams(wrapped(f"{chosen.title}, query by query", TITLE_WIDTH), frame="group")
     return alt.vconcat(*panels, spacing=26).properties(title=title)
 
@@ -154,10 +170,11 @@ def _query_panel(
     chosen: Chosen,
     shown: tuple[float, float],
     sides: tuple[str, str] | None,
+    texts: Mapping[str, str] | None,
 ) -> Any:
     defined = {query: value for query, value in values.items() if value is not None}
     order = sorted(defined, key=lambda query: -defined[query])
-    names = shown_names(order)
+    names = query_names(order, texts)
     rows = [
         {"query": names[query], "value": defined[query], "colour": _colour(chosen, defined[query])}
         for query in order
@@ -165,7 +182,8 @@ def _query_panel(
     step = min(max(QUERY_WIDTH / max(len(order), 1), STEPS[0]), STEPS[1])
     named = len(order) <= NAMED_QUERIES
     axis = alt.Axis(
-        labels=named, labelAngle=-90, labelFontSize=9, labelLimit=90, ticks=False, domain=False, offset=2,
+        labels=named, labelAngle=-60 if texts else -90, labelFontSize=9, ticks=False, domain=False, offset=2,
+        labelLimit=TEXT_LIMIT if texts else 90,
         title=None if named else "queries, from the largest value to the smallest",
     )  # fmt: skip
     query = alt.X("query:N", sort=[names[query] for query in order], axis=axis)
@@ -179,7 +197,7 @@ def _query_panel(
     layers = [
         bars.encode(
             x=query, y=value, color=alt.Color("colour:N", scale=None),
-            tooltip=[alt.Tooltip("query:N"), alt.Tooltip("value:Q")],
+            tooltip=value_tips(alt, query="query:N", value="value:Q"),
         ),
         alt.Chart(alt.Data(values=[{"even": 0}])).mark_rule(color=LINE).encode(y="even:Q"),
     ]  # fmt: skip

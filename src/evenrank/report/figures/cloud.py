@@ -15,13 +15,23 @@ from evenrank.errors import ParameterError
 from evenrank.report.figures.contours import Plane
 from evenrank.report.figures.labels import place_labels
 from evenrank.report.figures.measure_values import by_run, choose
-from evenrank.report.figures.scatter_layers import AXIS_WIDTH, NAME_SIZE, TICKS, Canvas, Spot, line_boxes
+from evenrank.report.figures.scatter_layers import (
+    AXIS_WIDTH,
+    FAINT,
+    NAME_SIZE,
+    TICKS,
+    Canvas,
+    Spot,
+    line_boxes,
+    plane_of,
+    run_spot,
+)
 from evenrank.report.figures.style import (
-    COLOURS,
     GREY,
     SHAPES,
     counted,
     load_altair,
+    series_colours,
     shown_names,
     styled,
     wrapped,
@@ -38,6 +48,7 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 600, 420
 TITLE_WIDTH, SUBTITLE_WIDTH = 84, 104  # characters
+FEWEST_FOR_BAND = 6  # the interval of a line through fewer runs says little more than that they are few
 NAMED = 30  # runs; the names of more would hide the points
 ALONE = "(others)"
 FILL, LIGHTEST = 0.75, 0.2  # how dense points are, and that of the smallest shade
@@ -64,13 +75,14 @@ def cloud_figure(
     spots = _spots(scores, pair)
     if not spots:
         raise ParameterError(f"no run has a value of both {pair[0].measure!r} and {pair[1].measure!r}")
-    plane = Plane.around([s.x for s in spots.values()], [s.y for s in spots.values()], WIDTH, HEIGHT)
+    plane = plane_of(spots.values(), WIDTH, HEIGHT)
     canvas = Canvas(alt, plane)
     lines = {name: _line(spots, runs) for name, runs in own.items() if name != ALONE}
     shown = shown_names(scores.runs)
-    layers: list[Any] = []
+    layers: list[Any] = [*canvas.crosses(list(spots.values()), FAINT)]
     for place, (name, line) in enumerate(lines.items()):
-        layers += _drawn(canvas, line, _colour(name, place), plane)
+        there = sum(run in spots for run in own[name])
+        layers += _drawn(canvas, line, there, _colour(name, place), plane)
     layers.append(_points(canvas, spots, own, shown, shades or {}, pair))
     if len(spots) <= NAMED:
         labels = place_labels(
@@ -106,11 +118,7 @@ def _families(scores: Scores, given: Mapping[str, Sequence[str]] | None) -> dict
 
 def _spots(scores: Scores, pair: tuple[Chosen, Chosen]) -> dict[str, Spot]:
     xs, ys = (by_run(scores, chosen) for chosen in pair)
-    return {
-        run: Spot(run, xs[run].value, ys[run].value, None, (xs[run].defined, ys[run].defined))
-        for run in scores.runs
-        if run in xs and run in ys
-    }
+    return {run: run_spot(run, xs[run], ys[run]) for run in scores.runs if run in xs and run in ys}
 
 
 def _line(spots: Mapping[str, Spot], runs: Sequence[str]) -> Line | None:
@@ -129,11 +137,11 @@ def _taken(lines: Mapping[str, Line | None], plane: Plane) -> list[tuple[float, 
 
 
 def _colour(family: str, place: int) -> str:
-    return GREY if family == ALONE else COLOURS[place % len(COLOURS)]
+    return GREY if family == ALONE else series_colours(place + 1)[place]
 
 
-def _drawn(canvas: Canvas, line: Line | None, colour: str, plane: Plane) -> list[Any]:
-    """The line, and its interval as far as it lies within the figure."""
+def _drawn(canvas: Canvas, line: Line | None, points: int, colour: str, plane: Plane) -> list[Any]:
+    """The line, and its interval as far as it lies within the figure; that of few points would fill it."""
     if line is None:
         return []
     rows = [
@@ -148,7 +156,7 @@ def _drawn(canvas: Canvas, line: Line | None, colour: str, plane: Plane) -> list
     ]
     dashed = canvas.rows(rows).mark_line(color=colour, strokeDash=[6, 4], strokeWidth=1.6)
     layers = [dashed.encode(**canvas.at())]
-    if np.isfinite(line.low).all():
+    if points >= FEWEST_FOR_BAND and np.isfinite(line.low).all():
         band = canvas.rows(rows).mark_area(color=colour, opacity=0.12)
         layers.insert(0, band.encode(**canvas.at(y="low", y2="high")))
     return layers
@@ -187,9 +195,9 @@ def _points(
     tip = [
         alt.Tooltip("run:N"),
         alt.Tooltip("family:N"),
-        alt.Tooltip("x:Q", title=pair[0].title),
-        alt.Tooltip("y:Q", title=pair[1].title),
-        *([alt.Tooltip("shade:Q")] if shades else []),
+        alt.Tooltip("x:Q", title=pair[0].title, format=".4f"),
+        alt.Tooltip("y:Q", title=pair[1].title, format=".4f"),
+        *([alt.Tooltip("shade:Q", format="~g")] if shades else []),
     ]
     forms = {"domain": names, "range": [SHAPES[place % len(SHAPES)] for place in range(len(names))]}
     return (
@@ -216,7 +224,8 @@ def _subtitle(
     remarks = [counted(len(spots), "run")]
     slopes = [f"{name} {number(line.slope, signed=True)}" for name, line in lines.items() if line is not None]
     if slopes:
-        remarks[0] += "; dashed: least squares, with the 95% interval of the mean"
+        band = f", with the 95% interval of the mean for {FEWEST_FOR_BAND} runs or more"
+        remarks[0] += f"; dashed: least squares{band}"
         remarks.append(f"slope: {', '.join(slopes)}")
     else:
         remarks[0] += f"; a line is drawn through {FEWEST} runs of a family or more"

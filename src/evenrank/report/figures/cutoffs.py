@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenrank.errors import ParameterError
 from evenrank.measures import Direction
-from evenrank.report.figures.style import COLOURS, EVEN, SHAPES, load_altair, styled, wrapped
+from evenrank.report.figures.style import COLOURS, EVEN, OTHERS, SHAPES, load_altair, styled, wrapped
 from evenrank.scores.cutoff_series import Point, points_of
 from evenrank.scores.names import arrow
 from evenrank.text import printable
@@ -26,7 +26,6 @@ TITLE_WIDTH = 34  # characters of a panel's title
 BAND, BAND_OF_MANY = 0.18, 0.07  # opacity: many bands lie over each other
 MANY_RUNS = 4
 MARKS = 10  # on a line of ranks
-OTHERS = "#a9b1b8"  # runs beyond those that have a colour
 ORIGINAL = COLOURS[-1]  # black, for the run that others were made from
 
 

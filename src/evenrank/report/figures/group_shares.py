@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenrank.errors import ParameterError
 from evenrank.measures import Measure
 from evenrank.measures.group_share import TARGET, GroupShare
 from evenrank.report.figures.measure_values import Chosen, by_run, values_by_query
-from evenrank.report.figures.style import COLOURS, load_altair, shown_names, styled, wrapped
+from evenrank.report.figures.style import (
+    group_colours,
+    load_altair,
+    query_names,
+    shown_names,
+    styled,
+    value_tips,
+    wrapped,
+)
 from evenrank.scores.columns import MANY
 from evenrank.text import printable
 
@@ -23,13 +31,20 @@ WIDTH, HEIGHT = 250, 190  # of a panel
 TITLE_WIDTH = 40  # characters
 PANELS, PANELS_IN_A_ROW = 12, 3
 NAME_WIDTH = 320
-WANTED = "target"
 ROOM = 1.05  # above the tallest bar
+LEAST_BAR = 9  # pixels of a bar, of which a space between runs takes one more
 LINE = "#222222"
 
 
-def shares_figure(scores: Scores, measure: Measure, *, by_query: bool = False) -> altair.ConcatChart:
-    """The columns of a measure as bars side by side, a colour a run; with ``by_query`` a panel a query.
+def shares_figure(
+    scores: Scores,
+    measure: Measure,
+    *,
+    by_query: bool = False,
+    texts: Mapping[str, str] | None = None,
+) -> altair.ConcatChart:
+    """The columns of a measure as bars side by side for each run; with ``by_query`` a panel a query, with its
+    text where ``texts`` has it. Every group has its colour, the same as in reports.
 
     For ``GroupShare`` the targets are drawn as lines across the bars where they were evaluated too, as
     ``GroupShare(of='target')``. Without ``by_query`` values are over all queries.
@@ -52,17 +67,20 @@ def shares_figure(scores: Scores, measure: Measure, *, by_query: bool = False) -
     if not known:
         raise ParameterError(f"no run has a value of {measure!r}")
     top = max(row["value"] for part in (known, wanted) for rows in part.values() for row in rows) or 1.0
+    titles = query_names((name for name in known if name), texts)
+    titles = {name: title if name in (texts or {}) else f"query {title}" for name, title in titles.items()}
     panels = [
-        _panel(alt, name, rows, wanted.get(name, []), columns, scores.runs, top)
+        _panel(alt, titles.get(name, ""), rows, wanted.get(name, []), columns, scores.runs, top)
         for name, rows in known.items()
     ]
+    in_a_row = max(1, WIDTH * PANELS_IN_A_ROW // _width(scores.runs, columns))
     left = len(own) - len(known)
     remarks = ["lines: the target"] if wanted else []
     remarks += [f"left out, without a value: {left} of {len(own)} queries"] if left else []
     title = alt.TitleParams(
         wrapped(printable(scores.names.of(repr(measure))), 2 * TITLE_WIDTH), subtitle=remarks, frame="group"
     )
-    chart = alt.concat(*panels, columns=PANELS_IN_A_ROW, spacing=26).resolve_scale(color="shared")
+    chart = alt.concat(*panels, columns=in_a_row, spacing=26).resolve_scale(color="shared")
     chart = chart.properties(title=title)
     drawing: altair.ConcatChart = styled(chart).configure_legend(
         orient="bottom", columns=PANELS_IN_A_ROW, labelLimit=NAME_WIDTH, labelFontSize=12
@@ -105,9 +123,13 @@ def _values(
     return panels
 
 
+def _width(runs: Sequence[str], columns: Sequence[str]) -> int:
+    return max(WIDTH, len(runs) * (len(columns) + 1) * LEAST_BAR)
+
+
 def _panel(
     alt: Any,
-    name: str,
+    title: str,
     rows: Sequence[dict[str, Any]],
     wanted: Sequence[dict[str, Any]],
     columns: Sequence[str],
@@ -115,47 +137,48 @@ def _panel(
     top: float,
 ) -> Any:
     shown, groups = shown_names(runs), shown_names(columns)
+    order = list(groups.values())
     drawn = [{"run": shown[r["run"]], "group": groups[r["column"]], "value": r["value"]} for r in rows]
-    order = [shown[run] for run in runs]
     colour = alt.Color(
-        "run:N",
-        scale=alt.Scale(domain=order, range=[COLOURS[p % len(COLOURS)] for p in range(len(order))]),
-        legend=alt.Legend(title=None) if len(order) > 1 else None,
+        "group:N",
+        scale=alt.Scale(domain=order, range=group_colours(columns)),
+        legend=alt.Legend(title=None),
+        sort=order,
     )
     across = alt.X(
-        "group:N",
-        sort=list(groups.values()),
+        "run:N",
+        sort=list(shown.values()),
         title=None,
-        axis=alt.Axis(labelAngle=-30 if max(map(len, groups.values())) > 6 else 0, labelLimit=120),
+        axis=alt.Axis(labelAngle=-30 if max(map(len, shown.values())) > 6 else 0, labelLimit=120),
         scale=alt.Scale(paddingInner=0.25),
     )
+    beside = alt.XOffset("group:N", sort=order, scale=alt.Scale(domain=order))
     value = alt.Y("value:Q", title="share", scale=alt.Scale(domain=[0, top * ROOM], nice=False))
     bars = (
         alt.Chart(alt.Data(values=drawn))
-        .mark_bar(opacity=0.85)
+        .mark_bar(opacity=0.9)
         .encode(
             x=across,
-            xOffset=alt.XOffset("run:N", sort=order),
+            xOffset=beside,
             y=value,
             color=colour,
-            tooltip=[alt.Tooltip(field) for field in ("run:N", "group:N", "value:Q")],
+            tooltip=value_tips(alt, system="run:N", group="group:N", share="value:Q"),
         )
     )
-    # all runs have the same target
-    levels = {groups[r["column"]]: r["value"] for r in wanted}
     layers = [bars]
-    if levels:
-        lines = [{"group": group, "value": level} for group, level in levels.items()]
+    lines = [{"run": shown[r["run"]], "group": groups[r["column"]], "value": r["value"]} for r in wanted]
+    width = _width(runs, columns)
+    if lines:
         layers.append(
             alt.Chart(alt.Data(values=lines))
             .mark_tick(
-                color=LINE, opacity=1, thickness=2.5, size=WIDTH / len(columns) * 0.78, orient="horizontal"
+                color=LINE, opacity=1, thickness=2.5, orient="horizontal",
+                size=width / len(runs) * 0.75 / len(columns),
             )
-            .encode(x=across, y=value, tooltip=[alt.Tooltip("group:N"), alt.Tooltip("value:Q", title=WANTED)])
-        )
-    title = alt.TitleParams(
-        wrapped(f"query {printable(name)}" if name else "mean over queries", TITLE_WIDTH),
-        frame="group",
-        fontSize=12,
-    )
-    return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=title)
+            .encode(
+                x=across, xOffset=beside, y=value,
+                tooltip=value_tips(alt, group="group:N", target="value:Q"),
+            )
+        )  # fmt: skip
+    heading = alt.TitleParams(wrapped(title or "mean over queries", TITLE_WIDTH), frame="group", fontSize=12)
+    return alt.layer(*layers).properties(width=width, height=HEIGHT, title=heading)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenrank.errors import counted
-from evenrank.report.figures.style import COLOURS, load_altair, shown_names, styled, wrapped
+from evenrank.report.figures.style import COLOURS, load_altair, shown_names, styled, value_tips, wrapped
 
 if TYPE_CHECKING:
     import altair
@@ -33,7 +33,7 @@ def polarity_figure(scores: Mapping[str, Polarity], *, same_scale: bool = False)
     shown = shown_names(values)
     widest = max((float(np.abs(part).max(initial=0.0)) for part in values.values()), default=0.0)
     panels = []
-    for place, (name, part) in enumerate(values.items()):
+    for name, part in values.items():
         reach = (widest if same_scale else float(np.abs(part).max(initial=0.0))) or 1.0
         edges = np.linspace(-reach, reach, BINS + 1)
         counts, _ = np.histogram(part, edges)
@@ -43,14 +43,14 @@ def polarity_figure(scores: Mapping[str, Polarity], *, same_scale: bool = False)
         ]
         bars = (
             alt.Chart(alt.Data(values=rows))
-            .mark_bar(color=COLOURS[place % len(COLOURS)], opacity=0.85)
+            .mark_bar(color=COLOURS[0], opacity=0.85)
             .encode(
                 x=alt.X(
                     "from:Q", bin="binned", title="polarity score", scale=alt.Scale(domain=[-reach, reach])
                 ),
                 x2="to:Q",
                 y=alt.Y("documents:Q", title="documents"),
-                tooltip=[alt.Tooltip("from:Q"), alt.Tooltip("to:Q"), alt.Tooltip("documents:Q")],
+                tooltip=value_tips(alt, from_="from:Q", to="to:Q", documents="documents:N"),
             )
         )
         title = alt.TitleParams(

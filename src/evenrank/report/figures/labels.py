@@ -14,7 +14,12 @@ from evenrank.text import display_width
 
 LETTER = 0.56  # width of most letters for a font of size 1
 WIDTHS = (
-    dict.fromkeys("ijl.,:;'|!", 0.25) | dict.fromkeys("ftrI -()[]/", 0.33) | dict.fromkeys("mwMW%@…—", 0.9)
+    dict.fromkeys("ijl'|", 0.24)
+    | dict.fromkeys("ft .,:;!I/[]", 0.28)
+    | dict.fromkeys("r-()", 0.34)
+    | dict.fromkeys("ckszxyvJ", 0.5)
+    | {"w": 0.73, "m": 0.84}
+    | dict.fromkeys("MW%@…—", 0.93)
 )
 LONGEST = 40  # letters of a name
 LINE = 1.15  # height of a line for a font of size 1
@@ -26,6 +31,7 @@ LEADS_FROM = 13.0  # farther from its point, a name is joined to it by a line
 NOT_RIGHT = 4.0  # so much nearer must a name be to stand elsewhere than at the right of its point
 CROSSING = 60.0  # so much farther may a name stand whose line crosses nothing
 NO_ROOM = 1000.0
+NEARER = 1.5  # a name is joined to its point unless every other one is so much farther from it
 TRIALS = 24  # orders in which names choose; the one that brings them nearest to their points is taken
 MANY = 40  # names that are placed in one order only
 
@@ -103,12 +109,19 @@ def _trial(
         if found is None:
             continue
         end, distance = _nearest(found, own)
-        joined = end if distance > LEADS_FROM else None
+        joined = end if distance > LEADS_FROM or _is_ambiguous(found, distance, spots, index) else None
         boxes.append(tuple(found.tolist()))
         if joined is not None:
             boxes += [_around(x, y, 2.0) for x, y in _along(own, np.array(joined)).tolist()]
         placed[index] = Label(text, float(found[0]), float(found[1] + found[3]) / 2, joined)
     return total, placed
+
+
+def _is_ambiguous(box: Floats, distance: float, spots: Floats, own: int) -> bool:
+    """Whether the name stands about as near to another point as to its own."""
+    others = np.delete(spots, own, axis=0)
+    others = others[np.any(others != spots[own], axis=1)]  # a point at the same place is no other
+    return any(_nearest(box, other)[1] < distance * NEARER + POINT for other in others)
 
 
 def _best(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evenrank.errors import ParameterError
 from evenrank.measures import Direction
 from evenrank.report.figures.measure_values import Chosen, by_run
-from evenrank.report.figures.style import COLOURS, GREY, load_altair, shown_names, styled, wrapped
+from evenrank.report.figures.style import COLOURS, GREY, load_altair, shown_names, styled, value_tips, wrapped
 from evenrank.scores.columns import MANY
 from evenrank.text import printable
 
@@ -192,10 +192,10 @@ def _bars(
                 height=STEP - 6, fillOpacity=0.12, color=LINE, stroke=LINE, strokeDash=[3, 2], strokeWidth=1
             ).encode(y=down, x=across, x2="from:Q"),
             changed.mark_point(shape="diamond", filled=True, color=LINE, size=70, opacity=1).encode(
-                y=down, x=across, tooltip=[alt.Tooltip("after:N"), alt.Tooltip("value:Q")]
+                y=down, x=across, tooltip=value_tips(alt, run="after:N", value="value:Q")
             ),
         ]
-    tip = [alt.Tooltip(field) for field in ("place:N", "value:Q", "low:Q", "high:Q", "queries:Q")]
+    tip = value_tips(alt, place="place:N", value="value:Q", from_="low:Q", to="high:Q", queries="queries:N")
     points = data.mark_point(filled=True, size=60, opacity=1).encode(
         x=across, color=colour, shape=alt.Shape("shape:N", scale=None), tooltip=tip
     )

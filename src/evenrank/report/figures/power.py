@@ -9,7 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from evenrank.errors import ParameterError
-from evenrank.report.figures.style import COLOURS, GREY, SHAPES, load_altair, shown_names, styled, wrapped
+from evenrank.report.figures.style import (
+    COLOURS,
+    GREY,
+    SHAPES,
+    load_altair,
+    series_colours,
+    shown_names,
+    styled,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     import altair
@@ -43,7 +52,7 @@ def power_figure(curves: Mapping[str, npt.ArrayLike], *, alpha: float = 0.05) ->
     ]
     pairs = max(map(len, known.values()))
     step = max(1, pairs // MARKS)
-    look = {"domain": legends, "range": [COLOURS[place % len(COLOURS)] for place in range(len(order))]}
+    look = {"domain": legends, "range": series_colours(len(order))}
     forms = [SHAPES[(place + place // len(COLOURS)) % len(SHAPES)] for place in range(len(order))]
     legend = alt.Legend(title=f"pairs with p < {alpha:g}", orient="bottom", columns=1, labelLimit=NAME_WIDTH)
     colour = alt.Color("measure:N", scale=alt.Scale(**look), legend=legend, sort=legends)
@@ -61,7 +70,7 @@ def power_figure(curves: Mapping[str, npt.ArrayLike], *, alpha: float = 0.05) ->
             axis=alt.Axis(values=list(LEVELS), format="~g"),
         ),
     }
-    tip = [alt.Tooltip(field) for field in ("measure:N", "pair:Q", "p:Q")]
+    tip = [alt.Tooltip("measure:N"), alt.Tooltip("pair:Q", format="d"), alt.Tooltip("p:Q", format=".4f")]
     line = alt.Chart(alt.Data(values=rows)).mark_line(strokeWidth=1.8).encode(**places, color=colour)
     marked = [row for row in rows if row["pair"] % step == 1 % step or row["pair"] == pairs]
     points = (

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evenrank.comparison.points import order_agreement
 from evenrank.errors import ParameterError
 from evenrank.measures import Direction
+from evenrank.measures.group_fairness import GF
 from evenrank.report.figures.arrows import SAID, arrow_layers, joined_spots
 from evenrank.report.figures.contours import Plane, contours
 from evenrank.report.figures.labels import place_labels, shortened
 from evenrank.report.figures.measure_values import Chosen, by_run, choose, values_by_query
 from evenrank.report.figures.scatter_layers import (
+    FAINT,
+    FIRM,
     NAME_SIZE,
     Canvas,
     Spot,
     contour_box,
     cross_boxes,
     line_boxes,
+    plane_of,
+    run_spot,
 )
-from evenrank.report.figures.style import counted, load_altair, shown_names, styled, wrapped
+from evenrank.report.figures.style import counted, load_altair, query_names, styled, wrapped
 from evenrank.tables import interval, number
 from evenrank.text import printable
 
@@ -37,8 +42,6 @@ NARROW_WIDTH, NARROW_HEIGHT = 280, 300  # for a phone
 TITLE_WIDTH, SUBTITLE_WIDTH, RUN_WIDTH = 84, 104, 48  # characters
 NARROW_TITLE, NARROW_SUBTITLE = 42, 52
 FEW = 6  # runs whose intervals can be told apart
-FIRM, FAINT = 0.45, 0.18  # opacity of intervals, of few and of many runs
-SAME_WAY = {Direction.HIGHER, Direction.LOWER}  # a mean of signed values has no better side
 WAYS_OUT = 16  # directions in which the query that lies farthest out is named
 APART = 4  # so many queries are named since their two values differ most, in units of their spread
 
@@ -51,14 +54,15 @@ def scatter_figure(
     run: str | None = None,
     arrows: Sequence[tuple[str, str]] = (),
     narrow: bool = False,
+    texts: Mapping[str, str] | None = None,
 ) -> altair.LayerChart:
     """One measure against another: a point for each run or, with ``run``, for each of its queries.
 
-    Where both measures point the same way, dotted lines join the points of equal mean: GFR's contours for
-    its two parts. All runs are named, and of queries those that lie farthest out; names that find no room
+    Where the mean of the two is a measure, as GFR for its two parts, dotted lines join the points of equal
+    mean. All runs are named, and of queries those that lie farthest out; names that find no room
     are in the tooltip of the .html. Points where one of the two has no value are left out and counted.
     Kendall's tau is over the points. ``arrows`` lead from the first run of a pair to the second. ``narrow``
-    is for the width of a phone.
+    is for the width of a phone. ``texts`` of queries are drawn instead of their ids.
     """
     alt = load_altair()
     width, height = (NARROW_WIDTH, NARROW_HEIGHT) if narrow else (WIDTH, HEIGHT)
@@ -68,18 +72,10 @@ def scatter_figure(
         what = "run" if run is None else f"query of {run!r}"
         raise ParameterError(f"no {what} has a value of both {pair[0].measure!r} and {pair[1].measure!r}")
     pointed = joined_spots(arrows, spots)
-    # the axes are at least as wide as the intervals: else noise would look like a difference
-    ends = [spot.ends for spot in spots if run is None and spot.ends is not None]
     crosses = run is None and len(spots) <= FEW and not pointed  # so few that names can keep off them
-    plane = Plane.around(
-        [*(spot.x for spot in spots), *(end for each in ends for end in each[:2])],
-        [*(spot.y for spot in spots), *(end for each in ends for end in each[2:])],
-        width,
-        height,
-    )
-    directions = {chosen.measure.direction for chosen in pair}
-    lines = contours(plane) if len(directions) == 1 and directions <= SAME_WAY else []
-    names = list(shown_names(spot.name for spot in spots).values())
+    plane = plane_of(spots, width, height)
+    lines = contours(plane) if has_mean([chosen.measure for chosen in pair], scores.measures) else []
+    names = list(query_names((spot.name for spot in spots), None if run is None else texts).values())
     wanted: list[str | None] = [*names] if run is None else _remarkable(spots, names, plane)
     taken = [contour_box(line, plane) for line in lines]
     if crosses:
@@ -121,6 +117,18 @@ def scatter_figure(
     return chart
 
 
+def has_mean(pair: Sequence[Measure], others: Sequence[Measure] = ()) -> bool:
+    """Whether the mean of two measures is a measure too: a weighted sum of the two that was evaluated, or
+    GFR, which is made of relevance and GF. A mean of others, such as NFaiRR and nDCG, says nothing."""
+    if any(measure.direction is not Direction.HIGHER for measure in pair):
+        return False
+    sums = [set(other.parts()) for other in others]
+    if any(len(parts) > 1 and set(pair) <= parts for parts in sums):
+        return True
+    of_groups = [isinstance(measure, GF) for measure in pair]
+    return sum(of_groups) == 1 and pair[of_groups.index(False)].family == "relevance"
+
+
 def _runs(scores: Scores, across: Chosen, up: Chosen) -> tuple[list[Spot], list[str]]:
     """The runs that have both values, as the summary has them, and what is to be said about them."""
     xs, ys = by_run(scores, across), by_run(scores, up)
@@ -129,9 +137,7 @@ def _runs(scores: Scores, across: Chosen, up: Chosen) -> tuple[list[Spot], list[
         if run not in xs or run not in ys:
             continue
         x, y = xs[run], ys[run]
-        ends = (x.low, x.high, y.low, y.high)
-        known = all(map(math.isfinite, ends))
-        spots.append(Spot(run, x.value, y.value, ends if known else None, (x.defined, y.defined)))
+        spots.append(run_spot(run, x, y))
         counts |= {x.defined, y.defined}
         asked |= {x.queries, y.queries}
     remarks = [counted(len(spots), "run") + _correlation(spots)]

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenrank.report.figures.contours import Contour, Plane
 from evenrank.report.figures.labels import Label, text_width
 from evenrank.report.figures.style import COLOURS, EVEN, GREY, wrapped
 from evenrank.tables import interval
 
+if TYPE_CHECKING:
+    from evenrank.scores.scores import SummaryRow
+
 NAME_SIZE, CONTOUR_SIZE = 10.5, 10
 AXIS_WIDTH = 64  # characters of an axis title
 TICKS = 9  # about
 PIECE = 6.0  # pixels of a line
+FIRM, FAINT = 0.45, 0.18  # opacity of intervals, of few and of many runs
 RING, NO_RING = "#333333", "transparent"
 LABELS: dict[str, dict[str, Any]] = {  # how contours are labelled at each edge
     "top": {"align": "center", "baseline": "bottom", "dy": -3},
@@ -32,6 +36,25 @@ class Spot(NamedTuple):
     y: float
     ends: tuple[float, float, float, float] | None = None
     queries: tuple[int, int] = (1, 1)  # that the two values are over
+
+
+def run_spot(run: str, x: SummaryRow, y: SummaryRow) -> Spot:
+    """A run by its values of two measures, as the summary has them."""
+    ends = (x.low, x.high, y.low, y.high)
+    known = ends if all(map(math.isfinite, ends)) else None
+    return Spot(run, x.value, y.value, known, (x.defined, y.defined))
+
+
+def plane_of(spots: Iterable[Spot], width: float, height: float) -> Plane:
+    """The plane around points and their intervals: narrower axes would let noise look like a difference."""
+    there = list(spots)
+    ends = [spot.ends for spot in there if spot.ends is not None]
+    return Plane.around(
+        [*(spot.x for spot in there), *(end for each in ends for end in each[:2])],
+        [*(spot.y for spot in there), *(end for each in ends for end in each[2:])],
+        width,
+        height,
+    )
 
 
 def _edge(line: Contour, plane: Plane) -> str:
@@ -120,7 +143,7 @@ class Canvas(NamedTuple):
                 texts = self.rows(labels).mark_text(fontSize=CONTOUR_SIZE, color="#666666", **look)
                 yield texts.encode(**self.at(), text="mean:N")
 
-    def crosses(self, spots: Sequence[Spot], opacity: float = 0.45) -> Iterator[Any]:
+    def crosses(self, spots: Sequence[Spot], opacity: float = FIRM) -> Iterator[Any]:
         rows = [
             {
                 "x": spot.x,

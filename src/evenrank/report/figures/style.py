@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evenrank.errors import MissingExtraError
@@ -18,8 +18,41 @@ GROUP_COLOURS = ("#b34700", "#005a8f", "#00684c", "#95406f", "#1f6f9c", "#8a5d00
 NO_GROUP, NO_GROUP_COLOUR = frozenset(("neutral", "no group", "unknown", "none", "other")), "#66717c"
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 GREY = "#888888"
+OTHERS = "#a9b1b8"  # runs beyond those that have a colour
 NO_NAME = "(no name)"
 EVEN = {"color": GREY, "strokeDash": [4, 3]}  # the line where a signed measure is even
+
+
+def series_colours(count: int) -> list[str]:
+    """A colour for each of so many runs or measures: those beyond the last colour are grey, since a colour
+    that came again would be taken for another one.
+
+    >>> series_colours(9)[6:]
+    ['#000000', '#a9b1b8', '#a9b1b8']
+    """
+    return [*COLOURS[:count], *[OTHERS] * (count - len(COLOURS))]
+
+
+def value_tips(alt: Any, **fields: str) -> list[Any]:
+    """What is shown when a pointer rests on a mark: fields under their titles, numbers with four decimals."""
+    return [
+        alt.Tooltip(
+            field,
+            title=title.strip("_").replace("_", " "),
+            **({"format": ".4f"} if field.endswith(":Q") else {}),
+        )
+        for title, field in fields.items()
+    ]
+
+
+def query_names(queries: Iterable[str], texts: Mapping[str, str] | None) -> dict[str, str]:
+    """What is drawn for each query: its text where it is known, else its id.
+
+    >>> query_names(["q1", "q2"], {"q1": "who  is she?"})
+    {'q1': 'who is she?', 'q2': 'q2'}
+    """
+    known = texts or {}
+    return _told_apart({query: " ".join(known.get(query, "").split()) or query for query in queries})
 
 
 def group_places(values: Sequence[str]) -> list[int | None]:
@@ -80,12 +113,16 @@ def shown_names(names: Iterable[str]) -> dict[str, str]:
     >>> list(shown_names(["a\\n", "a\\\\n"]).values())
     ['a\\\\n', 'a\\\\n (2)']
     """
+    return _told_apart({name: name for name in names})
+
+
+def _told_apart(names: Mapping[str, str]) -> dict[str, str]:
     seen: Counter[str] = Counter()
     shown = {}
-    for name in names:
+    for key, name in names.items():
         text = printable(name) or NO_NAME
         seen[text] += 1
-        shown[name] = text if seen[text] == 1 else f"{text} ({seen[text]})"
+        shown[key] = text if seen[text] == 1 else f"{text} ({seen[text]})"
     return shown
 
 

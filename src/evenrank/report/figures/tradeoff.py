@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from evenrank.errors import ParameterError
 from evenrank.measures import Direction
-from evenrank.report.figures.contours import Plane
 from evenrank.report.figures.cutoffs import cutoff_figure
 from evenrank.report.figures.labels import place_labels
 from evenrank.report.figures.measure_values import by_run, choose
 from evenrank.report.figures.scatter_layers import (
     AXIS_WIDTH,
+    FAINT,
+    FIRM,
     NAME_SIZE,
     TICKS,
     Canvas,
     Spot,
     cross_boxes,
     line_boxes,
+    plane_of,
+    run_spot,
 )
 from evenrank.report.figures.style import COLOURS, GREY, load_altair, shown_names, styled, wrapped
 from evenrank.scores.cutoff_series import without_cutoff
@@ -77,13 +79,7 @@ def plane_figure(found: Tradeoff, x: str | Measure | None = None, y: str | Measu
         raise ParameterError(f"no method has a value of both {pair[0].measure!r} and {pair[1].measure!r}")
     front = found.front([chosen.measure for chosen in pair])
     crosses = len(spots) <= FEW
-    ends = [spot.ends for spot in spots if crosses and spot.ends is not None]
-    plane = Plane.around(
-        [*(spot.x for spot in spots), *(end for each in ends for end in each[:2])],
-        [*(spot.y for spot in spots), *(end for each in ends for end in each[2:])],
-        WIDTH,
-        HEIGHT,
-    )
+    plane = plane_of(spots, WIDTH, HEIGHT)
     shown = shown_names(variant.name for variant in found.variants)
     steps = _steps(spots, front, pair)
     canvas = Canvas(alt, plane)
@@ -98,7 +94,7 @@ def plane_figure(found: Tradeoff, x: str | Measure | None = None, y: str | Measu
         *canvas.even([chosen.measure.direction is Direction.SIGNED for chosen in pair]),
         *_path(canvas, families, strokeWidth=1, color=GREY, opacity=0.55),
         *_path(canvas, [steps], strokeWidth=1.2, color=COLOURS[1], strokeDash=[5, 3]),
-        *(canvas.crosses(spots) if crosses else ()),
+        *canvas.crosses(spots, FIRM if crosses else FAINT),
         _points(canvas, spots, shown, front, found.variants[0].name, pair),
         *canvas.names(labels, spots),
     ]
@@ -133,10 +129,7 @@ def _spots(found: Tradeoff, pair: tuple[Chosen, Chosen]) -> list[Spot]:
     spots = []
     for variant in found.variants:
         if variant.name in xs and variant.name in ys:
-            x, y = xs[variant.name], ys[variant.name]
-            ends = (x.low, x.high, y.low, y.high)
-            known = ends if all(map(math.isfinite, ends)) else None
-            spots.append(Spot(variant.name, x.value, y.value, known, (x.defined, y.defined)))
+            spots.append(run_spot(variant.name, xs[variant.name], ys[variant.name]))
     return spots
 
 

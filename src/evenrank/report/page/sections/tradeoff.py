@@ -39,9 +39,11 @@ def _plane(material: ReportData) -> Chart | None:
     if pair is None:
         return None
     run = None if len(material.systems) > 1 else material.systems[0]
+    texts = material.query_texts if run is not None else None
     try:
         figure, narrow = (
-            scatter_figure(material.scores, *pair, run=run, narrow=small) for small in (False, True)
+            scatter_figure(material.scores, *pair, run=run, narrow=small, texts=texts)
+            for small in (False, True)
         )
     except ParameterError:  # no point has both values
         return None
@@ -55,7 +57,7 @@ def _bars(material: ReportData) -> Chart | None:
     name = material.main.shown
     by_query = len(material.systems) == 1
     try:
-        figure = bars_figure(material.scores, name, by_query=by_query)
+        figure = bars_figure(material.scores, name, by_query=by_query, texts=material.query_texts)
     except ParameterError:  # nothing has a value
         return None
     what = "a bar a query" if by_query else "one bar for each system, with 95% intervals"
