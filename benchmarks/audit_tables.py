@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import math
 import os
 import re
 import runpy
@@ -27,7 +28,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from evenrank.cli import main
 from evenrank.comparison.audits import marked, methods_view
-from evenrank.tables import cells, number, numbers
+from evenrank.tables import cells, number
 
 BENCHMARKS = Path(__file__).parent
 PAGES = BENCHMARKS.parent / "docs" / "reproductions"
@@ -121,9 +122,14 @@ def three_decimals() -> Iterator[None]:
         text = number(value, **settings)
         return re.sub(r"\d+\.\d{4}$", f"{abs(value or 0.0):.3f}", text)
 
+    def ends(low: float, high: float, **settings: Any) -> str:
+        settings.pop("undefined", None)
+        return "" if math.isnan(low) else f"[{shorter(low, **settings)}, {shorter(high, **settings)}]"
+
     with contextlib.ExitStack() as patches:
-        for module in (numbers, cells, methods_view, marked):
+        for module in (cells, methods_view, marked):
             patches.enter_context(mock.patch.object(module, "number", shorter))
+        patches.enter_context(mock.patch.object(cells, "interval", ends))
         yield
 
 

@@ -82,7 +82,7 @@ def test_values_and_p_are_those_of_scipy(n: int) -> None:
         expected = theirs(first, second)
         found = ours(first, second)
         assert found.value == pytest.approx(expected.statistic, rel=1e-9)
-        if n > 8:  # below, ours is exact
+        if n > (12 if ours is spearman else 8):  # below, ours is exact
             assert found.p_value == pytest.approx(expected.pvalue, rel=1e-9, abs=1e-12)
         assert (found.n, found.dropped, found.reason) == (n, 0, None)
 
@@ -309,7 +309,8 @@ def test_three_points_cannot_be_significant(method: str) -> None:
     [
         ("pearson", 8, "exact"),
         ("pearson", 9, "t"),
-        ("spearman", 9, "t"),
+        ("spearman", 12, "exact"),
+        ("spearman", 13, "t"),
         ("kendall", 9, "exact"),
         ("kendall", 40, "normal"),
     ],
@@ -317,6 +318,31 @@ def test_three_points_cannot_be_significant(method: str) -> None:
 def test_where_p_comes_from(method: str, n: int, name: str) -> None:
     draw = np.random.default_rng(n)
     assert METHODS[method](draw.random(n), draw.random(n)).p_method == name
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_sums_of_products_agree_with_all_orders(ties: bool) -> None:
+    """Nine points, above those of which ours tries every order; the coefficient is linear in the sum."""
+    draw = np.random.default_rng(5)
+    first, second = (
+        scipy.stats.rankdata(draw.integers(0, 6, 9) if ties else draw.random(9)) for _ in range(2)
+    )
+    orders = np.array(list(itertools.permutations(range(9))))
+    sizes = np.abs((second[orders] - second.mean()) @ (first - first.mean()))
+    found = spearman(first, second)
+    observed = abs((second - second.mean()) @ (first - first.mean()))
+    assert found.p_value == pytest.approx((sizes >= observed - 1e-9).mean(), rel=1e-12)
+    assert found.least_p == pytest.approx((sizes >= sizes.max() - 1e-9).mean(), rel=1e-12)
+
+
+def test_published_critical_values_of_spearman() -> None:
+    """The smallest coefficients with p <= .05 of 10 and 12 points (Zar 1972): .648 and .587."""
+    for n, critical in ((10, 0.648), (12, 0.587)):
+        first = np.arange(1.0, n + 1)
+        draw = np.random.default_rng(n)
+        found = [spearman(first, draw.permutation(first)) for _ in range(400)]
+        assert min(abs(one.value) for one in found if one.p_value <= 0.05) >= critical - 5e-4
+        assert max(abs(one.value) for one in found if one.p_value > 0.05) < critical - 5e-4
 
 
 def test_kendalls_recursion_agrees_with_all_orders() -> None:

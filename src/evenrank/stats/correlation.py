@@ -19,6 +19,7 @@ from evenrank.errors import DataError, ParameterError, UnknownNameError
 from evenrank.stats.intervals import ConfidenceInterval, check_level
 from evenrank.stats.orders import MOST, concordances, exact_p, over_orders, product_moments
 from evenrank.stats.pairs import FinitePairs, finite_pairs
+from evenrank.stats.rank_orders import MOST_RANKED, exact_rank_p
 from evenrank.stats.ties import slack, tied_ranks
 
 TOO_FEW = "fewer than two points"
@@ -78,15 +79,19 @@ def spearman(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95
     """Spearman's rho, Pearson's r of the ranks, ties by the mean rank.
 
     Interval ``tanh(atanh(r) +- z sqrt((1 + r^2/2)/(n-3)))``, p as for Pearson, of the
-    ranks. Reference: Bonett and Wright, Sample size requirements for estimating Pearson, Kendall and
-    Spearman correlations, 2000. Undefined as Pearson's.
+    ranks, but exact up to 12 points. Reference: Bonett and Wright, Sample size requirements for estimating
+    Pearson, Kendall and Spearman correlations, 2000. Undefined as Pearson's.
     """
     pairs = finite_pairs(first, second)
     if (early := _undefined(pairs, level)) is not None:
         return early
     first, second = tied_ranks(pairs.first), tied_ranks(pairs.second)
-    r = _product_moment(first, second)
-    return _with_p(r, _fisher(r, len(first), level, 3, 1 + r * r / 2), first, second, _dropped(pairs))
+    r, n = _product_moment(first, second), len(pairs.first)
+    interval = _fisher(r, n, level, 3, 1 + r * r / 2)
+    if MOST < n <= MOST_RANKED:
+        p_value, least = exact_rank_p(first, second)
+        return Correlation(r, interval, p_value, n, _dropped(pairs), None, EXACT, least)
+    return _with_p(r, interval, first, second, _dropped(pairs))
 
 
 def kendall(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> Correlation:

@@ -17,7 +17,8 @@ METHODS = {"spearman": spearman, "kendall": kendall, "pearson": pearson}
 
 @declare_view("agreement", "how measures, and corpora, agree over systems, with exact p", "")
 def agreement_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, ...]:
-    """Over the systems that have a value on both sides; p is exact up to eight systems."""
+    """Over the systems that have a value on both sides; p is exact up to eight systems, of Spearman's
+    coefficient up to twelve."""
     method = settings.get("") or "spearman"
     if method not in METHODS:
         raise ParameterError(f"the correlation must be one of {', '.join(METHODS)}, got {method!r}")
