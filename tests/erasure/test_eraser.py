@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evenrank import DataError, EvenrankWarning, Lexicon, Membership, scan
+from evenrank import DataError, EvenrankWarning, Lexicon, Membership, ParameterError, scan
 from evenrank.erasure import Eraser, Targets, held_out_probe
 from evenrank.erasure.held_out import balanced_accuracy, logistic, predicted
 
@@ -106,6 +106,39 @@ def test_dimensions_that_say_nothing_twice_do_no_harm(planted) -> None:
     gap = erased[planted.labels].mean(axis=0) - erased[~planted.labels].mean(axis=0)
     assert np.abs(gap).max() < 1e-8
     np.testing.assert_allclose(erased[:, -1], 7.0)
+
+
+def test_the_last_digits_of_a_dead_dimension_tell_nothing(planted) -> None:
+    """A dimension that is constant but for 1e-9 of the label: standardised, it would tell all."""
+    dead = 0.25 + 1e-9 * planted.labels[:, None]
+    x = np.hstack([planted.vectors, dead])
+    eraser = Eraser.fit(x, planted.labels)
+    assert eraser.rank == 1
+    erased = eraser(x)[:, -1]
+    assert np.ptp(erased) < 1e-14
+    np.testing.assert_allclose(erased, 0.25)
+
+
+def test_spread_that_tells_a_label_is_erased_on_request() -> None:
+    """Two dimensions vary more for one label, with the same mean: a matter of the second order."""
+    generator = np.random.default_rng(5)
+    labels = generator.random(3000) < 0.4
+    x = generator.normal(size=(3000, 6))
+    x[labels, 2:4] *= 3
+
+    def ratios(vectors: np.ndarray) -> np.ndarray:
+        return vectors[labels].std(axis=0) / np.maximum(vectors.std(axis=0), 1e-9)
+
+    linear, second = Eraser.fit(x, labels), Eraser.fit(x, labels, second_order=2)
+    assert ratios(linear(x))[2:4].min() > 1.2
+    assert linear.rank == 1
+    assert second.rank == 3
+    left = second(x)
+    assert left[:, 2:4].std(axis=0).max() < 0.2
+    assert left[:, [0, 1, 4, 5]].std(axis=0).min() > 0.9
+    assert np.abs(left[labels].mean(axis=0) - left[~labels].mean(axis=0)).max() < 1e-9
+    with pytest.raises(ParameterError, match="second_order must be below the 6 dimensions"):
+        Eraser.fit(x, labels, second_order=6)
 
 
 def test_a_labelled_sample_suffices(planted) -> None:

@@ -119,7 +119,7 @@ def _fitted(
     if keys.sample is not None:
         targets = targets.sampled(keys.sample, seed)
     with Bar("fitting", "vectors") as bar:
-        eraser = Eraser.fit(source, targets, encoder=encoder, progress=bar)
+        eraser = Eraser.fit(source, targets, encoder=encoder, second_order=keys.second_order, progress=bar)
     lacking = len(targets) - int(targets.known.sum())
     of_labels = f", {lacking:,} of them without a label" if lacking else ""
     say(

@@ -35,6 +35,9 @@ class Erase(ConfigSection):
     sample: int | None = parameter(
         None, integer(2, optional=True), "use the labels of so many documents only, drawn at random"
     )
+    second_order: int = parameter(
+        0, integer(0), "directions more, where documents with the label spread most unlike others"
+    )
     encoder: str | None = parameter(
         None, text(optional=True), "what made the vectors of a file: minilm, wordllama, or a model's folder"
     )

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from evenrank._version import __version__
-from evenrank.arrays import Array, Floats, lock
+from evenrank.arrays import Array, Bools, Floats, lock
 from evenrank.erasure.identity import EncoderIdentity, encoder_identity
-from evenrank.erasure.leace import Projection, leace
+from evenrank.erasure.leace import Projection, leace, still
+from evenrank.erasure.leace import second_order as spread_directions
 from evenrank.erasure.moments import Moments
 from evenrank.erasure.targets import Targets, as_targets
 from evenrank.erasure.vector_files import VectorSource, vector_source
@@ -45,6 +46,7 @@ class Eraser:
     targets: tuple[str, ...]
     documents: int  # that it was fitted to
     labelled: int  # of them with a label
+    rank: int  # directions that are taken off because of the targets; others are all but constant
     encoder: EncoderIdentity | None = None
     unit: bool = False  # whether those vectors had length 1
     version: str = __version__
@@ -59,13 +61,16 @@ class Eraser:
         targets: Any,
         *,
         encoder: str | os.PathLike[str] | EncoderIdentity | None = None,
+        second_order: int = 0,
         progress: Progress | None = None,
     ) -> Eraser:
         """Fit to vectors (an array, or a ``.npy`` or Parquet file of any size, in one pass) and targets
         (``Targets``, numbers, or labels, None where a document has none).
 
         ``encoder`` is what made the vectors: ``minilm``, or the folder of a model. Its name and a hash of
-        its weights are kept, and the eraser then refuses to be used with another one.
+        its weights are kept, and the eraser then refuses to be used with another one. ``second_order`` takes
+        off so many directions more: those in which documents with the first target spread most unlike others,
+        which a probe that is not linear uses.
         """
         source, wanted = vector_source(vectors), as_targets(targets)
         if source.count != len(wanted):
@@ -75,8 +80,20 @@ class Eraser:
         found = None
         if encoder is not None:
             found = encoder if isinstance(encoder, EncoderIdentity) else encoder_identity(encoder)
-        moments, unit = _moments(source, wanted, progress)
+        if not 0 <= second_order < source.width:
+            raise ParameterError(
+                f"second_order must be below the {source.width} dimensions and at least 0, got {second_order}"
+            )
+        marked = wanted.marked if second_order else None
+        moments, unit = _moments(source, wanted, marked, progress)
         projection = leace(moments.covariance, moments.cross_covariance)
+        if moments.marked is not None:
+            both = moments.covariance, moments.marked.covariance()
+            overall, own = (projection.applied(spread) for spread in both)
+            projection = projection.then(spread_directions(overall, own, second_order))
+        rank = projection.left.shape[1]
+        if moments.documents > source.width:  # of fewer documents, others vary where these do not
+            projection = projection.then(still(moments.covariance))
         if moments.labelled <= source.width:
             warnings.warn(
                 f"{counted(moments.labelled, 'labelled document', 'labelled documents')} for vectors of "
@@ -84,16 +101,13 @@ class Eraser:
                 EvenrankWarning,
                 stacklevel=2,
             )
-        return cls(moments.mean, projection, wanted.names, moments.documents, moments.labelled, found, unit)
+        return cls(
+            moments.mean, projection, wanted.names, moments.documents, moments.labelled, rank, found, unit
+        )
 
     @property
     def width(self) -> int:
         return len(self.mean)
-
-    @property
-    def rank(self) -> int:
-        """How many directions are taken off."""
-        return int(self.projection.left.shape[1])
 
     def __call__(self, vectors: Any) -> Array:
         """The vectors (N, D), or one vector (D,), without what was erased; of the type that they had."""
@@ -152,12 +166,16 @@ class Eraser:
         )
 
 
-def _moments(source: VectorSource, targets: Targets, progress: Progress | None) -> tuple[Moments, bool]:
+def _moments(
+    source: VectorSource, targets: Targets, marked: Bools | None, progress: Progress | None
+) -> tuple[Moments, bool]:
     found = Moments(source.width, len(targets.names))
     unit, row = True, 0
     for block in source.blocks():
         rows = slice(row, row + len(block.vectors))
-        found.add(block.vectors, targets.table[rows], targets.known[rows])
+        found.add(
+            block.vectors, targets.table[rows], targets.known[rows], None if marked is None else marked[rows]
+        )
         if unit:
             lengths = np.linalg.norm(block.vectors, axis=1)
             unit = bool((np.abs(lengths - 1) < _UNIT).all())

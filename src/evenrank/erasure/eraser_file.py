@@ -30,6 +30,7 @@ def write_eraser(eraser: Eraser, path: str | os.PathLike[str]) -> None:
         "targets": list(eraser.targets),
         "documents": eraser.documents,
         "labelled": eraser.labelled,
+        "rank": eraser.rank,
         "unit": eraser.unit,
         "dimension": eraser.width,
         "encoder": None if eraser.encoder is None else eraser.encoder.name,
@@ -53,7 +54,8 @@ def read_eraser(path: str | os.PathLike[str]) -> Eraser:
         encoder = None if about["encoder"] is None else EncoderIdentity(about["encoder"], about["weights"])
         eraser = Eraser(
             mean, Projection(left, right), tuple(about["targets"]), int(about["documents"]),
-            int(about["labelled"]), encoder, bool(about["unit"]), found.metadata["version"],
+            int(about["labelled"]), int(about["rank"]), encoder, bool(about["unit"]),
+            found.metadata["version"],
         )  # fmt: skip
         width = int(about["dimension"])
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:

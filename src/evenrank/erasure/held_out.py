@@ -16,6 +16,7 @@ LEAST = 20  # documents of each label: with fewer, nothing can be told
 _DECAY = 1e-3  # of the probe's weights, as a share of a document
 _STEPS = 50
 _CLOSE = 1e-8
+_RESOLUTION = 1e-7  # of float32: dimensions that vary less, compared with the others, are constant
 
 
 class ProbedErasure(NamedTuple):
@@ -36,9 +37,7 @@ def held_out_probe(vectors: Any, targets: Any, seed: int = 0) -> ProbedErasure:
     table = real_numbers(vectors)
     if len(table) != len(wanted):
         raise DataError(f"{len(table):,} vectors, but targets of {len(wanted):,} documents")
-    labels = wanted.labels > np.median(wanted.labels[wanted.known])
-    if not labels[wanted.known].any():  # most documents have the largest value
-        labels = wanted.labels >= wanted.labels[wanted.known].max()
+    labels = wanted.marked
     places = np.random.default_rng(seed).permutation(np.flatnonzero(wanted.known))
     half, quarter = len(places) // 2, 3 * len(places) // 4
     fitted, learnt, tested = places[:half], places[half:quarter], places[quarter:]
@@ -70,7 +69,8 @@ def logistic(vectors: Array, labels: Bools, decay: float = _DECAY) -> Logistic:
     """
     x: Floats = np.asarray(vectors, dtype=np.float64)
     mean, deviation = x.mean(axis=0), x.std(axis=0)
-    x = np.hstack([(x - mean) / np.where(deviation > 0, deviation, 1.0), np.ones((len(x), 1))])
+    deviation = np.where(deviation > _RESOLUTION * deviation.max(), deviation, np.inf)
+    x = np.hstack([(x - mean) / deviation, np.ones((len(x), 1))])
     y = labels.astype(np.float64)
     share = y.mean()
     weight = np.where(labels, 0.5 / share, 0.5 / (1 - share))  # mean 1
@@ -90,7 +90,7 @@ def logistic(vectors: Array, labels: Bools, decay: float = _DECAY) -> Logistic:
 
 
 def predicted(vectors: Array, model: Logistic) -> Bools:
-    x = (vectors - model.mean) / np.where(model.deviation > 0, model.deviation, 1.0)
+    x = (vectors - model.mean) / model.deviation
     return np.asarray(x @ model.weights[:-1] + model.weights[-1] > 0)
 
 

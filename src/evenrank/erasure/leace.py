@@ -18,6 +18,12 @@ class Projection(NamedTuple):
     left: Floats  # (D, R)
     right: Floats  # (R, D)
 
+    def applied(self, covariance: Floats) -> Floats:
+        """The covariance of vectors after it: ``(I - P) S (I - P)^T``."""
+        rest = np.eye(len(covariance)) - self.left @ self.right
+        found: Floats = rest @ covariance @ rest.T
+        return (found + found.T) / 2
+
     def then(self, other: Projection) -> Projection:
         """One projection that does what this one and then the other one do.
 
@@ -38,6 +44,30 @@ def leace(covariance: Floats, cross_covariance: Floats) -> Projection:
     bases, sizes, _ = np.linalg.svd(whiten @ cross_covariance, full_matrices=False)
     kept = bases[:, sizes > SMALLEST_SINGULAR_VALUE * sizes.max(initial=0.0)]
     return Projection(colour @ kept, kept.T @ whiten)
+
+
+def second_order(covariance: Floats, marked: Floats, count: int) -> Projection:
+    """The ``count`` directions in which the spread of documents with a label differs most from that of all.
+
+    After LEACE both have the same mean, but not the same covariance, which a classifier that is not linear
+    can use. These are the eigenvectors of ``W (S_1 - S) W`` with the largest eigenvalues, whatever the sign;
+    erasing all of them would leave nothing, and each costs what it stands for.
+    """
+    whiten, colour = whitening(covariance)
+    values, directions = np.linalg.eigh(whiten @ (marked - covariance) @ whiten)
+    kept = directions[:, np.argsort(-np.abs(values), kind="stable")[:count]]
+    return Projection(colour @ kept, kept.T @ whiten)
+
+
+def still(covariance: Floats) -> Projection:
+    """The directions in which vectors do not vary, to be set to their mean.
+
+    Some encoders have dimensions that are all but constant, and the last digits of such a dimension tell as
+    much as any other: whoever standardises it before a classifier would find again what was erased.
+    """
+    values, directions = np.linalg.eigh(covariance)
+    constant = directions[:, values <= SMALLEST_EIGENVALUE * max(values[-1], 0.0)]
+    return Projection(constant, np.ascontiguousarray(constant.T))
 
 
 def whitening(covariance: Floats) -> tuple[Floats, Floats]:

@@ -11,6 +11,20 @@ from evenrank.arrays import Bools, Floats
 
 
 @dataclass(eq=False)
+class MarkedMoments:
+    """Sums over the documents that have one label, for what vectors tell by their spread."""
+
+    squares: Floats  # (D, D)
+    sums: Floats  # (D,)
+    documents: int = 0
+
+    def covariance(self) -> Floats:
+        mean = self.sums / max(self.documents, 1)
+        found: Floats = self.squares / max(self.documents, 1) - np.outer(mean, mean)
+        return (found + found.T) / 2
+
+
+@dataclass(eq=False)
 class Moments:
     """What LEACE needs to know of vectors X (N, D) and targets Z (N, T): all in float64.
 
@@ -29,6 +43,7 @@ class Moments:
     _labelled_sum: Floats = field(init=False)
     _target_sum: Floats = field(init=False)
     _products: Floats = field(init=False)
+    marked: MarkedMoments | None = None  # of the documents with a label alone, where they are wanted
 
     def __post_init__(self) -> None:
         self._sum, self._labelled_sum = np.zeros(self.width), np.zeros(self.width)
@@ -36,8 +51,15 @@ class Moments:
         self._target_sum = np.zeros(self.targets)
         self._products = np.zeros((self.width, self.targets))
 
-    def add(self, vectors: npt.NDArray[np.floating], targets: Floats, known: Bools | None = None) -> None:
-        """Add a block of documents; ``known`` says which of them have labels (default: all)."""
+    def add(
+        self,
+        vectors: npt.NDArray[np.floating],
+        targets: Floats,
+        known: Bools | None = None,
+        marked: Bools | None = None,
+    ) -> None:
+        """Add a block of documents; ``known`` says which of them have labels (default: all), and ``marked``
+        which have the one whose spread is wanted."""
         x: Floats = np.asarray(vectors, dtype=np.float64)
         if not len(x):
             return
@@ -47,6 +69,13 @@ class Moments:
         self.documents += len(x)
         self._sum += x.sum(axis=0)
         self._squares += x.T @ x
+        if marked is not None:
+            own = self.marked or MarkedMoments(np.zeros_like(self._squares), np.zeros_like(self._sum))
+            part = x[marked]
+            own.squares += part.T @ part
+            own.sums += part.sum(axis=0)
+            own.documents += len(part)
+            self.marked = own
         if known is not None and not known.all():
             x, targets = x[known], targets[known]
         self.labelled += len(x)

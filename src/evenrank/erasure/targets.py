@@ -59,6 +59,16 @@ class Targets:
         first: Floats = self.table[:, 0]
         return first
 
+    @property
+    def marked(self) -> Bools:
+        """(N,): labelled documents whose first target is above its median (where most have the largest value:
+        those that have it)."""
+        first, known = self.labels, self.labels[self.known]
+        high = first > np.median(known)
+        if not high[self.known].any():
+            high = first >= known.max()
+        return np.asarray(self.known & high)
+
     def at(self, rows: Any) -> Targets:
         """Those of some documents."""
         return Targets(self.names, self.table[rows], self.known[rows])
