@@ -144,7 +144,7 @@ def test_every_problem_is_listed_at_once(evenrank: Evenrank, project: Path) -> N
     with pytest.raises(DataError) as caught:
         Project.read("evenrank.toml")
     assert str(caught.value).splitlines() == [
-        "evenrank.toml: the file has no key 'measure'; did you mean measures or compare?",
+        "evenrank.toml: the file has no key 'measure'; did you mean measures or erase?",
         "evenrank.toml: [data] has no key 'runss'; did you mean runs or columns?",
         "evenrank.toml: [report] has no key 'titel'; did you mean title?",
     ]
