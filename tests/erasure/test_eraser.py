@@ -125,6 +125,7 @@ def test_spread_that_tells_a_label_is_erased_on_request() -> None:
     labels = generator.random(3000) < 0.4
     x = generator.normal(size=(3000, 6))
     x[labels, 2:4] *= 3
+    x[labels, 5] += 2
 
     def ratios(vectors: np.ndarray) -> np.ndarray:
         return vectors[labels].std(axis=0) / np.maximum(vectors.std(axis=0), 1e-9)
@@ -135,7 +136,7 @@ def test_spread_that_tells_a_label_is_erased_on_request() -> None:
     assert second.rank == 3
     left = second(x)
     assert left[:, 2:4].std(axis=0).max() < 0.2
-    assert left[:, [0, 1, 4, 5]].std(axis=0).min() > 0.9
+    assert left[:, [0, 1, 4]].std(axis=0).min() > 0.9
     assert np.abs(left[labels].mean(axis=0) - left[~labels].mean(axis=0)).max() < 1e-9
     with pytest.raises(ParameterError, match="second_order must be below the 6 dimensions"):
         Eraser.fit(x, labels, second_order=6)
