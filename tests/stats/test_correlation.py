@@ -345,6 +345,11 @@ def test_published_critical_values_of_spearman() -> None:
         assert max(abs(one.value) for one in found if one.p_value > 0.05) < critical - 5e-4
 
 
+def test_no_correlation_is_0_and_not_a_rounding_error() -> None:
+    found = spearman([1, 2, 3, 4, 5, 6, 7], [1, 7, 6, 4, 2, 3, 5])
+    assert (found.value, found.p_value) == (0.0, 1.0)
+
+
 def test_kendalls_recursion_agrees_with_all_orders() -> None:
     draw = np.random.default_rng(0)
     for n in (4, 6, 8):

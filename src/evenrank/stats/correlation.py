@@ -221,8 +221,10 @@ def _product_moment(first: Floats, second: Floats) -> float:
 
 
 def _clipped(value: float) -> float:
-    """A coefficient that is 1 or -1 but for rounding is 1 or -1."""
-    return math.copysign(1.0, value) if abs(value) >= 1 - 1e-14 else value
+    """A coefficient that is 1, -1 or 0 but for rounding is 1, -1 or 0."""
+    if abs(value) >= 1 - 1e-14:
+        return math.copysign(1.0, value)
+    return value if abs(value) > 1e-15 else 0.0
 
 
 def _with_p(
