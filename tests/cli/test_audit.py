@@ -371,3 +371,15 @@ def test_ctrl_c_says_what_is_kept(evenrank: Evenrank, shop: Path, monkeypatch: p
         asked.extend(texts), whole(engine, texts, *more))[1])  # fmt: skip
     assert evenrank("audit", "shop.toml", *KNOWN).code == 0
     assert len(asked) == len(set(asked)) == 48
+
+
+def test_the_report_is_told_the_command_without_passwords(
+    evenrank: Evenrank, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(
+        "evenrank.audit.making._write_report", lambda _, request, *rest: bool(seen.append(request.command))
+    )
+    words = ["audit", "shop.toml", *KNOWN]
+    assert evenrank(*words).code == 0
+    assert seen == [f"evenrank {' '.join(words)}"]

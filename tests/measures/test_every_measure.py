@@ -151,3 +151,10 @@ def test_every_measure_has_questions_of_its_own_and_says_what_its_ends_mean() ->
     for name, cls in all_measures().items():
         assert cls.__dict__.get("answers"), name  # not those of the measure that it is derived from
         assert any(end in cls.summary() for end in ("0", "1", "infinity")), name
+
+
+def test_every_measure_has_a_name_in_words() -> None:
+    for name, cls in all_measures().items():
+        words = cls.__dict__.get("in_words", "")  # not those of the measure that it is derived from
+        assert 5 <= len(words) <= 32, name
+        assert words[0].islower(), name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 import evenrank as er
 from evenrank.comparison import compare
 from evenrank.data.run import Run
+from evenrank.report.page import write_report
 from evenrank.verdict import describe
 from evenrank.verdict.findings import findings_of
 from evenrank.verdict.sureness import NOTHING_KNOWN, ONLY_SCORES
@@ -108,3 +110,29 @@ def test_no_difference_shown_is_a_verdict(tmp_path: Path) -> None:
     assert "Chance may explain this" in card
     assert "No difference is shown: same gives" in card
     assert "none is shown to get less than its target" in card
+
+
+def test_the_card_has_the_whole_command_to_try_and_no_folder_of_the_machine(tmp_path: Path) -> None:
+    comparison = planted_shop.shop_comparison()
+    (verdict,) = findings_of(comparison.inputs, baseline="live").of("live")
+    assert verdict.advice is not None
+    words = (
+        "evenrank",
+        "rerank",
+        "/home/ann/runs/live.trec",
+        "--with",
+        "DetCons(top=10)@100",
+        "-o",
+        "f.trec",
+    )
+    own = replace(verdict, advice=replace(verdict.advice, command=words))
+    write_report(
+        tmp_path / "r.html", comparison.scores, comparison=comparison, inputs=comparison.inputs,
+        verdicts=[own], command="evenrank audit /home/ann/shop.toml -o audit",
+    )  # fmt: skip
+    root = pages.parsed(tmp_path / "r.html")
+    command = "evenrank rerank live.trec --with 'DetCons(top=10)@100' -o f.trec"
+    assert in_words(root, ".command") == command
+    page = (tmp_path / "r.html").read_text()
+    assert "/home/ann" not in page
+    assert "evenrank audit shop.toml -o audit" in page

@@ -155,3 +155,13 @@ def tips(found: Any) -> Iterator[tuple[str, Any]]:
             yield str(tip), tip
     for inner in found.values() if isinstance(found, dict) else found if isinstance(found, list) else ():
         yield from tips(inner)
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_numbers_of_an_axis_do_not_collide(narrow: bool) -> None:
+    chart = scatter_figure(many_runs(3), "nDCG@10", "P@5", narrow=narrow).to_dict()
+    axes = [
+        layer["encoding"]["x"]["axis"] for layer in chart["layer"] if "axis" in layer["encoding"].get("x", {})
+    ]
+    assert axes
+    assert all(chart["width"] / axis["tickCount"] >= 60 for axis in axes)

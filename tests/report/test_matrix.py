@@ -10,6 +10,11 @@ import pages
 import planted_shop
 import pytest
 
+import evenrank as er
+from evenrank.measures import Direction, parse_measure
+from evenrank.measures.registry import all_measures
+from evenrank.report.page.measure_pictures import LISTS, picture_of
+from evenrank.report.page.sections.systems import OF_ITSELF
 from evenrank.report.page.system_tables import contradiction, marked
 from evenrank.tables import number
 
@@ -81,3 +86,51 @@ def test_every_row_of_a_report_that_seems_to_contradict_itself_says_so(sample_re
     root = pages.parsed(sample_report.path)
     expected = [pair for pair in sample_report.comparison.pairs if contradiction(pair)]
     assert len(pages.by_class(root, "contradiction")) == len(expected)
+
+
+def test_a_measure_is_explained_by_a_sentence_and_a_picture(browser: Any, shop_report: Path) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto(shop_report.as_uri())
+    heads, tip = page.locator("#matrix thead th"), page.locator("#tip-1")
+    assert tip.is_hidden()
+    heads.nth(2).scroll_into_view_if_needed()
+    heads.nth(2).hover()
+    assert tip.is_visible()
+    assert tip.inner_text().startswith(parse_measure("nDCG@10").summary()[:40])
+    assert tip.locator("rect.hi").count() == tip.locator("rect.lo").count() == 5
+    box = tip.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    page.mouse.move(0, 0)
+    assert tip.is_hidden()
+    page.locator("#matrix button").nth(1).focus()
+    assert tip.is_visible()
+    page.keyboard.press("Escape")
+    assert tip.is_hidden()
+    assert page.locator("#matrix button").nth(1).get_attribute("aria-describedby") == "tip-1"
+    page.close()
+
+
+@pytest.mark.parametrize("name", sorted(all_measures()))
+def test_every_measure_with_a_better_side_has_a_picture(name: str) -> None:
+    measure = all_measures()[name]()
+    one_way = measure.direction in (Direction.HIGHER, Direction.LOWER)
+    if measure.family in LISTS and one_way:
+        picture = picture_of(measure)
+        assert picture is not None
+        assert len(picture.bad) == len(picture.good) == 5
+        assert picture.bad != picture.good
+    if measure.direction in (Direction.NONE, Direction.DISTANCE):
+        assert picture_of(measure) is None
+
+
+def test_a_column_of_shares_says_why_its_intervals_are_not_those_of_the_card(tmp_path: Path) -> None:
+    inputs = planted_shop.shop_comparison().inputs
+    comparison = er.compare(inputs, "GroupShare@10 nDCG@10", baseline="live")
+    comparison.report(tmp_path / "shares.html")
+    (matrix,) = [e for e in pages.elements(pages.parsed(tmp_path / "shares.html")) if e.get("id") == "matrix"]
+    heads = [pages.text_of(cell) for cell in matrix.iter(f"{pages.HTML}th")]
+    shares = [head for head in heads if "GroupShare" in head]
+    assert shares
+    assert all(OF_ITSELF in head for head in shares)
+    assert not [head for head in heads if "nDCG" in head and OF_ITSELF in head]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from evenrank.report.page.safe import name
 from evenrank.verdict.findings import findings_of
 from evenrank.verdict.judge import share_measure
 from evenrank.verdict.sentences import percent
-from evenrank.verdict.what_if import METHOD, STEPS, what_if
+from evenrank.verdict.what_if import STEPS, what_if
 
 
 def test_every_step_is_the_re_ranker_with_a_target_in_between() -> None:
@@ -31,7 +32,7 @@ def test_every_step_is_the_re_ranker_with_a_target_in_between() -> None:
     (groups,) = inputs.groups
     for strength, step in zip(STEPS[1:], found.steps[1:], strict=True):
         aim = {value: (1 - strength) * share[value] + strength * target[value] for value in share}
-        made = er.rerank(live, f"{METHOD}(attr='size', top=10)@100", groups=groups.with_target(aim))
+        made = er.rerank(live, found.method, groups=groups.with_target(aim))
         assert step.run.documents("q7") == made.documents("q7")
         again = er.evaluate(made, [share_measure("size", 10), "nDCG@10"], groups=groups, qrels=inputs.qrels)
         assert step.share == pytest.approx(again.mean(share_measure("size", 10), column="small"))
@@ -40,11 +41,38 @@ def test_every_step_is_the_re_ranker_with_a_target_in_between() -> None:
     assert shares == sorted(shares)
 
 
+@pytest.mark.parametrize("kind", ["catalogue", "candidates", "equal"])
+def test_the_last_step_is_what_the_card_advises(kind: str) -> None:
+    inputs = planted_shop.shop_comparison().inputs
+    (verdict,) = findings_of(inputs, baseline="live", target=kind).of("live")
+    assert verdict.advice is not None
+    found = what_if(verdict, inputs)
+    assert found is not None
+    assert found.method == verdict.advice.method
+    assert found.steps[-1].share == pytest.approx(verdict.advice.after)
+    assert found.steps[-1].value - found.steps[0].value == pytest.approx(verdict.advice.cost)
+
+
+@pytest.mark.parametrize("name", ["DetGreedy", "DetConstSort"])
+def test_the_slider_takes_the_method_that_is_advised(name: str) -> None:
+    inputs = planted_shop.shop_comparison().inputs
+    (verdict,) = findings_of(inputs, baseline="live").of("live")
+    assert verdict.advice is not None
+    method = f"{name}(attr='size',top=10)@100"
+    other = replace(verdict, advice=replace(verdict.advice, method=method))
+    found = what_if(other, inputs)
+    assert found is not None
+    assert found.method == method
+    live = inputs.runs["live"].head(100)
+    (groups,) = inputs.groups
+    target = {group.value: group.target for group in verdict.groups}
+    made = er.rerank(live, method, groups=groups.with_target(target))
+    assert [found.steps[-1].run.documents(q) for q in live] == [made.documents(q) for q in live]
+
+
 def test_nothing_to_try_where_no_group_is_below_its_target(tmp_path: Path) -> None:
     comparison = planted_shop.shop_comparison()
     (verdict,) = findings_of(comparison.inputs, baseline="live").of("live")
-    from dataclasses import replace
-
     even = replace(verdict, groups=tuple(replace(group, decision="not shown") for group in verdict.groups))
     assert what_if(even, comparison.inputs) is None
 

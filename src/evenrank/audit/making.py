@@ -59,6 +59,7 @@ class AuditRequest:
     depth: int = DEPTH
     cutoff: int = CUTOFF
     keep_texts: bool = False
+    command: str = ""  # as it was typed, for the report
 
 
 @dataclass(frozen=True)
@@ -227,6 +228,7 @@ def _write_report(
         title=TITLE,
         verdicts=history[-1].verdicts,
         history=[(one.date, one.verdicts) for one in history],
+        command=request.command,
     )
     return True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -16,6 +17,7 @@ from evenrank.cli.verdict_lines import asked_targets
 from evenrank.errors import ParameterError
 from evenrank.inputs.file_options import RUN
 from evenrank.inputs.group_options import TargetOption, target_of
+from evenrank.text import without_userinfo
 
 if TYPE_CHECKING:
     from evenrank.audit.making import AuditRequest
@@ -135,6 +137,7 @@ def _request(arguments: argparse.Namespace) -> AuditRequest:
         target=asked_targets(known, kind),
         depth=depth,
         keep_texts=arguments.keep_texts,
+        command=shlex.join(map(without_userinfo, shlex.split(arguments.typed))),
     )
 
 

@@ -36,6 +36,7 @@ class Amortised(GroupMeasure):
     has to be fair on its own.
     """
 
+    in_words = "long-run exposure error"
     answers = (
         "do groups get what they deserve over many queries, in the long run",
         "amortised fairness: attention compared with relevance over all queries",

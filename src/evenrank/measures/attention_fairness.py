@@ -111,6 +111,7 @@ class AWRF(AttentionShareMeasure):
     the list should be fair, and UnderExposure where only what groups lack counts.
     """
 
+    in_words = "attention away from target"
     answers = (
         "does every group get its fair share of attention",
         "attention of groups compared with a target",

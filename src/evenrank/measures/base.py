@@ -100,6 +100,7 @@ class Measure(Term):
 
     kind: ClassVar[str] = "measure"
     family: ClassVar[str] = ""
+    in_words: ClassVar[str] = ""  # a few words for readers who never read the paper, as "relevance" for nDCG
     answers: ClassVar[tuple[str, ...]] = ()
     direction: ClassVar[Direction] = Direction.NONE
     reference: ClassVar[str] = ""

@@ -72,6 +72,7 @@ class BinomialTest(CountTest):
     GroupShare or AWRF for that, and HypergeometricTest where the whole list is known.
     """
 
+    in_words = "chance of such a list"
     answers = (
         "could chance explain the share of a group among the first results",
         "significance of the number of documents of a group, compared with a target",
@@ -125,6 +126,7 @@ class HypergeometricTest(CountTest):
     where a target is given, and AWRF for the size.
     """
 
+    in_words = "chance of such an order"
     answers = (
         "do the first results favour a group over the rest of the list",
         "could a random order explain the number of documents of a group",

@@ -160,6 +160,7 @@ class alpha_nDCG(CoverageMeasure):
     matter, and D_nDCG where meanings differ in how likely they are.
     """
 
+    in_words = "diversity without repeats"
     answers = (
         "diversity and novelty of the results",
         "are the results redundant",
@@ -192,6 +193,7 @@ class ERR_IA(CoverageMeasure):
     the first find.
     """
 
+    in_words = "soon satisfied, all intents"
     answers = (
         "diversity of the results for a reader who stops early",
         "subtopics of a query, the first satisfying document",
@@ -238,6 +240,7 @@ class NRBP(CoverageMeasure):
     are compared with TREC's.
     """
 
+    in_words = "diversity"
     answers = ("diversity and novelty for a patient or impatient reader",)
     formula = "(1 - (1 - alpha) beta) / N sum_k beta**(k-1) sum_i J(d_k, i) (1 - alpha)**r_{i,k-1}"
     reference = (
@@ -265,6 +268,7 @@ class I_rec(CoverageMeasure):
     When to use: to count the intents that are covered; prefer alpha_nDCG where it matters how early.
     """
 
+    in_words = "intents covered"
     answers = ("how many subtopics or aspects of the query are covered", "coverage of intents")
     formula = "#{i: some d_r, r <= k, is relevant to i} / #{intents of the query}"
     reference = (
@@ -288,6 +292,7 @@ class D_nDCG(DiversityMeasure):
     Dsharp_nDCG to count coverage too.
     """
 
+    in_words = "relevance over intents"
     answers = ("graded relevance over several intents of a query", "diversity with likely intents first")
     formula = "nDCG with gain(d) = sum_i Pr(i|q) (2**g_i(d) - 1)"
     reference = "Sakai and Song 2011, SIGIR; gfr-2022"
@@ -320,6 +325,7 @@ class Dsharp_nDCG(DiversityMeasure):
     other where the two should be told apart.
     """
 
+    in_words = "intents and relevance"
     answers = ("diversity and relevance in one number", "coverage of subtopics together with a good order")
     formula = "gamma I_rec@k + (1 - gamma) D_nDCG@k"
     reference = "Sakai and Song 2011, SIGIR; gfr-2022"

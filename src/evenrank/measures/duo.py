@@ -42,6 +42,7 @@ class DUO(IndexicalMeasure):
     attention matter.
     """
 
+    in_words = "one side first"
     answers = (
         "is one viewpoint shown before the other",
         "are opinions, stances or political sides mixed from the top",

@@ -152,6 +152,7 @@ class EE_L(ExpectedExposureMeasure):
     groups in one ranking.
     """
 
+    in_words = "exposure away from merit"
     answers = (
         "do equally relevant documents get equal exposure",
         "merit-based exposure of providers",
@@ -180,6 +181,7 @@ class EE_D(ExpectedExposureMeasure):
     number is wanted.
     """
 
+    in_words = "inequality of exposure"
     answers = (
         "do few documents or providers get most of the exposure",
         "concentration and inequality of exposure",
@@ -208,6 +210,7 @@ class EE_R(ExpectedExposureMeasure):
     number is wanted.
     """
 
+    in_words = "exposure near merit"
     answers = ("does exposure follow relevance", "relevance part of expected exposure")
     formula = "sum e e*"
     reference = REFERENCE

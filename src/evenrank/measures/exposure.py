@@ -89,6 +89,7 @@ class RBDF(WordExposureMeasure):
     those that do.
     """
 
+    in_words = "lean of the words"
     answers = (
         "how often do documents mention any group at all",
         "how much of the list is about gender or another group",
@@ -115,6 +116,7 @@ class TED(WordExposureMeasure):
     When to use: as the distance behind TExFAIR; prefer TExFAIR, where higher is fairer.
     """
 
+    in_words = "words away from target"
     answers: ClassVar[tuple[str, ...]] = (
         "is one gender mentioned more than the other in a ranked list",
         "distance of the groups' words from a target",
@@ -154,6 +156,7 @@ class TExFAIR(TED):
     should be neutral, and AWRF with labelled documents.
     """
 
+    in_words = "even exposure by words"
     answers: ClassVar[tuple[str, ...]] = (
         "is each gender mentioned equally in a ranked list as a whole",
         "gender bias of a ranked list by the words of its documents",
@@ -183,6 +186,7 @@ class GroupExposure(WordExposureMeasure):
     for labelled documents.
     """
 
+    in_words = "exposure by words"
     answers = (
         "which gender do the documents mention more",
         "share of mentions that each group gets",
@@ -210,6 +214,7 @@ class TermExposure(WordExposureMeasure):
     TExFAIR for one number.
     """
 
+    in_words = "exposure of each word"
     answers = ("which words cause the bias", "which gender words carry the exposure", "terms of the lexicon")
     formula = "TE(t) = sum_{r<=k} (tf(t, d_r) / len(d_r)) v_r"
     reference = "Abolghasemi et al. 2024, ECIR, Eq. 8"

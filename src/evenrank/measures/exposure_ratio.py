@@ -88,6 +88,7 @@ class EXP(ExposureRatio):
     EXPRU where groups differ in relevance.
     """
 
+    in_words = "equal exposure of groups"
     answers = (
         "is one group ranked lower than the others, by the discount of DCG",
         "ratio of exposure between the worst and the best group",
@@ -113,6 +114,7 @@ class EXPU(ExposureRatio):
     documents one by one, and EXP without judgements.
     """
 
+    in_words = "exposure by usefulness"
     answers = (
         "exposure of groups in proportion to their relevance",
         "disparate treatment of groups",
@@ -140,6 +142,7 @@ class EXPRU(ExposureRatio):
     it should be in proportion to the group's relevance, and EXP without judgements.
     """
 
+    in_words = "equal relevance by group"
     answers = (
         "are the relevant documents of all groups seen equally",
         "disparate impact: clicks of groups in proportion to their relevance",

@@ -39,6 +39,7 @@ class FA_IR_Test(PrefixShareMeasure):
     often, and AWRF for how far.
     """
 
+    in_words = "passes the FA*IR test"
     answers = (
         "is this list fair by the test of FA*IR, ranked group fairness",
         "does every prefix have enough protected documents",

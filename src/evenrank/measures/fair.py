@@ -89,6 +89,7 @@ class FAIR(PrefixShareMeasure):
     each other where the two should be told apart.
     """
 
+    in_words = "relevant and fair"
     answers = (
         "relevance and fairness in one number",
         "relevance discounted by unfairness to groups",

@@ -52,6 +52,7 @@ class GFR(Measure):
     where they should be told apart, and FAIR where unfair ranks should cost relevance.
     """
 
+    in_words = "relevant and fair"
     answers = (
         "relevance and fairness in one number",
         "fairness to several attributes at once, such as gender and country",

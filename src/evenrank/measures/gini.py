@@ -37,6 +37,7 @@ class Gini(GroupMeasure):
     there is one.
     """
 
+    in_words = "inequality of exposure"
     answers = (
         "do few documents or items get most of the exposure, over all queries",
         "inequality or concentration of recommendations",

@@ -59,6 +59,7 @@ class ECE(AttentionMeasure):
     the distance from a target.
     """
 
+    in_words = "attention in total"
     answers = (
         "how much attention or exposure does each group get",
         "exposure of each seller, brand or source",
@@ -83,6 +84,7 @@ class MA(AttentionMeasure):
     totals.
     """
 
+    in_words = "attention of one document"
     answers = (
         "average attention of a document of each group",
         "do documents of one seller stand higher on average",
@@ -113,6 +115,7 @@ class ABR(AttentionMeasure):
     groups have a target, and EXPU where relevance should earn attention.
     """
 
+    in_words = "equal attention of groups"
     answers = (
         "is one group ranked lower than the others",
         "worst group compared with the best",

@@ -122,6 +122,7 @@ class GF(PrefixMeasure):
     ordinal groups; prefer AWRF for attention as a whole and GFR to add relevance.
     """
 
+    in_words = "groups near the target"
     answers = (
         "is the list fair to groups with respect to a target",
         "ordered groups, such as ratings or levels of popularity",
@@ -151,6 +152,7 @@ class dGF(PrefixMeasure):
     Polarity for plain leanings.
     """
 
+    in_words = "lean of the groups"
     answers = (
         "which of two groups leads",
         "which side, stance or viewpoint leads, with documents labelled by group",

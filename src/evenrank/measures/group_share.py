@@ -38,6 +38,7 @@ class GroupShare(GroupMeasure):
     weighs ranks.
     """
 
+    in_words = "share of the group"
     answers = (
         "share of the first page that a group gets",
         "how many of the top results come from each seller, brand or source",

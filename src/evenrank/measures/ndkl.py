@@ -26,6 +26,7 @@ class NDKL(GroupMeasure):
     ordinal groups.
     """
 
+    in_words = "groups away from target"
     answers = (
         "are the groups represented as the target says, from the top",
         "candidates in a talent search",

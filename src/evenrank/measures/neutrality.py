@@ -100,6 +100,7 @@ class FaiRR(NeutralityMeasure):
     compared between queries.
     """
 
+    in_words = "neutral documents"
     answers = (
         "do documents mention one gender more, not normalised",
         "neutrality of the documents at the top",
@@ -136,6 +137,7 @@ class NFaiRR(NeutralityMeasure):
     where groups should be balanced over the list and not in each document.
     """
 
+    in_words = "neutral documents"
     answers = (
         "do documents mention one gender more",
         "gender bias of search results by the words of the documents",
@@ -186,6 +188,7 @@ class SetFaiRR(NeutralityMeasure):
     When to use: as the part of NSetFaiRR before it is normalised; prefer NSetFaiRR.
     """
 
+    in_words = "neutral background"
     answers: ClassVar[tuple[str, ...]] = (
         "gender bias of the collection itself, not of the ranker",
         "baseline of a random order",
@@ -231,6 +234,7 @@ class NSetFaiRR(SetFaiRR):
     When to use: to see how neutral the candidates are before ranking; prefer NFaiRR for the list itself.
     """
 
+    in_words = "neutral background"
     answers: ClassVar[tuple[str, ...]] = (
         "gender bias of the collection itself, compared with what is possible",
         "is the bias from the ranker or from the documents",

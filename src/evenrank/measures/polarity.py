@@ -55,6 +55,7 @@ class OB(LeaningMeasure):
     and AWRF for more groups.
     """
 
+    in_words = "lean of the groups"
     answers = (
         "political bias of search results",
         "which of two sides, stances or viewpoints do the results lean to",
@@ -88,6 +89,7 @@ class MeanPolarity(LeaningMeasure):
         "left or right leaning news",
     )
     name = "Polarity"
+    in_words = "lean of the groups"
     formula = "sum_{i<=k} v_i (G_i(a_1) - G_i(a_2)) / sum_{i<=k} v_i"
     reference = "Gezici et al. 2021, Evaluation metrics for measuring bias in search engine results, IRJ 24"
     undefined_when: ClassVar[dict[str, str]] = {

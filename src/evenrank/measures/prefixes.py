@@ -84,6 +84,7 @@ class KL(PrefixShareMeasure):
     list, and GF, which is bounded.
     """
 
+    in_words = "groups away from target"
     answers = ("difference between the groups shown and the target", "divergence from a target")
     formula = "KL(D_k || D*) = sum_g D_k(g) ln(D_k(g) / D*(g))"
     reference = "fair-2021, Eq. 8"
@@ -111,6 +112,7 @@ class nDRKL(PrefixShareMeasure):
     When to use: as NDKL on a scale from 0 to 1; prefer GF, which weighs ranks by a model of the reader.
     """
 
+    in_words = "groups near the target"
     answers = (
         "fairness alone, as FAIR sees it, without relevance",
         "are groups represented as the target says, from the top",
@@ -172,6 +174,7 @@ class FeasibleDepth(FeasibilityMeasure):
     often it fails.
     """
 
+    in_words = "ranks before a group lacks"
     answers = ("down to which rank is a quota or minimum kept", "length of the feasible part of a list")
     formula = "max{i <= k: n_g(j) >= floor(q_g j) for all j <= i and all g}"
     direction = Direction.HIGHER
@@ -192,6 +195,7 @@ class InfeasibleIndex(FeasibilityMeasure):
     When to use: to count the ranks at which a quota fails; prefer NDKL or GF for how far from the target.
     """
 
+    in_words = "ranks where a group lacks"
     answers = ("is a quota or minimum kept at every rank", "violations of a minimum share")
     formula = "#{i <= k: n_g(i) < floor(q_g i) for some g}"
 
@@ -223,6 +227,7 @@ class InfeasibleCount(FeasibilityMeasure):
     how far.
     """
 
+    in_words = "lacks by rank and group"
     answers = ("how often is a quota or minimum broken", "violations of a minimum share, for each group")
     formula = "#{(i, g), i <= k: n_g(i) < floor(q_g i)}"
 

@@ -108,6 +108,7 @@ class rND(ProtectedMeasure):
     When to use: to repeat studies of prefixes against the whole list; prefer GF, whose target can be given.
     """
 
+    in_words = "mixing of the group"
     answers = (
         "is a protected group spread evenly over the list",
         "does a protected group or a minority stand at the bottom",
@@ -130,6 +131,7 @@ class rKL(ProtectedMeasure):
     be given.
     """
 
+    in_words = "mixing of the group"
     answers = (
         "is a protected group spread evenly over the list",
         "does a viewpoint or group come too early or too late",
@@ -165,6 +167,7 @@ class rRD(ProtectedMeasure):
     When to use: to repeat studies of the ratio of two groups; prefer rND, or GF, whose target can be given.
     """
 
+    in_words = "mixing of the group"
     answers = ("is a protected minority pushed down the list", "protected group falls short at the top")
     formula = (
         "sum_{k = s, 2s, .. <= n} |min(r_k, r_n) - r_n| / log2(1 + k), r = protected / unprotected, scaled"

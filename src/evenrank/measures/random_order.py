@@ -35,6 +35,7 @@ class RandomOrder(Measure):
     normalised already.
     """
 
+    in_words = "value of a random order"
     answers = (
         "what would chance give",
         "random baseline for any measure",

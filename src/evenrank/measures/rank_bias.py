@@ -61,6 +61,7 @@ class RaB(RankBiasMeasure):
     with a target.
     """
 
+    in_words = "lean of the words"
     answers = (
         "do documents mention one gender more, with a sign",
         "male or female words in the first documents",
@@ -86,6 +87,7 @@ class ARaB(RankBiasMeasure):
     target and weighs ranks.
     """
 
+    in_words = "lean of the words"
     answers = (
         "do documents mention one gender more at the top, with a sign",
         "bias that neural rankers add",

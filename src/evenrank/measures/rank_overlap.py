@@ -35,6 +35,7 @@ class RBO(Measure):
     the same documents, and nDCG for quality.
     """
 
+    in_words = "overlap of two lists"
     answers = (
         "how similar are two rankings",
         "did the list change after re-ranking or after swapping words",

@@ -158,6 +158,7 @@ class nDCG(RelevanceMeasure):
     completeness.
     """
 
+    in_words = "relevance"
     answers = ("relevance of the results", "quality and utility of a ranking with graded judgements")
     formula = "sum_{i<=k} gain(g_i) / log2(1 + i), divided by the same sum over the ideal list"
     reference = "Järvelin and Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques, TOIS 20(4)"
@@ -194,6 +195,7 @@ class P(BinaryMeasure):
     When to use: where the first k documents are seen as a set; prefer nDCG where the order matters.
     """
 
+    in_words = "relevant among the first"
     answers = ("how many of the top results are relevant",)
     formula = "#{i <= k: g_i >= rel} / k"
     reference = "van Rijsbergen 1979, Information Retrieval"
@@ -213,6 +215,7 @@ class R(BinaryMeasure):
     When to use: where all relevant documents must be found; prefer AP or nDCG where the order matters.
     """
 
+    in_words = "relevant documents found"
     answers = ("how many of the relevant documents are found", "coverage of the relevant documents")
     formula = "#{i <= k: g_i >= rel} / #{judged d: g(d) >= rel}"
     reference = "van Rijsbergen 1979, Information Retrieval"
@@ -232,6 +235,7 @@ class RR(BinaryMeasure):
     When to use: where one right answer is enough; prefer ERR with grades and AP where all matter.
     """
 
+    in_words = "first relevant document"
     answers = ("rank of the first relevant result or right answer",)
     formula = "1 / min{i <= k: g_i >= rel}"
     reference = "Kantor and Voorhees 2000, The TREC-5 confusion track, Information Retrieval 2"
@@ -254,6 +258,7 @@ class AP(BinaryMeasure):
     one right answer.
     """
 
+    in_words = "early relevant documents"
     answers = ("relevance of the whole list", "precision and recall in one number")
     formula = "sum_{i<=k} [g_i >= rel] P@i / #{judged d: g(d) >= rel}"
     reference = "Harman 1992, Evaluation issues in information retrieval, IPM 28(4)"
@@ -277,6 +282,7 @@ class RBP(RelevanceMeasure):
     with other studies.
     """
 
+    in_words = "relevant documents met"
     answers = ("relevance for a patient or impatient reader",)
     formula = "(1 - p) sum_{i<=k} gain_i p**(i - 1)"
     reference = (
@@ -315,6 +321,7 @@ class ERR(RelevanceMeasure):
     nDCG where further documents count.
     """
 
+    in_words = "soon satisfied"
     answers = ("rank of the first satisfying result, with graded judgements",)
     formula = "sum_{i<=k} P_i prod_{j<i}(1 - P_j) / i, with P_i = (2**g_i - 1) / 2**g_max"
     reference = (
@@ -340,6 +347,7 @@ class iRBU(RelevanceMeasure):
     When to use: as the relevance part of GFR; prefer ERR or nDCG where relevance is reported alone.
     """
 
+    in_words = "usefulness"
     answers = ("utility of a list for a reader who stops early", "relevance part of GFR")
     formula = "sum_{i<=k} P_i prod_{j<i}(1 - P_j) phi**i, with P_i = (2**g_i - 1) / 2**g_max"
     reference = "Sakai and Zeng 2019, Which diversity evaluation measures are 'good'?, SIGIR; gfr-2022, Eq. 3"

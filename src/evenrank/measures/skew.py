@@ -44,6 +44,7 @@ class Skew(SkewMeasure):
     numbers, and NDKL for one.
     """
 
+    in_words = "group against target"
     answers = (
         "which groups are over-represented or under-represented",
         "each seller, gender or source compared with its target",
@@ -92,6 +93,7 @@ class MinSkew(ExtremeSkew):
     ranks.
     """
 
+    in_words = "most under-represented group"
     answers = ("is some group under-represented or absent", "worst-off group")
     formula = "min_g ln(p_g / q_g)"
     reference = f"{REFERENCE}; fair-2021"
@@ -120,6 +122,7 @@ class MaxSkew(ExtremeSkew):
     groups and ranks.
     """
 
+    in_words = "most over-represented group"
     answers = ("is some group over-represented", "does one seller, brand or source dominate")
     formula = "max_g ln(p_g / q_g)"
     reference = f"{REFERENCE}; fair-2021"

@@ -25,6 +25,7 @@ class UnderExposure(AttentionShareMeasure):
     compared with other studies.
     """
 
+    in_words = "attention that groups lack"
     answers = (
         "how much attention do groups lack of their fair share",
         "are small sellers, brands or sources seen too little",

@@ -87,6 +87,7 @@ class PairPreference(VersionMeasure):
     matters by how much.
     """
 
+    in_words = "wins against other groups"
     answers = (
         "does a ranker prefer one version of the same document, such as a male or a female one",
         "pairwise preference between counterfactual documents",
@@ -117,6 +118,7 @@ class VersionExposure(VersionMeasure):
     count who stands higher.
     """
 
+    in_words = "exposure by version"
     answers = (
         "exposure of one version of the same document compared with the other",
         "listwise exposure ratio of counterfactual documents",

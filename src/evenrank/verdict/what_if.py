@@ -20,7 +20,7 @@ from evenrank.rerankers import parse_reranker, rerank
 from evenrank.stats.intervals import mean_interval
 from evenrank.verdict.attributes import group_attributes
 from evenrank.verdict.judge import share_measure
-from evenrank.verdict.targets import without_judgements
+from evenrank.verdict.targets import with_chosen_target, without_judgements
 from evenrank.verdict.value import Verdict
 
 STEPS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -73,24 +73,39 @@ def what_if(verdict: Verdict, inputs: Inputs) -> WhatIf | None:
     measure = f"nDCG@{verdict.cutoff}" if inputs.qrels is not None else ""
     steps = []
     queries = head.query_ids if inputs.queries is None else tuple(q for q in inputs.queries if q in head)
+    method = _method(verdict)
     for strength in STEPS:
-        aimed = (1 - strength) * shares + strength * targets
-        made = head if strength == 0 else _reranked(known, membership, verdict, aimed)
+        made = head
+        if strength == 1:  # what the verdict advises
+            made = _reranked(known, with_chosen_target(membership, verdict.target), verdict, method)
+        elif strength > 0:
+            aimed = (1 - strength) * shares + strength * targets
+            made = _reranked(known, _aimed(membership, aimed), verdict, method)
         steps.append(_step(known, membership, verdict, made, strength, place, queries, measure))
-    method = f"{METHOD}(attr={verdict.attribute!r}, top={verdict.cutoff})@{verdict.depth}"
     return WhatIf(
-        verdict.system, verdict.attribute, group.value, repr(parse_reranker(method)), verdict.cutoff,
+        verdict.system, verdict.attribute, group.value, method, verdict.cutoff,
         group.target, measure, queries, tuple(steps),
     )  # fmt: skip
 
 
-def _reranked(known: Inputs, membership: Membership, verdict: Verdict, aimed: Floats) -> Run:
+def _method(verdict: Verdict) -> str:
+    """The re-ranker that the verdict advises, so that card and slider agree; else the first that is tried."""
+    if verdict.advice is not None:
+        return verdict.advice.method
+    return repr(parse_reranker(f"{METHOD}(attr={verdict.attribute!r}, top={verdict.cutoff})@{verdict.depth}"))
+
+
+def _aimed(membership: Membership, aimed: Floats) -> Membership:
     total = float(aimed.sum())
-    target = dict(zip(membership.attribute.values, (aimed / total).tolist(), strict=True))
-    method = f"{METHOD}(attr={verdict.attribute!r}, top={verdict.cutoff})@{verdict.depth}"
+    return membership.with_target(
+        dict(zip(membership.attribute.values, (aimed / total).tolist(), strict=True))
+    )
+
+
+def _reranked(known: Inputs, membership: Membership, verdict: Verdict, method: str) -> Run:
     with warnings.catch_warnings():  # what cannot be reached shows in the shares
         warnings.simplefilter("ignore", EvenrankWarning)
-        made: Run = rerank(replace(known, qrels=None, groups=(membership.with_target(target),)), method)
+        made: Run = rerank(without_judgements(replace(known, groups=(membership,))), method)
     return made.renamed(verdict.system)
 
 

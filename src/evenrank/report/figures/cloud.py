@@ -19,7 +19,6 @@ from evenrank.report.figures.scatter_layers import (
     AXIS_WIDTH,
     FAINT,
     NAME_SIZE,
-    TICKS,
     Canvas,
     Spot,
     line_boxes,
@@ -191,7 +190,7 @@ def _points(
     places = canvas.at()
     for side, place in enumerate("xy"):
         title = f"{pair[side].title}, {pair[side].measure.aggregation} over queries"
-        places[place] = places[place].title(wrapped(title, AXIS_WIDTH)).axis(tickCount=TICKS)
+        places[place] = places[place].title(wrapped(title, AXIS_WIDTH)).axis(tickCount=canvas.ticks(place))
     tip = [
         alt.Tooltip("run:N"),
         alt.Tooltip("family:N"),

@@ -21,6 +21,7 @@ WIDTHS = (
     | {"w": 0.73, "m": 0.84}
     | dict.fromkeys("MW%@…—", 0.93)
 )
+ROOM = 1.06  # where none of the fonts asked for is there, letters are somewhat wider
 LONGEST = 40  # letters of a name
 LINE = 1.15  # height of a line for a font of size 1
 POINT = 5.0  # half the side of the square that a point takes
@@ -60,7 +61,9 @@ def text_width(text: str, size: float) -> float:
     >>> text_width("ill", 10) < text_width("MWW", 10) < text_width("日本語で", 10)
     True
     """
-    return size * sum(WIDTHS.get(c, 0.68 if "A" <= c <= "Z" else LETTER * display_width(c)) for c in text)
+    return (
+        ROOM * size * sum(WIDTHS.get(c, 0.68 if "A" <= c <= "Z" else LETTER * display_width(c)) for c in text)
+    )
 
 
 def place_labels(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NAME_SIZE, CONTOUR_SIZE = 10.5, 10
 AXIS_WIDTH = 64  # characters of an axis title
-TICKS = 9  # about
+TICK = {"x": 64, "y": 46}  # pixels that a tick with its number has at least
 PIECE = 6.0  # pixels of a line
 FIRM, FAINT = 0.45, 0.18  # opacity of intervals, of few and of many runs
 RING, NO_RING = "#333333", "transparent"
@@ -110,6 +110,10 @@ class Canvas(NamedTuple):
         places = {"x": self.alt.X(f"{x}:Q", scale=across), "y": self.alt.Y(f"{y}:Q", scale=up)}
         return places | {name: f"{field}:Q" for name, field in more.items()}
 
+    def ticks(self, place: str) -> int:
+        """About how many ticks an axis has, so that their numbers do not collide."""
+        return max(2, int((self.plane.width if place == "x" else self.plane.height) // TICK[place]))
+
     def rows(self, rows: Sequence[dict[str, Any]]) -> Any:
         return self.alt.Chart(self.alt.Data(values=list(rows)))
 
@@ -183,7 +187,7 @@ class Canvas(NamedTuple):
         places = self.at()
         for side, place in enumerate("xy"):
             shown = titles[side] + ("" if over is None else f", {over[side]}")
-            places[place] = places[place].title(wrapped(shown, AXIS_WIDTH)).axis(tickCount=TICKS)
+            places[place] = places[place].title(wrapped(shown, AXIS_WIDTH)).axis(tickCount=self.ticks(place))
         marks = self.rows(rows).mark_point(
             filled=True,
             size=46,

@@ -16,7 +16,6 @@ from evenrank.report.figures.scatter_layers import (
     FAINT,
     FIRM,
     NAME_SIZE,
-    TICKS,
     Canvas,
     Spot,
     cross_boxes,
@@ -200,7 +199,7 @@ def _points(
     places = canvas.at()
     for side, place in enumerate("xy"):
         title = f"{pair[side].title}, {pair[side].measure.aggregation} over queries"
-        places[place] = places[place].title(wrapped(title, AXIS_WIDTH)).axis(tickCount=TICKS)
+        places[place] = places[place].title(wrapped(title, AXIS_WIDTH)).axis(tickCount=canvas.ticks(place))
     tip = [
         alt.Tooltip("method:N"),
         alt.Tooltip("x:Q", title=pair[0].title, format=".4f"),

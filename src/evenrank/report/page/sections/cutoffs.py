@@ -14,11 +14,12 @@ from evenrank.report.page.charts import Chart, chart_of
 from evenrank.report.page.rendering import Section, render, section
 from evenrank.report.page.report_data import ReportData, best_first
 from evenrank.scores import Scores
-from evenrank.scores.cutoff_series import without_cutoff
+from evenrank.scores.cutoff_series import Point, points_of, without_cutoff
+from evenrank.tables import number
 
 PANELS = 6
 LINES = 7  # in one panel
-LEGEND = {"columns": 2, "labelLimit": 130, "labelFontSize": 11, "symbolSize": 60}
+LEGEND = {"columns": 2, "labelLimit": 130, "labelFontSize": 11, "symbolSize": 60, "columnPadding": 20}
 
 
 @section(40)
@@ -84,5 +85,22 @@ def _charts(scores: Scores, systems: Sequence[str]) -> Iterator[Chart]:
             figure = cutoff_figure(own)
         except ParameterError:
             continue
-        label = f"Lines of {safe.name(name)} by cut-off, one for each system, with 95% intervals."
+        label = (
+            f"Lines of {safe.name(name)} by cut-off, one for each system, with 95% intervals. "
+            f"{describe_curves(own)}"
+        ).rstrip()
         yield chart_of(figure, label, **LEGEND)
+
+
+def describe_curves(scores: Scores) -> str:
+    """From which value to which every line leads, for those who do not see it."""
+    lines: dict[str, list[Point]] = {}
+    for point in points_of(scores):
+        if math.isfinite(point.value):
+            lines.setdefault(point.run, []).append(point)
+    said = []
+    for run, points in lines.items():
+        first, last = (choose(points, key=lambda point: point.cutoff) for choose in (min, max))
+        ends = (f"{number(point.value)} at {point.cutoff}" for point in (first, last))
+        said.append(f"{safe.name(run)}: {', '.join(ends)}")
+    return f"{'; '.join(said)}." if said else ""

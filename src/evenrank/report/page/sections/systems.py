@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from evenrank.comparison.measure_table import MeasureTable
+from evenrank.measures.group_share import GroupShare
 from evenrank.report.page import safe
+from evenrank.report.page.measure_pictures import MeasurePicture, picture_of
 from evenrank.report.page.readable import readable
 from evenrank.report.page.rendering import Section, render, section
 from evenrank.report.page.report_data import TABLES, ReportData, best_first
@@ -25,6 +27,7 @@ from evenrank.tables import number
 
 COLUMNS = 8  # of the small table; all measures are in the details
 WIDTH = 120.0
+OF_ITSELF = "intervals of one share each; those above hold for all groups together, and are wider"
 DIRECTIONS = {"↑": "more is better", "↓": "less is better"}
 
 
@@ -35,6 +38,8 @@ class MatrixColumn:
     arrow: str
     direction: str
     meaning: str
+    picture: MeasurePicture | None  # two small lists: what is bad and what is good
+    remark: str  # why the column's intervals are not those of the card
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,8 @@ def _heading(table: MeasureTable) -> MatrixColumn:
         arrow=sign,
         direction=DIRECTIONS.get(sign, table.measure.direction.value.partition(":")[0]),
         meaning=type(table.measure).summary(),
+        picture=picture_of(table.measure),
+        remark=OF_ITSELF if isinstance(table.measure, GroupShare) else "",
     )
 
 

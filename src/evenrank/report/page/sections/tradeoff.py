@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 from evenrank.errors import ParameterError
 from evenrank.report.figures.bars import bars_figure
 from evenrank.report.figures.scatter import scatter_figure
 from evenrank.report.page import safe
 from evenrank.report.page.charts import Chart, chart_of
 from evenrank.report.page.rendering import Section, render, section
-from evenrank.report.page.report_data import FAIRNESS, ReportData
+from evenrank.report.page.report_data import FAIRNESS, ReportData, best_first
+from evenrank.tables import number
 
 OTHER = ("relevance", "diversity", "delegated", "combined")
 
@@ -49,8 +53,25 @@ def _plane(material: ReportData) -> Chart | None:
         return None
     x, y = map(safe.name, pair)
     what = "one point for each system" if run is None else "one point for each query"
-    label = f"Scatter plot of {y} against {x}, {what}. The table of systems has the values."
+    finding = describe_best(material, pair) if run is None else ""
+    label = f"Scatter plot of {y} against {x}, {what}. {finding}The table of systems has the values."
     return chart_of(figure, label, narrow=narrow)
+
+
+def describe_best(material: ReportData, shown: Sequence[str]) -> str:
+    """Which system is best by each of these measures, for those who do not see the figure."""
+    said = []
+    for name in shown:
+        table = next(table for table in material.tables if table.shown == name)
+        rows = [
+            row
+            for row in material.scores.summary()
+            if (row.measure, row.column) == (repr(table.measure), table.column) and math.isfinite(row.value)
+        ]
+        if rows and table.has_better:
+            best = min(rows, key=lambda row: best_first(table, row.value))
+            said.append(f"{safe.name(best.run)} is best by {safe.name(name)} with {number(best.value)}")
+    return f"{'; '.join(said)}. " if said else ""
 
 
 def _bars(material: ReportData) -> Chart | None:
@@ -61,4 +82,5 @@ def _bars(material: ReportData) -> Chart | None:
     except ParameterError:  # nothing has a value
         return None
     what = "a bar a query" if by_query else "one bar for each system, with 95% intervals"
-    return chart_of(figure, f"Bars of {safe.name(name)}, {what}.")
+    finding = "" if by_query else describe_best(material, [name])
+    return chart_of(figure, f"Bars of {safe.name(name)}, {what}. {finding}".rstrip())

@@ -26,7 +26,10 @@ def trend_section(material: ReportData) -> Section | None:
         return None
     charts: list[Chart] = []
     for (system, attribute), points in list(series.items())[:CHARTS]:
-        label = f"Shares of the groups of {safe.name(attribute)} by date, {safe.name(system)}."
+        label = (
+            f"Shares of the groups of {safe.name(attribute)} by date, {safe.name(system)}. "
+            f"{describe_trend(points)}"
+        )
         charts.append(chart_of(trend_figure(points), label, narrow=trend_figure(points, narrow=True)))
     rows = [
         (date, safe.name(f"{system}: {attribute}"), *cells)
@@ -36,6 +39,18 @@ def trend_section(material: ReportData) -> Section | None:
     ]
     body = render("trend.html", charts=charts, lead="", rows=rows)
     return Section("trend", "Over time", body, charts=charts)
+
+
+def describe_trend(points: Points) -> str:
+    """Where the shares of groups began and where they are now, for those who do not see the figure."""
+    (first, then), (last, now) = points[0], points[-1]
+    before = {group.value: group.share for group in then.groups}
+    moved = [
+        f"{safe.name(group.value)} from {percent(before[group.value])} to {percent(group.share)}"
+        for group in now.groups
+        if not math.isnan(group.share) and not math.isnan(before.get(group.value, math.nan))
+    ]
+    return f"From {first} to {last}: {', '.join(moved)}."
 
 
 def trends(material: ReportData) -> dict[tuple[str, str], Points]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 from evenrank.errors import counted
+from evenrank.measures import Direction
 from evenrank.report.page import safe
+from evenrank.report.page.paths import without_folders
 from evenrank.report.page.rendering import Section, render, section
 from evenrank.report.page.report_data import ReportData, worst_first
 from evenrank.report.page.sections.summary import counted_finding, finding_of, is_relevance
@@ -74,6 +77,11 @@ def verdicts_section(material: ReportData) -> Section:
         worst_title=_worst_title(material, own),
         worst=list(_worst(material, own)),
         advice=list(_advice(own)) or ["Tell which groups documents belong to, and run it again."],
+        commands=[
+            without_folders(shlex.join(verdict.advice.command))
+            for verdict in own
+            if verdict.advice is not None and verdict.advice.command
+        ],
         tried=any(verdict.less for verdict in own) and material.inputs is not None,
         caveats=caveats[:CAVEATS],
         more=caveats[CAVEATS:],
@@ -110,7 +118,8 @@ def _relevance(material: ReportData, headline: Verdict | None) -> Iterator[str]:
     found = finding_of(material, table)
     same = headline is not None and headline.relevance.measure == repr(table.measure)
     if len(material.systems) > FEW_SYSTEMS and material.comparison is not None:
-        yield f"{found.measure}: {counted_finding(material, table)}"
+        said = counted_finding(material, table)
+        yield f"{found.measure}: {said[:1].lower()}{said[1:]}"
     elif headline is None or material.comparison is not None:
         sentences = found.sentences[1:] if same else found.sentences
         yield (f"{found.measure}: " * (not same)) + " ".join(sentences)
@@ -144,7 +153,9 @@ def _worst(material: ReportData, own: Sequence[Verdict]) -> Iterator[AboutQuery]
     if system not in table.systems:
         return
     values = table.values[:, table.systems.index(system)].tolist()
-    rows = [row for row, value in enumerate(values) if not math.isnan(value)]
+    measure = table.measure
+    best = {Direction.HIGHER: measure.bounds[1], Direction.LOWER: measure.bounds[0]}.get(measure.direction)
+    rows = [row for row, value in enumerate(values) if not math.isnan(value) and value != best]
     for row in sorted(rows, key=lambda row: (worst_first(table, values[row]), row))[:WORST]:
         yield _query(material, table.query_ids[row], "", number(values[row]))
 

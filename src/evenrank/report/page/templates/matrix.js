@@ -14,6 +14,26 @@
       if (at === column) { head.setAttribute("aria-sort", "ascending"); } else { head.removeAttribute("aria-sort"); }
     });
   }
+  // a sentence and a small picture of a measure, beside the pointer or the focus; Escape takes it away
+  function explain(head) {
+    const tip = head.querySelector(".tip");
+    if (!tip) { return; }
+    head.removeAttribute("title");
+    function hide() { tip.hidden = true; }
+    function show() {
+      const box = head.getBoundingClientRect();
+      tip.hidden = false;
+      tip.style.left = Math.max(8, Math.min(box.left, window.innerWidth - tip.offsetWidth - 8)) + "px";
+      tip.style.top = (box.bottom + tip.offsetHeight > window.innerHeight ? Math.max(8, box.top - tip.offsetHeight) : box.bottom) + "px";
+    }
+    head.addEventListener("mouseenter", show);
+    head.addEventListener("mouseleave", hide);
+    head.addEventListener("focusin", show);
+    head.addEventListener("focusout", hide);
+    document.addEventListener("keydown", function (event) { if (event.key === "Escape") { hide(); } });
+    window.addEventListener("scroll", hide, { passive: true });
+  }
+  heads.forEach(explain);
   if (body.rows.length < 2) { return; }
   heads.forEach(function (head, column) {
     const label = head.querySelector(".heading");
@@ -21,6 +41,7 @@
     button.type = "button";
     button.className = "heading";
     button.textContent = label.textContent;
+    button.setAttribute("aria-describedby", "tip-" + column);
     button.addEventListener("click", function () { sort(column); });
     label.replaceWith(button);
   });
