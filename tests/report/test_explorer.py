@@ -151,3 +151,15 @@ def test_categories_filter(browser: Any, tmp_path: Path) -> None:
     page.select_option("#choose-category", label="books")
     assert page.locator("details.query").count() == 10
     page.close()
+
+
+def test_the_words_above_the_queries_follow_what_is_chosen(page: Any) -> None:
+    lead = page.locator("#queries .lead")
+    assert "where they stood in the list of bm25" in lead.inner_text()
+    page.select_option("#choose-system", label="bm25")
+    assert "stood in" not in lead.inner_text()  # beside it stands the same list
+    page.select_option("#choose-beside", label="fairer")
+    assert "of bm25, lowest first" in lead.inner_text()
+    assert "where they stood in the list of fairer" in lead.inner_text()
+    page.set_viewport_size({"width": 390, "height": 844})  # there lists are compared with the baseline
+    page.wait_for_function("() => !document.querySelector('#queries .lead').textContent.includes('stood in')")

@@ -149,7 +149,14 @@
     more.hidden = shown >= order.length;
     more.textContent = "Show more (" + shown + " of " + order.length + ")";
   }
+  // the list that documents are compared with: the one beside it, and on a narrow screen the baseline's
+  function compared() {
+    const other = wide.matches ? beside() : data.baseline;
+    const words = document.getElementById("stood-in");
+    if (words) { words.textContent = other >= 0 && other !== system() ? ", and where they stood in the list of " + data.systems[other] : ""; }
+  }
   function render() {
+    compared();
     arrange();
     list.replaceChildren();
     shown = 0;
@@ -244,6 +251,7 @@
     if (next) { next.focus(); next.scrollIntoView({ block: "nearest" }); event.preventDefault(); }
   });
   wide.addEventListener("change", function () {
+    compared();
     list.querySelectorAll("details[open]").forEach(function (item) { fill(item, Number(item.dataset.query)); });
   });
   window.addEventListener("hashchange", recall);
