@@ -136,3 +136,27 @@ def test_the_card_has_the_whole_command_to_try_and_no_folder_of_the_machine(tmp_
     page = (tmp_path / "r.html").read_text()
     assert "/home/ann" not in page
     assert "evenrank audit shop.toml -o audit" in page
+
+
+def test_bars_are_the_shares_and_lines_the_targets(shop_report: Path) -> None:
+    comparison = planted_shop.shop_comparison()
+    found = findings_of(comparison.inputs, baseline="live")
+    bars = {
+        pages.text_of(row).split()[0]: row for row in pages.by_class(pages.parsed(shop_report), "bar-row")
+    }
+    for system in ("live", "new"):
+        (verdict,) = found.of(system)
+        at = 0.0
+        parts = [e for e in pages.elements(bars[system]) if e.get("class", "") in ("g0", "g1")]
+        for part, group in zip(parts, verdict.groups, strict=True):
+            start, width = (float(part.get(name).rstrip("%")) for name in ("x", "width"))
+            assert start == pytest.approx(at, abs=0.011)
+            assert width == pytest.approx(100 * group.share, abs=0.006)
+            at = start + width
+        assert at == pytest.approx(100, abs=0.02)
+        (line,) = [e for e in pages.elements(bars[system]) if e.get("class") == "target"]
+        assert float(line.get("x1").rstrip("%")) == pytest.approx(100 * verdict.groups[0].target, abs=0.006)
+        interval = next(e for e in pages.elements(bars[system]) if e.get("class") == "interval")
+        assert float(interval.get("x").rstrip("%")) == pytest.approx(
+            100 * verdict.groups[0].share_low, abs=0.006
+        )

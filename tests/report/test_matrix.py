@@ -134,3 +134,23 @@ def test_a_column_of_shares_says_why_its_intervals_are_not_those_of_the_card(tmp
     assert shares
     assert all(OF_ITSELF in head for head in shares)
     assert not [head for head in heads if "nDCG" in head and OF_ITSELF in head]
+
+
+def test_the_drawings_lie_on_one_axis_from_low_to_high(shop_report: Path) -> None:
+    scores = planted_shop.shop_comparison().scores
+    (table,) = [e for e in pages.elements(pages.parsed(shop_report)) if e.get("id") == "matrix"]
+    rows = [row for row in table.iter(f"{pages.HTML}tr") if row[0].get("scope") == "row"]
+    found: dict[str, list[tuple[float, ...]]] = {}
+    for row in rows:
+        for cell in row[1:]:
+            drawn = {e.get("class", "dot"): e for e in pages.elements(cell) if e.get("x1") or e.get("cx")}
+            low, high = (float(drawn["interval"].get(end)) for end in ("x1", "x2"))
+            at, base = float(drawn["dot"].get("cx")), float(drawn["base"].get("x1"))
+            assert low <= at <= high
+            found.setdefault(pages.text_of(row[0]).split()[0], []).append((at, base))
+    for column, measure in enumerate(("GF@10", "nDCG@10")):
+        places = {system: found[system][column][0] for system in found}
+        assert sorted(places, key=lambda system: places[system]) == sorted(
+            places, key=lambda system: scores.mean(measure, system)
+        )
+        assert {found[system][column][1] for system in found} == {places["live"]}  # the baseline's own place

@@ -12,7 +12,13 @@ import planted_shop
 import pytest
 
 import evenrank as er
+from evenrank.report.page import write_report
 from evenrank.report.page.safe import name
+from evenrank.report.page.sections.provenance import provenance_section
+from evenrank.report.page.sections.shares import shares_section
+from evenrank.report.page.sections.systems import systems_section
+from evenrank.report.page.sections.verdicts import verdicts_section
+from evenrank.report.page.sections.what_if import what_if_section
 from evenrank.verdict.findings import findings_of
 from evenrank.verdict.judge import share_measure
 from evenrank.verdict.sentences import percent
@@ -91,6 +97,11 @@ def test_the_slider_moves_lists_and_numbers(browser: Any, shop_report: Path) -> 
         page.locator("#strength-all").inner_text() == f"small {percent(last.share)}, nDCG@10 {last.value:.4f}"
     )
     worst = verdict.worst[0].query
+    for key, step in (("Home", found.steps[0]), ("End", last)):
+        page.keyboard.press(key)
+        own = step.shares[found.queries.index(worst)], step.relevance[found.queries.index(worst)]
+        shown = page.locator("#strength-one").inner_text()
+        assert shown == f"small {percent(own[0])}, nDCG@10 {own[1]:.4f}"
     assert (
         page.locator("#whatif-lists .side").nth(1).locator(".name").all_inner_texts()
         == (last.run.documents(worst)[:10])
@@ -132,3 +143,31 @@ def test_hostile_names_in_the_card_the_bars_and_the_slider(browser: Any, tmp_pat
                 assert re.sub(r"\s+", " ", name(payload)) in re.sub(r"\s+", " ", options)
             assert names[0] + "small" in text
     assert seen[0] == seen[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, len(pages.PAYLOADS), 3))
+def test_every_payload_as_a_group_a_system_and_a_command(first: int, tmp_path: Path) -> None:
+    """Names are turned, so that every payload stands once in every field that names reach."""
+    made = [verdicts_section, shares_section, systems_section, what_if_section, provenance_section]
+    tags = []
+    for kind in ("bad", "good"):
+        names = [*pages.PAYLOADS[first:], *pages.PAYLOADS[:first]]
+        names = names if kind == "bad" else [re.sub(r"\W", "-", payload) for payload in names]
+        comparison = planted_shop.shop_comparison(names=names)
+        inputs = comparison.inputs
+        own = findings_of(inputs, baseline=comparison.baselines[0])
+        found = [
+            replace(
+                verdict,
+                advice=None if verdict.advice is None else replace(verdict.advice, command=tuple(names)),
+            )
+            for verdict in own.verdicts
+        ]
+        path = tmp_path / f"{kind}.html"
+        write_report(
+            path, comparison.scores, comparison=comparison, inputs=inputs, sections=made, verdicts=found,
+            command=" ".join(names),
+        )  # fmt: skip
+        tags.append([element.tag for element in pages.elements(pages.parsed(path))])
+    assert tags[0] == tags[1]
