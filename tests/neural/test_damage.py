@@ -18,7 +18,8 @@ from training_inputs import inputs_of  # noqa: E402
 
 from evenrank.errors import DataError, ParameterError  # noqa: E402
 from evenrank.io.folders import whole_folder  # noqa: E402
-from evenrank.neural import CrossEncoderRanker, make_config, model, train  # noqa: E402
+from evenrank.neural import CrossEncoderRanker, make_config, train  # noqa: E402
+from evenrank.neural import ranker as ranker_module  # noqa: E402
 from evenrank.neural.encoders import load_encoder  # noqa: E402
 
 
@@ -225,7 +226,7 @@ def test_a_full_disk(
     """At any checkpoint: the error names the folder and the way on, which ends as if nothing had been."""
     config = make_config(files, tmp_path)
     train(config, tmp_path / "whole", inputs_of(tmp_path))
-    usual: Callable[..., None] = model.save_file
+    usual: Callable[..., None] = ranker_module.save_file
     for written in range(3):
         left = written
 
@@ -237,12 +238,12 @@ def test_a_full_disk(
             usual(*arguments, **more)
 
         folder = tmp_path / f"full-{written}"
-        monkeypatch.setattr(model, "save_file", full)
+        monkeypatch.setattr(ranker_module, "save_file", full)
         with pytest.raises(
             DataError, match=r"full-\d: cannot be written: .*No space.*train into this folder"
         ):
             train(config, folder, inputs_of(tmp_path))
-        monkeypatch.setattr(model, "save_file", usual)
+        monkeypatch.setattr(ranker_module, "save_file", usual)
         train(config, folder, inputs_of(tmp_path), resume=True)
         assert weights(folder) == weights(tmp_path / "whole")
         assert list(folder.rglob(".*")) == []

@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
         from evenrank.cli.erase import run_erase
 
         return run_erase(arguments, _description(arguments))
-    from evenrank.neural.config import changed, config_of, make_config
+    from evenrank.neural.config import DISTILLATION, changed, config_of, make_config
     from evenrank.neural.extra import require
 
     known = _description(arguments)
@@ -98,8 +98,11 @@ def run(arguments: argparse.Namespace) -> int:
         changes.append(f"seed={arguments.seed}")
     project = arguments.project
     config = make_config(changed({}, changes)) if project is None else config_of(project, changes)
-    if config.examples.triples is None:
-        _check_inputs(known)
+    if config.model.loss == DISTILLATION:
+        _check_inputs(_texts(known))
+        known = replace(known, qrels=())  # the project may have some for other queries
+    elif config.examples.triples is None:
+        _check_inputs({"--qrels": known.qrels, **_texts(known)})
     else:  # they have their own queries and texts; the others may be wanted to re-rank a run
         known = replace(known, qrels=(), queries=None)
     require("evenrank debias")
@@ -124,14 +127,19 @@ def _description(arguments: argparse.Namespace) -> Description:
     )
 
 
-def _check_inputs(known: Description) -> None:
-    given = {"--qrels": known.qrels, "--queries": known.queries, "--documents": known.documents}
+def _texts(known: Description) -> dict[str, object]:
+    return {"--queries": known.queries, "--documents": known.documents}
+
+
+def _check_inputs(given: dict[str, object]) -> None:
     lacking = [name for name, value in given.items() if not value]
     if lacking:
         keys = ", ".join(name.removeprefix("--") for name in lacking)
+        judged = "--qrels" in given
         raise ParameterError(
-            f"debias learns from judgements, queries and documents: give {', '.join(lacking)}, or {keys} in "
-            "[data] of a project file (or examples.triples in [debias])"
+            f"debias learns from {'judgements, ' if judged else ''}queries and documents: give "
+            f"{', '.join(lacking)}, or {keys} in [data] of a project file"
+            + (" (or examples.triples in [debias])" if judged else "")
         )
 
 

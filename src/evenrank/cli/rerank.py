@@ -207,13 +207,13 @@ def _neural(model: FileOption, inputs: Inputs, bar: Bar) -> Reranker:
     from evenrank.io.texts import read_texts
 
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    from evenrank.neural.model import CrossEncoderRanker
+    from evenrank.neural.load import load_ranker
     from evenrank.neural.precision import as_device
     from evenrank.neural.reranker import NeuralReranker
 
     folder = Path(model.path).expanduser().resolve()
     among = f"{folder.parent.name}/" if folder.parent.name.startswith("lambda-") else ""
-    ranker = CrossEncoderRanker.load(model.path).to(as_device(model.get("device") or "auto"))
+    ranker = load_ranker(model.path).to(as_device(model.get("device") or "auto"))
     ranking, depth = inputs.one_run("rerank"), model.get("depth")
     head = ranking if depth is None else ranking.head(depth)
     documents = read_texts(inputs.documents, wanted=set(head.doc_ids.to_pylist()))

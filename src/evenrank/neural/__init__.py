@@ -1,6 +1,7 @@
 """Neural rankers that learn not to tell groups apart: adversarial training, its probe, and re-ranking.
 
-``reversal.py``, ``losses.py`` and ``model.py`` are the model; ``examples.py``, ``labels.py``, ``sampling.py``
+``ranker.py`` with ``model.py`` (cross-encoder) and ``bi_encoder.py`` are the rankers, ``reversal.py``,
+``losses.py`` and ``objectives.py`` what they learn; ``examples.py``, ``labels.py``, ``sampling.py``
 and ``splits.py`` the data; ``stage.py`` trains, ``training.py`` puts the three stages together; ``probe.py``
 attacks, ``reranker.py`` re-ranks. Reference: nfairc-advbert-2021, Sections 5 to 7.
 
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from evenrank.neural.extra import require
 
 _HOME = {
+    "BiEncoderRanker": "bi_encoder",
     "Config": "config",
     "CrossEncoderRanker": "model",
     "Examples": "examples",
@@ -27,6 +29,7 @@ _HOME = {
     "balanced": "sampling",
     "build_examples": "examples",
     "label_pairs": "labels",
+    "load_ranker": "load",
     "make_config": "config",
     "probe_ranker": "probe",
     "query_folds": "splits",
@@ -40,6 +43,7 @@ _HOME = {
 __all__ = sorted(_HOME)
 
 if TYPE_CHECKING:
+    from evenrank.neural.bi_encoder import BiEncoderRanker as BiEncoderRanker
     from evenrank.neural.config import Config as Config
     from evenrank.neural.config import make_config as make_config
     from evenrank.neural.config import read_config as read_config
@@ -47,6 +51,7 @@ if TYPE_CHECKING:
     from evenrank.neural.examples import build_examples as build_examples
     from evenrank.neural.labels import PairLabels as PairLabels
     from evenrank.neural.labels import label_pairs as label_pairs
+    from evenrank.neural.load import load_ranker as load_ranker
     from evenrank.neural.model import CrossEncoderRanker as CrossEncoderRanker
     from evenrank.neural.probe import Probe as Probe
     from evenrank.neural.probe import probe_ranker as probe_ranker

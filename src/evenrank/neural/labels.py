@@ -51,6 +51,15 @@ def label_pairs(
     return label_texts(queries, documents, lexicon, name=name, kind=kind, tau=tau)
 
 
+def label_documents(
+    examples: Examples, lexicon: Lexicon, *, name: str | None = None, kind: str = NEUTRALITY, tau: int = 1
+) -> PairLabels:
+    """``label_pairs`` by the words of the document alone, for rankers that read it apart from the query."""
+    empty = [""] * len(examples.documents)
+    found = label_texts(empty, examples.documents, lexicon, name=name, kind=kind, tau=tau)
+    return PairLabels(found.name, found.values, found.codes[examples.pair_documents])
+
+
 def label_texts(
     queries: Sequence[str],
     documents: Sequence[str],

@@ -1,4 +1,4 @@
-"""What is minimised: a utility loss on pairs of documents, and the adversary's cross entropy.
+"""What is minimised: a utility loss on documents of a query, and the adversary's cross entropy.
 
 All are sums over the rows, not means: whoever adds up pieces of a batch divides once, by the whole.
 """
@@ -10,8 +10,9 @@ from torch.nn import functional
 
 MARGIN = "margin"
 CROSS_ENTROPY = "cross_entropy"
-LOSSES = (MARGIN, CROSS_ENTROPY)
-OUTPUTS = {MARGIN: 1, CROSS_ENTROPY: 2}  # what the relevance head gives for a pair
+DISTILLATION = "distillation"
+LOSSES = (MARGIN, CROSS_ENTROPY, DISTILLATION)
+OUTPUTS = {MARGIN: 1, CROSS_ENTROPY: 2, DISTILLATION: 1}  # what the relevance head gives for a pair
 
 
 def margin_loss(positive: torch.Tensor, negative: torch.Tensor, margin: float = 1.0) -> torch.Tensor:
@@ -37,6 +38,22 @@ def utility_loss(name: str, positive: torch.Tensor, negative: torch.Tensor) -> t
     return margin_loss(positive, negative) if name == MARGIN else two_way_loss(positive, negative)
 
 
-def adversary_loss(outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """``sum CE(h(z), l)`` over pairs: those of relevant and those of other documents, as Eq. 11 adds them."""
-    return functional.cross_entropy(outputs.float(), labels, reduction="sum")
+def distillation_loss(student: torch.Tensor, teacher: torch.Tensor) -> torch.Tensor:
+    """``sum_q KL(softmax(teacher) || softmax(student))`` over the documents of each row; both are (n, m).
+
+    >>> distillation_loss(torch.tensor([[1.0, 3.0]]), torch.tensor([[2.0, 4.0]])).item()
+    0.0
+    """
+    return functional.kl_div(
+        student.float().log_softmax(-1), teacher.float().log_softmax(-1), reduction="sum", log_target=True
+    )
+
+
+def adversary_loss(
+    outputs: torch.Tensor, labels: torch.Tensor, weights: torch.Tensor | None = None
+) -> torch.Tensor:
+    """``sum CE(h(z), l)`` over pairs: those of relevant and those of other documents, as Eq. 11 adds them.
+
+    ``weights`` of the values make up for rare ones, where the pairs are not balanced.
+    """
+    return functional.cross_entropy(outputs.float(), labels, weight=weights, reduction="sum")

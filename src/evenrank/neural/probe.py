@@ -16,11 +16,11 @@ from evenrank.arrays import Floats, Int64s
 from evenrank.errors import DataError
 from evenrank.neural.examples import Examples
 from evenrank.neural.labels import PairLabels
-from evenrank.neural.model import CrossEncoderRanker, adversary
+from evenrank.neural.ranker import NeuralRanker, adversary
 from evenrank.neural.sampling import balanced
 from evenrank.neural.scoring import pair_vectors
 from evenrank.neural.splits import query_folds
-from evenrank.neural.tokens import PairTokens
+from evenrank.neural.tokens import PairBatches
 from evenrank.stats.intervals import ConfidenceInterval, mean_interval
 from evenrank.tables import estimate, number
 
@@ -32,7 +32,7 @@ _RATE, _BATCH, _DECAY = 1e-3, 256, 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """What the probe told right, by query and value: so intervals are about other queries."""
+    """What the probe told right, by query (or document) and value: so intervals are about other ones."""
 
     attribute: str
     values: tuple[str, ...]
@@ -80,8 +80,8 @@ def _balanced(right: Floats, total: Floats) -> Floats:
 
 
 def probe_ranker(
-    ranker: CrossEncoderRanker,
-    tokens: PairTokens,
+    ranker: NeuralRanker,
+    tokens: PairBatches,
     examples: Examples,
     labels: PairLabels,
     *,
@@ -100,16 +100,25 @@ def probe_ranker(
     tested with an adversary that never saw it.
     It learns for so many ``epochs``, and ``least_steps`` of up to 256 pairs at the least.
     ``shuffled`` gives every pair the label of another one: what the probe then tells right is chance.
+    Of lists each pair counts once. Where a ranker reads documents apart, a document is in many pairs with the
+    same vector: then each document is tested with an adversary that never saw it.
     """
     generator = np.random.default_rng([seed, 7])
-    chosen = balanced(examples.triples, {labels.name: labels}, generator, size).ravel()
+    if examples.triples.shape[1] == 2:
+        chosen = balanced(examples.triples, {labels.name: labels}, generator, size).ravel()
+    else:
+        chosen = np.unique(examples.triples)
+        if ranker.separate:
+            chosen = chosen[np.unique(examples.pair_documents[chosen], return_index=True)[1]]
+        chosen = generator.permutation(chosen)[:size]
     pairs, back = np.unique(chosen, return_inverse=True)
     vectors = pair_vectors(ranker, tokens, pairs, precision=precision)  # (P, width)
     codes = labels.codes[pairs]
+    apart = examples.pair_documents if ranker.separate else examples.pair_queries
     if shuffled:
         codes = generator.permutation(codes)
     return probe_vectors(
-        vectors, codes, examples.pair_queries[pairs], np.bincount(back, minlength=len(pairs)), labels,
+        vectors, codes, apart[pairs], np.bincount(back, minlength=len(pairs)), labels,
         seed=seed, folds=folds, epochs=epochs, least_steps=least_steps,
     )  # fmt: skip
 

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from evenrank.errors import ParameterError
+from evenrank.errors import DataError, ParameterError
 from evenrank.inputs import Inputs
 from evenrank.io import read_run
 from evenrank.io.lexicons import read_lexicon
 from evenrank.io.texts import read_texts
-from evenrank.neural.config import Config
+from evenrank.neural.config import BI_ENCODER, DISTILLATION, Config
 from evenrank.neural.examples import Examples, build_examples, needed_documents
-from evenrank.neural.labels import PairLabels, label_pairs
+from evenrank.neural.labels import PairLabels, label_documents, label_pairs, label_texts
+from evenrank.neural.lists import ListSizes, draw_lists
+from evenrank.neural.scrub import scrub_examples
 from evenrank.neural.splits import check_kept_out, held_out, query_folds
+from evenrank.neural.teacher import Teacher
 from evenrank.neural.triples_file import read_triples
+
+Teach = Callable[[Sequence[str], Sequence[str]], Teacher]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +33,7 @@ class TrainingData:
     validation: Examples
     labels: dict[str, PairLabels]
     kept_out: tuple[str, ...]  # the queries of the fold that is not trained on
+    teacher: Teacher | None = None  # of a distillation
 
     def fingerprint(self) -> str:
         """The same for the same examples, in whatever files they are."""
@@ -45,10 +52,20 @@ class TrainingData:
         return digest.hexdigest()
 
 
-def prepare(config: Config, inputs: Inputs) -> TrainingData:
-    """Read and check the data, cut it into training and validation, and label it."""
+def prepare(config: Config, inputs: Inputs, teach: Teach | None = None) -> TrainingData:
+    """Read and check the data, cut it into training and validation, and label it.
+
+    ``teach`` gives the teacher's vectors of queries and documents, for a distillation.
+    """
     data = config.examples
-    examples = _examples(config, inputs)
+    teacher = None
+    if config.model.loss == DISTILLATION:
+        if teach is None:
+            raise ParameterError("a distillation needs a teacher")
+        examples, teacher = _lists(config, inputs, teach)
+    else:
+        examples = _examples(config, inputs)
+    lexicons = {attribute.name: read_lexicon(attribute.lexicon) for attribute in config.attributes}
     queries = list(examples.query_ids)
     left_out: tuple[str, ...] = ()
     if data.folds is not None:
@@ -60,17 +77,50 @@ def prepare(config: Config, inputs: Inputs) -> TrainingData:
         check_kept_out(trained, read_texts(data.keep_out, "queries"), data.keep_out)
     validation = held_out(queries, data.validation, config.seed)
     training = [query for query in queries if query not in set(validation)]
+    labelled = label_documents if config.model.kind == BI_ENCODER else label_pairs
     labels = {
-        attribute.name: label_pairs(
-            examples,
-            read_lexicon(attribute.lexicon),
-            name=attribute.name,
-            kind=attribute.labels,
-            tau=attribute.tau,
+        attribute.name: labelled(
+            examples, lexicons[attribute.name], name=attribute.name, kind=attribute.labels, tau=attribute.tau
         )
         for attribute in config.attributes
     }
-    return TrainingData(examples.of_queries(training), examples.of_queries(validation), labels, left_out)
+    if data.scrub:  # only now: labels are about what was there
+        for lexicon in lexicons.values():
+            examples = scrub_examples(examples, lexicon)
+    return TrainingData(
+        examples.of_queries(training), examples.of_queries(validation), labels, left_out, teacher
+    )
+
+
+def _lists(config: Config, inputs: Inputs, teach: Teach) -> tuple[Examples, Teacher]:
+    """Lists of a teacher's ranking for the queries, among all documents, or those of the pool."""
+    queries, pool = inputs.query_texts or {}, config.examples.pool
+    if not queries or inputs.documents is None:
+        raise ParameterError(
+            "a distillation needs texts of queries and documents (query_texts, documents); it needs no "
+            "judgements"
+        )
+    wanted = None if pool is None else set(read_run(pool).doc_ids.to_pylist())
+    documents = list(dict.fromkeys(read_texts(inputs.documents, wanted=wanted).values()))
+    if len(documents) < 2:
+        raise DataError("a distillation orders documents: two with different texts are needed")
+    teacher = teach(list(queries.values()), documents)
+    marked = np.zeros(len(documents), dtype=bool)
+    for attribute in config.attributes:
+        found = label_texts(
+            [""] * len(documents), documents, read_lexicon(attribute.lexicon),
+            kind=attribute.labels, tau=attribute.tau,
+        )  # fmt: skip
+        marked |= found.codes > 0
+    wish = config.distil
+    sizes = ListSizes(min(wish.depth, len(documents)), wish.documents, wish.lists)
+    return (
+        draw_lists(
+            teacher.first(sizes.depth), list(queries), list(queries.values()), documents, marked, sizes,
+            config.seed,
+        ),
+        teacher,
+    )  # fmt: skip
 
 
 def _examples(config: Config, inputs: Inputs) -> Examples:

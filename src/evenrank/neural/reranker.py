@@ -13,9 +13,9 @@ from evenrank.arrays import Int64s
 from evenrank.data.run import Run
 from evenrank.errors import MissingEvidenceError, counted, few
 from evenrank.evidence.align import Sources
-from evenrank.neural.model import CrossEncoderRanker
+from evenrank.neural.ranker import NeuralRanker
 from evenrank.neural.scoring import BATCH, pair_scores
-from evenrank.neural.tokens import PairTokens
+from evenrank.neural.tokens import PairBatches
 from evenrank.rerankers.base import Reranker, Reranking, rearranged
 
 
@@ -29,7 +29,7 @@ class NeuralReranker(Reranker):
 
     name: ClassVar[str] = "Neural"
 
-    ranker: CrossEncoderRanker
+    ranker: NeuralRanker
     queries: Mapping[str, str]
     documents: Mapping[str, str]
     called: str = "Neural"
@@ -39,7 +39,7 @@ class NeuralReranker(Reranker):
 
     @classmethod
     def of(
-        cls, ranker: CrossEncoderRanker, queries: Mapping[str, str], documents: Mapping[str, str], **more: Any
+        cls, ranker: NeuralRanker, queries: Mapping[str, str], documents: Mapping[str, str], **more: Any
     ) -> NeuralReranker:
         return cls(ranker=ranker, queries=queries, documents=documents, **more)
 
@@ -60,7 +60,7 @@ class ScorablePairs:
     """The pairs of a run, ready to be scored by one ranker after another."""
 
     run: Run
-    tokens: dict[tuple[int, int], PairTokens]  # by the tokenizer and the length that they were made for
+    tokens: dict[tuple[int, int], PairBatches]  # by the tokenizer and the length that they were made for
     queries: list[str]
     documents: list[str]
 
@@ -74,13 +74,11 @@ class ScorablePairs:
         texts = [queries[query] for query in run.query_ids]
         return cls(run, {}, [texts[place] for place in repeated], [documents[document] for document in ids])
 
-    def scores(self, ranker: CrossEncoderRanker, **how: Any) -> npt.NDArray[np.float32]:
+    def scores(self, ranker: NeuralRanker, **how: Any) -> npt.NDArray[np.float32]:
         """(N,): of every ranked document."""
         key = (id(ranker.tokenizer), ranker.max_length)
         if key not in self.tokens:
-            self.tokens[key] = PairTokens(
-                ranker.tokenizer, self._texts, len(self.documents), ranker.max_length
-            )
+            self.tokens[key] = ranker.batches(self._texts, len(self.documents))
         return pair_scores(ranker, self.tokens[key], np.arange(len(self.documents)), **how)
 
     def _texts(self, rows: Int64s) -> tuple[list[str], list[str]]:

@@ -9,7 +9,7 @@ import torch
 
 class _Reversal(torch.autograd.Function):
     @staticmethod
-    def forward(context: Any, vectors: torch.Tensor, strength: float) -> torch.Tensor:
+    def forward(context: Any, vectors: torch.Tensor, strength: float | torch.Tensor) -> torch.Tensor:
         context.strength = strength
         return vectors.view_as(vectors)  # a tensor of its own, or autograd would see no function here
 
@@ -18,7 +18,7 @@ class _Reversal(torch.autograd.Function):
         return -context.strength * gradients[0], None
 
 
-def reverse(vectors: torch.Tensor, strength: float) -> torch.Tensor:
+def reverse(vectors: torch.Tensor, strength: float | torch.Tensor) -> torch.Tensor:
     """``rev_lambda``: the vectors themselves; gradients that come back are multiplied by ``-strength``.
 
     Reference: nfairc-advbert-2021, Section 5.2, after Ganin and Lempitsky 2015.

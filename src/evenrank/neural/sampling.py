@@ -1,10 +1,11 @@
-"""Balanced data: as many triples of each combination of protected labels."""
+"""Balanced data: as many triples of each combination of protected labels, or as the paper has it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from evenrank.arrays import Int64s
 from evenrank.errors import DataError
@@ -31,14 +32,7 @@ def balanced(
 
     The paper takes all gendered items and draws as many others, which balances the label alone.
     """
-    for found in labels.values():
-        there = np.bincount(found.codes[triples.ravel()], minlength=len(found.values))
-        for value, count in zip(found.values, there.tolist(), strict=True):
-            if not count:
-                raise DataError(
-                    f"attribute {found.name!r}: no training pair has the value {value!r}, so an adversary "
-                    "cannot learn it: more data, another lexicon, or labels of another kind"
-                )
+    check_values(triples, labels)
     groups = cells(triples, labels)
     kinds = int(groups.max(initial=0)) + 1
     each = max(1, (len(triples) if size is None else size) // kinds)
@@ -49,3 +43,43 @@ def balanced(
         drawn.append(np.concatenate([np.tile(own, rounds), generator.permutation(own)[:rest]]))
     even: Int64s = triples[generator.permutation(np.concatenate(drawn))]
     return even
+
+
+def paper_balanced(
+    triples: Int64s, labels: Mapping[str, PairLabels], generator: np.random.Generator
+) -> Int64s:
+    """All triples with a biased document, and as many of the others, drawn once each, in random order.
+
+    A triple whose documents have two labels counts as biased: the adversary learns from both of them. Where
+    fewer are neutral than biased, all of both are there. Reference: nfairc-advbert-2021, Section 6.
+    """
+    check_values(triples, labels)
+    biased = np.zeros(len(triples), dtype=bool)
+    for found in labels.values():
+        biased |= (found.codes[triples] > 0).any(axis=1)
+    others = np.flatnonzero(~biased)
+    drawn = generator.permutation(others)[: int(biased.sum())]
+    even: Int64s = triples[generator.permutation(np.concatenate([np.flatnonzero(biased), drawn]))]
+    return even
+
+
+def check_values(rows: Int64s, labels: Mapping[str, PairLabels]) -> None:
+    """Every value of every attribute must be there: an adversary cannot learn one that it never sees."""
+    for found in labels.values():
+        there = np.bincount(found.codes[rows.ravel()], minlength=len(found.values))
+        for value, count in zip(found.values, there.tolist(), strict=True):
+            if not count:
+                raise DataError(
+                    f"attribute {found.name!r}: no training pair has the value {value!r}, so an adversary "
+                    "cannot learn it: more data, another lexicon, or labels of another kind"
+                )
+
+
+def value_weights(rows: Int64s, labels: PairLabels) -> npt.NDArray[np.float32]:
+    """(V,): by which values that are rare among these pairs count as much as others, 1 in the mean.
+
+    None counts more than fifty times: a few pairs would be learnt by heart.
+    """
+    shares = np.bincount(labels.codes[rows.ravel()], minlength=len(labels.values)) / rows.size
+    weights: npt.NDArray[np.float32] = (1 / (len(shares) * np.maximum(shares, 0.02))).astype(np.float32)
+    return weights

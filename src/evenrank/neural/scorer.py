@@ -8,22 +8,22 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from evenrank.neural.model import CrossEncoderRanker
+from evenrank.neural.load import load_ranker
+from evenrank.neural.ranker import NeuralRanker
 from evenrank.neural.scoring import BATCH, pair_scores
-from evenrank.neural.tokens import PairTokens
 
 
 class RankerScorer:
     """``score(query_texts, document_texts)`` of a ranker: one number a pair, higher is more relevant."""
 
-    def __init__(self, ranker: CrossEncoderRanker, name: str = "ranker", *, batch: int = BATCH) -> None:
+    def __init__(self, ranker: NeuralRanker, name: str = "ranker", *, batch: int = BATCH) -> None:
         self.name = name
         self._ranker = ranker
         self._batch = batch
 
     @classmethod
     def load(cls, folder: Path, *, batch: int = BATCH) -> RankerScorer:
-        return cls(CrossEncoderRanker.load(folder), folder.name, batch=batch)
+        return cls(load_ranker(folder), folder.name, batch=batch)
 
     def score(self, query_texts: Sequence[str], document_texts: Sequence[str]) -> npt.NDArray[np.float32]:
         def texts(rows: npt.NDArray[np.int64]) -> tuple[list[str], list[str]]:
@@ -31,5 +31,5 @@ class RankerScorer:
             return [query_texts[place] for place in places], [document_texts[place] for place in places]
 
         pairs = len(query_texts)
-        tokens = PairTokens(self._ranker.tokenizer, texts, pairs, self._ranker.max_length)
+        tokens = self._ranker.batches(texts, pairs)
         return pair_scores(self._ranker, tokens, np.arange(pairs), batch=self._batch)

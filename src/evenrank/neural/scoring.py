@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,10 @@ import torch
 
 from evenrank.arrays import Int64s
 from evenrank.errors import DataError, EvenrankWarning
-from evenrank.neural.model import CrossEncoderRanker
+from evenrank.neural.bi_encoder import BiEncoderRanker
 from evenrank.neural.precision import computing
-from evenrank.neural.tokens import PairTokens
+from evenrank.neural.ranker import NeuralRanker
+from evenrank.neural.tokens import PairBatches, PairTokens
 
 Floats = npt.NDArray[np.float32]
 Progress = Callable[[int, int], None]
@@ -27,8 +28,8 @@ _NO_MEMORY = ("DefaultCPUAllocator", "CUBLAS_STATUS_ALLOC_FAILED", "MPS backend 
 
 
 def pair_scores(
-    ranker: CrossEncoderRanker,
-    tokens: PairTokens,
+    ranker: NeuralRanker,
+    tokens: PairBatches,
     pairs: Int64s,
     *,
     batch: int = BATCH,
@@ -36,7 +37,9 @@ def pair_scores(
     progress: Progress | None = None,
 ) -> Floats:
     """(n,): the relevance of each of these pairs."""
-    found = _computed(ranker, tokens, pairs, ranker.scores, batch, precision, progress)
+    found = _computed(
+        ranker, tokens, pairs, lambda known: ranker.scores(ranker.encode(known)), batch, precision, progress
+    )
     bad = int((~np.isfinite(found)).sum())
     if bad:
         raise DataError(
@@ -47,8 +50,8 @@ def pair_scores(
 
 
 def pair_vectors(
-    ranker: CrossEncoderRanker,
-    tokens: PairTokens,
+    ranker: NeuralRanker,
+    tokens: PairBatches,
     pairs: Int64s,
     *,
     batch: int = BATCH,
@@ -56,14 +59,35 @@ def pair_vectors(
     progress: Progress | None = None,
 ) -> Floats:
     """(n, width): z of each of these pairs."""
-    return _computed(ranker, tokens, pairs, lambda vectors: vectors.float(), batch, precision, progress)
+
+    def vectors(known: dict[str, torch.Tensor]) -> torch.Tensor:
+        return ranker.seen(ranker.encode(known)).float()
+
+    return _computed(ranker, tokens, pairs, vectors, batch, precision, progress)
+
+
+def text_vectors(
+    ranker: BiEncoderRanker,
+    texts: Sequence[str],
+    *,
+    batch: int = BATCH,
+    precision: str = "float32",
+    progress: Progress | None = None,
+) -> Floats:
+    """(n, width): the unit vector of each text."""
+
+    def texts_of(rows: Int64s) -> tuple[list[str]]:
+        return ([texts[row] for row in rows.tolist()],)
+
+    tokens = PairTokens(ranker.tokenizer, texts_of, len(texts), ranker.max_length)
+    return _computed(ranker, tokens, np.arange(len(texts)), ranker.text_vectors, batch, precision, progress)
 
 
 def _computed(
-    ranker: CrossEncoderRanker,
-    tokens: PairTokens,
+    ranker: NeuralRanker,
+    tokens: PairBatches,
     pairs: Int64s,
-    result: Callable[[torch.Tensor], torch.Tensor],
+    result: Callable[[dict[str, torch.Tensor]], torch.Tensor],
     batch: int,
     precision: str,
     progress: Progress | None,
@@ -81,7 +105,7 @@ def _computed(
                 while done < len(order):
                     rows = order[done : done + batch]
                     try:
-                        found.append(result(ranker.encode(tokens.batch(chunk[rows], device))))
+                        found.append(result(tokens.batch(chunk[rows], device)))
                     except RuntimeError as error:
                         if not lacks_memory(error):
                             raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +13,17 @@ import torch
 
 from evenrank.arrays import Int64s
 from evenrank.errors import DataError, EvenrankError
-from evenrank.neural.config import Training
+from evenrank.neural.adversaries import Adversaries
+from evenrank.neural.judges import Judge
 from evenrank.neural.labels import PairLabels
 from evenrank.neural.logs import Log
-from evenrank.neural.losses import adversary_loss, utility_loss
-from evenrank.neural.model import CrossEncoderRanker
+from evenrank.neural.objectives import Objective, pairwise_objective
 from evenrank.neural.precision import computing
+from evenrank.neural.ranker import NeuralRanker
 from evenrank.neural.scoring import halved, lacks_memory
+from evenrank.neural.sections import Adversary, Training
 from evenrank.neural.state import Standing, forget_state, load_state, read_standing, save_state
-from evenrank.neural.tokens import PairTokens
+from evenrank.neural.tokens import PairBatches
 
 Say = Callable[[str], None]
 
@@ -37,13 +39,14 @@ class Stage:
     """What is trained, on which triples, for how long."""
 
     kind: str  # tune: encoder and relevance head; adversary: the adversaries; joint: everything
-    triples: Int64s  # (N, 2)
+    triples: Int64s  # (N, 2); a list of a distillation has m documents, (N, m)
     epochs: float
     seed: int = 0
     strength: float = 0.0
     checkpoints: int = 1
     patience: int | None = None
     schedule: str = "constant"
+    ceiling: float | None = None
 
     @property
     def key(self) -> str:
@@ -85,35 +88,41 @@ class Checkpoint:
 class Trainer:
     """Trains one ranker, stage after stage. All parts of it stay in the trainer; stages come and go."""
 
-    ranker: CrossEncoderRanker
-    tokens: PairTokens
+    ranker: NeuralRanker
+    tokens: PairBatches
     labels: Mapping[str, PairLabels]
     settings: Training
     log: Log | None = None
     state: Path | None = None  # folder
     say: Say | None = None
+    objective: Objective = pairwise_objective
+    adversary: Adversary = field(default_factory=Adversary)
+    weighted: bool = False  # rare values of an attribute count more, where triples are not balanced
 
     def __post_init__(self) -> None:
         self.piece = self.settings.batch
-        self._codes = {
-            name: torch.from_numpy(found.codes).to(self.ranker.device) for name, found in self.labels.items()
-        }
+        self._adversaries = Adversaries(self.labels, self.adversary.steps, self.weighted, self.ranker.device)
 
     def run(
         self,
         stage: Stage,
         *,
         validation: Int64s | None = None,
+        judge: Judge | None = None,
         at_checkpoint: Callable[[Checkpoint], None] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> int:
-        """Train, and give the steps done. A state that was saved for this stage is where it begins."""
+        """Train, and give the steps done. A state that was saved for this stage is where it begins.
+
+        ``judge`` says at every checkpoint how good the ranker is, instead of the loss of ``validation``.
+        """
         self._freeze(stage)
+        self._adversaries.weigh(stage.triples)
         device = self.ranker.device
         try:
             # who draws numbers beside us draws the same
             with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-                return self._train(stage, validation, at_checkpoint, progress)
+                return self._train(stage, validation, judge, at_checkpoint, progress)
         finally:
             self.ranker.requires_grad_(True)
             self.ranker.eval()
@@ -124,11 +133,13 @@ class Trainer:
             own = name.startswith("adversaries.")
             parameter.requires_grad_(stage.kind == JOINT or own == (stage.kind == ADVERSARY))
         self.ranker.train(stage.kind != ADVERSARY)  # what is frozen shall give the same vectors every time
+        self.ranker.adversaries.train()
 
     def _train(
         self,
         stage: Stage,
         validation: Int64s | None,
+        judge: Judge | None,
         at_checkpoint: Callable[[Checkpoint], None] | None,
         progress: Callable[[int], None] | None,
     ) -> int:
@@ -150,12 +161,12 @@ class Trainer:
                 self.log.write(stage.key, step + 1, values())
             step += 1
             if step in marks:
-                loss = None if validation is None or not len(validation) else self.validation_loss(validation)
+                loss = self._judged(validation, judge)
                 # a loss that is not finite must never be the best, or nothing would be better
                 better = loss is None or (math.isfinite(loss) and (best is None or loss < best))
                 best, since = (loss, 0) if better else (best, since + 1)
                 if self.log is not None and loss is not None:
-                    self.log.write(stage.key, step, {"validation": loss})
+                    self.log.write(stage.key, step, {"validation" if judge is None else judge.name: loss})
                 if at_checkpoint is not None:
                     at_checkpoint(Checkpoint(marks[step], step, loss, better))
                 self._freeze(stage)  # a checkpoint may have looked at the ranker
@@ -168,8 +179,17 @@ class Trainer:
                 saved = time.monotonic()
         return step
 
+    def _judged(self, validation: Int64s | None, judge: Judge | None) -> float | None:
+        """How good the ranker is now, less is better; None where nothing says so."""
+        if judge is not None:
+            self.ranker.eval()
+            return judge(self.ranker, self.tokens)
+        return None if validation is None or not len(validation) else self.validation_loss(validation)
+
     def _optimizer(self) -> torch.optim.AdamW:
         settings = self.settings
+        own = self.adversary.weight_decay
+        decay = {"adversaries": settings.weight_decay if own is None else own}
         rates = {
             "encoder": settings.learning_rate,
             "relevance": settings.head_learning_rate,
@@ -184,7 +204,7 @@ class Trainer:
                 {
                     "params": parameters,
                     "full_rate": rates[part],
-                    "weight_decay": settings.weight_decay if decays else 0.0,
+                    "weight_decay": decay.get(part, settings.weight_decay) if decays else 0.0,
                 }
                 for (part, decays), parameters in groups.items()
             ],
@@ -238,6 +258,8 @@ class Trainer:
             torch.manual_seed(int(noise) >> 1)
             optimizer.zero_grad(set_to_none=True)
             try:
+                if stage.kind == JOINT and self.adversary.steps > 1:
+                    self._adversaries.catch_up(self.ranker, self._vectors(triples), triples, optimizer)
                 sums = self._gradients(stage, triples, scaler)
                 break
             except RuntimeError as error:
@@ -256,6 +278,16 @@ class Trainer:
         scaler.step(optimizer)
         scaler.update()
         return lambda: {**found, "rate": optimizer.param_groups[0]["lr"]}
+
+    def _vectors(self, triples: Int64s) -> torch.Tensor:
+        """Of ``triples.T.ravel()``, without gradients."""
+        pairs, device = triples.T.ravel(), self.ranker.device
+        with torch.no_grad(), computing(device, self.settings.precision):
+            parts = [
+                self.ranker.encode(self.tokens.batch(pairs[begin : begin + 2 * self.piece], device)).float()
+                for begin in range(0, len(pairs), 2 * self.piece)
+            ]
+        return torch.cat(parts)
 
     def _gradients(
         self, stage: Stage, triples: Int64s, scaler: torch.amp.GradScaler
@@ -280,13 +312,9 @@ class Trainer:
             with torch.set_grad_enabled(stage.kind != ADVERSARY):
                 vectors = self.ranker.encode(batch)  # (2m, width)
             if stage.kind != ADVERSARY:
-                outputs = self.ranker.outputs(vectors)
-                positive, negative = outputs[: len(triples)], outputs[len(triples) :]
-                losses["utility"] = utility_loss(self.ranker.loss, positive, negative)
+                losses["utility"] = self.objective(self.ranker, vectors, triples)
             if stage.kind != TUNE:
-                places = torch.from_numpy(pairs).to(device)
-                for name, guess in self.ranker.guesses(vectors, stage.strength).items():
-                    losses[f"adversary {name}"] = adversary_loss(guess, self._codes[name][places])
+                losses |= self._adversaries.losses(self.ranker, vectors, pairs, stage.strength, stage.ceiling)
         return losses
 
     def _clip(self) -> dict[str, torch.Tensor]:

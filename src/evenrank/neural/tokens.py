@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -11,11 +11,20 @@ import torch
 from evenrank.arrays import Int64s, ragged
 
 Texts = Callable[[Int64s], tuple[list[str], list[str]]]
+"""The queries and the documents of these pairs."""
 
 KEEP = 2_000_000  # pairs whose tokens are held; more are made anew for each batch
 _CHUNK = 4096
 _CHARACTERS = 32  # of a text for each token that there is room for; words are far shorter
 _MULTIPLE = 8  # of lengths on a GPU, whose matrix units want it
+
+
+class PairBatches(Protocol):
+    """The tokens of pairs, by the place of the pair, as a kind of ranker takes them."""
+
+    def lengths(self, pairs: Int64s) -> Int64s: ...
+
+    def batch(self, pairs: Int64s, device: torch.device | str = "cpu") -> dict[str, torch.Tensor]: ...
 
 
 class PairTokens:
@@ -25,7 +34,9 @@ class PairTokens:
     document.
     """
 
-    def __init__(self, tokenizer: Any, texts: Texts, pairs: int, max_length: int) -> None:
+    def __init__(
+        self, tokenizer: Any, texts: Callable[[Int64s], tuple[list[str], ...]], pairs: int, max_length: int
+    ) -> None:
         self._tokenizer, self._texts, self._max_length = tokenizer, texts, max_length
         self._held = pairs <= KEEP
         self._rows = np.full(pairs if self._held else 0, -1, dtype=np.int64)  # where a pair's tokens begin
@@ -39,9 +50,8 @@ class PairTokens:
     def lengths(self, pairs: Int64s) -> Int64s:
         """How long each of these pairs is: in tokens, or in characters where tokens are not held."""
         if not self._held:
-            queries, documents = self._texts(pairs)
             return np.array(
-                [len(a) + len(b) for a, b in zip(queries, documents, strict=True)], dtype=np.int64
+                [sum(map(len, row)) for row in zip(*self._texts(pairs), strict=True)], dtype=np.int64
             )
         self.prepare(pairs)
         return self._lengths[pairs]
@@ -69,8 +79,8 @@ class PairTokens:
     def _made(self, pairs: Int64s) -> tuple[dict[str, Any], Int64s]:
         # a tokenizer would first make all tokens of a very long text, then drop nearly all, one by one
         enough = _CHARACTERS * self._max_length
-        queries, documents = ([text[:enough] for text in texts] for texts in self._texts(pairs))
-        found = self._tokenizer(queries, documents, truncation=True, max_length=self._max_length)
+        sides = ([text[:enough] for text in texts] for texts in self._texts(pairs))
+        found = self._tokenizer(*sides, truncation=True, max_length=self._max_length)
         lengths = np.array([len(row) for row in found["input_ids"]], dtype=np.int64)
         columns = {
             name: np.fromiter(
@@ -102,3 +112,36 @@ class PairTokens:
         if gpu:
             return {name: table.pin_memory().to(device, non_blocking=True) for name, table in made.items()}
         return {name: table.to(device) for name, table in made.items()}
+
+
+class SeparateTokens:
+    """The tokens of queries and of documents, each text by itself; in a batch every text is there once."""
+
+    def __init__(self, tokenizer: Any, texts: Texts, pairs: int, max_length: int) -> None:
+        every = np.arange(pairs)
+        self._sides: dict[str, tuple[Int64s, PairTokens]] = {}
+        for place, side in enumerate(("query", "document")):
+            distinct: dict[str, int] = {}
+            codes = [distinct.setdefault(text, len(distinct)) for text in texts(every)[place]]
+            known = list(distinct)
+
+            def texts_of(rows: Int64s, known: list[str] = known) -> tuple[list[str]]:
+                return ([known[row] for row in rows.tolist()],)
+
+            tokens = PairTokens(tokenizer, texts_of, len(known), max_length)
+            self._sides[side] = np.array(codes, dtype=np.int64), tokens
+
+    def lengths(self, pairs: Int64s) -> Int64s:
+        """How long the longer text of each pair is."""
+        found = [tokens.lengths(codes[pairs]) for codes, tokens in self._sides.values()]
+        longest: Int64s = np.maximum(*found)
+        return longest
+
+    def batch(self, pairs: Int64s, device: torch.device | str = "cpu") -> dict[str, torch.Tensor]:
+        """``query.input_ids`` and so on: (T, L) of the distinct texts; ``query.of``: (P,) rows of them."""
+        made: dict[str, torch.Tensor] = {}
+        for side, (codes, tokens) in self._sides.items():
+            distinct, back = np.unique(codes[pairs], return_inverse=True)
+            made |= {f"{side}.{name}": table for name, table in tokens.batch(distinct, device).items()}
+            made[f"{side}.of"] = torch.from_numpy(back).to(device)
+        return made

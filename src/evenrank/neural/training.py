@@ -8,7 +8,7 @@ named. ``variants.jsonl`` lists them, ``log`` has the losses, ``state`` what a r
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -21,23 +21,28 @@ from evenrank.io import read_run, write_run
 from evenrank.io.atomic import atomic_write
 from evenrank.io.folders import recover_folder
 from evenrank.io.texts import read_texts
-from evenrank.neural.config import Config, Joint
+from evenrank.neural.config import Config
+from evenrank.neural.judges import LOSS, PROBE, Judge, MeasureJudge, ProbeJudge
 from evenrank.neural.labels import shares
+from evenrank.neural.load import KINDS
 from evenrank.neural.logs import Log
-from evenrank.neural.model import CrossEncoderRanker, check_ranker
+from evenrank.neural.objectives import DistillationObjective, Objective, pairwise_objective
 from evenrank.neural.precision import as_device, own_randomness
 from evenrank.neural.probe import Probe, as_rows, describe_probe, probe_ranker
+from evenrank.neural.ranker import NeuralRanker, check_ranker
 from evenrank.neural.reading import TrainingData, prepare
 from evenrank.neural.reranker import NeuralReranker, ScorablePairs
-from evenrank.neural.sampling import balanced
+from evenrank.neural.run_folder import CONFIG, DATA, check_begun, check_data, damaged, read_notes, write_notes
+from evenrank.neural.sampling import balanced, check_values, paper_balanced
+from evenrank.neural.sections import Joint
 from evenrank.neural.stage import ADVERSARY, JOINT, TUNE, Checkpoint, Say, Stage, Trainer
 from evenrank.neural.state import forget_state, read_checked, read_standing, write_checked
-from evenrank.neural.tokens import PairTokens
+from evenrank.neural.teacher import Teacher, read_teacher
 from evenrank.neural.variants import RUN, VARIANTS, TrainedRanker
 
 BASE, START = "base", "start"
-_CONFIG, _FINISHED, _BEST = "config.json", "finished.json", "checkpoint.json"
-_DATA = "data"  # the key of the configuration under which the fingerprint of the examples is kept
+_FINISHED, _BEST = "finished.json", "checkpoint.json"
+_TEACHER = "teacher.safetensors"
 
 
 def train(
@@ -60,15 +65,15 @@ def train(
     folder = Path(output)
     about = json.loads(json.dumps(config.as_dict()))
     about["training"].pop("device")
-    _check(folder, about, resume)
+    check_begun(folder, about, resume)
     device = as_device(config.training.device)
     with own_randomness(device, config.training.deterministic):
         given = (inputs or Inputs({})).with_known(**known)
         work = _TrainingWork(config, given, folder, device, progress, say or (lambda message: None))
-        about[_DATA] = work.data.fingerprint()
-        _check_data(folder, about)
+        about[DATA] = work.data.fingerprint()
+        check_data(folder, about)
         # only now: a run that could not begin leaves the folder to the next try
-        _write_json(folder / _CONFIG, about)
+        write_notes(folder / CONFIG, about)
         try:
             with Log(folder / "log") as log:
                 work.trainer.log = log
@@ -81,64 +86,6 @@ def train(
             ) from error
 
 
-def _check(folder: Path, about: dict[str, Any], resume: bool) -> None:
-    """A folder is begun once, and gone on with under the same configuration alone."""
-    there = folder / _CONFIG
-    if not there.is_file():
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            what = "is not empty" if folder.is_dir() else "is a file"
-            raise ParameterError(f"{folder}: {what}: name a folder that is new or empty")
-        folder.mkdir(parents=True, exist_ok=True)
-    elif not resume:
-        raise ParameterError(
-            f"{folder}: holds a training run already: resume=True goes on with it, or name another"
-        )
-    else:
-        old, new = _flat(_read_json(there)), _flat(about)
-        old.pop(_DATA, None)  # which is known when the data are read
-        changed = [key for key in {**new, **old} if key not in old or key not in new or new[key] != old[key]]
-        if changed:
-            few = ", ".join(changed[:3])
-            raise ParameterError(f"{folder}: was begun with another {few}: name another folder")
-
-
-def _check_data(folder: Path, about: dict[str, Any]) -> None:
-    there = folder / _CONFIG
-    if there.is_file() and _read_json(there).get(_DATA) != about[_DATA]:
-        raise ParameterError(
-            f"{folder}: was begun with other judgements, queries or documents: name another folder"
-        )
-
-
-def _flat(about: dict[str, Any]) -> dict[str, Any]:
-    """``{"joint.epochs": 2.0, ..}``"""
-    found: dict[str, Any] = {}
-    for key, value in about.items():
-        inner = value if isinstance(value, dict) else {}
-        found |= {f"{key}.{name}": one for name, one in inner.items()} or {key: value}
-    return found
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    """What this module wrote; a run that lost its own notes is not gone on with."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise _damaged(path) from error
-    if not isinstance(content, dict):
-        raise _damaged(path)
-    return content
-
-
-def _damaged(path: Path) -> DataError:
-    return DataError(f"{path}: is damaged: train into a new folder")
-
-
-def _write_json(path: Path, content: Any) -> None:
-    with atomic_write(path) as file:
-        file.write((json.dumps(content, indent=1) + "\n").encode())
-
-
 class _TrainingWork:
     """A training run: its data, its ranker, and what is finished."""
 
@@ -147,29 +94,38 @@ class _TrainingWork:
         progress: Callable[[int, int], None] | None, say: Say,
     ) -> None:  # fmt: skip
         self.config, self.folder, self.say = config, folder, say
-        self.data: TrainingData = prepare(config, inputs)
-        self.ranker = CrossEncoderRanker.start(
-            config.model.encoder,
-            {name: found.values for name, found in self.data.labels.items()},
-            layers=config.model.layers,
-            loss=config.model.loss,
-            max_length=config.model.max_length,
-            seed=config.seed,
-        ).to(device)
+        self.device = device
+        self.data: TrainingData = prepare(config, inputs, self._teacher)
+        self.ranker: NeuralRanker = (
+            KINDS[config.model.kind]
+            .start(
+                config.model.encoder,
+                {name: found.values for name, found in self.data.labels.items()},
+                layers=config.model.layers,
+                loss=config.model.loss,
+                max_length=config.model.max_length,
+                seed=config.seed,
+                dropout=config.adversary.dropout,
+            )
+            .to(device)
+        )
         examples = self.data.training
-        self.tokens = PairTokens(
-            self.ranker.tokenizer, examples.texts, len(examples.pair_queries), self.ranker.max_length
-        )
+        self.tokens = self.ranker.batches(examples.texts, len(examples.pair_queries))
         self.trainer = Trainer(
-            self.ranker, self.tokens, self.data.labels, config.training, state=folder / "state", say=say
-        )
+            self.ranker, self.tokens, self.data.labels, config.training, state=folder / "state", say=say,
+            objective=self._objective(), adversary=config.adversary, weighted=self._lists_are_learnt,
+        )  # fmt: skip
+        self.judges = {
+            kind: self._judge(stop_on)
+            for kind, stop_on in ((TUNE, config.tune.stop_on), (JOINT, config.joint.stop_on))
+        }
         self.lists = self._lists(inputs)
         self.finished: dict[str, list[dict[str, Any]]] = {}
         if (folder / _FINISHED).is_file():
             try:
                 self.finished = read_checked(folder / _FINISHED)
             except ValueError as error:
-                raise _damaged(folder / _FINISHED) from error
+                raise damaged(folder / _FINISHED) from error
         self._progress = progress
         self._before = 0
         self.stages = self._stages()
@@ -177,9 +133,48 @@ class _TrainingWork:
         self._total = sum(stage.steps(size) for stage in self.stages)
         self._size = size
 
+    @property
+    def _lists_are_learnt(self) -> bool:
+        return self.data.teacher is not None
+
+    def _teacher(self, queries: Sequence[str], documents: Sequence[str]) -> Teacher:
+        """Its vectors are kept in the folder, so that a run that is resumed does not make them again."""
+        config = self.config
+        self.say(f"the teacher reads {len(queries):,} queries and {len(documents):,} documents")
+        return read_teacher(
+            config.distil.teacher, queries, documents, kept=self.folder / _TEACHER,
+            max_length=config.model.max_length, device=self.device, precision=config.training.precision,
+        )  # fmt: skip
+
+    def _objective(self) -> Objective:
+        if self.data.teacher is None:
+            return pairwise_objective
+        return DistillationObjective(
+            self.data.teacher, self.data.training, self.config.distil.temperature, self.device
+        )
+
+    def _even(self, triples: Any) -> Any:
+        """What adversaries learn from. Lists stay as they are: rare values weigh more instead."""
+        labels = self.data.labels
+        if self._lists_are_learnt:
+            check_values(triples, labels)
+            return triples
+        draw = paper_balanced if self.config.examples.balance == "paper" else balanced
+        return draw(triples, labels, np.random.default_rng([self.config.seed, 2]))
+
+    def _judge(self, stop_on: str) -> Judge | None:
+        held_out = self.data.validation
+        if stop_on == LOSS:
+            return None
+        if not len(held_out):
+            raise ParameterError(f"stop_on = {stop_on!r} looks at queries held out: examples.validation is 0")
+        if stop_on == PROBE:
+            return ProbeJudge(held_out, self.data.labels, self.config.seed)
+        return MeasureJudge(stop_on, held_out)
+
     def _stages(self) -> list[Stage]:
         config, triples = self.config, self.data.training.triples
-        even = balanced(triples, self.data.labels, np.random.default_rng([config.seed, 2]))
+        even = self._even(triples)
         tune, joint = config.tune, config.joint
         stages = [
             Stage(
@@ -209,8 +204,9 @@ class _TrainingWork:
 
     def all(self) -> tuple[TrainedRanker, ...]:
         data = self.data
+        what = "lists" if self._lists_are_learnt else "triples"
         self.say(
-            f"{len(data.training):,} triples of {len(np.unique(data.training.triple_queries)):,} queries, "
+            f"{len(data.training):,} {what} of {len(np.unique(data.training.triple_queries)):,} queries, "
             f"{len(data.validation):,} for validation; "
             + shares(data.labels, np.unique(data.training.triples))
         )
@@ -248,7 +244,7 @@ class _TrainingWork:
             self._run(stage, keep)
             self._load(BASE)
             self._rank(self.folder / BASE, BASE)
-            best = _read_json(self.folder / BASE / _BEST)
+            best = read_notes(self.folder / BASE / _BEST)
             self._finish(stage, [TrainedRanker(**best)])
         else:
             check_ranker(self.folder / BASE)  # it is listed, whether it is needed again or not
@@ -316,7 +312,8 @@ class _TrainingWork:
                 self._progress(self._before + step, self._total)
 
         validation = None if stage.kind == ADVERSARY else self.data.validation.triples
-        self.trainer.run(stage, validation=validation, at_checkpoint=keep, progress=advance)
+        judge = self.judges.get(stage.kind)
+        self.trainer.run(stage, validation=validation, judge=judge, at_checkpoint=keep, progress=advance)
 
     def _rank(self, folder: Path, name: str) -> None:
         if self.lists is None:
@@ -329,7 +326,7 @@ class _TrainingWork:
         write_run(lists.reordered(head, scores, method), folder / RUN, tag=f"{run_name}+{name}")
 
     def _load(self, name: str) -> None:
-        saved = CrossEncoderRanker.load(self.folder / name)
+        saved = type(self.ranker).load(self.folder / name)
         self.ranker.load_state_dict(saved.state_dict())
 
     def _finish(self, stage: Stage, variants: list[TrainedRanker]) -> None:
@@ -355,10 +352,18 @@ class _TrainingWork:
             for number, one in enumerate(found[name]):
                 self.say(f"{name}: {describe_probe(one, None if name == BASE else found[BASE][number])}")
         rows = {name: as_rows(own, () if name == BASE else found[BASE]) for name, own in found.items()}
-        _write_json(self.folder / "probes.json", rows)
+        write_notes(self.folder / "probes.json", rows)
 
 
 def _joint_stage(joint: Joint, strength: float, triples: Any, seed: int) -> Stage:
     return Stage(
-        JOINT, triples, joint.epochs, seed, strength, joint.checkpoints, joint.patience, joint.schedule
+        JOINT,
+        triples,
+        joint.epochs,
+        seed,
+        strength,
+        joint.checkpoints,
+        joint.patience,
+        joint.schedule,
+        joint.ceiling,
     )
