@@ -22,6 +22,8 @@ from evenrank.neural.losses import distillation_loss  # noqa: E402
 from evenrank.neural.objectives import DistillationObjective  # noqa: E402
 from evenrank.neural.sampling import paper_balanced, value_weights  # noqa: E402
 from evenrank.neural.scorer import RankerScorer  # noqa: E402
+from evenrank.neural.sections import Training  # noqa: E402
+from evenrank.neural.stage import Stage, Trainer  # noqa: E402
 from evenrank.neural.teacher import Teacher, read_teacher  # noqa: E402
 
 VALUES = {"kin": ("neutral", "biased")}
@@ -227,10 +229,10 @@ def test_adversaries_take_steps_of_their_own(checkpoint: Path) -> None:
     optimizer = torch.optim.AdamW(ranker.parameters(), lr=1e-2)
     before = {name: value.clone() for name, value in ranker.state_dict().items()}
     once = Adversaries({"kin": labels}, 1, False, ranker.device)
-    once.catch_up(ranker, vectors, rows, optimizer)
+    once.catch_up(ranker, vectors, rows.T.ravel(), optimizer)
     assert all(torch.equal(value, before[name]) for name, value in ranker.state_dict().items())
     often = Adversaries({"kin": labels}, 40, False, ranker.device)
-    often.catch_up(ranker, vectors, rows, optimizer)
+    often.catch_up(ranker, vectors, rows.T.ravel(), optimizer)
     moved = {
         name.partition(".")[0]
         for name, value in ranker.state_dict().items()
@@ -250,6 +252,21 @@ def test_nothing_is_reversed_above_the_ceiling(checkpoint: Path) -> None:
         vectors = torch.ones(2, 32, requires_grad=True)
         adversaries.losses(ranker, vectors, np.array([0, 1]), 2.0, ceiling)["adversary kin"].backward()
         assert bool(vectors.grad.abs().sum() > 0) is moves
+
+
+def test_the_adversary_counts_the_same_for_lists_of_any_length(checkpoint: Path) -> None:
+    """Its mean over the documents of a list stands beside the divergence of that list."""
+    ranker = CrossEncoderRanker.start(str(checkpoint), VALUES, loss="distillation", max_length=24).eval()
+    labels = PairLabels("kin", VALUES["kin"], np.array([0, 1, 0, 0] * 3))
+    trainer = Trainer(
+        ranker, ranker.batches(lambda rows: (["moon"] * len(rows), ["star"] * len(rows)), 12), {"kin": labels},
+        Training(), objective=lambda ranker, vectors, rows: vectors.sum() * 0,
+    )  # fmt: skip
+    found = []
+    for rows in (np.arange(4)[None, :], np.arange(12)[None, :]):  # the same labels, three times as often
+        losses = trainer._losses(Stage("joint", rows, 1, strength=1.0), rows, trainer._vectors(rows))
+        found.append(losses["adversary kin"].item())
+    assert found[1] == pytest.approx(found[0], rel=1e-4)
 
 
 def test_rare_values_weigh_more() -> None:

@@ -80,7 +80,9 @@ def test_who_gets_which_gradient(checkpoint: Path, examples: Any, kin: Lexicon, 
 
     def gradients(parts: str, strength: float) -> dict[str, Any]:
         made.ranker.zero_grad()
-        losses = made._losses(Stage("joint", examples.triples, 1, strength=strength), examples.triples[:6])
+        some = examples.triples[:6]
+        stage = Stage("joint", examples.triples, 1, strength=strength)
+        losses = made._losses(stage, some, made._vectors(some))
         sum(value for name, value in losses.items() if name.startswith(parts)).backward()
         return {n: p.grad.clone() for n, p in made.ranker.named_parameters() if p.grad is not None}
 
@@ -100,7 +102,9 @@ def test_reversed_gradients_point_away_from_the_adversary(
     made = trainer(checkpoint, examples, kin)
     made.ranker.eval()
     triples = examples.triples[:6]
-    made._losses(Stage("joint", triples, 1, strength=0.3), triples)["adversary kin"].backward()
+    made._losses(Stage("joint", triples, 1, strength=0.3), triples, made._vectors(triples))[
+        "adversary kin"
+    ].backward()
     found = {n: p.grad.clone() for n, p in made.ranker.encoder.named_parameters() if p.grad is not None}
     made.ranker.zero_grad()
     pairs = triples.T.ravel()
@@ -171,7 +175,7 @@ def test_accumulated_batches_are_one_large_batch(checkpoint: Path, examples: Any
     for piece in (12, 5, 1):
         made.piece = piece
         made.ranker.zero_grad()
-        losses = made._gradients(stage, examples.triples[:12], made._scaler())
+        losses = made._gradients(stage, examples.triples[:12], made._scaler(), made._optimizer())
         found.append(
             ({n: p.grad.clone() for n, p in made.ranker.named_parameters() if p.grad is not None}, losses)
         )

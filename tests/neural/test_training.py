@@ -89,9 +89,9 @@ def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_state(
     made = trainer(checkpoint, examples, kin, tmp_path / "state", save_seconds=3600)
     losses, calls = made._losses, []
 
-    def broken(stage: Stage, triples: Any) -> dict[str, Any]:
+    def broken(stage: Stage, triples: Any, vectors: Any) -> dict[str, Any]:
         calls.append(weights(made.ranker))
-        found = losses(stage, triples)
+        found = losses(stage, triples, vectors)
         return {name: loss * (float("nan") if len(calls) == 4 else 1.0) for name, loss in found.items()}
 
     monkeypatch.setattr(made, "_losses", broken)
@@ -125,10 +125,10 @@ def test_too_little_memory_halves_what_is_done_at_once(
     small.say = said.append
     losses = small._losses
 
-    def scarce(stage: Stage, triples: Any) -> dict[str, Any]:
+    def scarce(stage: Stage, triples: Any, vectors: Any) -> dict[str, Any]:
         if len(triples) > 2:
             raise error
-        return losses(stage, triples)
+        return losses(stage, triples, vectors)
 
     monkeypatch.setattr(small, "_losses", scarce)
     for one in (whole, small):
@@ -155,10 +155,10 @@ def test_too_little_memory_for_validation(
     made.ranker.eval()
     whole, losses, said = made.validation_loss(examples.triples[:20]), made._losses, []
 
-    def scarce(stage: Stage, triples: Any) -> dict[str, Any]:
+    def scarce(stage: Stage, triples: Any, vectors: Any) -> dict[str, Any]:
         if len(triples) > 4:
             raise torch.OutOfMemoryError("out of memory")
-        return losses(stage, triples)
+        return losses(stage, triples, vectors)
 
     monkeypatch.setattr(made, "_losses", scarce)
     made.say = said.append

@@ -61,13 +61,13 @@ class Adversaries:
         return adversary_loss(guess, self._codes[name][places], self._weights.get(name))
 
     def catch_up(
-        self, ranker: NeuralRanker, vectors: torch.Tensor, rows: Int64s, optimizer: torch.optim.Optimizer
+        self, ranker: NeuralRanker, vectors: torch.Tensor, pairs: Int64s, optimizer: torch.optim.Optimizer
     ) -> None:
         """All their steps but the last, which they do together with the ranker: on vectors that stay, so that
         they keep up with a ranker that flees from them."""
         for _ in range(self._steps - 1):
             optimizer.zero_grad(set_to_none=True)
-            losses = self.losses(ranker, vectors, rows.T.ravel(), 0.0)
-            (torch.stack(list(losses.values())).sum() / len(rows)).backward()
+            losses = self.losses(ranker, vectors.float(), pairs, 0.0)
+            (torch.stack(list(losses.values())).sum() / len(pairs)).backward()
             optimizer.step()  # what has no gradient stays
         optimizer.zero_grad(set_to_none=True)

@@ -27,6 +27,7 @@ from evenrank.tables import estimate, number
 FOLDS = 5
 EPOCHS = 30
 LEAST_STEPS = 1000
+PROBED = 20_000  # pairs of lists; more would only take longer
 _RATE, _BATCH, _DECAY = 1e-3, 256, 1e-4
 
 
@@ -110,7 +111,7 @@ def probe_ranker(
         chosen = np.unique(examples.triples)
         if ranker.separate:
             chosen = chosen[np.unique(examples.pair_documents[chosen], return_index=True)[1]]
-        chosen = generator.permutation(chosen)[:size]
+        chosen = generator.permutation(chosen)[: PROBED if size is None else size]
     pairs, back = np.unique(chosen, return_inverse=True)
     vectors = pair_vectors(ranker, tokens, pairs, precision=precision)  # (P, width)
     codes = labels.codes[pairs]
@@ -134,8 +135,12 @@ def probe_vectors(
     folds: int = FOLDS,
     epochs: int = EPOCHS,
     least_steps: int = LEAST_STEPS,
+    linear: bool = False,
 ) -> Probe:
-    """``probe_ranker`` of vectors (P, width), with the label, the query and the weight of each."""
+    """``probe_ranker`` of vectors (P, width), with the label, the query and the weight of each.
+
+    ``linear`` probes have one layer: what they tell right, any classifier by a hyperplane can.
+    """
     distinct, places = np.unique(queries, return_inverse=True)
     if len(distinct) < 2:
         raise DataError(f"attribute {labels.name!r}: a probe is tested on other queries: two are needed")
@@ -144,7 +149,7 @@ def probe_vectors(
     for part in parts:
         tested = np.isin(places, np.array([int(place) for place in part]))
         guessed[tested] = _fit(
-            vectors, codes, weights, ~tested, tested, len(labels.values), seed, epochs, least_steps
+            vectors, codes, weights, ~tested, tested, len(labels.values), seed, epochs, least_steps, linear
         )
     shape = (len(distinct), len(labels.values))
     right, total = np.zeros(shape), np.zeros(shape)
@@ -163,6 +168,7 @@ def _fit(
     seed: int,
     epochs: int,
     least_steps: int,
+    linear: bool,
 ) -> Int64s:
     """The values that an adversary, trained on some rows, gives others."""
     mean, deviation = vectors[trained].mean(axis=0), vectors[trained].std(axis=0) + 1e-6
@@ -174,7 +180,9 @@ def _fit(
     w = w * (len(w) / w.sum().clamp_min(1e-12))
     with torch.random.fork_rng(devices=[]), _few_threads():
         torch.manual_seed(seed)
-        head = adversary(x.shape[1], values)
+        head: torch.nn.Module = (
+            torch.nn.Linear(x.shape[1], values) if linear else adversary(x.shape[1], values)
+        )
         optimizer = torch.optim.AdamW(head.parameters(), lr=_RATE, weight_decay=_DECAY)
         # a probe that has not learnt yet would call a ranker blind
         rounds = max(epochs, -(-least_steps // -(-len(x) // _BATCH)))

@@ -258,9 +258,7 @@ class Trainer:
             torch.manual_seed(int(noise) >> 1)
             optimizer.zero_grad(set_to_none=True)
             try:
-                if stage.kind == JOINT and self.adversary.steps > 1:
-                    self._adversaries.catch_up(self.ranker, self._vectors(triples), triples, optimizer)
-                sums = self._gradients(stage, triples, scaler)
+                sums = self._gradients(stage, triples, scaler, optimizer)
                 break
             except RuntimeError as error:
                 if not lacks_memory(error):
@@ -279,42 +277,52 @@ class Trainer:
         scaler.update()
         return lambda: {**found, "rate": optimizer.param_groups[0]["lr"]}
 
-    def _vectors(self, triples: Int64s) -> torch.Tensor:
-        """Of ``triples.T.ravel()``, without gradients."""
-        pairs, device = triples.T.ravel(), self.ranker.device
-        with torch.no_grad(), computing(device, self.settings.precision):
-            parts = [
-                self.ranker.encode(self.tokens.batch(pairs[begin : begin + 2 * self.piece], device)).float()
-                for begin in range(0, len(pairs), 2 * self.piece)
-            ]
-        return torch.cat(parts)
-
     def _gradients(
-        self, stage: Stage, triples: Int64s, scaler: torch.amp.GradScaler
+        self, stage: Stage, triples: Int64s, scaler: torch.amp.GradScaler, optimizer: torch.optim.Optimizer
     ) -> dict[str, torch.Tensor]:
         """Gradients of the mean loss over the triples, piece by piece; the parts of the loss, as means."""
         totals: dict[str, torch.Tensor] = {}
-        for begin in range(0, len(triples), self.piece):
-            parts = self._losses(stage, triples[begin : begin + self.piece])
-            parts = {name: loss / len(triples) for name, loss in parts.items()}
-            scaler.scale(torch.stack(list(parts.values())).sum()).backward()
-            for name, loss in parts.items():
+        behind = stage.kind == JOINT and self.adversary.steps > 1
+        whole = len(triples) <= self.piece
+        if behind and not whole:
+            with torch.no_grad():
+                parts = [self._vectors(piece) for piece in self._pieces(triples)]
+            rows = np.concatenate([piece.T.ravel() for piece in self._pieces(triples)])
+            self._adversaries.catch_up(self.ranker, torch.cat(parts), rows, optimizer)
+        for piece in self._pieces(triples):
+            with torch.set_grad_enabled(stage.kind != ADVERSARY):
+                vectors = self._vectors(piece)
+            if behind and whole:  # what was encoded once serves both
+                self._adversaries.catch_up(self.ranker, vectors.detach(), piece.T.ravel(), optimizer)
+            losses = self._losses(stage, piece, vectors)
+            losses = {name: loss / len(triples) for name, loss in losses.items()}
+            scaler.scale(torch.stack(list(losses.values())).sum()).backward()
+            for name, loss in losses.items():
                 totals[name] = totals.get(name, 0) + loss.detach()
         return totals
 
-    def _losses(self, stage: Stage, triples: Int64s) -> dict[str, torch.Tensor]:
-        """Sums over these triples: the utility loss, and of every adversary."""
-        pairs = triples.T.ravel()  # relevant ones, then the others
+    def _pieces(self, triples: Int64s) -> list[Int64s]:
+        return [triples[begin : begin + self.piece] for begin in range(0, len(triples), self.piece)]
+
+    def _vectors(self, triples: Int64s) -> torch.Tensor:
+        """Of ``triples.T.ravel()``: relevant ones, then the others."""
         device = self.ranker.device
-        batch = self.tokens.batch(pairs, device)
-        losses: dict[str, torch.Tensor] = {}
         with computing(device, self.settings.precision):
-            with torch.set_grad_enabled(stage.kind != ADVERSARY):
-                vectors = self.ranker.encode(batch)  # (2m, width)
+            return self.ranker.encode(self.tokens.batch(triples.T.ravel(), device))
+
+    def _losses(self, stage: Stage, triples: Int64s, vectors: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Sums over these triples: the utility loss, and of every adversary."""
+        losses: dict[str, torch.Tensor] = {}
+        with computing(self.ranker.device, self.settings.precision):
             if stage.kind != ADVERSARY:
                 losses["utility"] = self.objective(self.ranker, vectors, triples)
             if stage.kind != TUNE:
-                losses |= self._adversaries.losses(self.ranker, vectors, pairs, stage.strength, stage.ceiling)
+                pairs = triples.T.ravel()
+                found = self._adversaries.losses(self.ranker, vectors, pairs, stage.strength, stage.ceiling)
+                # of a triple both documents are added, as the paper does; of a list they are averaged, so that
+                # a strength means the same for lists of any length
+                each = 1 if triples.shape[1] == 2 else triples.shape[1]
+                losses |= {name: loss / each for name, loss in found.items()}
         return losses
 
     def _clip(self) -> dict[str, torch.Tensor]:
@@ -338,7 +346,8 @@ class Trainer:
             stage, begin = Stage(TUNE, triples, 0), 0
             while begin < len(triples):
                 try:
-                    total += self._losses(stage, triples[begin : begin + 2 * self.piece])["utility"].item()
+                    piece = triples[begin : begin + 2 * self.piece]
+                    total += self._losses(stage, piece, self._vectors(piece))["utility"].item()
                     begin += 2 * self.piece
                 except RuntimeError as error:
                     if not lacks_memory(error):

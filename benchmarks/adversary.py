@@ -1,0 +1,321 @@
+"""Rankers trained against an adversary without judgements: bi-encoders, and cross-encoders that they teach.
+
+    python benchmarks/adversary.py prepare DATA WORK --queries dev.tsv   # any queries (id, tab, text)
+    python benchmarks/adversary.py train WORK --jobs 4                   # needs [train]; best with a GPU
+    python benchmarks/debias.py --adversary WORK/results                 # the table
+
+``prepare`` makes a folder that has everything. Queries that are measured on are kept out of training by id
+and by text. ``train`` goes on where it stopped: what is in WORK/results is not made again. Every ranker
+orders the documents for TREC DL 2019 and 2020, the 1,765 neutral queries and the 215 fairness-sensitive
+ones: a bi-encoder all 30,045 passages, a cross-encoder BM25's first 100 (DL) and the teacher's first 50.
+The label is "neutrality below 1" by the published word list; ``half`` has labels by a random half of that
+list, drawn by the seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+SETS = {"dl19": "qrels.dl19-passage.txt", "dl20": "qrels.dl20-passage.txt"}
+NEUTRAL, FAIR = "queries_QS1_1765_neutral.tsv", "msmarco_passage.dev.fair.tsv"
+WORDS = "wordlist_gender_representative.txt"
+TOP, POOL, BM25_DEPTH = 10, 50, 100
+STRENGTHS = {"bi": [0, 0.5, 1.5, 4], "half": [1.5], "cross": [0, 0.3, 1]}
+SHARED_SETTINGS: dict[str, dict[str, Any]] = {
+    "examples": {"validation": 0.02, "keep_out": "measured.tsv"},
+    "tune": {"epochs": 0},
+    "adversary": {"epochs": 0.3, "dropout": 0.3, "weight_decay": 0.3, "steps": 2},
+}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "bi": {
+        "model": {"kind": "bi-encoder", "loss": "distillation", "max_length": 128},
+        "distil": {"depth": 64, "documents": 8},
+        "training": {"batch": 48, "learning_rate": 3e-5},
+        "joint": {"epochs": 1.05, "checkpoints": 1, "schedule": "linear", "ceiling": 1.5},
+    },
+    "cross": {
+        "model": {"loss": "distillation", "max_length": 160},
+        "training": {"batch": 64, "learning_rate": 5e-5},
+        "tune": {"epochs": 1.5, "checkpoints": 1, "patience": 0},
+        "joint": {"epochs": 0.5, "checkpoints": 1, "schedule": "linear", "ceiling": 1.2},
+    },
+}  # fmt: skip
+SETTINGS["half"] = SETTINGS["bi"]
+
+
+def prepare(data: Path, work: Path, queries: Path) -> None:
+    passages = data / "msmarco_trecdl"
+    work.mkdir(parents=True, exist_ok=True)
+    for name in ("passages.tsv", WORDS, *SETS.values()):
+        shutil.copy(passages / name, work / name)
+    sets: dict[str, dict[str, str]] = {name: {} for name in (*SETS, "neutral", "fair")}
+    for line in (passages / "queries.tsv").read_text(encoding="utf-8").splitlines():
+        name, query, text = line.split("\t", 2)
+        if name in SETS:
+            sets[name][query] = text
+    for name, file in (("neutral", NEUTRAL), ("fair", FAIR)):
+        sets[name] = dict(_rows(passages / file))
+    (work / "sets.json").write_text(json.dumps(sets), encoding="utf-8")
+    measured = {query: text for known in sets.values() for query, text in known.items()}
+    _write_rows(work / "measured.tsv", measured)
+    spelt = {_spelt(text) for text in measured.values()}
+    training = {
+        query: text.strip()
+        for query, text in _rows(queries)
+        if query not in measured and _spelt(text) not in spelt
+    }
+    _write_rows(work / "train.tsv", training)
+    runs: dict[str, list[str]] = {}
+    for name in SETS:
+        for line in (passages / "runs_rankllm" / f"BM25.{name}.trec").read_text().splitlines():
+            query, _, document, *_ = line.split()
+            runs.setdefault(query, []).append(document)
+    (work / "bm25.json").write_text(json.dumps({q: d[:BM25_DEPTH] for q, d in runs.items()}))
+    pairs = []
+    for path in sorted((data / "grepbiasir").glob("queries-documents_*.csv")):
+        with path.open(encoding="utf-8", newline="") as table:
+            for row in csv.DictReader(table):
+                text = f"{row['doc_title']} {row['document']}"
+                pairs.append([row["q_id"], row["d_id"], row["query"], text])
+    (work / "grep.json").write_text(json.dumps(pairs), encoding="utf-8")
+    print(f"{len(training):,} queries to learn from, {len(measured):,} to measure on")
+
+
+def _rows(path: Path) -> list[tuple[str, str]]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [(query, text) for query, _, text in (line.partition("\t") for line in lines)]
+
+
+def _write_rows(path: Path, rows: dict[str, str]) -> None:
+    path.write_text("".join(f"{key}\t{text}\n" for key, text in rows.items()), encoding="utf-8")
+
+
+def _spelt(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def lexicon_of(work: Path, shape: str, seed: int) -> Path:
+    """The word list, or the half of it that a seed draws, written beside it."""
+    whole = work / WORDS
+    if shape != "half":
+        return whole
+    lines = [line for line in whole.read_text(encoding="utf-8").splitlines() if line.strip()]
+    chosen = np.random.default_rng([seed, 3]).permutation(len(lines))[: len(lines) // 2]
+    path = work / f"half-{seed}.txt"
+    path.write_text("".join(lines[place] + "\n" for place in sorted(chosen.tolist())), encoding="utf-8")
+    return path
+
+
+def one(work: Path, shape: str, seed: int, device: str, encoder: str) -> None:
+    """Train every strength of a shape and a seed, and write the lists of each ranker."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    from evenrank.io.texts import read_texts
+    from evenrank.neural import load_ranker, make_config, train
+
+    done = work / "results" / f"{shape}-{seed}.json"
+    if done.is_file():
+        return
+    own = SETTINGS[shape]
+    content: dict[str, Any] = {**SHARED_SETTINGS, **own, "seed": seed}
+    content["model"] = {**own["model"], "encoder": encoder}
+    content["distil"] = {**own.get("distil", {}), "teacher": encoder}
+    precision = "bfloat16" if device.startswith("cuda") else "float32"
+    content["training"] = {
+        **own["training"], "device": device, "precision": precision, "adversary_learning_rate": 1e-3,
+        "save_seconds": 600,
+    }  # fmt: skip
+    content["joint"] = {**own["joint"], "strengths": STRENGTHS[shape]}
+    content["attributes"] = [{"name": "gender", "lexicon": str(lexicon_of(work, shape, seed))}]
+    folder = work / "models" / f"{shape}-{seed}"
+    begun = time.perf_counter()
+    trained = train(
+        make_config(content, work), folder, resume=True,
+        say=lambda line: print(shape, seed, line, flush=True),
+        query_texts=dict(_rows(work / "train.tsv")), documents=str(work / "passages.tsv"),
+    )  # fmt: skip
+    seconds = time.perf_counter() - begun
+    documents = read_texts(str(work / "passages.tsv"))
+    found: dict[str, Any] = {"shape": shape, "seed": seed, "training_seconds": seconds, "rankers": {}}
+    order = Orders(work, documents, device, precision, encoder)
+    for variant in trained:
+        ranker = load_ranker(folder / variant.name).to(device).eval()
+        name = "base" if variant.strength is None else f"{variant.strength:g}"
+        found["rankers"][name] = order.of(ranker)
+        print(shape, seed, "ranked by", variant.name, flush=True)
+    done.parent.mkdir(exist_ok=True)
+    done.write_text(json.dumps(found), encoding="utf-8")
+    shutil.rmtree(folder)
+
+
+class Orders:
+    """What rankers put first, and what they score the pairs of Grep-BiasIR."""
+
+    def __init__(
+        self, work: Path, documents: dict[str, str], device: str, precision: str, encoder: str
+    ) -> None:
+        self.ids, self.texts, self.precision = list(documents), list(documents.values()), precision
+        self.sets = json.loads((work / "sets.json").read_text(encoding="utf-8"))
+        self.bm25 = json.loads((work / "bm25.json").read_text())
+        self.grep = json.loads((work / "grep.json").read_text(encoding="utf-8"))
+        self._labels: Any = None
+        self._work, self._device, self._encoder = work, device, encoder
+        self._pools: dict[str, list[list[int]]] | None = None
+
+    def of(self, ranker: Any) -> dict[str, Any]:
+        from evenrank.neural.scoring import pair_scores, text_vectors
+
+        def texts_of(rows: Any) -> tuple[list[str], list[str]]:
+            return [self.grep[row][2] for row in rows], [self.grep[row][3] for row in rows]
+
+        grep = ranker.batches(texts_of, len(self.grep))
+        scores = pair_scores(ranker, grep, np.arange(len(self.grep)), precision="float32")
+        made: dict[str, Any] = {"grep": [round(float(score), 6) for score in scores], "lists": {}}
+        if ranker.separate:
+            documents = text_vectors(ranker, self.texts, batch=512, precision=self.precision)
+            made["probe"] = self.probes(documents)
+            for name, queries in self.sets.items():
+                vectors = text_vectors(ranker, list(queries.values()), precision=self.precision)
+                made["lists"][name] = self._named(queries, first(vectors, documents, TOP))
+            return made
+        for name, pools in self.pools().items():
+            queries = self.sets[name]
+            texts = list(queries.values())
+            rows = [(place, document) for place, pool in enumerate(pools) for document in pool]
+            tokens = ranker.batches(
+                lambda chosen, rows=rows, texts=texts: (
+                    [texts[rows[row][0]] for row in chosen], [self.texts[rows[row][1]] for row in chosen],
+                ), len(rows),
+            )  # fmt: skip
+            scores = pair_scores(ranker, tokens, np.arange(len(rows)), batch=1024, precision=self.precision)
+            lists, begin = [], 0
+            for pool in pools:
+                own = scores[begin : begin + len(pool)]
+                lists.append([pool[place] for place in np.argsort(-own, kind="stable")[:TOP]])
+                begin += len(pool)
+            made["lists"][name] = self._named(queries, lists)
+        return made
+
+    def pools(self) -> dict[str, list[list[int]]]:
+        """What a cross-encoder orders: BM25's first for DL, the teacher's first for the others."""
+        if self._pools is None:
+            from evenrank.neural.teacher import read_teacher
+
+            place = {document: row for row, document in enumerate(self.ids)}
+            self._pools = {
+                name: [
+                    [place[d] for d in self.bm25.get(query, ()) if d in place] for query in self.sets[name]
+                ]
+                for name in SETS
+            }
+            for name in ("neutral", "fair"):
+                teacher = read_teacher(
+                    self._encoder, list(self.sets[name].values()), self.texts, max_length=160,
+                    device=self._device, precision=self.precision,
+                )  # fmt: skip
+                self._pools[name] = teacher.first(POOL).tolist()
+        return self._pools
+
+    def probes(self, documents: Any) -> dict[str, list[float]]:
+        """Balanced accuracy of a fresh probe on documents that it did not learn from: linear, two layers."""
+        from evenrank.io.lexicons import read_lexicon
+        from evenrank.neural.labels import label_texts
+        from evenrank.neural.probe import probe_vectors
+
+        if self._labels is None:
+            self._labels = label_texts(
+                [""] * len(self.texts), self.texts, read_lexicon(str(self._work / WORDS))
+            )
+        codes = self._labels.codes
+        biased = np.flatnonzero(codes == 1)
+        others = np.random.default_rng(1).choice(np.flatnonzero(codes == 0), len(biased), replace=False)
+        rows = np.sort(np.concatenate([biased, others]))
+        return {
+            name: [probe.accuracy, *probe.interval()[:2]]
+            for name, linear in (("linear", True), ("two layers", False))
+            for probe in [
+                probe_vectors(
+                    documents[rows], codes[rows], rows, np.ones(len(rows), dtype=np.int64), self._labels,
+                    folds=2, linear=linear,
+                )
+            ]
+        }  # fmt: skip
+
+    def _named(self, queries: dict[str, str], lists: Any) -> dict[str, list[str]]:
+        return {query: [self.ids[place] for place in own] for query, own in zip(queries, lists, strict=True)}
+
+
+def first(queries: Any, documents: Any, depth: int) -> Any:
+    from evenrank.neural.teacher import Teacher
+
+    return Teacher(queries, documents).first(depth)
+
+
+def train_all(options: argparse.Namespace) -> int:
+    work = options.work
+    jobs = [(shape, seed) for seed in range(options.seeds) for shape in options.shapes]
+    (work / "results").mkdir(exist_ok=True)
+
+    def run(job: tuple[str, int]) -> int:
+        if options.until and time.time() > options.until - 60:
+            return 1
+        call = [sys.executable, __file__, "one", str(work), job[0], str(job[1])]
+        with (work / "results" / f"{job[0]}-{job[1]}.log").open("w") as log:
+            return subprocess.call(
+                [*call, "--device", options.device, "--encoder", options.encoder], stdout=log, stderr=log
+            )
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        codes = list(pool.map(run, jobs))
+    for job, code in zip(jobs, codes, strict=True):
+        print(*job, "done" if code == 0 else f"failed ({code}): see its log")
+    return max(codes)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(required=True, dest="command")
+    made = commands.add_parser("prepare")
+    made.add_argument("data", type=Path)
+    made.add_argument("work", type=Path)
+    made.add_argument("--queries", type=Path, required=True)
+    for name in ("train", "one"):
+        ran = commands.add_parser(name)
+        ran.add_argument("work", type=Path)
+        ran.add_argument("--device", default="cuda")
+        ran.add_argument("--encoder", default="minilm")
+        if name == "one":
+            ran.add_argument("shape", choices=list(SETTINGS))
+            ran.add_argument("seed", type=int)
+        else:
+            ran.add_argument("--seeds", type=int, default=5)
+            ran.add_argument("--shapes", nargs="+", default=list(STRENGTHS))
+            ran.add_argument("--jobs", type=int, default=1)
+            ran.add_argument("--until", type=float, help="begin nothing later than a minute before this time")
+    options = parser.parse_args()
+    if options.command == "prepare":
+        prepare(options.data, options.work, options.queries)
+        return 0
+    if options.command == "one":
+        one(options.work.resolve(), options.shape, options.seed, options.device, options.encoder)
+        return 0
+    options.work = options.work.resolve()
+    return train_all(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
