@@ -258,9 +258,9 @@ def test_the_adversary_counts_the_same_for_lists_of_any_length(checkpoint: Path)
     """Its mean over the documents of a list stands beside the divergence of that list."""
     ranker = CrossEncoderRanker.start(str(checkpoint), VALUES, loss="distillation", max_length=24).eval()
     labels = PairLabels("kin", VALUES["kin"], np.array([0, 1, 0, 0] * 3))
+    texts = ranker.batches(lambda rows: (["moon"] * len(rows), ["star"] * len(rows)), 12)
     trainer = Trainer(
-        ranker, ranker.batches(lambda rows: (["moon"] * len(rows), ["star"] * len(rows)), 12), {"kin": labels},
-        Training(), objective=lambda ranker, vectors, rows: vectors.sum() * 0,
+        ranker, texts, {"kin": labels}, Training(), objective=lambda ranker, vectors, rows: vectors.sum() * 0,
     )  # fmt: skip
     found = []
     for rows in (np.arange(4)[None, :], np.arange(12)[None, :]):  # the same labels, three times as often

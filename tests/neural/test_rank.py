@@ -275,6 +275,26 @@ def test_bad_command_lines(command: Any, files: Path, checkpoint: Path) -> None:
     )
 
 
+def test_texts_are_scrubbed_before_they_are_ranked(command: Any, files: Path, ranker: Any) -> None:
+    """As if the words had never been there; the documents themselves stay as they are."""
+    ranker.save("model")
+    texts = ["--queries", "queries.tsv", "--documents", "docs.tsv", "-o"]
+    assert command("rerank", "bm25.trec", "--with", "model:scrub=kin.csv", *texts, "scrubbed.trec").code == 0
+    assert command("rerank", "bm25.trec", "--with", "model", *texts, "plain.trec").code == 0
+    group = {"he", "his", "she", "her"}
+    rows = [line.split("\t") for line in Path("docs.tsv").read_text().splitlines()]
+    left = [(name, " ".join(word for word in text.split() if word not in group)) for name, text in rows]
+    Path("docs.tsv").write_text("".join(f"{name}\t{text}\n" for name, text in left))
+    assert command("rerank", "bm25.trec", "--with", "model", *texts, "expected.trec").code == 0
+    expected, found, plain = (
+        er.read_run(f"{name}.trec").to_dict() for name in ("expected", "scrubbed", "plain")
+    )
+    assert {query: list(found[query]) for query in found} == {
+        query: list(expected[query]) for query in expected
+    }
+    assert {query: list(plain[query]) for query in plain} != {query: list(found[query]) for query in found}
+
+
 def test_the_keys_are_listed(command: Any) -> None:
     done = command("debias", "--set")
     assert done.code == 0

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 KINDS = {"ranks": (), "plane": ()}
 MODEL = FileForm(
     "a trained ranker",
-    keys=("device",),
+    keys=("device", "scrub"),
     numbers=("depth", "batch"),
     choices={"precision": ("float32", "bfloat16", "float16")},
 )
@@ -62,7 +62,8 @@ def add(commands: Commands) -> None:
         "--with", dest="methods", action="append", nargs="?", metavar="METHOD",
         help="a re-ranker, such as 'DetCons(attr=stance)@20' (the first 20 ranks only), 'a | b' (a, then "
         "b), or the "
-        "folder of a trained ranker, FOLDER[:depth=..][:batch=..][:device=..][:precision=..]; may be "
+        "folder of a trained ranker, FOLDER[:depth=..][:batch=..][:device=..][:precision=..]"
+        "[:scrub=LEXICON]; may be "
         "repeated; without a METHOD it lists them with their parameters",
     )  # fmt: skip
     shared.add_measures(parser)
@@ -204,12 +205,14 @@ def _check_texts(known: Description) -> None:
 
 
 def _neural(model: FileOption, inputs: Inputs, bar: Bar) -> Reranker:
+    from evenrank.io.lexicons import read_lexicon
     from evenrank.io.texts import read_texts
 
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from evenrank.neural.load import load_ranker
     from evenrank.neural.precision import as_device
     from evenrank.neural.reranker import NeuralReranker
+    from evenrank.neural.scrub import scrubbed
 
     folder = Path(model.path).expanduser().resolve()
     among = f"{folder.parent.name}/" if folder.parent.name.startswith("lambda-") else ""
@@ -217,8 +220,12 @@ def _neural(model: FileOption, inputs: Inputs, bar: Bar) -> Reranker:
     ranking, depth = inputs.one_run("rerank"), model.get("depth")
     head = ranking if depth is None else ranking.head(depth)
     documents = read_texts(inputs.documents, wanted=set(head.doc_ids.to_pylist()))
+    queries = dict(inputs.query_texts or {})
+    if model.get("scrub"):
+        lexicon = read_lexicon(str(model.get("scrub")))
+        documents, queries = scrubbed(documents, lexicon), scrubbed(queries, lexicon)
     return NeuralReranker.of(
-        ranker, inputs.query_texts or {}, documents, called=among + folder.name,
+        ranker, queries, documents, called=among + folder.name,
         batch=model.get("batch") or 128,
         precision=model.get("precision") or "float32", progress=bar, cutoff=depth,
     )  # fmt: skip

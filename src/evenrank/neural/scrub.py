@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from evenrank.data.lexicon import Lexicon, lower
 from evenrank.evidence.scan.phrases import Phrases
@@ -31,6 +32,12 @@ def scrub(text: str, phrases: Phrases) -> str:
         else:
             place += 1
     return "".join([*kept, text[end:]])
+
+
+def scrubbed(texts: Mapping[str, str], lexicon: Lexicon) -> dict[str, str]:
+    """Texts by id without the terms of a lexicon."""
+    phrases = Phrases.of(lexicon, "word")
+    return {name: scrub(text, phrases) for name, text in texts.items()}
 
 
 def scrub_examples(examples: Examples, lexicon: Lexicon) -> Examples:

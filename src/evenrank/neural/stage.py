@@ -319,8 +319,8 @@ class Trainer:
             if stage.kind != TUNE:
                 pairs = triples.T.ravel()
                 found = self._adversaries.losses(self.ranker, vectors, pairs, stage.strength, stage.ceiling)
-                # of a triple both documents are added, as the paper does; of a list they are averaged, so that
-                # a strength means the same for lists of any length
+                # of a triple both documents are added, as the paper does; of a list they are averaged, so
+                # that a strength means the same for lists of any length
                 each = 1 if triples.shape[1] == 2 else triples.shape[1]
                 losses |= {name: loss / each for name, loss in found.items()}
         return losses
