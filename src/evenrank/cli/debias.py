@@ -27,15 +27,16 @@ def add(commands: Commands) -> None:
         commands,
         "debias",
         "can a ranker be made that does not tell groups apart?",
-        """With --erase: fit the smallest change of an encoder's vectors after which no linear function of
-        them tells what the words or groups of documents are, and write it (-o NAME.safetensors), the erased
-        vectors (-o NAME.parquet or .npy) or the encoder with it (-o FOLDER). The table [erase] of the project
-        file says what is erased. It takes seconds on a CPU and needs no training. Without --erase: train a ranker in three stages: for relevance, or
-        to keep the order of a teacher without judgements; adversaries that tell protected labels from
-        its vectors; and both together with the adversaries' gradients reversed, once for each strength. The
-        table [debias] of the project file describes what to train. The folder gets a ranker for every
-        checkpoint, the run that each re-ranked, and logs that TensorBoard reads. A training that was stopped
-        goes on when the same command is given again.""",
+        """With --erase: fit the smallest change of an encoder's vectors after which no linear
+        function of them tells what the words or groups of documents are, and write it (-o
+        NAME.safetensors), the erased vectors (-o NAME.parquet or .npy) or the encoder with it (-o
+        FOLDER). The table [erase] of the project file says what is erased. It takes seconds on a
+        CPU and needs no training. Without --erase: train a ranker in three stages: for relevance,
+        or to keep the order of a teacher without judgements; adversaries that tell protected labels
+        from its vectors; and both together with the adversaries' gradients reversed, once for each
+        strength. The table [debias] of the project file describes what to train. The folder gets a
+        ranker for every checkpoint, the run that each re-ranked, and logs that TensorBoard reads. A
+        training that was stopped goes on when the same command is given again.""",
         """
         evenrank debias --erase minilm --documents passages.tsv -o gender.safetensors
         evenrank debias --erase vectors.parquet --documents passages.tsv -o erased.parquet

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from evenrank.errors import ParameterError, UnknownNameError
 from evenrank.grammar import choice, flag, integer, parameter, text
-from evenrank.neural.config import ConfigSection, changed
+from evenrank.neural.config import changed
+from evenrank.neural.sections import ConfigSection
 
 if TYPE_CHECKING:
     from evenrank.inputs.project import Project
