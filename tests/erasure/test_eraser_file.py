@@ -12,7 +12,9 @@ import pytest
 
 from evenrank import DataError, ParameterError
 from evenrank.erasure import Eraser, erase_file
+from evenrank.erasure.encoding import encode_documents
 from evenrank.erasure.identity import ERASER_FILE, EncoderIdentity, encoder_identity
+from evenrank.evidence.polarise.encoders import Encoder
 from evenrank.io.tensors import read_tensors, write_tensors
 
 
@@ -178,3 +180,28 @@ def test_bad_files_of_vectors(eraser: Eraser, planted, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is cut off"):
         erase_file(eraser, tmp_path / "cut.npy", tmp_path / "out.npy")
     assert list(tmp_path.glob("out*")) == []
+
+
+def test_documents_are_encoded_to_length_one_and_the_work_is_announced(tmp_path: Path) -> None:
+    texts = {f"d{place}": "a" * (place % 7) for place in range(1500)}
+    asked: list[int] = []
+    told: list[tuple[str, int, int]] = []
+
+    def lengths(given: list[str]) -> np.ndarray:
+        asked.append(len(given))
+        return np.array([[len(text), 3.0 * len(text)] for text in given])
+
+    encoder = Encoder("lengths", lengths, "lengths 1")
+    for _ in range(2):  # the second time from the folder
+        found = encode_documents(
+            encoder, texts, cache=tmp_path / "kept", progress=lambda *work: told.append(work)
+        )
+    assert sum(asked) == 7  # a text that is the same is encoded once
+    assert told[0] == ("encoding documents", 0, 1500)
+    assert found.ids is not None
+    assert found.ids().to_pylist() == list(texts)
+    vectors = np.concatenate([block.vectors for block in found.blocks()])
+    expected = [0.0 if place % 7 == 0 else 1.0 for place in range(1500)]
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), expected, atol=1e-6)
+    with pytest.raises(DataError, match="documents: no documents"):
+        encode_documents(encoder, {})

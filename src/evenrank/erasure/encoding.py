@@ -37,6 +37,8 @@ def encode_documents(
     kept = None if cache is None or made.identity is None else VectorCache(cache, made.identity)
     ids, all_texts = list(texts), list(texts.values())
     blocks = []
+    if progress is not None:
+        progress("encoding documents", 0, len(ids))  # the first texts take long: the model is loaded
     for begin in range(0, len(ids), TEXTS_AT_ONCE):
         block = all_texts[begin : begin + TEXTS_AT_ONCE]
 

@@ -1,0 +1,381 @@
+"""Penalty and erasure side by side, on a dense ranker that is good: what each gains, costs and leaves.
+
+    python benchmarks/debias.py --write               # about fifteen minutes on two cores, once encoded
+
+MiniLM ranks 30,045 passages, TIME and Grep-BiasIR by the product of vectors. Every method is also judged by
+words that it never saw, since a penalty on the words that NFaiRR counts is judged by its own list.
+``--trained FILE`` adds rankers that were trained elsewhere: a JSON list of
+``{"name": "adversary", "runs": {"dl19": "dl19.trec", "dl20": .., "QS1": .., "215": .., "TIME": ..}}``, with
+paths as seen from the file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import platform
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from debias_data import (
+    Collection,
+    QuerySet,
+    Vectors,
+    Versions,
+    collection,
+    grep_versions,
+    halves,
+    names_of,
+    passages,
+    query_sets,
+    time_set,
+    weights_of,
+)
+from debias_rankers import NDCG, NFAIRR, Method, by_query, crossed, difference, methods, ranked, shown
+
+import evenrank as er
+from evenrank.arrays import Bools, Floats
+from evenrank.erasure import Eraser, Targets, held_out_probe
+from evenrank.erasure.held_out import balanced_accuracy, logistic, predicted
+from evenrank.stats.corrections import holm
+from evenrank.stats.intervals import mean_interval
+from evenrank.stats.paired import paired_t
+
+HERE = Path(__file__).parent
+SPLITS, SEEDS = 20, 5
+LABELS = (100, 300, 1000, 3000, 10_000, 30_045)
+JUDGED = (0, 2, 3, 4, 5, 6, 8, 9, 10)  # methods that are judged by unseen words
+PROBED = (0, 4, 5, 6, 8)  # and by probes
+LOSS = -0.02  # "no loss" is said only where the interval of the difference lies above
+
+
+Row = dict[str, Floats]
+
+
+def measured(runs: Mapping[str, er.Run], sets: Mapping[str, QuerySet]) -> Row:
+    row = {}
+    for name, asked in sets.items():
+        if name in runs:
+            row[f"{NFAIRR} {name}"] = by_query(runs[name], NFAIRR, asked, asked.collection.words)
+            if asked.qrels is not None:
+                row[f"{NDCG} {name}"] = by_query(runs[name], NDCG, asked, asked.collection.words)
+    if f"{NDCG} dl19" in row and f"{NDCG} dl20" in row:
+        row[f"{NDCG} DL"] = np.concatenate([row[f"{NDCG} dl19"], row[f"{NDCG} dl20"]])
+    return row
+
+
+def main_tables(rows: Mapping[str, Row]) -> str:
+    base = next(iter(rows.values()))
+    tests = {
+        (name, key): paired_t(row[key] - base[key]).p_value
+        for name, row in list(rows.items())[1:]
+        for key in row
+        if not key.endswith("DL")
+    }
+    corrected = dict(zip(tests, holm(list(tests.values())), strict=True))
+
+    def table(keys: list[str], heads: list[str]) -> list[str]:
+        lines = ["| ranker | " + " | ".join(heads) + " |", "|---|" + "---|" * len(heads)]
+        for name, row in rows.items():
+            cells = []
+            for key in keys:
+                if key not in row:
+                    cells.append("")
+                elif row is base:
+                    cells.append(f"{row[key].mean():.3f}")
+                else:
+                    p = corrected.get((name, key))
+                    test = "" if p is None else f", p {shown(p)}"
+                    cells.append(f"{row[key].mean():.3f} ({difference(row[key], base[key])}{test})")
+            if f"{NDCG} DL" in keys:
+                low = (
+                    mean_interval(row[f"{NDCG} DL"] - base[f"{NDCG} DL"], (-1, 1)).low
+                    if row is not base
+                    else 0
+                )
+                cells.append("" if row is base else "no loss" if low > LOSS else "a loss cannot be excluded")
+            lines.append(f"| {name} | " + " | ".join(cells) + " |")
+        return [*lines, ""]
+
+    fair = table([f"{NFAIRR} QS1", f"{NFAIRR} 215", f"{NFAIRR} TIME"], ["NFaiRR, QS1", "the 215", "TIME"])
+    useful = table(
+        [f"{NDCG} dl19", f"{NDCG} dl20", f"{NDCG} DL", f"{NDCG} TIME"],
+        ["nDCG, DL19", "DL20", "both", "TIME", f"loss below {-LOSS:g} on both"],
+    )
+    return "\n".join(["## Fairness by the words of the list", "", *fair, "## Relevance", "", *useful])
+
+
+def grep_table(found: list[Method], versions: Versions) -> str:
+    """How far the male and the female version of one document are apart, and whether relevant ones win."""
+    w = weights_of(versions.collection.words)
+    lines = [
+        "## Grep-BiasIR: two versions of one document",
+        "",
+        f"{len(versions.places)} queries with all six documents; erasers were fitted to the passages, not to "
+        "these documents. p after Holm's correction.",
+        "",
+        "| ranker | distance of both versions, relevant documents | male version preferred | "
+        "male less female | relevant above other |",
+        "|---|---|---|---|---|",
+    ]
+    cells = []
+    for method in found:
+        scores = method.scores(versions.query_vectors, method.vectors(versions.collection.vectors), w)
+        cells.append(np.take_along_axis(scores[:, None, None, :], versions.places[..., None], axis=3)[..., 0])
+    gaps = [cell[:, 0, 0] - cell[:, 0, 1] for cell in cells]  # (Q,): relevant, male less female
+    base = np.abs(gaps[0])
+    tests = holm([paired_t(np.abs(gap) - base).p_value for gap in gaps[1:]])
+    for place, (method, cell, gap) in enumerate(zip(found, cells, gaps, strict=True)):
+        apart, right = np.abs(gap), (cell[:, 0] > cell[:, 1]).mean(axis=1)  # (Q,): over three versions
+        change = f" ({apart.mean() / base.mean() - 1:+.0%}, p {shown(tests[place - 1])})" if place else ""
+        low, high, _ = mean_interval(gap)
+        lines.append(
+            f"| {method.name} | {apart.mean():.4f}{change} | {(gap > 0).mean():.0%} | "
+            f"{gap.mean():+.4f} [{low:+.4f}, {high:+.4f}] | {right.mean():.1%} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def one_split(split: int) -> dict[str, dict[str, Floats]]:
+    """Gains of every method that was made with one half of the words, by set and by kind of words."""
+    known = SHARED_WORK[0]
+    found, sets = known.found, known.sets
+    seen, unseen = (found.words.relisted(half) for half in halves(known.lexicon, split))
+    own, w = methods(found.vectors, seen), weights_of(seen)
+    gains: dict[str, dict[str, Floats]] = {}
+    base: dict[str, Floats] = {}
+    for method in (own[place] for place in JUDGED):
+        for name in ("QS1", "215", "dl19", "dl20"):
+            run = ranked(method, sets[name], w)
+            judged = {"": (NDCG, seen)}
+            if not name.startswith("dl"):
+                judged = {"unseen": (NFAIRR, unseen), "seen": (NFAIRR, seen)}
+            for kind, (measure, words) in judged.items():
+                values = by_query(run, measure, sets[name], words)
+                key = f"{name} {kind}"
+                base.setdefault(key, values)
+                gains.setdefault(method.name, {})[key] = values - base[key]
+    return gains
+
+
+def unseen_table(parts: list[dict[str, dict[str, Floats]]]) -> str:
+    lines = [
+        "## Words that the method never saw",
+        "",
+        f"{len(parts)} random halves of the list: one half makes label, targets and penalty, and the other "
+        "half judges. Gains over MiniLM, with intervals over splits and queries.",
+        "",
+        "| ranker | QS1, unseen words | the 215, unseen words | QS1, seen words | nDCG, DL19 and DL20 |",
+        "|---|---|---|---|---|",
+    ]
+    for name in list(parts[0])[1:]:
+        rows = {key: np.stack([part[name][key] for part in parts]) for key in parts[0][name]}
+        cells = [crossed(rows[key]) for key in ("QS1 unseen", "215 unseen", "QS1 seen")]
+        both = crossed(np.hstack([rows["dl19 "], rows["dl20 "]]))
+        lines.append(f"| {name} | " + " | ".join([*cells, both]) + " |")
+    return "\n".join([*lines, ""])
+
+
+def names_table(found: list[Method], sets: Mapping[str, QuerySet], words: er.WordCounts, w: Floats) -> str:
+    lines = [
+        f"First names, of which the list has none: {len(words.lexicon)} names, and methods made with the "
+        "whole list. p after Holm's correction.",
+        "",
+        "| ranker | NFaiRR of names, QS1 | the 215 |",
+        "|---|---|---|",
+    ]
+    values = {
+        (place, name): by_query(ranked(method, sets[name], w), NFAIRR, sets[name], words)
+        for place, method in enumerate(found)
+        for name in ("QS1", "215")
+    }
+    changes = {key: value - values[0, key[1]] for key, value in values.items() if key[0]}
+    tests = dict(zip(changes, holm([paired_t(c).p_value for c in changes.values()]), strict=True))
+    for place, method in enumerate(found):
+        cells = []
+        for name in ("QS1", "215"):
+            own = values[place, name]
+            test = f" ({difference(own, values[0, name])}, p {shown(tests[place, name])})" if place else ""
+            cells.append(f"{own.mean():.3f}{test}")
+        lines.append(f"| {method.name} | " + " | ".join(cells) + " |")
+    return "\n".join([*lines, ""])
+
+
+def one_probe(task: tuple[int, int]) -> tuple[float, float]:
+    """Balanced accuracies of a linear probe and of one of two layers, for a method and a seed."""
+    known, (place, seed) = SHARED_WORK[0], task
+    x, labels = known.own[place].vectors(known.found.vectors), known.labels
+    order = np.random.default_rng([7, seed]).permutation(len(x))
+    learnt, tested = order[: len(x) // 2], order[len(x) // 2 :]
+    model = logistic(x[learnt], labels[learnt])
+    return balanced_accuracy(predicted(x[tested], model), labels[tested]), two_layers(x, labels, seed)
+
+
+def probe_table(own: list[Method], found: Mapping[tuple[int, int], tuple[float, float]], seeds: int) -> str:
+    lines = [
+        "## What a probe still finds",
+        "",
+        f"Balanced accuracy of telling whether a passage is neutral, {seeds} seeds (mean, least to largest); "
+        "chance is .5. Erasers were fitted to all passages; a probe learns from half of them and is tested "
+        "on the other half, which is why a linear one can fall below chance: where the means of one half are "
+        "apart, those of the other half are apart the other way.",
+        "",
+        "| vectors | linear | two layers |",
+        "|---|---|---|",
+    ]
+    for place in PROBED:
+        told = np.array([found[place, seed] for seed in range(seeds)])  # (S, 2)
+        cells = [f"{a.mean():.3f} ({a.min():.3f} to {a.max():.3f})" for a in told.T]
+        lines.append(f"| {own[place].name} | " + " | ".join(cells) + " |")
+    return "\n".join([*lines, ""])
+
+
+def two_layers(x: Vectors, labels: Bools, seed: int) -> float:
+    from evenrank.neural.labels import PairLabels
+    from evenrank.neural.probe import probe_vectors
+
+    codes, count = labels.astype(np.int64), len(x)
+    told = PairLabels("gender", ("neutral", "biased"), codes)
+    ones = np.ones(count, dtype=np.int64)
+    return probe_vectors(x, codes, np.arange(count), ones, told, seed=seed, folds=2, epochs=1).accuracy
+
+
+def one_sample(task: tuple[int, int]) -> tuple[float, float, float]:
+    """Of an eraser from so many labels: gain on QS1, change of nDCG, and a linear probe's accuracy."""
+    known, (count, seed) = SHARED_WORK[0], task
+    found, sets, labels = known.found, known.sets, known.labels
+    sample = Targets.of_words(found.words).sampled(count, seed)
+    eraser = Eraser.fit(found.vectors, sample)
+    changes = {}
+    for name, measure in (("QS1", NFAIRR), ("dl19", NDCG), ("dl20", NDCG)):
+        runs = (ranked(method, sets[name], known.w) for method in (Method("", eraser), Method("")))
+        after, before = (by_query(run, measure, sets[name], found.words) for run in runs)
+        changes[name] = after - before
+    outside = np.flatnonzero(~sample.known)
+    outside = outside if len(outside) > 10_000 else np.arange(len(labels))
+    outside = np.random.default_rng(seed).permutation(outside)[:12_000]
+    x, half = eraser(found.vectors[outside]), len(outside) // 2
+    guessed = predicted(x[half:], logistic(x[:half], labels[outside[:half]]))
+    told = balanced_accuracy(guessed, labels[outside[half:]])
+    return changes["QS1"].mean(), np.concatenate([changes["dl19"], changes["dl20"]]).mean(), told
+
+
+def curve_table(found: Mapping[tuple[int, int], tuple[float, float, float]]) -> str:
+    lines = [
+        "## How many labels are needed",
+        "",
+        f"Six targets known for a random sample of passages only; covariances of all. {SEEDS} samples each. "
+        "The probe is linear, and learns and is tested on passages outside the sample where there are "
+        "enough.",
+        "",
+        "| labels | gain in NFaiRR, QS1 (least to largest) | change of nDCG, DL19 and DL20 | linear probe |",
+        "|---|---|---|---|",
+    ]
+    for count in LABELS:
+        gains, losses, told = np.array([value for key, value in found.items() if key[0] == count]).T
+        lines.append(
+            f"| {count:,} | {gains.mean():+.3f} ({gains.min():+.3f} to {gains.max():+.3f}) | "
+            f"{losses.mean():+.3f} | {told.mean():.3f} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+@dataclass(frozen=True)
+class Work:
+    """What the processes share."""
+
+    found: Collection
+    sets: Mapping[str, QuerySet]
+    lexicon: er.Lexicon
+    own: list[Method]
+    w: Floats
+    labels: Bools
+
+
+SHARED_WORK: list[Work] = []
+
+
+def trained_rows(path: Path | None, sets: Mapping[str, QuerySet]) -> dict[str, Row]:
+    if path is None:
+        return {}
+    rows = {}
+    for entry in json.loads(path.read_text(encoding="utf-8")):
+        runs = {name: er.read_run(path.parent / file) for name, file in entry["runs"].items()}
+        rows[entry["name"]] = measured(runs, sets)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--shared", type=Path, default=HERE.parents[1] / "shared/data", help="the collections"
+    )
+    parser.add_argument("--vectors", type=Path, default=HERE / ".vectors", help="folder that keeps vectors")
+    parser.add_argument("--trained", type=Path, help="JSON of rankers that were trained elsewhere")
+    parser.add_argument("--splits", type=int, default=SPLITS)
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--write", action="store_true", help="put the tables into benchmarks/debias.md")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", er.EvenrankWarning)  # samples smaller than the dimensions are meant
+    begin = time.perf_counter()
+    lexicon = er.read_lexicon(options.shared / "msmarco_trecdl/wordlist_gender_representative.txt")
+    found = collection(passages(options.shared), lexicon, options.vectors)
+    sets = query_sets(options.shared, found, options.vectors)
+    sets["TIME"] = time_set(options.shared, lexicon, options.vectors)
+    w = {name: weights_of(asked.collection.words) for name, asked in sets.items()}
+    own = methods(found.vectors, found.words)
+    rows = {
+        method.name: measured({name: ranked(method, asked, w[name]) for name, asked in sets.items()}, sets)
+        for method in own
+    }
+    parts = [main_tables({**rows, **trained_rows(options.trained, sets)})]
+    print(parts[0], flush=True)
+    parts.append(grep_table(own, grep_versions(options.shared, lexicon, options.vectors)))
+    names = er.scan(found.texts, names_of(options.shared, lexicon, found.texts))
+    of_names = names_table([own[place] for place in JUDGED], sets, names, w["QS1"])
+    print(parts[1], of_names, flush=True)
+    labels = w["QS1"] < 1
+    SHARED_WORK.append(Work(found, sets, lexicon, own, w["QS1"], labels))
+    probed = [(place, seed) for place in PROBED for seed in range(options.seeds)]
+    samples = [
+        (count, seed) for count in LABELS for seed in range(options.seeds if count < len(labels) else 1)
+    ]
+    with multiprocessing.get_context("fork").Pool(options.jobs) as pool:
+        told = dict(zip(probed, pool.map(one_probe, probed, 1), strict=True))
+        print(probe_table(own, told, options.seeds), flush=True)
+        curve = dict(zip(samples, pool.map(one_sample, samples, 1), strict=True))
+        print(curve_table(curve), flush=True)
+        splits = pool.map(one_split, range(options.splits), 1)
+    parts += [unseen_table(splits), of_names, probe_table(own, told, options.seeds)]
+    held = [
+        held_out_probe(found.vectors, Targets.of_words(found.words), seed) for seed in range(options.seeds)
+    ]
+    parts.append(
+        "Six targets, with an eraser that was fitted to half of the passages, and a linear probe that learns "
+        "from a quarter and is tested on the last quarter, none of which the eraser has seen: "
+        f"{np.mean([one.before for one in held]):.3f} before, "
+        f"{np.mean([one.after for one in held]):.3f} after.\n"
+    )
+    parts.append(curve_table(curve))
+    parts.append(
+        f"{(time.perf_counter() - begin) / 60:.0f} minutes on a CPU with the vectors at hand. Python "
+        f"{platform.python_version()}, numpy {np.__version__}.\n"
+    )
+    page = "\n".join(parts)
+    print(page)
+    if options.write:
+        target = HERE / "debias.md"
+        before, mark, _ = target.read_text(encoding="utf-8").partition("<!-- table -->\n")
+        target.write_text(before + mark + page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
