@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from evenrank.cli import shared
+from evenrank.cli.index_field import FIELD, write_index_field
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import ResumableBar
 from evenrank.cli.streams import say
@@ -36,6 +37,7 @@ def add(commands: Commands) -> None:
         evenrank scan collection.tsv --lexicon gender-en -o counts.parquet
         evenrank scan corpus.jsonl --lexicon my-words.csv --terms -o counts.parquet
         evenrank scan table.parquet --columns id=docno,text=body --lexicon gender-en -o counts.parquet
+        evenrank scan counts.parquet --field opensearch:run=bm25.trec:lam=0.5 -o field.jsonl
         zcat collection.tsv.gz | evenrank scan -:format=tsv --lexicon gender-en -o counts.parquet
         """,
     )
@@ -47,7 +49,15 @@ def add(commands: Commands) -> None:
         help=COLLECTION_HELP,
     )
     shared.add_lexicon(parser, "name of a shipped lexicon (gender-en), or a CSV or JSON file")
-    shared.add_output(parser, "the Parquet file to write")
+    shared.add_output(parser, "the Parquet file to write; with --field the file of the field")
+    parser.add_argument(
+        "--field", type=shared.option(FIELD.parse), metavar="ENGINE[:KEY=..]",
+        help="write the neutrality of each document as a field of a search index instead, for opensearch, "
+        "elasticsearch, rank_feature (a type of field of both), solr, vespa or postgresql, and print the "
+        "query that uses it; the collection may also be a file of counts. Keys: name= (default: "
+        "neutrality), tau= (default: 1); lam= (default: 1) times the deviation of the scores of run=FILE is "
+        "the weight; of vespa type= and namespace=",
+    )  # fmt: skip
     parser.add_argument(
         "--tokenizer", choices=("word", "whitespace"), default="word",
         help="word: runs of letters, digits and underscores (default); whitespace: split on the "
@@ -60,9 +70,8 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from evenrank.evidence.scan import scan_file
-    from evenrank.io.lexicons import read_lexicon
-
+    if arguments.field is not None:
+        return write_index_field(arguments, _count)
     collection = arguments.documents
     output = arguments.output or (
         None if arguments.project is None else arguments.project.description().words
@@ -73,6 +82,15 @@ def run(arguments: argparse.Namespace) -> int:
             "counts.parquet"
         )
     shared.check_output(output, [collection.path, arguments.lexicon])
+    _count(arguments, output)
+    return 0
+
+
+def _count(arguments: argparse.Namespace, output: str) -> None:
+    from evenrank.evidence.scan import scan_file
+    from evenrank.io.lexicons import read_lexicon
+
+    collection = arguments.documents
     lexicon = read_lexicon(arguments.lexicon)
     with ResumableBar("scanning") as bar:
         summary = scan_file(
@@ -88,7 +106,6 @@ def run(arguments: argparse.Namespace) -> int:
             columns=_columns(arguments),
         )
     say(_describe(summary, output))
-    return 0
 
 
 def _describe(summary: ScanSummary, output: str) -> str:

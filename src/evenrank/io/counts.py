@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -172,6 +173,28 @@ def read_counts(
     if source is not None:
         _check_source(about, name, source)
     return counts_of_table(table, own, about["tokenizer"], about["source"].get("name"))
+
+
+def is_counts(path: str | os.PathLike[str]) -> bool:
+    """Whether a file was written by ``scan``."""
+    try:
+        with parquet_file(Path(path)) as raw, pa.parquet.ParquetFile(raw) as file:
+            return _KEY in (file.schema_arrow.metadata or {})
+    except (pa.ArrowException, OSError, ValueError):
+        return False
+
+
+def counts_in_pieces(path: str | os.PathLike[str]) -> Iterator[WordCounts]:
+    """The counts of a file, some documents at a time: constant memory whatever the size."""
+    try:
+        with parquet_file(Path(path)) as raw, pa.parquet.ParquetFile(raw) as file:
+            about = _about(file.schema_arrow, str(path))
+            own = _lexicon(about, str(path))
+            for batch in file.iter_batches(ROW_GROUP):
+                table = pa.Table.from_batches([batch])
+                yield counts_of_table(table, own, about["tokenizer"], about["source"].get("name"))
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path}: is not a sound Parquet file: {error}") from error
 
 
 def counts_of_table(table: pa.Table, lexicon: Lexicon, tokenizer: str, source: str | None) -> WordCounts:

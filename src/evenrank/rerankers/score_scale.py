@@ -25,15 +25,30 @@ def scaled(scores: Floats, mask: Bools, scale: str) -> Floats:
     """
     if scale == "none":
         return scores
+    values = np.where(mask, scores, 0.0) / _unit(scores, mask)
+    deviation = deviations(values, mask)  # (Q, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(deviation > 0, values / deviation, scores))
+
+
+def deviations(scores: Floats, mask: Bools) -> Floats:
+    """(Q, 1): the standard deviation (divisor n) of the first scores of each list.
+
+    >>> deviations(np.array([[4.0, 2.0]]), np.ones((1, 2), dtype=bool)).tolist()
+    [[1.0]]
+    """
     head = mask & (np.arange(mask.shape[1]) < DEPTH)
-    largest = np.where(mask, np.abs(scores), 0.0).max(axis=1, keepdims=True, initial=0.0)
-    unit = np.where(largest > 0, largest, 1.0)  # squares of very large and very small scores have no place
+    unit = _unit(scores, mask)
     values = np.where(mask, scores, 0.0) / unit
     count = np.maximum(head.sum(axis=1, keepdims=True), 1)
     mean = (values * head).sum(axis=1, keepdims=True) / count
-    deviation = np.sqrt((((values - mean) * head) ** 2).sum(axis=1, keepdims=True) / count)  # (Q, 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(deviation > 0, values / deviation, scores))
+    return np.asarray(unit * np.sqrt((((values - mean) * head) ** 2).sum(axis=1, keepdims=True) / count))
+
+
+def _unit(scores: Floats, mask: Bools) -> Floats:
+    """(Q, 1): the largest score, since squares of very large and very small ones have no place."""
+    largest = np.where(mask, np.abs(scores), 0.0).max(axis=1, keepdims=True, initial=0.0)
+    return np.where(largest > 0, largest, 1.0)
 
 
 def largest_first(values: Floats, mask: Bools, cutoff: int | None) -> Int64s:

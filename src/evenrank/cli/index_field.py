@@ -1,0 +1,105 @@
+"""``evenrank scan --field``: neutrality as a field of a search index, and the query that uses it."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evenrank.cli import shared
+from evenrank.cli.streams import put, say
+from evenrank.errors import ParameterError, counted
+from evenrank.inputs.file_options import FileForm, FileOption
+
+if TYPE_CHECKING:
+    from evenrank.rerankers.index_field import Field
+
+FIELD = FileForm("a field", keys=("name", "tau", "lam", "run", "type", "namespace"))
+
+
+def write_index_field(arguments: argparse.Namespace, count: Callable[[argparse.Namespace, str], None]) -> int:
+    """Count the words of the collection where that is not done, and write the field."""
+    from evenrank.io.counts import is_counts
+    from evenrank.rerankers.index_field import query_of, write_field
+
+    field, lam = _field(arguments.field), _lam(arguments.field)
+    collection, output = arguments.documents, arguments.output
+    if collection is None or output is None:
+        raise ParameterError(
+            "--field needs documents or their counts, and a file to write: scan FILE -o FILE"
+        )
+    if arguments.terms:
+        raise ParameterError("--terms keeps counts, and --field writes none: leave one of them out")
+    shared.check_output(output, [collection.path, arguments.lexicon, arguments.field.get("run")])
+    weight = None if lam is None else _weight(arguments.field.get("run"), lam)
+    if is_counts(collection.path):
+        written = write_field(collection.path, output, field)
+    elif arguments.lexicon is None:
+        raise ParameterError(
+            f"{collection.path}: a field needs a lexicon (--lexicon gender-en), or the counts that evenrank "
+            "scan wrote instead of the collection"
+        )
+    else:
+        counts = f"{output}.counts"  # an interrupted scan goes on from the parts beside it
+        if Path(counts).exists() and not is_counts(counts):
+            raise ParameterError(f"{counts}: is in the way of the counts: give -o another name")
+        count(arguments, counts)
+        written = write_field(counts, output, field)
+        Path(counts).unlink()
+    say(f"wrote {output}: neutrality of {written:,} documents, as {field.name} for {field.form}")
+    if weight is None:
+        say(
+            "the query below adds 1 times the field; add :run=RUN:lam=0.5 to --field for a weight in the "
+            "units of the engine's scores"
+        )
+    put(query_of(field, 1.0 if weight is None else weight) + "\n")
+    return 0
+
+
+def _field(option: FileOption) -> Field:
+    from evenrank.rerankers.index_field import Field
+
+    tau = option.get("tau") or "1"
+    if not (tau.isascii() and tau.isdigit()):
+        raise ParameterError(f"tau must be an integer >= 0, got {tau!r}")
+    return Field(
+        option.path,
+        name=option.get("name") or "neutrality",
+        tau=int(tau),
+        type=option.get("type"),
+        namespace=option.get("namespace"),
+    )
+
+
+def _lam(option: FileOption) -> float | None:
+    """How many standard deviations a document without any neutrality loses; None where no run is named."""
+    text = option.get("lam") or "1"
+    try:
+        lam = float(text)
+    except ValueError:
+        lam = math.nan
+    if not 0 <= lam < math.inf:
+        raise ParameterError(f"lam must be a number >= 0, got {text!r}")
+    if option.get("run") is None:
+        if option.get("lam") is not None:
+            raise ParameterError("lam= needs run=RUN, a run with the engine's scores, for its unit")
+        return None
+    return lam
+
+
+def _weight(path: str, lam: float) -> float:
+    from evenrank.io import read_run
+    from evenrank.rerankers.index_field import weight_of
+    from evenrank.rerankers.score_scale import DEPTH
+
+    run = read_run(path)
+    found = weight_of(run, lam)
+    flat = f"; {counted(found.flat, 'query', 'queries')} with equal scores left out" if found.flat else ""
+    say(
+        f"lam {lam:g} is {found.weight:.6g} in the scores of {run.name!r}, of which the median standard "
+        f"deviation of the first {DEPTH} scores of {counted(found.queries, 'query', 'queries')} is "
+        f"{found.deviation:.6g}{flat}"
+    )
+    return found.weight

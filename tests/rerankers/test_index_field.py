@@ -1,0 +1,155 @@
+"""Neutrality as a field of the index: what each engine's file holds, and the weight of it in a query."""
+
+from __future__ import annotations
+
+import csv
+import json
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import evenrank as er
+from evenrank.errors import DataError, ParameterError
+from evenrank.rerankers.index_field import FORMS, Field, query_of, weight_of, write_field
+
+Evenrank = Callable[..., SimpleNamespace]
+LEXICON = er.Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
+TEXTS = {"a": "he he", 'b",\u00fc': "he he she", "c": "she she", "n": "nobody", "e": ""}
+EXPECTED = {"a": 0.0, 'b",\u00fc': 2 / 3, "c": 0.0, "n": 1.0, "e": 1.0}
+
+
+@pytest.fixture(autouse=True)
+def counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    er.scan(TEXTS, LEXICON, "counts.parquet")
+    with Path("d.jsonl").open("w") as file:
+        file.writelines(json.dumps({"id": key, "text": text}) + "\n" for key, text in TEXTS.items())
+    Path("sides.csv").write_text("group,word\nleft,he\nright,she\n")
+    return tmp_path / "counts.parquet"
+
+
+def field_of(form: str, name: str = "neutrality") -> Field:
+    return Field(form, name, type="page", namespace="shop") if form == "vespa" else Field(form, name)
+
+
+def read_back(form: str, path: str) -> dict[str, float]:
+    """What an engine is to take from the file, by the grammar of its bulk format."""
+    text = Path(path).read_text(encoding="utf-8")
+    if form == "postgresql":
+        with Path(path).open(newline="", encoding="utf-8") as file:
+            head, *rows = csv.reader(file)
+        assert head == ["id", "neutrality"]
+        return {key: float(value) for key, value in rows}
+    if form == "solr":
+        return {row["id"]: row["neutrality"]["set"] for row in json.loads(text)}
+    lines = [json.loads(line) for line in text.splitlines()]
+    if form == "vespa":
+        assert all(row["update"].startswith("id:shop:page::") for row in lines)
+        return {
+            row["update"].removeprefix("id:shop:page::"): row["fields"]["neutrality"]["assign"]
+            for row in lines
+        }
+    return {
+        one["update"]["_id"]: two["doc"]["neutrality"]
+        for one, two in zip(lines[::2], lines[1::2], strict=True)
+    }
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_holds_the_neutrality_of_every_document(form: str) -> None:
+    written = write_field("counts.parquet", "out", field_of(form))
+    assert written == len(TEXTS)
+    found = read_back(form, "out")
+    assert found == pytest.approx(EXPECTED, abs=1e-11)
+    if form == "rank_feature":  # a field of that type takes no 0
+        assert min(found.values()) > 0
+
+
+def test_tau_is_that_of_the_measure() -> None:
+    write_field("counts.parquet", "out", Field("opensearch", tau=2))
+    assert read_back("opensearch", "out")["a"] == 1.0
+
+
+def test_the_weight_is_the_median_deviation() -> None:
+    """Of the first hundred scores, over the queries whose scores differ at all."""
+    lists = {
+        "q1": [9.0, 5.0, 1.0],
+        "q2": [3.0, 2.5, 2.0],
+        "q3": [float(-at) for at in range(150)],
+        "q4": [7.0],
+    }
+    run = er.read_run({q: {f"d{at}": s for at, s in enumerate(own)} for q, own in lists.items()})
+    spreads = [statistics.pstdev(own[:100]) for own in lists.values()][:3]
+    found = weight_of(run, 0.5)
+    assert found.weight == pytest.approx(0.5 * statistics.median(spreads))
+    assert (found.queries, found.flat) == (3, 1)
+    with pytest.raises(DataError, match="no query of run 'run' has scores that differ"):
+        weight_of(er.read_run({"q": {"a": 1.0, "b": 1.0}}), 1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"form": "sphinx"}, "opensearch, elasticsearch"),
+        ({"form": "solr", "name": "a b"}, "letters, digits"),
+        ({"form": "vespa"}, "type=DOCUMENT_TYPE"),
+        ({"form": "solr", "type": "page"}, "Vespa"),
+        ({"form": "solr", "tau": -1}, "tau must be"),
+    ],
+)
+def test_what_cannot_be_a_field(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        Field(**settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_query_names_the_field_and_its_weight(form: str) -> None:
+    text = query_of(field_of(form, name="w_1"), 0.125)
+    assert "w_1" in text
+    assert "0.125" in text
+
+
+def test_the_command_scans_and_writes_the_field(evenrank: Evenrank) -> None:
+    outcome = evenrank("scan", "d.jsonl", "--lexicon", "sides.csv", "--field", "solr", "-o", "field.json")
+    assert outcome.code == 0, outcome.err
+    assert read_back("solr", "field.json") == pytest.approx(EXPECTED, abs=1e-11)
+    assert "wrote field.json: neutrality of 5 documents" in outcome.err
+    assert outcome.out == "q=QUERY&defType=edismax&qf=text&bf=product(1,def(neutrality,1))\n"
+    assert ":run=RUN" in outcome.err  # how the weight is found
+    assert sorted(path.name for path in Path().iterdir()) == [
+        "counts.parquet", "d.jsonl", "field.json", "sides.csv"
+    ]  # fmt: skip
+
+
+def test_the_command_takes_counts_and_a_run(evenrank: Evenrank) -> None:
+    Path("r.trec").write_text("q Q0 a 1 4 x\nq Q0 n 2 2 x\n")
+    outcome = evenrank(
+        "scan", "counts.parquet", "--field", "opensearch:name=w:run=r.trec:lam=0.5", "-o", "field.jsonl"
+    )
+    assert outcome.code == 0, outcome.err
+    assert '"doc":{"w":' in Path("field.jsonl").read_text()
+    assert "lam 0.5 is 0.5 in the scores of 'r'" in outcome.err
+    assert "deviation of the first 100 scores of 1 query is 1" in outcome.err
+
+
+def test_bad_usage(evenrank: Evenrank) -> None:
+    for arguments, message in (
+        (("d.jsonl", "--field", "solr", "-o", "f"), "d.jsonl: a field needs a lexicon"),
+        (("counts.parquet", "--field", "solr"), "-o"),
+        (("counts.parquet", "--field", "solr", "-o", "counts.parquet"), "would be overwritten"),
+        (("counts.parquet", "--field", "solr:lam=x", "-o", "f"), "lam must be a number >= 0, got 'x'"),
+        (("counts.parquet", "--field", "solr:lam=1", "-o", "f"), "lam= needs run=RUN"),
+        (("counts.parquet", "--field", "solr", "--terms", "-o", "f"), "--terms"),
+    ):
+        outcome = evenrank("scan", *arguments)
+        assert (outcome.code, message in outcome.err) == (2, True), (arguments, outcome.err)
+        assert not Path("f").exists()
+
+
+def test_the_guide_shows_the_queries_that_are_printed() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs/guides/scan.md"
+    text = page.read_text(encoding="utf-8")
+    assert [form for form in FORMS if query_of(field_of(form), 0.5) not in text] == []
