@@ -13,7 +13,7 @@ import pytest
 
 import evenrank as er
 from evenrank.errors import DataError, ParameterError
-from evenrank.rerankers.index_field import FORMS, Field, query_of, weight_of, write_field
+from evenrank.rerankers.index_field import FORMS, IndexField, query_of, weight_of, write_field
 
 Evenrank = Callable[..., SimpleNamespace]
 LEXICON = er.Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
@@ -31,8 +31,10 @@ def counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "counts.parquet"
 
 
-def field_of(form: str, name: str = "neutrality") -> Field:
-    return Field(form, name, type="page", namespace="shop") if form == "vespa" else Field(form, name)
+def field_of(form: str, name: str = "neutrality") -> IndexField:
+    return (
+        IndexField(form, name, type="page", namespace="shop") if form == "vespa" else IndexField(form, name)
+    )
 
 
 def read_back(form: str, path: str) -> dict[str, float]:
@@ -69,7 +71,7 @@ def test_every_form_holds_the_neutrality_of_every_document(form: str) -> None:
 
 
 def test_tau_is_that_of_the_measure() -> None:
-    write_field("counts.parquet", "out", Field("opensearch", tau=2))
+    write_field("counts.parquet", "out", IndexField("opensearch", tau=2))
     assert read_back("opensearch", "out")["a"] == 1.0
 
 
@@ -102,7 +104,7 @@ def test_the_weight_is_the_median_deviation() -> None:
 )
 def test_what_cannot_be_a_field(settings: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        Field(**settings)  # type: ignore[arg-type]
+        IndexField(**settings)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("form", FORMS)

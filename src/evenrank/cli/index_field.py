@@ -14,7 +14,7 @@ from evenrank.errors import ParameterError, counted
 from evenrank.inputs.file_options import FileForm, FileOption
 
 if TYPE_CHECKING:
-    from evenrank.rerankers.index_field import Field
+    from evenrank.rerankers.index_field import IndexField
 
 FIELD = FileForm("a field", keys=("name", "tau", "lam", "run", "type", "namespace"))
 
@@ -58,13 +58,13 @@ def write_index_field(arguments: argparse.Namespace, count: Callable[[argparse.N
     return 0
 
 
-def _field(option: FileOption) -> Field:
-    from evenrank.rerankers.index_field import Field
+def _field(option: FileOption) -> IndexField:
+    from evenrank.rerankers.index_field import IndexField
 
     tau = option.get("tau") or "1"
     if not (tau.isascii() and tau.isdigit()):
         raise ParameterError(f"tau must be an integer >= 0, got {tau!r}")
-    return Field(
+    return IndexField(
         option.path,
         name=option.get("name") or "neutrality",
         tau=int(tau),

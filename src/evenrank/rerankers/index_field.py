@@ -31,7 +31,7 @@ _NAME = re.compile(r"[A-Za-z_]\w{0,62}", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Field:
+class IndexField:
     """Which engine the field is for, what it is called, and with how few group words a document is neutral.
 
     ``type`` and ``namespace`` are Vespa's, whose documents are called ``id:namespace:type::ID``.
@@ -69,7 +69,7 @@ class FieldWeight:
     flat: int  # queries left out, because their scores do not differ
 
 
-def write_field(counts: str | os.PathLike[str], path: str | os.PathLike[str], field: Field) -> int:
+def write_field(counts: str | os.PathLike[str], path: str | os.PathLike[str], field: IndexField) -> int:
     """Write the neutrality of every document in a file of counts, and return how many there are.
 
     Memory stays the same whatever the size. A document without text is neutral.
@@ -105,7 +105,9 @@ def weight_of(run: Run, lam: float) -> FieldWeight:
     return FieldWeight(lam * deviation, deviation, len(known), len(spreads) - len(known))
 
 
-def _neutralities(counts: str | os.PathLike[str], field: Field) -> Iterator[tuple[list[str], list[float]]]:
+def _neutralities(
+    counts: str | os.PathLike[str], field: IndexField
+) -> Iterator[tuple[list[str], list[float]]]:
     for piece in counts_in_pieces(counts):
         target = np.asarray(piece.lexicon.targets, dtype=np.float64)
         w = neutrality(piece.counts.astype(float), target, field.tau, piece.tokens.astype(float))
@@ -113,25 +115,25 @@ def _neutralities(counts: str | os.PathLike[str], field: Field) -> Iterator[tupl
         yield piece.doc_ids.to_pylist(), _stored(w, field).tolist()
 
 
-def _stored(w: Floats, field: Field) -> Floats:
+def _stored(w: Floats, field: IndexField) -> Floats:
     return np.maximum(w, POSITIVE) if field.form == "rank_feature" else w
 
 
 Rows = tuple[Callable[[str, float], str], bytes, bytes, bytes]  # one document; before, between, after them
 
 
-def _bulk(field: Field) -> Rows:
+def _bulk(field: IndexField) -> Rows:
     def row(key: str, value: float) -> str:
         return f"{_json({'update': {'_id': key}})}\n{_json({'doc': {field.name: value}})}"
 
     return row, b"", b"\n", b"\n"
 
 
-def _atomic_updates(field: Field) -> Rows:
+def _atomic_updates(field: IndexField) -> Rows:
     return lambda key, value: _json({"id": key, field.name: {"set": value}}), b"[", b",\n", b"]\n"
 
 
-def _partial_updates(field: Field) -> Rows:
+def _partial_updates(field: IndexField) -> Rows:
     prefix = f"id:{field.namespace or field.type}:{field.type}::"
 
     def row(key: str, value: float) -> str:
@@ -140,7 +142,7 @@ def _partial_updates(field: Field) -> Rows:
     return row, b"", b"\n", b"\n"
 
 
-def _table(field: Field) -> Rows:
+def _table(field: IndexField) -> Rows:
     def row(key: str, value: float) -> str:
         quoted = key.replace('"', '""')
         return f'"{quoted}",{value!r}'  # without quotes, COPY takes an empty id for NULL
@@ -148,7 +150,7 @@ def _table(field: Field) -> Rows:
     return row, f"id,{field.name}\n".encode(), b"\n", b"\n"
 
 
-_ROWS: dict[str, Callable[[Field], Rows]] = {
+_ROWS: dict[str, Callable[[IndexField], Rows]] = {
     "opensearch": _bulk,
     "elasticsearch": _bulk,
     "rank_feature": _bulk,
@@ -162,7 +164,7 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def query_of(field: Field, lam: float) -> str:
+def query_of(field: IndexField, lam: float) -> str:
     """What the engine is asked then: ``lam`` times the field is added to the score.
 
     In all but ``rank_feature``, a document that lacks the field counts as neutral, as in the re-ranker.
