@@ -10,6 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli import shared
+from evenrank.cli.candidates import (
+    CANDIDATES_HELP,
+    METHOD,
+    candidate_of,
+    check_within_loss,
+    expanded_methods,
+    loss_of,
+    table_within_loss,
+)
 from evenrank.cli.parser import add_command
 from evenrank.cli.streams import put, say, say_notes, terminal_width
 from evenrank.cli.values import pair, positive
@@ -34,21 +43,25 @@ def add(commands: Commands) -> None:
         """Choose one of several runs, such as those of a ranker's checkpoints, by F_beta of relevance and
         fairness, for each beta: 0 looks at relevance alone, inf at fairness alone. Choices are made by
         cross-validation over queries and tested against the baseline. A folder that evenrank debias wrote
-        stands for the runs of all its rankers, the one without an adversary first.""",
+        stands for the runs of all its rankers, the one without an adversary first. A re-ranker is a
+        candidate too, and re-ranks the baseline.""",
         """
         evenrank select bert.trec checkpoints/*.trec --qrels qrels.txt --words counts.parquet \
 --background bm25.trec --relevance nDCG@10 --fairness NFaiRR@10
         evenrank select runs/*.trec --qrels qrels.txt --groups g=g.csv --relevance nDCG@10 --fairness GF@10 \
 --beta 0,1,inf --baseline bm25 --also 'RR R@10' --figure cloud.svg --family 'L2=*_L2' --family 'L4=*_L4'
+        evenrank select bm25.trec erased.trec 'Penalty(lam={0.2,0.5})' --qrels qrels.txt \
+--words counts.parquet --background bm25 --relevance nDCG@10:loss=0.01 --fairness NFaiRR@10
         evenrank select models --qrels qrels.txt --words counts.parquet --background bm25.trec \
 --relevance nDCG@10 --fairness NFaiRR@10 --beta 0,0.2,0.5,1,2,5,inf
         """,
     )
-    shared.add_runs(parser)
+    shared.add_runs(parser, of=candidate_of, extra=CANDIDATES_HELP)
     parser.add_argument(
         "--relevance",
-        metavar="MEASURE",
-        help="measure of relevance (default: the first that judgements allow)",
+        metavar="MEASURE[:loss=L]",
+        help="measure of relevance (default: the first that judgements allow); with :loss=0.01 candidates "
+        "are shown by what they gain if its mean may lose so much, and not by beta",
     )
     parser.add_argument(
         "--fairness",
@@ -121,18 +134,29 @@ def run(arguments: argparse.Namespace) -> int:
     from evenrank.tables import printed
 
     known = shared.description(arguments)
+    methods = expanded_methods(known.runs)
+    known = replace(known, runs=tuple(file for file in known.runs if file.get(METHOD) is None))
     shared.need_runs(known)
+    trained = [file.name for file in known.runs if Path(file.path).is_dir() for file in _expanded(file)]
     known = replace(known, runs=tuple(run for file in known.runs for run in _expanded(file)))
+    arguments.relevance, loss = loss_of(arguments.relevance)
     # what is wrong with the command line is reported before large files are read
     betas = [beta_of(part) for part in arguments.beta.split(",")]
-    families = _families(known.names, arguments)
+    names = [*known.names, *methods]
+    families = _families(names, arguments)
     shades: dict[str, Any] = {}
     if arguments.shade is not None:
-        shades = {"shade": arguments.shade[0], "shades": _shades(known.names, arguments.shade[1])}
-    scores, categories = _scores(arguments, known)
+        shades = {"shade": arguments.shade[0], "shades": _shades(names, arguments.shade[1])}
+    if loss is not None:
+        check_within_loss(arguments)
+    scores, inputs, made = _scores(arguments, known, methods)
+    categories = inputs.categories
     measures = scores.measures  # with the rule for missing evidence
     parts = {None: scores} if categories is None else scores.split(categories)
     tables = []
+    if loss is not None:
+        tables.append(table_within_loss(inputs, scores, made, trained, loss, arguments))
+        parts = {}
     for category, part in parts.items():
         found = select(
             part,
@@ -183,8 +207,11 @@ def _families(names: Sequence[str], arguments: argparse.Namespace) -> dict[str, 
     return found
 
 
-def _scores(arguments: argparse.Namespace, known: Description) -> tuple[Scores, Any]:
-    """The scores of relevance, fairness and the others, and the categories of queries."""
+def _scores(
+    arguments: argparse.Namespace, known: Description, methods: Sequence[str]
+) -> tuple[Scores, Inputs, dict[str, Any]]:
+    """The scores of relevance, fairness and the others, what they are of, and the re-rankers among it."""
+    from evenrank.comparison.candidates import with_methods
     from evenrank.evaluation import evaluate
     from evenrank.scores.files import WRITTEN, file_format
 
@@ -193,11 +220,11 @@ def _scores(arguments: argparse.Namespace, known: Description) -> tuple[Scores, 
     if arguments.output is not None:
         file_format(arguments.output, None, WRITTEN)
     shared.check_figure_asked(arguments)
-    inputs = shared.read_inputs(known)
+    inputs, made = with_methods(shared.read_inputs(known), methods, arguments.baseline, arguments.missing)
     relevance, fairness = _default_measures(arguments, inputs)
     measures = _measures(arguments, relevance, fairness)
     scores = evaluate(inputs, measures, missing=shared.missing_rule(arguments, measures))
-    return shared.labelled(scores, arguments), inputs.categories
+    return shared.labelled(scores, arguments), inputs, made
 
 
 def _measures(arguments: argparse.Namespace, relevance: str, fairness: str) -> list[Measure]:

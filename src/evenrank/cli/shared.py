@@ -18,6 +18,7 @@ from evenrank.inputs.file_options import (
     QRELS,
     RUN,
     STDIN,
+    FileOption,
 )
 from evenrank.inputs.group_options import groups_of, target_of
 
@@ -52,11 +53,13 @@ def option(read: Callable[[str], T]) -> Callable[[str], T]:
     return parse
 
 
-def add_runs(parser: argparse.ArgumentParser, *, extra: str = "") -> None:
+def add_runs(
+    parser: argparse.ArgumentParser, *, extra: str = "", of: Callable[[str], FileOption] = RUN.parse
+) -> None:
     parser.add_argument(
         "runs",
         nargs="*",
-        type=option(RUN.parse),
+        type=option(of),
         metavar="RUN",
         help=RUN_HELP + (f". {extra}" if extra else ""),
     )

@@ -1,0 +1,91 @@
+"""The candidates of ``evenrank select`` that are no runs, and the table of all within a stated loss."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenrank.errors import ParameterError
+from evenrank.inputs.file_options import RUN, FileOption
+
+if TYPE_CHECKING:
+    from evenrank.inputs import Inputs
+    from evenrank.scores import Scores
+    from evenrank.tables import Table
+
+METHOD = "method"
+CANDIDATES_HELP = (
+    "A re-ranker, such as 'Penalty(lam={0.2,0.5})@20', is a candidate too: it re-ranks the baseline"
+)
+_TERM = re.compile(r"\s*([A-Za-z]\w*)\s*(?:[(@|]|$)")
+_LOSS = ":loss="
+
+
+def candidate_of(text: str) -> FileOption:
+    """A run or a folder of them; or a re-ranker, where there is no such file and one is called so."""
+    term = _TERM.match(text)
+    if term is not None and not Path(text).exists():
+        from evenrank.rerankers import all_rerankers
+
+        if term[1] in all_rerankers():
+            return FileOption(text, text, {METHOD: True})
+    return RUN.parse(text)
+
+
+def expanded_methods(files: Sequence[FileOption]) -> list[str]:
+    """The names of the re-rankers among the candidates, one for each value of a parameter."""
+    given = [file.path for file in files if file.get(METHOD)]
+    if not given:
+        return []
+    from evenrank.comparison.tradeoff import variants
+
+    return [variant.name for variant in variants(given)]
+
+
+def loss_of(relevance: str | None) -> tuple[str | None, float | None]:
+    """The measure of relevance, and how much its mean may lose.
+
+    >>> loss_of("nDCG@10:loss=0.01")
+    ('nDCG@10', 0.01)
+    """
+    if relevance is None or _LOSS not in relevance:
+        return relevance, None
+    measure, _, text = relevance.rpartition(_LOSS)
+    try:
+        loss = float(text)
+    except ValueError:
+        loss = math.nan
+    if not 0 <= loss < math.inf:
+        raise ParameterError(f"loss must be a number >= 0, got {text!r} in {relevance!r}")
+    return measure, loss
+
+
+def check_within_loss(arguments: argparse.Namespace) -> None:
+    if arguments.by is not None:
+        raise ParameterError("--by splits the choice by beta: leave it out, or leave out :loss=")
+
+
+def table_within_loss(
+    inputs: Inputs,
+    scores: Scores,
+    made: Mapping[str, Any],
+    trained: Sequence[str | None],
+    loss: float,
+    arguments: argparse.Namespace,
+) -> Table:
+    """All candidates by what they gain within the loss."""
+    from evenrank.comparison.candidates import candidates_of
+
+    relevance, fairness = scores.measures[:2]
+    ordered = tuple(
+        block for measure in (fairness, relevance) for block in scores.blocks if block.measure == measure
+    )
+    found = replace(scores, blocks=ordered)
+    return candidates_of(
+        inputs, found, made, loss=loss, baseline=arguments.baseline, trained=trained
+    ).to_table()

@@ -1,0 +1,270 @@
+"""Which way of making lists fairer to take: runs and re-rankers side by side, within a loss of relevance.
+
+Each candidate is shown with what it gains, whether it keeps within the loss, which part of the possible gain
+that is, what it costs at query time, and what it needs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from evenrank.comparison.measure_table import MeasureTable, tables_of
+from evenrank.comparison.optimal import OptimalReference, optimal_reference
+from evenrank.comparison.tradeoff import variants, varies, with_missing
+from evenrank.errors import ParameterError
+from evenrank.evaluation import evaluate
+from evenrank.inputs import Inputs
+from evenrank.measures import Measure, parse_measure
+from evenrank.rerankers import Reranker, rerank
+from evenrank.rerankers.registry import describe
+from evenrank.scores import Scores
+from evenrank.stats.difference import DifferenceInterval
+from evenrank.stats.pareto import pareto_front
+from evenrank.tables import Column, Table, Value
+
+MARK = "*"
+NEEDS = {"words": "counts at index time", "groups": "labels of documents", "judgements": "judgements"}
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class CandidateRow:
+    """A candidate beside the baseline; differences are better where they are above 0."""
+
+    name: str
+    fairness: float
+    relevance: float
+    gain: DifferenceInterval
+    change: DifferenceInterval
+    front: bool
+    within: str  # "surely": also the lower end of the interval of the change; "yes", or "no"
+    share: float  # of the possible gain within the loss; nan beyond the loss, and where none is known
+    query_time: str
+    needs: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Candidates:
+    """All candidates, the baseline first, and what is possible."""
+
+    rows: tuple[CandidateRow, ...]
+    fairness: str
+    relevance: str
+    loss: float
+    scores: Scores
+    reference: OptimalReference | None
+    why_no_reference: str = ""
+    methods: Mapping[str, Reranker] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return self.to_table().to_text()
+
+    def _repr_html_(self) -> str:
+        return self.to_table().to_html()
+
+    def to_table(self) -> Table:
+        """One row for each candidate."""
+        heads = ["candidate", "front", self.fairness, self.relevance, f"gain of {self.fairness}"]
+        heads += [f"change of {self.relevance}", "within loss", "of possible"]
+        return Table.of(
+            [*heads, Column("at query time", right=False), Column("needs", right=False)],
+            [_cells(row, place) for place, row in enumerate(self.rows)],
+            words=2,
+            notes=_notes(self),
+            records=[_record(self, row) for row in self.rows],
+            meaning=f"Take the candidate with the largest gain that keeps within a loss of {self.loss:g}.",
+        )
+
+
+def candidates(
+    inputs: Inputs,
+    methods: Sequence[str] = (),
+    *,
+    fairness: str | Measure,
+    relevance: str | Measure,
+    loss: float,
+    baseline: str | None = None,
+    missing: str | None = None,
+) -> Candidates:
+    """The runs of the inputs, and what each re-ranker makes of the baseline, within a loss of relevance.
+
+    ``loss`` is what the mean of the measure of relevance may lose. The baseline is the first run if none is
+    named. Where it is the only run, it is also the background.
+    """
+    if not 0 <= loss < math.inf:
+        raise ParameterError(f"loss must be a number >= 0, got {loss!r}")
+    known, made = with_methods(inputs, methods, baseline, missing)
+    scores = evaluate(known, [parse_measure(fairness), parse_measure(relevance)], missing=missing)
+    return candidates_of(known, scores, made, loss=loss, baseline=baseline)
+
+
+def candidates_of(
+    known: Inputs,
+    scores: Scores,
+    made: Mapping[str, Reranker],
+    *,
+    loss: float,
+    baseline: str | None = None,
+    trained: Container[str | None] = (),
+) -> Candidates:
+    """Candidates that are scored already, by fairness first and relevance second. ``made`` are the re-rankers
+    among them by name, ``trained`` the names of the trained rankers."""
+    own = baseline or next(iter(known.runs))
+    fair, useful = (_one_column(scores, measure) for measure in scores.measures[:2])
+    reference, why = None, ""
+    try:
+        base = known.with_runs({own: known.runs[own]})
+        reference = optimal_reference(base, fairness=fair.measure, relevance=useful.measure, loss=loss)
+    except ParameterError as error:
+        why = str(error)
+    front = pareto_front(np.transpose([_means(table, fair, useful) for table in (fair, useful)]))
+    rows = [
+        _candidate(
+            name, own, (fair, useful), bool(on), loss, reference, _cost(made.get(name), name in trained)
+        )
+        for name, on in zip(scores.runs, front.tolist(), strict=True)
+    ]
+    rows.sort(key=lambda row: row.name != own)
+    return Candidates(tuple(rows), fair.name, useful.name, loss, scores, reference, why, made)
+
+
+def with_methods(
+    inputs: Inputs, methods: Sequence[str], baseline: str | None, missing: str | None
+) -> tuple[Inputs, dict[str, Reranker]]:
+    """The inputs with a run more for each re-ranker, which re-ranks the baseline."""
+    if not methods:
+        return inputs, {}
+    own = next(iter(inputs.runs)) if baseline is None else baseline
+    if own not in inputs.runs:
+        raise ParameterError(f"no run is called {own!r}; there are {', '.join(inputs.runs)}")
+    first = inputs.runs[own]
+    runs: dict[str, Any] = dict(inputs.runs)
+    made: dict[str, Reranker] = {}
+    for variant in variants(methods):
+        if variant.method is None or variant.name in runs:
+            raise ParameterError(f"two candidates are called {variant.name!r}: name the run otherwise")
+        if varies(variant.method):
+            raise ParameterError(
+                f"{variant.name} leaves something to chance: write its draws with evenrank rerank --repeat"
+            )
+        made[variant.name] = with_missing(variant.method, missing)
+        runs[variant.name] = rerank(inputs.with_runs({own: first}), made[variant.name])
+    alone = len(inputs.runs) == 1 and inputs.background is None
+    known = inputs.with_runs(runs)
+    return (known.with_known(background=first) if alone else known), made
+
+
+def _one_column(scores: Scores, measure: Measure) -> MeasureTable:
+    found = [table for table in tables_of(scores) if table.measure == measure]
+    if len(found) != 1 or not found[0].has_better:
+        raise ParameterError(f"{measure!r} has several columns or no better side: nothing to choose by")
+    return found[0]
+
+
+def _means(table: MeasureTable, *tables: MeasureTable) -> list[float]:
+    """Of each system over the queries for which every system has both values; larger is better."""
+    rows = set(table.query_ids)
+    for one in tables:
+        whole: list[bool] = np.asarray(np.isfinite(one.values).all(axis=1)).tolist()
+        rows &= {query for query, there in zip(one.query_ids, whole, strict=True) if there}
+    chosen = [place for place, query in enumerate(table.query_ids) if query in rows]
+    sign = -1.0 if table.lower_is_better else 1.0
+    return (sign * table.values[chosen].mean(axis=0)).tolist() if chosen else [math.nan] * len(table.systems)
+
+
+def _candidate(
+    name: str,
+    baseline: str,
+    tables: tuple[MeasureTable, MeasureTable],
+    front: bool,
+    loss: float,
+    reference: OptimalReference | None,
+    cost: tuple[str, str],
+) -> CandidateRow:
+    gain, change = (_better(table, name, baseline) for table in tables)
+    kept = change.difference >= -loss - _ROUNDING
+    within = "surely" if kept and change.low >= -loss else "yes" if kept else "no"
+    share = math.nan
+    if reference is not None and kept and name != baseline:
+        share = reference.share_of(reference.fairness + gain.difference)
+    means = [float(np.nanmean(table.values[:, table.place(name)])) for table in tables]
+    return CandidateRow(name, means[0], means[1], gain, change, front, within, share, cost[0], cost[1])
+
+
+def _better(table: MeasureTable, name: str, baseline: str) -> DifferenceInterval:
+    found = table.difference(name, baseline)
+    if not table.lower_is_better:
+        return found
+    return found._replace(difference=-found.difference, low=-found.high, high=-found.low)
+
+
+def _cost(method: Reranker | None, trained: bool) -> tuple[str, str]:
+    """What a candidate costs at query time, by its class, and what it needs; of a run nothing is known."""
+    if method is not None:
+        return "a sort of each list", _needs(method)
+    return ("a model for each document", "training, texts") if trained else ("that of the run", "a run")
+
+
+def _needs(method: Reranker) -> str:
+    named = [need for step in method.steps() for need in describe(type(step))["needs"]]
+    return ", ".join(dict.fromkeys(NEEDS.get(need, need) for need in named)) or "nothing"
+
+
+def _cells(row: CandidateRow, place: int) -> list[Any]:
+    values = [Value(row.fairness), Value(row.relevance)]
+    if place == 0:
+        differences: list[Any] = ["(baseline)", "", "", ""]
+    else:
+        differences = [
+            *(Value(one.difference, one.low, one.high, signed=True) for one in (row.gain, row.change)),
+            row.within,
+            "" if math.isnan(row.share) else f"{row.share:.0%}",
+        ]
+    return [row.name, MARK if row.front else "", *values, *differences, row.query_time, row.needs]
+
+
+def _notes(found: Candidates) -> list[str]:
+    lines = [
+        f"{MARK} not dominated: no other candidate is better on one measure without being worse on the other",
+        "gain and change: against the baseline on the same queries, above 0 is better; brackets: 95% "
+        "interval",
+        f"within loss: the mean of {found.relevance} loses at most {found.loss:g}; surely: so does the lower "
+        "end of its interval",
+    ]
+    best = found.reference
+    if best is None:
+        return [*lines, f"of possible: not computed: {found.why_no_reference}"]
+    return [
+        *lines,
+        f"of possible: of the largest gain that any order of the baseline's lists allows within that loss: "
+        f"{found.fairness} of at most {best.bound:.4f} (proven; {best.attained:.4f} is attained) instead of "
+        f"{best.fairness:.4f}, over {best.queries} queries; a run with other documents can exceed it",
+    ]
+
+
+def _record(found: Candidates, row: CandidateRow) -> dict[str, Any]:
+    best = found.reference
+    return {
+        "candidate": row.name,
+        "front": row.front,
+        found.fairness: row.fairness,
+        found.relevance: row.relevance,
+        "gain": row.gain.difference,
+        "gain low": row.gain.low,
+        "gain high": row.gain.high,
+        "change": row.change.difference,
+        "change low": row.change.low,
+        "change high": row.change.high,
+        "loss": found.loss,
+        "within": row.within,
+        "share": row.share,
+        "bound": math.nan if best is None else best.bound,
+        "attained": math.nan if best is None else best.attained,
+        "query time": row.query_time,
+        "needs": row.needs,
+    }

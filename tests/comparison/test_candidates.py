@@ -1,0 +1,105 @@
+"""Runs and re-rankers side by side within a loss: what is chosen, what is possible, and what it needs."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import evenrank as er
+from evenrank.comparison.candidates import candidates
+from evenrank.comparison.optimal import optimal_reference
+from evenrank.errors import ParameterError
+from evenrank.inputs import Inputs
+from evenrank.io import write_run
+from evenrank.sample import demo, load
+
+Evenrank = Callable[..., SimpleNamespace]
+METHODS = ["Penalty(lam={0,0.5})", "Neutral(band=50)"]
+MEASURES = {"fairness": "NFaiRR@10", "relevance": "nDCG@10"}
+
+
+@pytest.fixture(scope="module")
+def inputs() -> Inputs:
+    sample = load()
+    counts = er.scan(list(sample.documents.items()), "gender-en")
+    return Inputs.of({"bm25": demo.bm25_run(sample)}, qrels=sample.qrels, words=counts)
+
+
+def test_each_candidate_is_what_its_run_scores(inputs: Inputs) -> None:
+    found = candidates(inputs, METHODS, **MEASURES, loss=0.01)
+    assert [row.name for row in found.rows] == [
+        "bm25", "Penalty(lam=0)", "Penalty(lam=0.5)", "Neutral(band=50)"
+    ]  # fmt: skip
+    own = inputs.runs["bm25"]
+    reference = optimal_reference(inputs.with_known(background=own), **MEASURES, loss=0.01)
+    lists = {"bm25": own} | {row.name: er.rerank(inputs, row.name) for row in found.rows[1:]}
+    scores = er.evaluate(inputs.with_runs(lists).with_known(background=own), "NFaiRR@10 nDCG@10").to_dict()
+    for row in found.rows:
+        fair, useful = (list(scores[row.name][measure].values()) for measure in ("NFaiRR@10", "nDCG@10"))
+        assert row.fairness == pytest.approx(statistics.mean(fair))
+        assert row.relevance == pytest.approx(statistics.mean(useful))
+        change = statistics.mean(useful) - statistics.mean(list(scores["bm25"]["nDCG@10"].values()))
+        assert row.change.difference == pytest.approx(change)
+        assert (row.within == "no") == (change < -0.01)
+        if row.name != "bm25" and row.within != "no":
+            possible = reference.bound - reference.fairness
+            assert row.share == pytest.approx((row.fairness - reference.fairness) / possible)
+            assert row.share <= 1
+    assert found.rows[1].share == pytest.approx(0)  # the order as it was
+    assert found.rows[2].needs == "the scores of the run, counts at index time"
+    assert found.rows[3].within == "no"  # far down the list for neutral documents
+
+
+def test_measures_without_a_reference_say_so(inputs: Inputs) -> None:
+    found = candidates(inputs, METHODS, fairness="NFaiRR@10", relevance="RR", loss=0.01)
+    assert found.reference is None
+    assert "of possible: not computed: the optimal reference keeps nDCG" in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("methods", "message"), [(["Random"], "leaves something to chance"), (["Nobody"], "Nobody")]
+)
+def test_what_is_no_candidate(inputs: Inputs, methods: list[str], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        candidates(inputs, methods, **MEASURES, loss=0.01)
+
+
+def test_the_command_takes_runs_and_methods(
+    evenrank: Evenrank, inputs: Inputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sample = load()
+    write_run(inputs.runs["bm25"], "bm25.trec")
+    write_run(er.rerank(inputs, "Neutral(band=3)"), "band3.trec")
+    er.scan(list(sample.documents.items()), "gender-en", "counts.parquet")
+    qrels = Path(er.__file__).parent / "sample/qrels.txt"
+    known = ("--qrels", str(qrels), "--words", "counts.parquet", "--fairness", "NFaiRR@10")
+    given = ("select", "bm25.trec", "band3.trec", "Penalty(lam={0.2,0.5})@20", *known, "--background", "bm25")
+    outcome = evenrank(*given, "--relevance", "nDCG@10:loss=0.02", "--format", "jsonl")
+    assert outcome.code == 0, outcome.err
+    rows = [json.loads(line) for line in outcome.out.splitlines()]
+    names = ["bm25", "band3", "Penalty(lam=0.2)@20", "Penalty(lam=0.5)@20"]
+    assert [row["candidate"] for row in rows] == names
+    assert {row["loss"] for row in rows} == {0.02}
+    assert [row["query time"] for row in rows] == ["that of the run"] * 2 + ["a sort of each list"] * 2
+    chosen = evenrank(*given, "--relevance", "nDCG@10", "--folds", "2")  # by beta, as runs are
+    assert chosen.code == 0, chosen.err
+    assert "Penalty(lam=0.5)@20" in chosen.out
+    bad = evenrank(*given, "--relevance", "nDCG@10:loss=x")
+    assert (bad.code, "loss must be a number >= 0, got 'x'" in bad.err) == (2, True)
+
+
+def test_the_table_in_the_guide_is_what_the_command_prints(inputs: Inputs, tmp_path: Path) -> None:
+    write_run(inputs.runs["bm25"], tmp_path / "bm25.trec")  # where scores that are equal become ranks
+    inputs = inputs.with_runs({"bm25": er.read_run(tmp_path / "bm25.trec")})
+    page = Path(__file__).resolve().parents[2] / "docs/guides/select.md"
+    shown = page.read_text(encoding="utf-8").partition("```text\n")[2].partition("```")[0].splitlines()
+    found = candidates(inputs, ["Penalty(lam={0.2,0.5,1})", "Neutral(band={3,10})"], **MEASURES, loss=0.01)
+    printed = repr(found).splitlines()
+    assert all(any(one.startswith(line) for one in printed) for line in shown)
+    assert len(shown) == 1 + len(found.rows)
