@@ -2,7 +2,8 @@
 
     python benchmarks/adversary.py prepare DATA WORK --queries dev.tsv   # any queries (id, tab, text)
     python benchmarks/adversary.py train WORK --jobs 4                   # needs [train]; best with a GPU
-    python benchmarks/debias.py --adversary WORK/results                 # the table
+    python benchmarks/adversary.py collect WORK                          # trained.json, and runs beside it
+    python benchmarks/debias.py --trained WORK/trained.json --write      # the table
 
 ``prepare`` makes a folder that has everything. Queries that are measured on are kept out of training by id
 and by text. ``train`` goes on where it stopped: what is in WORK/results is not made again. Every ranker
@@ -284,6 +285,31 @@ def train_all(options: argparse.Namespace) -> int:
     return max(codes)
 
 
+def collect(work: Path) -> None:
+    """The lists of all seeds as runs, and a file that names them, for the table."""
+    names = {"dl19": "dl19", "dl20": "dl20", "neutral": "QS1", "fair": "215"}
+    rankers = {"bi": "bi-encoder", "cross": "cross-encoder"}  # "half" is judged by other words
+    entries: dict[str, dict[str, list[str]]] = {}
+    (work / "runs").mkdir(exist_ok=True)
+    for path in sorted((work / "results").glob("*.json")):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        shape, seed = found["shape"], found["seed"]
+        for strength, made in found["rankers"].items() if shape in rankers else ():
+            known = entries.setdefault(f"{rankers[shape]}, adversary {strength}", {})
+            for name, lists in made["lists"].items():
+                run = work / "runs" / f"{shape}-{strength}-{seed}.{names[name]}.trec"
+                lines = [
+                    f"{query} Q0 {document} {rank} {-rank} {shape}\n"
+                    for query, documents in lists.items()
+                    for rank, document in enumerate(documents, 1)
+                ]
+                run.write_text("".join(lines), encoding="utf-8")
+                known.setdefault(names[name], []).append(f"runs/{run.name}")
+    listed = [{"name": name, "runs": runs} for name, runs in entries.items()]
+    (work / "trained.json").write_text(json.dumps(listed, indent=1) + "\n", encoding="utf-8")
+    print(f"{len(listed)} rankers in {work / 'trained.json'}")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -293,6 +319,7 @@ def main() -> int:
     made.add_argument("data", type=Path)
     made.add_argument("work", type=Path)
     made.add_argument("--queries", type=Path, required=True)
+    commands.add_parser("collect").add_argument("work", type=Path)
     for name in ("train", "one"):
         ran = commands.add_parser(name)
         ran.add_argument("work", type=Path)
@@ -309,6 +336,9 @@ def main() -> int:
     options = parser.parse_args()
     if options.command == "prepare":
         prepare(options.data, options.work, options.queries)
+        return 0
+    if options.command == "collect":
+        collect(options.work)
         return 0
     if options.command == "one":
         one(options.work.resolve(), options.shape, options.seed, options.device, options.encoder)

@@ -5,8 +5,9 @@
 MiniLM ranks 30,045 passages, TIME and Grep-BiasIR by the product of vectors. Every method is also judged by
 words that it never saw, since a penalty on the words that NFaiRR counts is judged by its own list.
 ``--trained FILE`` adds rankers that were trained elsewhere: a JSON list of
-``{"name": "adversary", "runs": {"dl19": "dl19.trec", "dl20": .., "QS1": .., "215": .., "TIME": ..}}``, with
-paths as seen from the file.
+``{"name": "adversary", "runs": {"dl19": ["seed0.trec", ..], "dl20": .., "QS1": .., "215": .., "TIME": ..}}``,
+with paths as seen from the file and one run for each seed; a query's value is the mean over the seeds.
+``benchmarks/adversary.py collect`` writes one.
 """
 
 from __future__ import annotations
@@ -305,8 +306,14 @@ def trained_rows(path: Path | None, sets: Mapping[str, QuerySet]) -> dict[str, R
         return {}
     rows = {}
     for entry in json.loads(path.read_text(encoding="utf-8")):
-        runs = {name: er.read_run(path.parent / file) for name, file in entry["runs"].items()}
-        rows[entry["name"]] = measured(runs, sets)
+        seeds = len(next(iter(entry["runs"].values())))
+        drawn = [
+            measured(
+                {name: er.read_run(path.parent / files[seed]) for name, files in entry["runs"].items()}, sets
+            )
+            for seed in range(seeds)
+        ]
+        rows[entry["name"]] = {key: np.mean([one[key] for one in drawn], axis=0) for key in drawn[0]}
     return rows
 
 
