@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,10 +20,12 @@ from evenrank.neural.labels import PairLabels, label_documents, label_pairs, lab
 from evenrank.neural.lists import ListSizes, draw_lists
 from evenrank.neural.scrub import scrub_examples
 from evenrank.neural.splits import check_kept_out, held_out, query_folds
-from evenrank.neural.teacher import Teacher
 from evenrank.neural.triples_file import read_triples
 
-Teach = Callable[[Sequence[str], Sequence[str]], Teacher]
+if TYPE_CHECKING:  # it needs torch, and what is read here does not
+    from evenrank.neural.teacher import Teacher
+
+Teach = Callable[[Sequence[str], Sequence[str]], "Teacher"]
 
 
 @dataclass(frozen=True, eq=False)
