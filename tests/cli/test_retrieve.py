@@ -71,6 +71,30 @@ def test_the_depth_of_a_first_stage_is_recorded(
     assert not Path("new/retrieve-cache").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "stages"),
+    [
+        ("BM25@1>>nanoranker", [1]),
+        ("BM25@1>>Nanoranker(depth=5)", [1]),
+        ("Nanoranker(first=BM25@2,depth=1)", [1]),
+        ("BM25>>Nanoranker(depth=5)@1>>Nanoranker", [1, 5]),
+    ],
+)
+def test_a_first_stage_gives_no_more_than_its_own_limit(
+    evenrank: Evenrank, texts: list[str], monkeypatch: pytest.MonkeyPatch, name: str, stages: list[int]
+) -> None:
+    from evenrank.systems import second_stage
+
+    monkeypatch.setattr(
+        second_stage, "as_scorer", lambda given: lambda pairs: [-len(text) for _, text in pairs]
+    )
+    done = evenrank("retrieve", name, *texts, "-o", "x.trec")
+    assert done.code == 0, done.err
+    assert len(er.read_run("x.trec").documents("q1")) == 1  # BM25 alone finds two
+    record = json.loads(Path("x.trec.system.json").read_text())
+    assert record["stages"] == [{"system": "Nanoranker", "depth": depth} for depth in stages]
+
+
 def test_systems_of_the_project_file(evenrank: Evenrank, texts: list[str]) -> None:
     Path("evenrank.toml").write_text(
         '[data]\ndocuments = "docs.tsv"\nqueries = "queries.tsv"\n'

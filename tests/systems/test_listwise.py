@@ -192,6 +192,16 @@ def test_repairs_stand_in_the_record_of_the_run(
     assert server.authorizations == {""}  # a server without a key gets none
 
 
+def test_a_model_sees_no_more_than_the_limit_of_the_first_stage() -> None:
+    def script(call: Call, number: int):  # type: ignore[no-untyped-def]
+        return lambda one: one.say("[2] > [1]")
+
+    with ChatServer(script).running() as running:
+        system = make_system(f"BM25@2>>Listwise(url='{running.url}',model=ranker)")
+        system.index(DOCUMENTS)
+        assert len(system.retrieve({"q": "question"}).documents("q")) == 2
+
+
 def test_a_server_that_fails_is_one_error(documents: dict[str, str]) -> None:
     def script(call: Call, number: int):  # type: ignore[no-untyped-def]
         return lambda one: one.send({"error": {"message": "no such model"}}, 404)

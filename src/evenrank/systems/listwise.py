@@ -178,7 +178,7 @@ class ListwiseTerm(SecondStageTerm):
         )
         return Listwise(
             self.first.make(settings), LoggedChat(endpoint, self.model, log), name=self.model,
-            depth=self.depth, window=self.window, step=self.step, words=self.words,
+            depth=self.depth_asked, window=self.window, step=self.step, words=self.words,
             progress=settings.progress,
         )  # fmt: skip
 

@@ -57,7 +57,7 @@ def record_of(
     term: SystemTerm, system: Retriever, documents: Texts | None, queries: Texts, depth: int
 ) -> RunRecord:
     stages = [
-        {"system": part.name, "depth": part.depth}
+        {"system": part.name, "depth": part.depth_asked}
         for part in term.walk()
         if isinstance(part, SecondStageTerm)
     ]

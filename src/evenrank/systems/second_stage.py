@@ -29,6 +29,11 @@ class SecondStageTerm(SystemTerm):
     def parts(self) -> tuple[SystemTerm, ...]:
         return (self.first,)
 
+    @property
+    def depth_asked(self) -> int:
+        """How many documents the first stage is asked for: no more than its own ``@k`` allows."""
+        return min(self.depth, self.first.cutoff or self.depth)
+
 
 @declare
 class CrossEncoderTerm(SecondStageTerm):
@@ -68,7 +73,7 @@ class NanorankerTerm(SecondStageTerm):
 
 def _reranked(term: SecondStageTerm, settings: SystemSettings, scorer: Any) -> Reranked:
     first = term.first.make(settings)
-    return Reranked(first, scorer, depth=term.depth, progress=settings.progress, cache=settings.cache)
+    return Reranked(first, scorer, depth=term.depth_asked, progress=settings.progress, cache=settings.cache)
 
 
 declare_short(NANORANKER, "Nanoranker", second=True)
