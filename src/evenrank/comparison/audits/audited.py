@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -57,6 +58,7 @@ class Audited:
     correction: str = "holm"
     alpha: float = 0.05
     seed: int = 0
+    _classes: Mapping[str, str] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         unknown = [run for run in self.runs if run not in self._all_runs]
@@ -65,18 +67,41 @@ class Audited:
                 f"none of the runs that the file of systems names was scored: it has {few(unknown, 3)}, "
                 f"the scores have {few(list(self._all_runs), 3)}"
             )
+        classes: dict[str, str] = {}
+        for run in self._all_runs:
+            system, kind = self.runs.get(run, RunLabel(run))
+            if kind and classes.setdefault(system, kind) != kind:
+                raise DataError(
+                    f"system {system!r} has runs of two classes, {classes[system]} and {kind}: runs of one "
+                    "system are its seeds, so give them one class, or another name (:system=NAME)"
+                )
+        object.__setattr__(self, "_classes", classes)
 
     @cached_property
     def _all_runs(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(run for scores in self.corpora.values() for run in scores.runs))
 
     def label(self, run: str) -> RunLabel:
-        return self.runs.get(run, RunLabel(run))
+        """A run without a class has that of other runs of its system."""
+        system, kind = self.runs.get(run, RunLabel(run))
+        return RunLabel(system, kind or self._classes.get(system, ""))
+
+    def label_notes(self) -> list[str]:
+        """What is odd about systems and classes that people named."""
+        notes = []
+        unknown = [run for run in self.runs if run not in self._all_runs]
+        if unknown:
+            notes.append(f"named as systems, but not scored: {few(unknown, 3)}")
+        for kind in dict.fromkeys(one.system_class for one in self.systems):
+            near = difflib.get_close_matches(kind, CLASSES, 1, 0.7) if kind not in CLASSES else []
+            if near:
+                notes.append(f"class {kind!r} is one of its own; did you mean {near[0]}?")
+        return notes
 
     @cached_property
     def systems(self) -> tuple[RunLabel, ...]:
         """By class, then in the order of the file of systems, then in that of the scores."""
-        listed = [label for run, label in self.runs.items() if run in self._all_runs]
+        listed = [self.label(run) for run in self.runs if run in self._all_runs]
         found = list(dict.fromkeys([*listed, *(self.label(run) for run in self._all_runs)]))
         order = {name: place for place, name in enumerate(CLASSES)}
         return tuple(sorted(found, key=lambda one: order.get(one.system_class, len(order))))
@@ -134,7 +159,8 @@ class Audited:
 
     def name_notes(self) -> list[str]:
         """What the names in the table leave out, such as rules for documents without evidence."""
-        return list(dict.fromkeys(note for scores in self.corpora.values() for note in scores.names.notes()))
+        names = dict.fromkeys(note for scores in self.corpora.values() for note in scores.names.notes())
+        return [*names, *self.label_notes()]
 
     def direction(self, measure: str) -> Measure:
         return next(tables[measure].measure for tables in self._tables.values() if measure in tables)

@@ -53,11 +53,14 @@ def changes_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, 
     rows = [
         [*first, *(column[place] for column in columns)] for place, first in enumerate(system_cells(audited))
     ]
-    notes = [f"{IMPROVED}: significantly better than {baseline}; paired {audited.test}, corrected by "
-             f"{audited.correction} over the other systems, alpha {audited.alpha:g}"]  # fmt: skip
+    test = (
+        f"paired {audited.test}, corrected by {audited.correction} over the other systems, alpha "
+        f"{audited.alpha:g}"
+    )
+    notes = [] if baseline is None else [f"{IMPROVED}: significantly better than {baseline}; {test}"]
     if over:
         named = ", ".join(f"{system} over {other}" for system, other in over.items())
-        notes.append(f"{OVER_ITS_OWN}: significantly better than its own original ({named})")
+        notes.append(f"{OVER_ITS_OWN}: significantly better than its own original ({named}); {test}")
     return (
         Table.of(heads, rows, words=len(system_heads(audited)), title=audited.shown(measure),
                  notes=[*notes, *footnotes.notes(), *audited.name_notes()], records=records, meaning=(

@@ -28,7 +28,9 @@ def gaps_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, ...
     corpora = [settings["corpus"]] if "corpus" in settings else list(audited.corpora)
     unknown = [corpus for corpus in corpora if corpus not in audited.corpora]
     if unknown:
-        raise ParameterError(f"no corpus is called {unknown[0]!r}; there are {', '.join(audited.corpora)}")
+        names = ", ".join(filter(None, audited.corpora))
+        there = f"there are {names}" if names else "corpora are named by --scores NAME=FILE"
+        raise ParameterError(f"no corpus is called {unknown[0]!r}; {there}")
     return tuple(_one(audited, corpus, measure, lower) for corpus in corpora)
 
 

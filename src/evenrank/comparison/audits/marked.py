@@ -12,6 +12,7 @@ from evenrank.tables import Column, Value, number
 
 NOT_HERE = "n/a"
 EQUAL = 1e-12
+NO_CLASS = "no class"
 MARKS = "best and worst: of the systems in this column, by the direction of the measure"
 
 
@@ -43,7 +44,10 @@ def marked_column(
     """The cells of a column, best and worst marked where at least two systems differ; a system with fewer
     queries than others says how many."""
     most = max((one.queries for one in found), default=0)
-    known = [one.value for one in found if not one.reason and math.isfinite(one.value)]
+    fewest = min(FEWEST, most)  # a value of fewer queries is of other queries, and no best one
+    known = [
+        one.value for one in found if not one.reason and math.isfinite(one.value) and one.queries >= fewest
+    ]
     lower = is_lower_better(measure)
     top = bottom = math.nan
     if lower is not None and len(known) > 1 and max(known) - min(known) > EQUAL:
@@ -53,7 +57,7 @@ def marked_column(
         if one.reason:
             cells.append(footnotes.cell(one.reason))
             continue
-        best, worst = (abs(one.value - end) <= EQUAL for end in (top, bottom))
+        best, worst = (one.queries >= fewest and abs(one.value - end) <= EQUAL for end in (top, bottom))
         shown = intervals and one.queries >= FEWEST
         spread = f"sd {number(one.spread)}" if one.seeds > 1 else ""
         fewer = f"n={one.queries}" if one.queries < most else ""
@@ -80,16 +84,15 @@ def system_cells(audited: Audited) -> list[list[Any]]:
     rows: list[list[Any]] = []
     before = None
     for one in audited.systems:
-        shown = one.system_class if one.system_class != before else ""
-        before = one.system_class
+        kind = one.system_class or NO_CLASS  # blank means: as above
+        shown = kind if kind != before else ""
+        before = kind
         rows.append([shown, one.system] if audited.has_classes else [one.system])
     return rows
 
 
-def seed_note(audited: Audited) -> list[str]:
+def seed_note(audited: Audited, *, spread: bool = True) -> list[str]:
     if not audited.several_seeds:
         return []
-    return [
-        "a system with several runs (seeds) has the mean of their values for every query; sd is the standard "
-        "deviation of its value over the seeds"
-    ]
+    note = "a system with several runs (seeds) has the mean of their values for every query"
+    return [f"{note}; sd is the standard deviation of its value over the seeds" if spread else note]

@@ -66,7 +66,7 @@ def methods_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, 
             f"{audited.alpha:g}), corrected by {audited.correction}; the family is the "
             f"{number_of(others, 'other system')} on one measure in one set of queries"
         )
-    notes += [*seed_note(audited), *footnotes.notes(), *audited.name_notes()]
+    notes += [*seed_note(audited, spread=False), *footnotes.notes(), *audited.name_notes()]
     return (
         Table.of(
             heads,

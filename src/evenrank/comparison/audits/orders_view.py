@@ -28,6 +28,7 @@ def orders_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, .
         raise ParameterError(f"decimals must be 1, 2, 3 or 4, got {given!r}")
     decimals = int(given)
     rows, records = [], []
+    without: list[str] = []
     first: list[float] | None = None
     for corpus in audited.corpora:
         values = {one.system: audited.estimate(corpus, measure, one.system).value for one in audited.systems}
@@ -38,12 +39,19 @@ def orders_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, .
         else:
             found = spearman(first, list(values.values()))
             agrees = found.value  # type: ignore[assignment]
-            shown = found.reason or f"{p_value(found.p_value)} ({found.p_method})"
+            shown = found.reason or f"{p_value(found.p_value)} ({found.p_method}), n={found.n}"
+            if found.reason is None and found.cannot_be_significant(audited.alpha):
+                shown += ": cannot be significant"
+        lacking = [name for name, value in values.items() if not math.isfinite(value)]
+        if lacking:
+            without.append(f"{corpus or 'no value'}: no value of {', '.join(lacking)}")
         rows.append([corpus or "all", line, agrees, shown])
         records.append({"corpus": corpus, "measure": measure, "order": line})
     notes = [
         f"A ≻ B: A is better, also with values rounded to {decimals} decimals; A ≽ B: A is better or "
-        "equal, and the rounded values are equal"
+        "equal, and the rounded values are equal",
+        *without,
+        *audited.label_notes(),
     ]
     heads = [Column("corpus", right=False), Column("order, the best first", right=False, wraps=True)]
     if len(rows) > 1:
