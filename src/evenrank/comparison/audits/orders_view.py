@@ -39,7 +39,9 @@ def orders_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, .
         else:
             found = spearman(first, list(values.values()))
             agrees = found.value  # type: ignore[assignment]
-            shown = found.reason or f"{p_value(found.p_value)} ({found.p_method}), n={found.n}"
+            shown = found.reason or f"{p_value(found.p_value)} ({found.p_method})"
+            if found.reason is None and found.n < len(values):
+                shown += f", n={found.n}"
             if found.reason is None and found.cannot_be_significant(audited.alpha):
                 shown += ": cannot be significant"
         lacking = [name for name, value in values.items() if not math.isfinite(value)]
