@@ -163,6 +163,46 @@ def test_inputs_that_cannot_be_used(evenrank: Evenrank, texts: list[str]) -> Non
     assert not Path("x.trec").exists()
 
 
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("document\ttext\n", "x.tsv: no documents: the first line looks like a header ('document', 'text')"),
+        ("Docno\tTitle\tText\nd1\t \n", "and no other line has a text"),
+        ("d1\t\nd2\t  \n", "x.tsv: nothing can be searched: 2 documents have blank texts; add the texts"),
+        ("d1\t\n", "x.tsv: nothing can be searched: 1 document has a blank text; add the texts"),
+    ],
+)
+def test_documents_without_any_text_are_an_error_before_any_work(
+    evenrank: Evenrank, texts: list[str], monkeypatch: pytest.MonkeyPatch, content: str, complaint: str
+) -> None:
+    monkeypatch.setattr(BM25, "index", lambda *_: pytest.fail("nothing is indexed"))
+    Path("x.tsv").write_text(content)
+    done = evenrank("retrieve", "BM25", "--documents", "x.tsv", *texts[2:], "-o", "x.trec")
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert complaint in done.err
+    assert not Path("x.trec").exists()
+
+
+def test_a_header_line_in_documents_is_mentioned(evenrank: Evenrank, texts: list[str]) -> None:
+    headed = "doc_id\ttext\n" + Path("docs.tsv").read_text()
+    Path("docs.tsv").write_text(headed)
+    done = evenrank("retrieve", "BM25", *texts, "-o", "x.trec")
+    assert done.code == 0, done.err
+    note = (
+        "docs.tsv: the first line looks like a header, and was read as a document with the id 'doc_id': "
+        "delete that line, or let the project file name the columns: "
+        '[data] columns = { id = "doc_id", text = "text" }'
+    )
+    assert note in done.err
+    record = json.loads(Path("x.trec.system.json").read_text())
+    assert (record["notes"], record["documents"]["count"]) == ([note], 4)
+    # the way out is one
+    Path("evenrank.toml").write_text("\n".join(note.partition("columns: ")[2].split(" ", 1)) + "\n")
+    done = evenrank("retrieve", "BM25", *texts, "-o", "x.trec")
+    assert (done.code, "looks like a header" in done.err) == (0, False), done.err
+    assert json.loads(Path("x.trec.system.json").read_text())["documents"]["count"] == 3
+
+
 def test_what_people_searched_for_is_retrieved(
     evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -98,10 +98,9 @@ def _check_asked(arguments: argparse.Namespace, term: SystemTerm) -> Any:
     """What is wrong with the command line is said before anything is read."""
     from evenrank.io.trec.writable import RUN_WRITTEN, checked_format
 
-    needed = any(part.needs_documents for part in term.walk())
     if arguments.queries is None:
         raise ParameterError("name the queries: --queries FILE, with an id and a text for each")
-    if arguments.documents is None and needed:
+    if arguments.documents is None and _needs_documents(term):
         raise ParameterError("name the documents: --documents FILE, with an id and a text for each")
     if arguments.output is None:
         raise ParameterError("name the run to write: -o FILE, such as -o runs/bm25.trec")
@@ -123,9 +122,7 @@ def _retrieve(
     remote: bool,
     bar: WorkBar,
 ) -> tuple[Any, Any]:
-    from evenrank.io.column_names import document_columns
     from evenrank.io.queries import query_columns, read_queries
-    from evenrank.io.texts import read_texts
     from evenrank.systems.declared import SystemSettings
     from evenrank.systems.run_records import record_of
 
@@ -134,18 +131,38 @@ def _retrieve(
     if not queries.texts.keys() >= set(queries.distinct):
         raise queries.without_text(", which a search needs")
     asked = {query: queries.texts[query] for query in queries.distinct}
-    documents: dict[str, str] | None = None
-    if arguments.documents is not None:
-        path = arguments.documents.path
-        columns = document_columns(named, path, shared.DOCUMENT_ROLES)
-        documents = read_texts(path, columns=columns, format=arguments.documents.get("format"))
+    documents, notes = _read_documents(arguments, term)
     kept = Path(cache) if cache is not None else Path(output).parent / CACHE
     system = term.make(SystemSettings(kept, 64, bar, folder, remote))
     if documents is not None:
         system.index(documents)
     depth = term.depth_of_lists
     done = system.retrieve(asked, depth)
-    return done, record_of(term, system, documents, asked, depth)
+    return done, record_of(term, system, documents, asked, depth, notes)
+
+
+def _read_documents(
+    arguments: argparse.Namespace, term: SystemTerm
+) -> tuple[dict[str, str] | None, list[str]]:
+    """The documents, if there are any, and what a reader of the run should know about them."""
+    from evenrank.io.column_names import document_columns
+    from evenrank.io.source import guess_format
+    from evenrank.io.texts import read_texts
+    from evenrank.systems.collection_checks import check_collection
+
+    if arguments.documents is None:
+        return None, []
+    path, form = arguments.documents.path, arguments.documents.get("format")
+    columns = document_columns(arguments.columns, path, shared.DOCUMENT_ROLES)
+    documents = read_texts(path, columns=columns, format=form)
+    plain_lines = columns is None and (form or guess_format(path)) == "tsv"
+    return documents, check_collection(
+        documents, path, plain_lines=plain_lines, searched=_needs_documents(term)
+    )
+
+
+def _needs_documents(term: SystemTerm) -> bool:
+    return any(part.needs_documents for part in term.walk())
 
 
 def _list_systems(arguments: argparse.Namespace) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,8 +54,14 @@ def record_path(run: str) -> Path:
 
 
 def record_of(
-    term: SystemTerm, system: Retriever, documents: Texts | None, queries: Texts, depth: int
+    term: SystemTerm,
+    system: Retriever,
+    documents: Texts | None,
+    queries: Texts,
+    depth: int,
+    notes: Sequence[str] = (),
 ) -> RunRecord:
+    """``notes`` are those about the input; those of the system follow them."""
     stages = [
         {"system": part.name, "depth": part.depth_asked}
         for part in term.walk()
@@ -65,5 +71,5 @@ def record_of(
     return RunRecord(
         system=repr(term), system_class=term.system_class, depth=depth, stages=tuple(stages),
         documents=len(texts), documents_digest=digest_of(texts, texts.values()) if texts else "",
-        queries=len(queries), notes=tuple(notes_of(system)),
+        queries=len(queries), notes=(*notes, *notes_of(system)),
     )  # fmt: skip
