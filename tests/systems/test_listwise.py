@@ -24,6 +24,7 @@ from evenrank.systems.permutations import (
     REPEATED,
     UNKNOWN,
     UNREADABLE,
+    RepairCounts,
     read_permutation,
 )
 
@@ -50,6 +51,11 @@ pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
         ("passage 2.5 and p3", [0, 1, 2], {UNREADABLE}),
         ("[99999999999999999999]", [0, 1, 2], {UNREADABLE}),
         ("\uff12 > \uff11", [1, 0, 2], {DROPPED}),
+        ("<think>maybe [3] > [2]</think> [1] > [2] > [3]", [0, 1, 2], set()),
+        ("<Thinking>\n[3]\n</Thinking>\n[2] > [1] > [3]", [1, 0, 2], set()),
+        ("[3] is close.</think>[2] > [1] > [3]", [1, 0, 2], set()),  # the server cut the beginning away
+        ("<think>[3] > [2], or", [0, 1, 2], {UNREADABLE}),  # cut off before it answered
+        ("<think>a</think>[2] > [1] > [3]<think>[9]</think>", [1, 0, 2], set()),
     ],
 )
 def test_what_becomes_of_an_answer(answer: str, order: list[int], problems: set[str]) -> None:
@@ -200,6 +206,58 @@ def test_a_model_sees_no_more_than_the_limit_of_the_first_stage() -> None:
         system = make_system(f"BM25@2>>Listwise(url='{running.url}',model=ranker)")
         system.index(DOCUMENTS)
         assert len(system.retrieve({"q": "question"}).documents("q")) == 2
+
+
+def test_one_answer_is_not_several() -> None:
+    counts = RepairCounts()
+    counts.add({REPEATED, CUT})
+    assert counts.describe() == [
+        "1 of 1 answer of the language model had to be repaired",
+        "1 answer named a passage twice: its first place counts",
+        "1 answer was cut off at the limit of tokens",
+    ]
+    counts.add({CUT})
+    assert counts.describe()[-1] == "2 answers were cut off at the limit of tokens"
+
+
+def test_an_answer_in_parts(documents: dict[str, str]) -> None:
+    parts = [
+        {"type": "reasoning", "text": "[1] > [2]"},
+        {"type": "text", "text": "[2] > "},
+        {"type": "text", "text": "[1]"},
+        {"type": "image_url", "image_url": {"url": "x"}},
+    ]
+
+    def script(call: Call, number: int):  # type: ignore[no-untyped-def]
+        return lambda one: one.send({"choices": [{"message": {"content": parts}}]})
+
+    first = make_system("BM25@2")
+    first.index(documents)
+    found = first.retrieve({"q": "nurse night"}).documents("q")
+    with ChatServer(script).running() as running:
+        system = make_system(f"BM25@2>>Listwise(url='{running.url}',model=m)")
+        system.index(documents)
+        assert system.retrieve({"q": "nurse night"}).documents("q") == found[::-1]
+        assert system.notes == []  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("error", [{"message": "model s3cret-key not found", "code": 404}, "model not found"])
+def test_an_error_that_comes_with_status_200(
+    error: object, documents: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVENRANK_LLM_KEY", "s3cret-key")
+
+    def script(call: Call, number: int):  # type: ignore[no-untyped-def]
+        return lambda one: one.send({"error": error})
+
+    with ChatServer(script).running() as running:
+        system = make_system(f"BM25>>Listwise(url='{running.url}',model=absent)")
+        system.index(documents)
+        with pytest.raises(
+            RemoteError, match=r"the server answered with an error: model .*not found"
+        ) as told:
+            system.retrieve({"q": "nurse night"})
+    assert "s3cret-key" not in str(told.value)
 
 
 def test_a_server_that_fails_is_one_error(documents: dict[str, str]) -> None:

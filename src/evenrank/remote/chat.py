@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evenrank.errors import ParameterError, RemoteError
+from evenrank.errors import ParameterError, RemoteError, shortened
 from evenrank.remote.addresses import parse_address
 from evenrank.remote.client import Client, Limits
 from evenrank.remote.pace import Clock
 from evenrank.remote.secrets import Secrets
 
+SHOWN = 200  # characters of what a server says about an error
+TEXT_PARTS = ("text", "output_text")
 Messages = Sequence[Mapping[str, str]]
 """As the protocol has them: ``[{"role": "user", "content": "..."}]``."""
 
@@ -65,12 +67,13 @@ class ChatEndpoint:
             "temperature": temperature, "max_tokens": max_tokens, "seed": seed,
         }  # fmt: skip
         content = self.client.ask("POST", f"{self._path}/chat/completions", body=body)
+        self._check_error(content)
         try:
             choice = content["choices"][0]
-            text = choice["message"].get("content")
+            text = _joined(choice["message"].get("content"))
             used = content.get("usage") or {}
             return ChatAnswer(
-                text if isinstance(text, str) else "",
+                text,
                 str(choice.get("finish_reason") or "stop"),
                 str(content.get("model") or model),
                 _count(used.get("prompt_tokens")),
@@ -87,6 +90,7 @@ class ChatEndpoint:
         content = self.client.ask(
             "POST", f"{self._path}/moderations", body={"model": model, "input": list(texts)}
         )
+        self._check_error(content)
         try:
             found = [
                 {str(name): float(score) for name, score in result["category_scores"].items()}
@@ -103,6 +107,27 @@ class ChatEndpoint:
 
     def close(self) -> None:
         self.client.close()
+
+    def _check_error(self, content: Any) -> None:
+        """Some servers send an error with status 200, as if it were an answer."""
+        error = content.get("error") if isinstance(content, dict) else None
+        if not error or content.get("choices") or content.get("results"):
+            return
+        what = error.get("message") if isinstance(error, dict) else error
+        text = shortened(self.secrets.redact(" ".join(str(what or error).split())), SHOWN)
+        raise RemoteError(f"{self.client.origin}: the server answered with an error: {text}")
+
+
+def _joined(content: Any) -> str:
+    """The text of an answer, which may come as a list of parts; parts that are no text are left out."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else ()
+    texts = [
+        part.get("text") if isinstance(part, dict) and part.get("type", "text") in TEXT_PARTS else part
+        for part in parts
+    ]
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def _count(value: object) -> int:
