@@ -203,6 +203,35 @@ def test_a_header_line_in_documents_is_mentioned(evenrank: Evenrank, texts: list
     assert json.loads(Path("x.trec.system.json").read_text())["documents"]["count"] == 3
 
 
+def test_the_class_of_a_run_file_is_known_only_where_it_is_named(
+    evenrank: Evenrank, texts: list[str]
+) -> None:
+    Path("old.trec").write_text("q1 0 d1 1 3 t\nq1 0 d2 2 2 t\n")
+    done = evenrank("retrieve", "RunFile(path='old.trec')", *texts, "-o", "x.trec")
+    assert done.code == 0, done.err
+    assert "RunFile(path='old.trec') (class unknown): 1 list of" in done.err
+    assert json.loads(Path("x.trec.system.json").read_text())["class"] == ""
+    assert evenrank("retrieve", "RunFile(path='old.trec',of=dense)", *texts, "-o", "x.trec").code == 0
+    assert json.loads(Path("x.trec.system.json").read_text())["class"] == "dense"
+
+
+def test_a_record_speaks_only_of_the_run_that_it_was_written_for(
+    evenrank: Evenrank, texts: list[str]
+) -> None:
+    Path("qrels.txt").write_text("q1 0 d1 1\n")
+    asked = ["x.trec", "--qrels", "qrels.txt", "-m", "RR", "-o", "scores.jsonl"]
+    assert evenrank("retrieve", "BM25", *texts, "-o", "x.trec").code == 0
+    done = evenrank("evaluate", *asked)
+    assert (done.code, "x.trec.system.json" in done.err) == (0, False), done.err
+    assert er.Scores.read("scores.jsonl").provenance["systems"]["x"]["class"] == "lexical"
+    Path("x.trec").write_text("q1 0 d2 1 3 t\nq1 0 d1 2 2 t\n")
+    done = evenrank("evaluate", *asked)
+    assert done.code == 0, done.err
+    assert done.err.count("x.trec has changed since x.trec.system.json was written beside it") == 1
+    assert "the class 'lexical' that is recorded there is not used: write x.trec:class=NAME" in done.err
+    assert "systems" not in er.Scores.read("scores.jsonl").provenance
+
+
 def test_what_people_searched_for_is_retrieved(
     evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,7 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
     write_run(done, output.path)
     record.write(output.path)
     lists = "list" if len(done) == 1 else "lists"
-    say(f"{record.system} ({record.system_class}): {len(done):,} {lists} of up to {record.depth:,} documents")
+    kind = record.system_class or "class unknown"
+    say(f"{record.system} ({kind}): {len(done):,} {lists} of up to {record.depth:,} documents")
     if record.queries > len(done):
         say(f"{record.queries - len(done):,} of {record.queries:,} queries found nothing and have no list")
     for note in record.notes:

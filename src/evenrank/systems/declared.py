@@ -63,6 +63,7 @@ class SystemTerm(Term):
 
     @property
     def system_class(self) -> str:
+        """One of CLASSES; empty where nobody knows it."""
         return self.family
 
     def check(self, settings: SystemSettings) -> None:

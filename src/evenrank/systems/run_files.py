@@ -49,11 +49,13 @@ class RunFileTerm(SystemTerm):
     needs_documents = False
 
     path: str = parameter("", text(), "the run file")
-    of: str = parameter(INDUSTRY, choice(*CLASSES), "the class of the system that made it")
+    of: str | None = parameter(
+        None, choice(*CLASSES, optional=True), "the class of the system that made it, if it is known"
+    )
 
     @property
     def system_class(self) -> str:
-        return self.of
+        return self.of or ""
 
     def check(self, settings: SystemSettings) -> None:
         if not self.path or not settings.path(self.path).is_file():

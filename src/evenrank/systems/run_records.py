@@ -11,6 +11,7 @@ from typing import Any
 from evenrank._version import __version__
 from evenrank.inputs.file_options import RECORD_SUFFIX
 from evenrank.io.atomic import atomic_write
+from evenrank.io.fingerprint import fingerprint
 from evenrank.systems.base import Retriever, Texts
 from evenrank.systems.declared import SystemTerm
 from evenrank.systems.kept import digest_of
@@ -32,12 +33,14 @@ class RunRecord:
     notes: tuple[str, ...] = field(default=())
 
     def write(self, run: str) -> Path:
+        """Write the record beside a run that is there already, with the run's fingerprint."""
         path = record_path(run)
         content = {
             "evenrank": __version__, "system": self.system, "class": self.system_class, "depth": self.depth,
             "stages": [dict(stage) for stage in self.stages],
             "documents": {"count": self.documents, "digest": self.documents_digest},
-            "queries": self.queries, "notes": list(self.notes),
+            "queries": self.queries, "run": {"fingerprint": fingerprint(Path(run))},
+            "notes": list(self.notes),
         }  # fmt: skip
         with atomic_write(path) as file:
             file.write((json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from evenrank.comparison.audits.audited import RunLabel
-from evenrank.errors import DataError
+from evenrank.errors import DataError, EvenrankWarning
 from evenrank.inputs.file_options import RECORD_SUFFIX
 from evenrank.io.cells import id_cells
+from evenrank.io.fingerprint import fingerprint
 from evenrank.io.tables import any_table
 from evenrank.scores import Scores
 
@@ -46,10 +48,23 @@ def labelled_systems(files: Mapping[str, tuple[str, Mapping[str, Any]]]) -> dict
 
 
 def _recorded_class(path: str) -> str | None:
+    """The class that a record beside a run names, if the run is still the one that it was written for."""
     try:
-        return str(json.loads(Path(path + RECORD_SUFFIX).read_text(encoding="utf-8"))["class"])
-    except (OSError, ValueError, KeyError, TypeError):
+        record = json.loads(Path(path + RECORD_SUFFIX).read_text(encoding="utf-8"))
+        kind = str(record["class"] or "")
+        known = record.get("run", {}).get("fingerprint")  # older records have none
+        changed = known is not None and known != fingerprint(Path(path))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+    if changed and kind:
+        warnings.warn(
+            EvenrankWarning(
+                f"{path} has changed since {Path(path).name}{RECORD_SUFFIX} was written beside it, so the "
+                f"class {kind!r} that is recorded there is not used: write {path}:class=NAME if you know it"
+            ),
+            stacklevel=2,
+        )
+    return None if changed else kind or None
 
 
 def with_systems(scores: Scores, labels: Mapping[str, RunLabel]) -> Scores:
