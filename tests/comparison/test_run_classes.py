@@ -83,6 +83,24 @@ def test_an_empty_class(runs: Path, capsys: Any) -> None:
     assert "class= names nothing in 'tasb.trec:class='" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("written", "complaint"),
+    [
+        ("tasb.trec:clas=dense", "clas is no option of a run in 'tasb.trec:clas=dense'; did you mean class?"),
+        ("mine=tasb.trec:kind=dense", "kind is no option of a run in 'mine=tasb.trec:kind=dense'; there are"),
+        ("none.trec:frmat=csv", "frmat is no option of a run in 'none.trec:frmat=csv'; did you mean format?"),
+    ],
+)
+def test_a_misspelt_option_is_no_file(runs: Path, capsys: Any, written: str, complaint: str) -> None:
+    assert main(["compare", written, "bm25.trec", *CHOSEN]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_a_name_may_hold_a_colon(runs: Path, capsys: Any) -> None:
+    assert main(["evaluate", "2024:clas=tasb.trec", "bm25.trec", *CHOSEN]) == 0
+    assert "2024:clas" in capsys.readouterr().out
+
+
 def test_a_folder_of_runs_with_their_records(runs: Path, capsys: Any) -> None:
     """A folder is a set of rankings; the records that ``evenrank retrieve`` writes beside them are none."""
     folder = Path("both")

@@ -16,6 +16,7 @@ from evenrank.systems import (
     Reranked,
     Retriever,
     make_system,
+    parse_system,
     read_texts,
 )
 
@@ -26,12 +27,28 @@ def by_length(documents: dict[str, str], queries: dict[str, str]) -> dict[str, d
     return {query: {key: float(len(text)) for key, text in documents.items()} for query in queries}
 
 
-@pytest.mark.parametrize(("name", "kind"), [("bm25", BM25), ("bm25+rm3", RM3), (" bm25 ", BM25)])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("bm25", BM25),
+        ("bm25+rm3", RM3),
+        (" bm25 ", BM25),
+        ("BM25+RM3", RM3),
+        ("Bm25", BM25),
+        ("rm3(documents=5)", RM3),
+    ],
+)
 def test_names(name: str, kind: type) -> None:
     system = make_system(name)
     assert type(system) is kind
     assert isinstance(system, Retriever)
     assert make_system(system) is system
+
+
+def test_capitals_do_not_matter_in_names() -> None:
+    assert parse_system("MINILM") == parse_system("minilm")
+    assert parse_system("bm25@7>>NanoRanker:depth=5") == parse_system("BM25@7>>nanoranker:depth=5")
+    assert repr(parse_system("rrf(BM25,RM3(documents=5))@9")) == "RRF(BM25,RM3(documents=5))@9"
 
 
 @pytest.mark.parametrize(
@@ -41,6 +58,10 @@ def test_names(name: str, kind: type) -> None:
         ("bm25>>nanorank", UnknownNameError, "no re-ranker is called 'nanorank': nanoranker"),
         ("", UnknownNameError, "no system is called ''"),
         ("bm25>>", UnknownNameError, "no re-ranker is called ''"),
+        ("mpnet", UnknownNameError, r"no system is called 'mpnet': write Dense\(model='FOLDER'\)"),
+        ("MaxSim", UnknownNameError, r"no system is called 'MaxSim': write LateInteraction\(model=minilm\)"),
+        ("bm25>>RankGPT", UnknownNameError, r"no re-ranker is called 'RankGPT': write Listwise\(url="),
+        ("all-MiniLM-L6-v2", UnknownNameError, r"write Dense\(model=minilm\)"),
         ("./nowhere/model", DataError, "no such folder of a model"),
         (7, InputTypeError, "a system is a name, a function"),
     ],

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from evenrank.errors import ParameterError
+from evenrank.errors import ParameterError, nearest_hint
 
 STDIN = "-"
 STDIN_NAME = "<stdin>"  # the same where a word must not begin with a minus sign
@@ -71,10 +72,21 @@ class FileForm:
                 raise ParameterError(f"{key} is given twice in {text!r}")
             options[key] = self._value(key, value, text) if equals else True
         name, path = self._split(":".join(parts))
+        self._check_misspelt(parts, path, text)
         if not path or (self.must_be_named and name is None):
             raise ParameterError(f"{self.what} must be {self.form}, got {text!r}")
         path = STDIN if path == STDIN_NAME else path
         return FileOption(path, name, dict(reversed(options.items())))
+
+    def _check_misspelt(self, parts: Sequence[str], path: str, text: str) -> None:
+        """``bm25.trec:clas=dense`` would be a file called dense, under a name with a colon."""
+        key, equals, _ = parts[-1].partition("=")
+        known = [*self._keys, *self.flags]
+        if len(parts) < 2 or not (equals and key.isidentifier() and known) or Path(path).exists():
+            return
+        before = self._split(":".join(parts[:-1]))[1]
+        if Path(before).is_file() or difflib.get_close_matches(key, known, 1, 0.75):
+            raise ParameterError(f"{key} is no option of {self.what} in {text!r}{nearest_hint(key, known)}")
 
     @property
     def form(self) -> str:

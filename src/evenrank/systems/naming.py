@@ -11,6 +11,7 @@ from pathlib import Path
 from evenrank.errors import DataError, ParameterError, UnknownNameError
 from evenrank.grammar import lookup, make, parse
 from evenrank.systems.declared import DEPTH, SystemTerm, all_systems
+from evenrank.systems.known_models import way_to_write
 
 ARROW = ">>"
 SHORT: dict[str, tuple[str, Mapping[str, str]]] = {}  # short name: term, parameters
@@ -63,13 +64,27 @@ def _one(
         name, parameters = short[text]
     elif text and (Path(folder) / Path(text).expanduser()).is_dir():
         name, parameters = of_folder(text)
+    elif text.lower() in short:
+        name, parameters = short[text.lower()]
     if name is not None:
         term: SystemTerm = make(lookup(name, "system"), {**parameters, **chain})  # type: ignore[assignment]
         return term
-    if not _TERM.fullmatch(text) or text.partition("(")[0].partition("@")[0].strip() not in all_systems():
+    text = _as_declared(text)
+    if not _TERM.fullmatch(text) or _name_of(text) not in all_systems():
         raise _unknown(text, short, what, first is not None)
     term = parse(text, "system")
     return term if first is None else _behind(term, text, first, own)
+
+
+def _name_of(text: str) -> str:
+    return text.partition("(")[0].partition("@")[0].strip()
+
+
+def _as_declared(text: str) -> str:
+    """The same term with its name as it is declared: ``Bm25@5`` is ``BM25@5``."""
+    name = _name_of(text)
+    declared = {known.lower(): known for known in all_systems()}.get(name.lower(), name)
+    return text.replace(name, declared, 1)
 
 
 def _behind(term: SystemTerm, text: str, first: SystemTerm, own: int | None) -> SystemTerm:
@@ -117,9 +132,14 @@ def _depth_of(text: str) -> tuple[str, int | None]:
 def _unknown(
     text: str, short: Mapping[str, tuple[str, Mapping[str, str]]], what: str, second: bool
 ) -> Exception:
-    name = text.partition("(")[0].partition("@")[0].strip()
+    name = _name_of(text)
     if os.sep in name:
         return DataError(f"{name}: no such folder of a model")
+    written = way_to_write(name, second=second)
+    if written is not None:
+        return UnknownNameError(
+            f"no {what} is called {name!r}: write {written} (evenrank retrieve lists all systems)"
+        )
     terms = [key for key, cls in all_systems().items() if not second or _reranks(cls)]
     known = [*short, *terms]
     close = difflib.get_close_matches(name, known, 3, 0.4)
