@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +170,20 @@ def test_the_teacher_is_kept_and_not_asked_again(checkpoint: Path, tmp_path: Pat
         str(checkpoint), ["moon"], texts, kept=tmp_path / "teacher.safetensors", max_length=24
     )
     assert (again.documents == made.documents).all()
+    from transformers import BertModel
+
+    moved = tmp_path / "moved"
+    shutil.copytree(checkpoint, moved)
+    kept = {"kept": tmp_path / "moved.safetensors", "max_length": 24}
+    monkeypatch.undo()
+    before = read_teacher(str(moved), ["moon"], texts, **kept)
+    model = BertModel.from_pretrained(moved)
+    with torch.no_grad():
+        model.embeddings.word_embeddings.weight.mul_(-2)
+    model.save_pretrained(moved)  # the folder has another model now
+    after = read_teacher(str(moved), ["moon"], texts, **kept)
+    assert not np.allclose(before.documents, after.documents)
+    monkeypatch.setattr(BiEncoderRanker, "text_vectors", None)
     with pytest.raises(TypeError):  # other texts: it is asked
         read_teacher(str(checkpoint), ["star"], texts, kept=tmp_path / "teacher.safetensors", max_length=24)
 

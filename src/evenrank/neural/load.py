@@ -1,4 +1,4 @@
-"""A ranker from a folder, whatever its kind."""
+"""Loads a ranker of any kind from its folder."""
 
 from __future__ import annotations
 

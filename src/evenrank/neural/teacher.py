@@ -15,7 +15,9 @@ from safetensors.numpy import save
 from evenrank.arrays import Int64s
 from evenrank.errors import DataError
 from evenrank.io.atomic import atomic_write
+from evenrank.io.content_hash import hash_of_file
 from evenrank.neural.bi_encoder import BiEncoderRanker
+from evenrank.neural.encoders import encoder_path
 from evenrank.neural.scoring import Floats, Progress, text_vectors
 
 _AT_ONCE = 1 << 24  # scores of queries and documents that are held at the same time
@@ -82,6 +84,8 @@ def read_teacher(
 
 def _key(encoder: str, max_length: int, *texts: Sequence[str]) -> str:
     digest = hashlib.sha256(f"{encoder} {max_length}".encode())
+    for weights in sorted(Path(encoder_path(encoder)).glob("*.safetensors")):  # none of a name of the hub
+        digest.update(hash_of_file(weights).encode())
     for side in texts:
         for text in side:
             digest.update(f"{len(text)}:{text}".encode("utf-8", "surrogatepass"))

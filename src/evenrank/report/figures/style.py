@@ -52,7 +52,7 @@ def query_names(queries: Iterable[str], texts: Mapping[str, str] | None) -> dict
     {'q1': 'who is she?', 'q2': 'q2'}
     """
     known = texts or {}
-    return _told_apart({query: " ".join(known.get(query, "").split()) or query for query in queries})
+    return _distinct({query: " ".join(known.get(query, "").split()) or query for query in queries})
 
 
 def group_places(values: Sequence[str]) -> list[int | None]:
@@ -113,10 +113,10 @@ def shown_names(names: Iterable[str]) -> dict[str, str]:
     >>> list(shown_names(["a\\n", "a\\\\n"]).values())
     ['a\\\\n', 'a\\\\n (2)']
     """
-    return _told_apart({name: name for name in names})
+    return _distinct({name: name for name in names})
 
 
-def _told_apart(names: Mapping[str, str]) -> dict[str, str]:
+def _distinct(names: Mapping[str, str]) -> dict[str, str]:
     seen: Counter[str] = Counter()
     shown = {}
     for key, name in names.items():
