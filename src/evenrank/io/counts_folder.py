@@ -1,0 +1,150 @@
+"""Word counts as a folder of Parquet parts, for collections whose counts are too many for one file.
+
+``part-00000.parquet``, ``part-00001.parquet``, ... are ordinary files of counts. ``_evenrank.json`` is the
+commit, written last and in one step: it names every part with its rows, its size and its digest, says how the
+rows are laid out over the parts, and holds the provenance of the source. A folder without it is unfinished,
+and is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evenrank.errors import DataError, counted
+from evenrank.io.atomic import atomic_write
+from evenrank.io.content_hash import hash_of_file
+
+COMMIT = "_evenrank.json"
+IN_ORDER = "in order"  # of the documents of the collection
+BY_HASH = "by hash"  # of the id: the part of a document is known before any part is opened
+LAYOUTS = (IN_ORDER, BY_HASH)
+
+_FORMAT = 1
+_KIND = "word counts"
+
+
+class CountsPart(NamedTuple):
+    """One file of a folder, as the commit names it."""
+
+    name: str
+    rows: int
+    bytes: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class CountsFolder:
+    """What the commit of a folder says."""
+
+    path: Path
+    parts: tuple[CountsPart, ...]
+    layout: str
+    source: Mapping[str, Any]
+
+    @property
+    def rows(self) -> int:
+        return sum(part.rows for part in self.parts)
+
+    @property
+    def files(self) -> list[Path]:
+        return [self.path / part.name for part in self.parts]
+
+    def check(self) -> None:
+        """Read every part, and raise if one is not what was committed."""
+        for part, file in zip(self.parts, self.files, strict=True):
+            if hash_of_file(file) != part.digest:
+                raise DataError(f"{file}: is not what the scan wrote there: scan again")
+
+
+def part_name(number: int) -> str:
+    """
+    >>> part_name(17)
+    'part-00017.parquet'
+    """
+    return f"part-{number:05d}.parquet"
+
+
+def describe_part(file: Path, rows: int) -> CountsPart:
+    """A part that is whole, for the commit."""
+    return CountsPart(file.name, rows, file.stat().st_size, hash_of_file(file))
+
+
+def commit_counts_folder(
+    folder: Path, parts: Iterable[CountsPart], source: Mapping[str, Any], layout: str = IN_ORDER
+) -> CountsFolder:
+    """Write the commit: from now on the folder is whole. The parts must lie in it."""
+    done = CountsFolder(folder, tuple(parts), layout, dict(source))
+    about = {
+        "format": _FORMAT,
+        "kind": _KIND,
+        "rows": done.rows,
+        "layout": layout,
+        "source": done.source,
+        "parts": [part._asdict() for part in done.parts],
+    }
+    _check_files(done)
+    with atomic_write(folder / COMMIT) as file:
+        file.write((json.dumps(about, indent=1) + "\n").encode())
+    return done
+
+
+def is_counts_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether a folder holds counts, finished or not."""
+    folder = Path(path)
+    return folder.is_dir() and ((folder / COMMIT).is_file() or (folder / part_name(0)).is_file())
+
+
+def read_counts_folder(path: str | os.PathLike[str]) -> CountsFolder:
+    """What is in a folder of counts; one that is unfinished or lacks a part is refused."""
+    folder = Path(path)
+    try:
+        raw = (folder / COMMIT).read_bytes()
+    except FileNotFoundError as error:
+        raise DataError(
+            f"{folder}: is no finished folder of word counts ({COMMIT} is not there): give the same "
+            "evenrank scan again, and it continues"
+        ) from error
+    except OSError as error:
+        raise DataError(f"{folder / COMMIT}: cannot be read: {error.strerror}") from error
+    try:
+        about = json.loads(raw)
+        if about["kind"] != _KIND:
+            raise ValueError(f"it is about {about['kind']!r}")
+        if about["format"] != _FORMAT:
+            raise DataError(
+                f"{folder}: has format {about['format']} of folders of word counts, this version has "
+                f"{_FORMAT}: scan again"
+            )
+        if about["layout"] not in LAYOUTS:
+            raise ValueError(f"its layout is {about['layout']!r}")
+        parts = tuple(CountsPart(**part) for part in about["parts"])
+        found = CountsFolder(folder, parts, about["layout"], about["source"])
+        if found.rows != about["rows"] or any(Path(part.name).name != part.name for part in parts):
+            raise ValueError("its parts do not agree with it")
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{folder / COMMIT}: is damaged: {error}: scan again") from error
+    _check_files(found)
+    return found
+
+
+def _check_files(folder: CountsFolder) -> None:
+    """Parts that are not there, or have another size, are seen without reading them."""
+    wrong = []
+    for part, file in zip(folder.parts, folder.files, strict=True):
+        try:
+            if file.stat().st_size != part.bytes:
+                wrong.append(f"{part.name} has another size")
+        except OSError:
+            wrong.append(f"{part.name} is not there")
+    if wrong:
+        raise DataError(
+            f"{folder.path}: {counted(len(wrong), 'part is', 'parts are')} not what was written "
+            f"({'; '.join(wrong[:3])}): scan again"
+        )
