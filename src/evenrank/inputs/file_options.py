@@ -26,6 +26,12 @@ def qrels_formats() -> Sequence[str]:
     return (*run_formats(), "ntcir")
 
 
+def document_formats() -> Sequence[str]:
+    from evenrank.io.document_formats import document_format_names
+
+    return document_format_names()
+
+
 TIES = ("trec", "file")
 
 
@@ -138,6 +144,6 @@ QRELS = FileForm(
 )
 BACKGROUND = FileForm("a background", numbers=("depth",), choices={"format": run_formats, "ties": TIES})
 POLARITY = FileForm("a polarity file", keys=("positive", "negative", "neutral", "column", "format"))
-DOCUMENTS = FileForm("a collection", choices={"format": ("tsv", "csv", "jsonl", "parquet")})
+DOCUMENTS = FileForm("a collection", choices={"format": document_formats})
 TABLE = FileForm("a table of numbers", named=True, must_be_named=True)
 SCORES = FileForm("a file of scores", named=True)

@@ -8,18 +8,15 @@ from itertools import islice
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet
 
 from evenrank.errors import DataError, InputTypeError, MissingExtraError, ParameterError
 from evenrank.io.cells import id_cells, text_cells
-from evenrank.io.column_names import resolve_documents
-from evenrank.io.document_lines import csv_tables, json_tables, tsv_tables
-from evenrank.io.frames import Frame, as_frame
+from evenrank.io.document_formats import document_format_names, document_formats, format_of_documents
+from evenrank.io.document_tables import SCHEMA, frame_table
+from evenrank.io.frames import as_frame
 from evenrank.io.row_problems import RowProblems
-from evenrank.io.source import Source, as_source, check_format, parquet_file
+from evenrank.io.source import Source, as_source, check_format
 
-FORMATS = ("tsv", "csv", "jsonl", "parquet")
-SCHEMA = pa.schema([("id", pa.large_string()), ("text", pa.large_string())])
 BATCH_ROWS = 1 << 15
 
 _BATCH_BYTES = 1 << 24
@@ -66,7 +63,7 @@ def read_documents(
     if isinstance(source, DocumentsFile):
         format, columns = format or source.format, columns or source.columns
         source = source.path
-    check_format(format, FORMATS)
+    check_format(format, document_format_names())
     if batch_rows < 1:
         raise ParameterError(f"batch_rows must be at least 1, got {batch_rows}")
     if isinstance(source, str) and source.startswith(_DATASET):
@@ -79,7 +76,7 @@ def read_documents(
         raise ParameterError(f"format= applies only to files, got {type(source).__name__}")
     frame = as_frame(source)
     if frame is not None:
-        return _checked(iter([_frame_table(frame, columns, "documents")]), "documents", batch_rows)
+        return _checked(iter([frame_table(frame, columns, "documents")]), "documents", batch_rows)
     if columns is not None:
         raise ParameterError(f"columns= applies only to tables and files, got {type(source).__name__}")
     if isinstance(source, Mapping):
@@ -110,46 +107,14 @@ def _pieces(batch: pa.RecordBatch, batch_rows: int) -> Iterator[pa.RecordBatch]:
 
 
 def _file_tables(source: Source, format: str | None, columns: Mapping[str, str] | None) -> Iterator[pa.Table]:
-    format = format or source.guessed_format
-    if format not in FORMATS:
+    format = format or format_of_documents(source.path or source.name)
+    if format is None:
         raise ParameterError(
             f"{source.name}: the suffix does not tell the format: pass "
-            f"format= (in the shell FILE:format=NAME), one of {', '.join(FORMATS)}, or give the file such "
-            "a suffix"
+            f"format= (in the shell FILE:format=NAME), one of {', '.join(document_format_names())}, or give "
+            "the file such a suffix"
         )
-    if format == "parquet":
-        return _parquet_tables(source, columns)
-    if format == "jsonl":
-        return json_tables(source, columns)
-    if format == "csv":
-        return csv_tables(source, columns)
-    return tsv_tables(source, columns)
-
-
-def _parquet_tables(source: Source, columns: Mapping[str, str] | None) -> Iterator[pa.Table]:
-    try:
-        file = pa.parquet.ParquetFile(
-            parquet_file(source.path) if source.path else pa.BufferReader(source.content().buffer)
-        )
-        chosen = resolve_documents(file.schema_arrow.names, columns, source.name)
-        row = 0
-        for batch in file.iter_batches(batch_size=1 << 13, columns=list(chosen.values())):
-            yield _frame_table(Frame(batch.schema.names, batch.column), columns, source.name, first_row=row)
-            row += len(batch)
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{source.name}: is not a sound Parquet file: {error}") from error
-
-
-def _frame_table(
-    frame: Frame, columns: Mapping[str, str] | None, name: str, *, first_row: int = 0
-) -> pa.Table:
-    chosen = resolve_documents(frame.names, columns, name)
-    report = RowProblems(name, place=lambda row: f"row {first_row + row + 1}")
-    ids = id_cells(frame.column(chosen["id"]), "id", report)
-    titles = text_cells(frame.column(chosen["title"]), "title", report) if "title" in chosen else None
-    texts = text_cells(frame.column(chosen["text"]), "text", report, titles=titles)
-    report.check()
-    return pa.table([ids, texts], schema=SCHEMA)
+    return document_formats()[format].read(source, columns)
 
 
 def _pair_tables(pairs: Iterable[Any], batch_rows: int) -> Iterator[pa.Table]:

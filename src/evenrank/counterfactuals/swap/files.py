@@ -30,7 +30,8 @@ from evenrank.evidence.scan.documents import Collection, DocumentBatch
 from evenrank.evidence.scan.sources import open_collection
 from evenrank.io.compressed import MAGIC_LENGTH, is_compressed
 from evenrank.io.content_hash import digest_of_block, joined_digests
-from evenrank.io.documents import SCHEMA
+from evenrank.io.document_formats import format_of_documents
+from evenrank.io.document_tables import SCHEMA
 from evenrank.io.fingerprint import fingerprint
 from evenrank.io.outputs import (
     check_not_read,
@@ -140,7 +141,7 @@ class _SwapWork(NamedTuple):
         file = as_source(source)
         if file is not None and file.path is not None and file.path.is_file():
             file.check()
-            kind = format or file.guessed_format
+            kind = format or format_of_documents(file.path)
             same = kind == output and (output == "jsonl" or (output == "tsv" and columns is None))
             if same and file.path.stat().st_size and not _is_packed(file.path):
                 stamp = Stamp.of(file.path)

@@ -22,7 +22,7 @@ from evenrank.evidence.scan.blocks import Block
 from evenrank.evidence.scan.counter import Texts, UnsoundText
 from evenrank.evidence.scan.line_files import LineCollection, TsvCollection
 from evenrank.io.column_names import resolve_documents
-from evenrank.io.documents import SCHEMA
+from evenrank.io.document_tables import SCHEMA
 
 OUTPUTS = ("tsv", "jsonl", "parquet")
 

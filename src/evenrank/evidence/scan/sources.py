@@ -8,7 +8,7 @@ from evenrank.errors import ParameterError
 from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.documents import Collection, ParquetCollection, Stream
 from evenrank.io.compressed import MAGIC_LENGTH, is_compressed
-from evenrank.io.documents import FORMATS
+from evenrank.io.document_formats import document_format_names, format_of_documents
 from evenrank.io.source import as_source, check_format
 
 
@@ -21,7 +21,7 @@ def open_collection(
     block_bytes: int = BLOCK,
 ) -> Collection:
     """Plain files in pieces that threads read on their own; everything else as one stream."""
-    check_format(format, FORMATS)
+    check_format(format, document_format_names())
     if block_bytes < 1:
         raise ParameterError(f"block_bytes must be at least 1, got {block_bytes}")
     file = as_source(source)
@@ -30,7 +30,7 @@ def open_collection(
     file.check()
     with file.path.open("rb") as opened:
         compressed = is_compressed(opened.read(MAGIC_LENGTH))
-    kind = format or file.guessed_format
+    kind = format or format_of_documents(file.path)
     if kind == "parquet":
         return ParquetCollection(file.path, file.name, columns)
     if compressed or not file.path.stat().st_size:

@@ -1,0 +1,169 @@
+"""The files of a collection: one file, many that a pattern matches, those of a folder, here or in a store."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from evenrank.errors import DataError, InputTypeError, ParameterError, counted, few
+from evenrank.io.document_formats import document_format_names, format_of_documents
+from evenrank.io.remote import RemoteEntry, is_remote, list_remote, matching_remote
+from evenrank.io.source import as_text
+from evenrank.text import without_userinfo
+
+_PATTERN = re.compile(r"[*?\[]")
+_DIGITS = re.compile(r"(\d+)")
+_PACKED = (".gz", ".zst")
+
+
+class Shard(NamedTuple):
+    """One file of a collection: ``address`` is a path, or that of a file in a store.
+
+    ``stamp`` says when it was written, as far as its store knows: where size and stamp are the same, so is
+    the content. ``packed`` is whether it can only be read from its beginning.
+    """
+
+    address: str
+    size: int
+    format: str
+    stamp: str
+    packed: bool
+
+
+def is_many(source: object) -> bool:
+    """Whether a source stands for files that must be looked for: a pattern, a folder, a folder in a store.
+
+    >>> is_many("shards/*.jsonl.gz"), is_many("docs.jsonl")
+    (True, False)
+    """
+    if not isinstance(source, (str, os.PathLike)) or source == "-":
+        return False
+    name = os.fspath(source)
+    if is_remote(name):
+        return bool(_PATTERN.search(name)) or name.endswith("/") or format_of_documents(name) is None
+    path = Path(name)
+    try:
+        if path.is_dir():
+            return True
+        return bool(_PATTERN.search(name)) and not path.exists()
+    except (OSError, ValueError):  # no name that the system takes
+        return False
+
+
+def list_shards(source: str | os.PathLike[str], format: str | None = None) -> tuple[Shard, ...]:
+    """The files of a collection in their natural order: ``part-2`` stands before ``part-10``.
+
+    ``source`` is a file, a pattern (``shards/*.jsonl.gz``, ``**/*.parquet``), a folder with everything below
+    it, or any of these in a store (``s3://bucket/folder``). Names that begin with ``_`` or ``.`` are left
+    out, as Spark and Hive do. All files must have one format: that of their names, or ``format``.
+    """
+    if not isinstance(source, (str, os.PathLike)):
+        raise InputTypeError(f"shards are looked for by a path or an address, got {type(source).__name__}")
+    if format is not None and format not in document_format_names():
+        raise ParameterError(f"format must be one of {', '.join(document_format_names())}, got {format!r}")
+    name = os.fspath(source)
+    shown = as_text(without_userinfo(name))
+    entries = _entries(name)
+    if not entries:
+        raise _nothing_found(name, shown)
+    filled = [entry for entry in entries if entry.size]
+    if not filled:
+        raise DataError(
+            f"{shown}: no documents: {counted(len(entries), 'file is', 'files are')} there, all empty"
+        )
+    entries = sorted(filled, key=lambda entry: natural_order(entry.address))
+    formats = [format or format_of_documents(entry.address) for entry in entries]
+    kind = _one_format(shown, entries, formats)
+    return tuple(
+        Shard(one.address, one.size, kind, f"{one.size}-{one.changed}", _is_packed(one.address))
+        for one in entries
+    )
+
+
+def natural_order(name: str) -> list[tuple[int, int, str]]:
+    """Numbers in a name count as numbers.
+
+    >>> sorted(["b-10", "b-9", "a"], key=natural_order)
+    ['a', 'b-9', 'b-10']
+    """
+    pieces = _DIGITS.split(name)
+    return [(0, int(piece), piece) if at % 2 else (1, 0, piece) for at, piece in enumerate(pieces)]
+
+
+def _entries(name: str) -> list[RemoteEntry]:
+    if is_remote(name):
+        if _PATTERN.search(name):
+            return _visible(matching_remote(name), _before_pattern(name))
+        return _visible(list_remote(name), name)
+    path = Path(name)
+    if path.is_dir():
+        files = (Path(top) / file for top, _, files in os.walk(path, followlinks=True) for file in files)
+        return _visible((_local(file) for file in files), name)
+    if path.exists():
+        return [_local(path)]
+    if _PATTERN.search(name):
+        found = (Path(one) for one in glob.iglob(name, recursive=True))  # noqa: PTH207 (it may be absolute)
+        return _visible((_local(one) for one in found if one.is_file()), _before_pattern(name))
+    return []
+
+
+def _local(path: Path) -> RemoteEntry:
+    status = path.stat()
+    return RemoteEntry(str(path), status.st_size, status.st_mtime_ns)
+
+
+def _visible(entries: Iterable[RemoteEntry], top: str) -> list[RemoteEntry]:
+    """Those of which no part of the name below ``top`` is hidden."""
+    start = top if top.endswith("/") else top + "/"
+
+    def is_shown(address: str) -> bool:
+        below = address[len(start) :] if address.startswith(start) else address.rpartition("/")[2]
+        return not any(part.startswith(("_", ".")) for part in below.split("/"))
+
+    return [entry for entry in entries if is_shown(entry.address)]
+
+
+def _before_pattern(name: str) -> str:
+    return _PATTERN.split(name, maxsplit=1)[0].rpartition("/")[0]
+
+
+def _is_packed(address: str) -> bool:
+    return address.lower().endswith(_PACKED)
+
+
+def _nothing_found(name: str, shown: str) -> DataError:
+    if _PATTERN.search(name):
+        return DataError(
+            f"{shown}: no file matches: put the pattern in quotes, so that the shell leaves it alone, and "
+            "check that the folder before it is there"
+        )
+    if not is_remote(name) and Path(name).is_dir():
+        return DataError(f"{shown}: the folder holds no files (names that begin with _ or . are left out)")
+    return DataError(f"{shown}: no such file" + (" or folder" if is_remote(name) else ""))
+
+
+def _one_format(shown: str, entries: Sequence[RemoteEntry], formats: Sequence[str | None]) -> str:
+    first: dict[str, str] = {}
+    unknown = []
+    for entry, kind in zip(entries, formats, strict=True):
+        if kind is None:
+            unknown.append(as_text(entry.address))
+        else:
+            first.setdefault(kind, as_text(entry.address))
+    if unknown:
+        raise ParameterError(
+            f"{shown}: the suffix of {few(unknown, 3)} does not tell the format: name the files by a pattern "
+            "('shards/*.jsonl.gz', quoted), or pass format= (in the shell FILE:format=NAME), one of "
+            f"{', '.join(document_format_names())}"
+        )
+    if len(first) > 1:
+        examples = ", ".join(f"{kind} ({name})" for kind, name in first.items())
+        raise DataError(
+            f"{shown}: holds files of several formats: {examples}: a collection has one; name its files by a "
+            "pattern ('shards/*.jsonl.gz', quoted)"
+        )
+    return next(iter(first))

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from object_store import SECRET, local_s3
+
+from evenrank.errors import DataError, ParameterError, RemoteError
+from evenrank.io.remote import glob_pattern, open_remote
+from evenrank.io.shards import is_many, list_shards
+
+LINE = b'{"_id": "d1", "text": "a cat"}\n'
+
+
+def filled(folder: Path, *names: str, content: bytes = LINE) -> Path:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return folder
+
+
+def names(source: object, **options: object) -> list[str]:
+    return [Path(shard.address).name for shard in list_shards(source, **options)]  # type: ignore[arg-type]
+
+
+def test_one_file_is_one_shard(tmp_path: Path) -> None:
+    filled(tmp_path, "docs.jsonl")
+    (shard,) = list_shards(tmp_path / "docs.jsonl")
+    assert (shard.address, shard.size, shard.format, shard.packed) == (
+        str(tmp_path / "docs.jsonl"),
+        len(LINE),
+        "jsonl",
+        False,
+    )
+
+
+def test_numbers_in_names_are_in_the_order_of_numbers(tmp_path: Path) -> None:
+    filled(tmp_path, *(f"part-{number}.jsonl.gz" for number in (10, 9, 1, 100)))
+    expected = [f"part-{number}.jsonl.gz" for number in (1, 9, 10, 100)]
+    assert names(tmp_path) == names(str(tmp_path / "part-*.jsonl.gz")) == expected
+    assert all(shard.packed for shard in list_shards(tmp_path))
+
+
+def test_partitioned_folders_are_walked_and_marks_are_passed_over(tmp_path: Path) -> None:
+    filled(tmp_path, "lang=de/part-0.parquet", "lang=en/part-1.parquet", "lang=en/part-0.parquet")
+    filled(tmp_path, "_SUCCESS", "lang=en/.part-0.parquet.crc", "_temporary/part-7.parquet")
+    found = [str(Path(shard.address).relative_to(tmp_path)) for shard in list_shards(tmp_path)]
+    assert found == ["lang=de/part-0.parquet", "lang=en/part-0.parquet", "lang=en/part-1.parquet"]
+
+
+def test_a_folder_whose_own_name_is_hidden_is_read(tmp_path: Path) -> None:
+    folder = filled(tmp_path / "_work", "a.tsv")
+    assert names(folder) == names(str(folder / "*.tsv")) == ["a.tsv"]
+
+
+def test_empty_files_are_no_shards(tmp_path: Path) -> None:
+    filled(tmp_path, "b.tsv")
+    filled(tmp_path, "a.tsv", content=b"")
+    assert names(tmp_path) == ["b.tsv"]
+
+
+def test_a_stamp_tells_another_content(tmp_path: Path) -> None:
+    filled(tmp_path, "a.tsv")
+    before = list_shards(tmp_path)[0].stamp
+    filled(tmp_path, "a.tsv", content=LINE + LINE)
+    assert list_shards(tmp_path)[0].stamp != before
+
+
+@pytest.mark.parametrize(
+    ("files", "source", "message"),
+    [
+        ((), "*.jsonl", r"\*.jsonl: no file matches: put the pattern in quotes"),
+        ((), ".", "the folder holds no files"),
+        (("a.tsv", "b.jsonl"), ".", r"several formats: tsv \(.*a.tsv\), jsonl \(.*b.jsonl\).*by a pattern"),
+        (("a.tsv", "README.md"), ".", "the suffix of '?.*README.md'? does not tell the format"),
+        ((), "absent.tsv", "absent.tsv: no such file"),
+    ],
+)
+def test_what_is_wrong_with_a_folder_is_one_error(
+    tmp_path: Path, files: tuple[str, ...], source: str, message: str
+) -> None:
+    filled(tmp_path, *files)
+    with pytest.raises((DataError, ParameterError), match=message):
+        list_shards(tmp_path / source)
+
+
+def test_a_format_can_be_named_for_all(tmp_path: Path) -> None:
+    filled(tmp_path, "part-0", "part-1")
+    assert [shard.format for shard in list_shards(tmp_path, format="jsonl")] == ["jsonl", "jsonl"]
+
+
+def test_what_stands_for_many_files(tmp_path: Path) -> None:
+    filled(tmp_path, "a.tsv", "odd[1].tsv")
+    assert is_many(tmp_path)
+    assert is_many(str(tmp_path / "*.tsv"))
+    assert not is_many(tmp_path / "odd[1].tsv")  # a file whose name looks like a pattern
+    assert not is_many(tmp_path / "a.tsv")
+    assert is_many("s3://bucket/folder")
+    assert not is_many("s3://bucket/a.jsonl.gz")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "matches"),
+    [
+        ("b/*.gz", "b/x.gz", True),
+        ("b/*.gz", "b/c/x.gz", False),
+        ("b/**/*.gz", "b/x.gz", True),
+        ("b/**/*.gz", "b/c/d/x.gz", True),
+        ("b/part-[0-3].gz", "b/part-2.gz", True),
+        ("b/part-[!0-3].gz", "b/part-2.gz", False),
+        ("b/x?.gz", "b/x1.gz", True),
+        ("b/x.gz", "b/xagz", False),
+    ],
+)
+def test_patterns(pattern: str, name: str, matches: bool) -> None:
+    assert bool(glob_pattern(pattern).fullmatch(name)) is matches
+
+
+def test_keys_in_an_address_are_refused_and_not_repeated() -> None:
+    with pytest.raises(DataError, match="keys do not belong into an address") as raised:
+        list_shards("s3://key:geheim@bucket/docs.jsonl")
+    assert "geheim" not in str(raised.value)
+
+
+def test_shards_of_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = gzip.compress(LINE)
+    files = {f"web/part-{number}.jsonl.gz": packed for number in (2, 10)} | {"web/_SUCCESS": b"x"}
+    with local_s3(monkeypatch, "docs", files):
+        expected = ["s3://docs/web/part-2.jsonl.gz", "s3://docs/web/part-10.jsonl.gz"]
+        for source in ("s3://docs/web", "s3://docs/web/", "s3://docs/web/*.gz", "s3://docs/**/*.jsonl.gz"):
+            assert [shard.address for shard in list_shards(source)] == expected
+        (shard,) = list_shards(expected[0])
+        assert (shard.size, shard.format, shard.packed) == (len(packed), "jsonl", True)
+        assert open_remote(expected[0]).read() == packed
+        with pytest.raises(DataError, match=r"s3://docs/none: no such file or folder"):
+            list_shards("s3://docs/none")
+        with pytest.raises(DataError, match=r"s3://docs/web/\*.tsv: no file matches"):
+            list_shards("s3://docs/web/*.tsv")
+
+
+def test_a_store_that_cannot_be_reached_is_named_without_its_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    with local_s3(monkeypatch, "docs", {}) as endpoint:
+        pass  # it is gone now
+    with pytest.raises(RemoteError, match=r"s3://docs/a.tsv: cannot be read") as raised:
+        list_shards("s3://docs/a.tsv")
+    assert SECRET not in str(raised.value)
+    assert endpoint in str(raised.value)
