@@ -10,7 +10,8 @@ and by text. ``train`` goes on where it stopped: what is in WORK/results is not 
 orders the documents for TREC DL 2019 and 2020, the 1,765 neutral queries and the 215 fairness-sensitive
 ones: a bi-encoder all 30,045 passages, a cross-encoder BM25's first 100 (DL) and the teacher's first 50.
 The label is "neutrality below 1" by the published word list; ``half`` has labels by a random half of that
-list, drawn by the seed.
+list, drawn by the seed. Of cross-encoders, those at four points of the training against the adversary are
+kept; the neutral queries are ordered by the last of them only. ``cross4`` has four layers of the six.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ SETS = {"dl19": "qrels.dl19-passage.txt", "dl20": "qrels.dl20-passage.txt"}
 NEUTRAL, FAIR = "queries_QS1_1765_neutral.tsv", "msmarco_passage.dev.fair.tsv"
 WORDS = "wordlist_gender_representative.txt"
 TOP, POOL, BM25_DEPTH = 10, 50, 100
-STRENGTHS = {"bi": [0, 0.5, 1.5, 4], "half": [1.5], "cross": [0, 0.3, 1]}
+STRENGTHS = {
+    "bi": [0, 0.5, 1.5, 4], "half": [1.5], "cross": [0, 0.1, 0.3, 1, 3], "cross4": [0.1, 0.3, 1, 3],
+}  # fmt: skip
 SHARED_SETTINGS: dict[str, dict[str, Any]] = {
     "examples": {"validation": 0.02, "keep_out": "measured.tsv"},
     "tune": {"epochs": 0},
@@ -44,16 +47,17 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "model": {"kind": "bi-encoder", "loss": "distillation", "max_length": 128},
         "distil": {"depth": 64, "documents": 8},
         "training": {"batch": 48, "learning_rate": 3e-5},
-        "joint": {"epochs": 1.05, "checkpoints": 1, "schedule": "linear", "ceiling": 1.5},
+        "joint": {"epochs": 0.6, "checkpoints": 1, "schedule": "linear", "ceiling": 1.5},
     },
     "cross": {
         "model": {"loss": "distillation", "max_length": 160},
         "training": {"batch": 64, "learning_rate": 5e-5},
         "tune": {"epochs": 1.5, "checkpoints": 1, "patience": 0},
-        "joint": {"epochs": 0.5, "checkpoints": 1, "schedule": "linear", "ceiling": 1.2},
+        "joint": {"epochs": 0.4, "checkpoints": 4, "schedule": "linear", "ceiling": 1.2},
     },
 }  # fmt: skip
 SETTINGS["half"] = SETTINGS["bi"]
+SETTINGS["cross4"] = {**SETTINGS["cross"], "model": {**SETTINGS["cross"]["model"], "layers": 4}}
 
 
 def prepare(data: Path, work: Path, queries: Path) -> None:
@@ -151,10 +155,12 @@ def one(work: Path, shape: str, seed: int, device: str, encoder: str) -> None:
     documents = read_texts(str(work / "passages.tsv"))
     found: dict[str, Any] = {"shape": shape, "seed": seed, "training_seconds": seconds, "rankers": {}}
     order = Orders(work, documents, device, precision, encoder)
+    last = {variant.strength: variant.name for variant in trained}
     for variant in trained:
         ranker = load_ranker(folder / variant.name).to(device).eval()
         name = "base" if variant.strength is None else f"{variant.strength:g}"
-        found["rankers"][name] = order.of(ranker)
+        at_end = variant.name == last[variant.strength]
+        found["rankers"][name if at_end else f"{name}/{variant.checkpoint}"] = order.of(ranker, at_end)
         print(shape, seed, "ranked by", variant.name, flush=True)
     done.parent.mkdir(exist_ok=True)
     done.write_text(json.dumps(found), encoding="utf-8")
@@ -172,17 +178,17 @@ class Orders:
         self.bm25 = json.loads((work / "bm25.json").read_text())
         self.grep = json.loads((work / "grep.json").read_text(encoding="utf-8"))
         self._labels: Any = None
+        self._grep: Any = None
+        self._tokens: dict[str, Any] = {}
         self._work, self._device, self._encoder = work, device, encoder
         self._pools: dict[str, list[list[int]]] | None = None
 
-    def of(self, ranker: Any) -> dict[str, Any]:
+    def of(self, ranker: Any, at_end: bool = True) -> dict[str, Any]:
         from evenrank.neural.scoring import pair_scores, text_vectors
 
-        def texts_of(rows: Any) -> tuple[list[str], list[str]]:
-            return [self.grep[row][2] for row in rows], [self.grep[row][3] for row in rows]
-
-        grep = ranker.batches(texts_of, len(self.grep))
-        scores = pair_scores(ranker, grep, np.arange(len(self.grep)), precision="float32")
+        if not self._grep:
+            self._grep = ranker.batches(self._grep_texts, len(self.grep))
+        scores = pair_scores(ranker, self._grep, np.arange(len(self.grep)), precision="float32")
         made: dict[str, Any] = {"grep": [round(float(score), 6) for score in scores], "lists": {}}
         if ranker.separate:
             documents = text_vectors(ranker, self.texts, batch=512, precision=self.precision)
@@ -192,22 +198,34 @@ class Orders:
                 made["lists"][name] = self._named(queries, first(vectors, documents, TOP))
             return made
         for name, pools in self.pools().items():
-            queries = self.sets[name]
-            texts = list(queries.values())
-            rows = [(place, document) for place, pool in enumerate(pools) for document in pool]
-            tokens = ranker.batches(
-                lambda chosen, rows=rows, texts=texts: (
-                    [texts[rows[row][0]] for row in chosen], [self.texts[rows[row][1]] for row in chosen],
-                ), len(rows),
-            )  # fmt: skip
+            if name == "neutral" and not at_end:
+                continue
+            rows = np.array([(place, document) for place, pool in enumerate(pools) for document in pool])
+            tokens = self._pair_tokens(ranker, name, rows)
             scores = pair_scores(ranker, tokens, np.arange(len(rows)), batch=1024, precision=self.precision)
             lists, begin = [], 0
             for pool in pools:
                 own = scores[begin : begin + len(pool)]
                 lists.append([pool[place] for place in np.argsort(-own, kind="stable")[:TOP]])
                 begin += len(pool)
-            made["lists"][name] = self._named(queries, lists)
+            made["lists"][name] = self._named(self.sets[name], lists)
+            if name == "fair" and at_end:
+                made["probe"] = self.pair_probes(ranker, tokens, rows)
         return made
+
+    def _grep_texts(self, rows: Any) -> tuple[list[str], list[str]]:
+        return [self.grep[row][2] for row in rows], [self.grep[row][3] for row in rows]
+
+    def _pair_tokens(self, ranker: Any, name: str, rows: Any) -> Any:
+        """Made once: all rankers of a shape have the same tokens."""
+        queries = list(self.sets[name].values())
+
+        def texts(chosen: Any) -> tuple[list[str], list[str]]:
+            return [queries[q] for q in rows[chosen, 0]], [self.texts[d] for d in rows[chosen, 1]]
+
+        if name not in self._tokens:
+            self._tokens[name] = ranker.batches(texts, len(rows))
+        return self._tokens[name]
 
     def pools(self) -> dict[str, list[list[int]]]:
         """What a cross-encoder orders: BM25's first for DL, the teacher's first for the others."""
@@ -231,28 +249,40 @@ class Orders:
 
     def probes(self, documents: Any) -> dict[str, list[float]]:
         """Balanced accuracy of a fresh probe on documents that it did not learn from: linear, two layers."""
+        codes = self.labels().codes
+        biased = np.flatnonzero(codes == 1)
+        others = np.random.default_rng(1).choice(np.flatnonzero(codes == 0), len(biased), replace=False)
+        rows = np.sort(np.concatenate([biased, others]))
+        return self._probed(documents[rows], codes[rows], rows)
+
+    def pair_probes(self, ranker: Any, tokens: Any, rows: Any) -> dict[str, list[float]]:
+        """The same of the vectors of pairs, on queries that the probe did not learn from."""
+        from evenrank.neural.scoring import pair_vectors
+
+        vectors = pair_vectors(ranker, tokens, np.arange(len(rows)), batch=1024, precision=self.precision)
+        return self._probed(vectors, self.labels().codes[rows[:, 1]], rows[:, 0])
+
+    def _probed(self, vectors: Any, codes: Any, apart: Any) -> dict[str, list[float]]:
+        from evenrank.neural.probe import probe_vectors
+
+        weights = np.ones(len(codes), dtype=np.int64)
+        return {
+            name: [probe.accuracy, *probe.interval()[:2]]
+            for name, linear in (("linear", True), ("two layers", False))
+            for probe in [
+                probe_vectors(vectors, codes, apart, weights, self.labels(), folds=2, linear=linear)
+            ]
+        }
+
+    def labels(self) -> Any:
         from evenrank.io.lexicons import read_lexicon
         from evenrank.neural.labels import label_texts
-        from evenrank.neural.probe import probe_vectors
 
         if self._labels is None:
             self._labels = label_texts(
                 [""] * len(self.texts), self.texts, read_lexicon(str(self._work / WORDS))
             )
-        codes = self._labels.codes
-        biased = np.flatnonzero(codes == 1)
-        others = np.random.default_rng(1).choice(np.flatnonzero(codes == 0), len(biased), replace=False)
-        rows = np.sort(np.concatenate([biased, others]))
-        return {
-            name: [probe.accuracy, *probe.interval()[:2]]
-            for name, linear in (("linear", True), ("two layers", False))
-            for probe in [
-                probe_vectors(
-                    documents[rows], codes[rows], rows, np.ones(len(rows), dtype=np.int64), self._labels,
-                    folds=2, linear=linear,
-                )
-            ]
-        }  # fmt: skip
+        return self._labels
 
     def _named(self, queries: dict[str, str], lists: Any) -> dict[str, list[str]]:
         return {query: [self.ids[place] for place in own] for query, own in zip(queries, lists, strict=True)}
@@ -288,13 +318,15 @@ def train_all(options: argparse.Namespace) -> int:
 def collect(work: Path) -> None:
     """The lists of all seeds as runs, and a file that names them, for the table."""
     names = {"dl19": "dl19", "dl20": "dl20", "neutral": "QS1", "fair": "215"}
-    rankers = {"bi": "bi-encoder", "cross": "cross-encoder"}  # "half" is judged by other words
+    # "half" is judged by other words, and "cross4" is for the figure
+    rankers = {"bi": "bi-encoder", "cross": "cross-encoder"}
     entries: dict[str, dict[str, list[str]]] = {}
     (work / "runs").mkdir(exist_ok=True)
     for path in sorted((work / "results").glob("*.json")):
         found = json.loads(path.read_text(encoding="utf-8"))
         shape, seed = found["shape"], found["seed"]
-        for strength, made in found["rankers"].items() if shape in rankers else ():
+        at_end = {name: made for name, made in found["rankers"].items() if "/" not in name}
+        for strength, made in at_end.items() if shape in rankers else ():
             known = entries.setdefault(f"{rankers[shape]}, adversary {strength}", {})
             for name, lists in made["lists"].items():
                 run = work / "runs" / f"{shape}-{strength}-{seed}.{names[name]}.trec"

@@ -9,7 +9,8 @@ trained against an adversary should keep the first and forget the second.
 
 needs the extra [train]. Every seed draws its own texts, queries, ranker and probes. Measured on queries that
 no training saw: what a fresh adversary tells (balanced accuracy, chance 0.5), NFaiRR@10 and nDCG@10, for
-BM25, the tuned ranker, the one trained against the adversary, and a tuned one that sees no group words.
+BM25, the tuned ranker, the one trained against the adversary (with dropout and decay too), the tuned one
+whose vectors had the label erased, the tuned one with a penalty, and a tuned one that sees no group words.
 """
 
 from __future__ import annotations
@@ -237,6 +238,7 @@ def one_seed(options: dict[str, Any]) -> dict[str, Any]:
     """Train and measure everything for one seed."""
     import torch
 
+    from evenrank.erasure import Eraser
     from evenrank.neural import (
         CrossEncoderRanker,
         NeuralReranker,
@@ -249,8 +251,10 @@ def one_seed(options: dict[str, Any]) -> dict[str, Any]:
         probe_ranker,
         scrub_examples,
     )
-    from evenrank.neural.config import Training
+    from evenrank.neural.config import Adversary, Training
     from evenrank.neural.precision import as_device, own_randomness
+    from evenrank.neural.probe import probe_vectors
+    from evenrank.neural.scoring import pair_vectors
 
     torch.set_num_threads(options["threads"])
     seed, begin = options["seed"], time.monotonic()
@@ -269,23 +273,29 @@ def one_seed(options: dict[str, Any]) -> dict[str, Any]:
     even = balanced(examples.triples, labels, np.random.default_rng([seed, 2]))
     result: dict[str, Any] = {"seed": seed, "scores": {}, "probes": {}}
     probes: dict[str, Any] = {}
+    runs: dict[str, Any] = {}
 
-    def ranker_of(texts: Any) -> tuple[Any, Any]:
+    def ranker_of(texts: Any, dropout: float = 0.0, against: Any = None) -> tuple[Any, Any]:
         ranker = CrossEncoderRanker.start(
             options["encoder"],
             {"kin": labels["kin"].values},
             layers=options["layers"],
             max_length=64,
             seed=seed,
+            dropout=dropout,
         ).to(device)
         tokens = PairTokens(ranker.tokenizer, texts.texts, len(texts.pair_queries), 64)
-        return ranker, Trainer(ranker, tokens, labels, settings)
+        return ranker, Trainer(ranker, tokens, labels, settings, adversary=against or Adversary())
 
     def measure(name: str, ranker: Any, texts: Any = None) -> None:
         run = tested.run
         if ranker is not None:
             seen = texts or (tested.queries, tested.documents)
             run = er.rerank(run, NeuralReranker.of(ranker, *seen, called=name))
+        judge(name, run)
+        runs[name] = run
+
+    def judge(name: str, run: Any) -> None:
         scores = er.evaluate(
             run,
             "nDCG@10 NFaiRR@10",
@@ -297,6 +307,46 @@ def one_seed(options: dict[str, Any]) -> dict[str, Any]:
         result["scores"][name] = {
             measure: scores.block(measure).values[:, 0].tolist() for measure in ("nDCG@10", "NFaiRR@10")
         }
+
+    def erase(ranker: Any) -> None:
+        """Fit to the vectors of the pairs to learn from; order and probe with those of the others."""
+        vectors = {
+            place: pair_vectors(
+                ranker,
+                PairTokens(ranker.tokenizer, pairs.texts, len(pairs.pair_queries), 64),
+                np.arange(len(pairs.pair_queries)),
+            )
+            for place, pairs in (("learnt", examples), ("tested", attacked))
+        }
+        eraser = Eraser.fit(vectors["learnt"], [str(code) for code in labels["kin"].codes])
+        rows = [(query, document) for query, own in tested.run.to_dict().items() for document in own]
+        every = PairTokens(
+            ranker.tokenizer,
+            lambda chosen: (
+                [tested.queries[rows[row][0]] for row in chosen],
+                [tested.documents[rows[row][1]] for row in chosen],
+            ),
+            len(rows),
+            64,
+        )
+        erased = eraser(pair_vectors(ranker, every, np.arange(len(rows))))
+        with torch.inference_mode():
+            scores = ranker.scores(torch.from_numpy(erased).to(ranker.device)).cpu().tolist()
+        named = [query for query, _ in rows], [document for _, document in rows]
+        judge("tuned, label erased", er.Run.build(*named, scores))
+        generator = np.random.default_rng([seed, 7])
+        chosen = balanced(attacked.triples, {"kin": attacked_labels}, generator, None).ravel()
+        pairs, back = np.unique(chosen, return_inverse=True)
+        probes["tuned, label erased"] = probe_vectors(
+            eraser(vectors["tested"][pairs]),
+            attacked_labels.codes[pairs],
+            attacked.pair_queries[pairs],
+            np.bincount(back, minlength=len(pairs)),
+            attacked_labels,
+            seed=seed,
+            epochs=30,
+            least_steps=options["probe_steps"],
+        )
 
     def attack(name: str, ranker: Any, texts: Any = None, *, shuffled: bool = False) -> None:
         texts = attacked if texts is None else texts
@@ -320,6 +370,11 @@ def one_seed(options: dict[str, Any]) -> dict[str, Any]:
         measure("tuned", ranker)
         attack("tuned", ranker)
         attack("tuned, shuffled labels", ranker, shuffled=True)
+        erase(ranker)
+        for lam in (0.5, 1):
+            lowered = er.rerank(runs["tuned"], f"Penalty(lam={lam})@20", words=words)
+            judge(f"tuned, penalty {lam:g}", lowered)
+        tuned = {name: value.clone() for name, value in ranker.state_dict().items()}
         trainer.run(Stage("adversary", even, options["adversary_epochs"], seed))
         start = {name: value.clone() for name, value in ranker.state_dict().items()}
         for strength in options["strengths"]:
@@ -327,6 +382,14 @@ def one_seed(options: dict[str, Any]) -> dict[str, Any]:
             trainer.run(Stage("joint", even, options["joint_epochs"], seed, strength))
             measure(f"lambda {strength:g}", ranker)
             attack(f"lambda {strength:g}", ranker)
+        against = Adversary(dropout=0.3, weight_decay=0.3, steps=2)
+        ranker, trainer = ranker_of(examples, against.dropout, against)
+        ranker.load_state_dict(tuned)
+        trainer.run(Stage("adversary", even, options["adversary_epochs"], seed))
+        trainer.run(Stage("joint", even, options["joint_epochs"], seed, options["strengths"][-1]))
+        name = f"lambda {options['strengths'][-1]:g}, dropout and decay"
+        measure(name, ranker)
+        attack(name, ranker)
         scrubbed = scrub_examples(examples, lexicon)
         ranker, trainer = ranker_of(scrubbed)
         trainer.run(Stage("tune", scrubbed.triples, options["epochs"], seed, schedule="linear"))
@@ -421,7 +484,7 @@ def render(results: list[dict[str, Any]]) -> str:
             scores, found = one["scores"].get(name), one["probes"].get(name)
             cells = ["", "", ""]
             if found is not None:
-                low, high = found["interval"]
+                low, high = found["interval"][:2]  # then the way it was computed
                 cells[0] = f"{found['accuracy']:.3f} [{low:.3f}, {high:.3f}]"
                 if name != "tuned":
                     cells[1] = "{:+.3f} [{:+.3f}, {:+.3f}]".format(*found["change"])
