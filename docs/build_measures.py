@@ -1,4 +1,5 @@
-"""Write one page a measure from its declaration: ``python docs/build_measures.py``.
+"""Write one page a measure from its declaration, here and for the command ``evenrank measures``:
+``python docs/build_measures.py``.
 
 The pages are kept in the repository so that they can be read there; a test says when they are stale.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from evenrank.cli.measure_pages import FILE, all_pages
 from evenrank.measures import Measure, all_measures
 
 FOLDER = Path(__file__).parent / "measures"
@@ -73,6 +75,7 @@ def main() -> None:
         (FOLDER / stale).unlink()
     for name, text in wanted.items():
         (FOLDER / name).write_text(text, encoding="utf-8")
+    FILE.write_text(all_pages(), encoding="utf-8")
 
 
 if __name__ == "__main__":

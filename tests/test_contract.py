@@ -151,6 +151,21 @@ def test_evaluating_does_not_load_what_it_does_not_use() -> None:
     assert loaded & {"scipy", "ir_measures", "pytrec_eval", "polars", "numba", "ir_datasets"} == set()
 
 
+def test_help_and_the_page_of_a_measure_load_no_other_command_and_no_array_library() -> None:
+    own = {
+        "cli", "cli.commands", "cli.everywhere", "cli.parser", "cli.streams", "errors", "inputs",
+        "inputs.file_options", "text", "_version",
+    }  # fmt: skip
+    for words, more in (("--help", set()), ("measures GF@10", {"cli.measures", "cli.measure_pages"})):
+        loaded = modules_after(
+            "import io, sys; shown, sys.stdout = sys.stdout, io.StringIO(); from evenrank.cli import main;"
+            f"main({words.split()}); sys.stdout = shown"
+        )
+        ours = {name.removeprefix("evenrank.") for name in loaded if name.startswith("evenrank.")}
+        assert ours - own == more
+        assert loaded & {"numpy", "pyarrow", "polars", "scipy", "ir_measures"} == set()
+
+
 def test_importing_has_no_side_effects() -> None:
     code = """
 import logging, os, sys, warnings

@@ -18,7 +18,7 @@ import study_walks
 from effort import some
 
 import evenrank
-from evenrank.cli import main
+from evenrank.cli import main, measure_pages
 from evenrank.io import write_run
 from evenrank.sample import demo, load
 
@@ -113,6 +113,9 @@ def test_measure_pages_are_up_to_date() -> None:
     built = runpy.run_path(str(ROOT / "docs/build_measures.py"))["pages"]()
     there = {page.name: page.read_text(encoding="utf-8") for page in (ROOT / "docs/measures").glob("*.md")}
     assert there == built, "run python docs/build_measures.py"
+    assert measure_pages.FILE.read_text(encoding="utf-8") == measure_pages.all_pages(), (
+        "run python docs/build_measures.py"
+    )
 
 
 def test_reranker_pages_are_up_to_date() -> None:

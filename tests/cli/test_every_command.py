@@ -327,7 +327,7 @@ def interrupted(module: str, *arguments: str) -> subprocess.CompletedProcess[str
 
 @pytest.mark.parametrize(
     "module",
-    ["evenrank.cli.streams", "evenrank.cli", "argparse", "evenrank.cli.rerank", "numpy", "pyarrow.lib"],
+    ["evenrank.cli.streams", "evenrank.cli", "argparse", "evenrank.cli.evaluate", "numpy", "pyarrow.lib"],
 )
 def test_an_interrupt_while_modules_are_loaded(folder: Path, module: str) -> None:
     done = interrupted(module, "evaluate", *commands.CALLS["evaluate"])
@@ -352,7 +352,7 @@ def test_nothing_is_loaded_before_an_interrupt_is_caught() -> None:
 FIRST = {
     "init": "evenrank.inputs.found_files",
     "debias": "evenrank.neural.config",
-    "measures": "evenrank.measures",
+    "measures": "evenrank.cli.measures",
     "doctor": "evenrank.evaluation",
 }
 
@@ -379,7 +379,7 @@ def test_an_interrupt_of_the_work(
 
     parser = build_parser()
     leaves(parser)[name].set_defaults(run=stopped)
-    monkeypatch.setattr("evenrank.cli.build_parser", lambda: parser)
+    monkeypatch.setattr("evenrank.cli.build_parser", lambda words: parser)
     call = [word for word in words(name) if word != "--help"]
     outcome = evenrank(*call)
     assert (outcome.code, outcome.out) == (130, "")

@@ -88,8 +88,8 @@ def test_wrong_usage(evenrank: Evenrank, arguments: list[str]) -> None:
 BUG = "evenrank: unexpected ZeroDivisionError: a b (a bug; EVENRANK_DEBUG=1 shows where)\n"
 
 
-def failing(error: BaseException) -> Callable[[], Parser]:
-    def parser() -> Parser:
+def failing(error: BaseException) -> Callable[[object], Parser]:
+    def parser(_: object) -> Parser:
         made = Parser(prog="evenrank")
 
         def run(_: object) -> int:

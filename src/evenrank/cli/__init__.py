@@ -11,30 +11,12 @@ import shlex
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 
-from evenrank.cli.audit import add as add_audit
-from evenrank.cli.compare import add as add_compare
-from evenrank.cli.corpus import add as add_corpus
-from evenrank.cli.counterfactual import add as add_counterfactual
-from evenrank.cli.debias import add as add_debias
-from evenrank.cli.doctor import add as add_doctor
-from evenrank.cli.evaluate import add as add_evaluate
+from evenrank.cli.commands import SUMMARIES
 from evenrank.cli.everywhere import apply_everywhere, split_everywhere
-from evenrank.cli.explain import add as add_explain
-from evenrank.cli.gate import add as add_gate
-from evenrank.cli.init import add as add_init
-from evenrank.cli.lexicon import add as add_lexicon
-from evenrank.cli.measures import add as add_measures
 from evenrank.cli.parser import Parser, list_commands, make_parser
-from evenrank.cli.polarise import add as add_polarise
-from evenrank.cli.queryset import add as add_queryset
-from evenrank.cli.report import add as add_report
-from evenrank.cli.rerank import add as add_rerank
-from evenrank.cli.retrieve import add as add_retrieve
-from evenrank.cli.scan import add as add_scan
-from evenrank.cli.select import add as add_select
 from evenrank.cli.streams import check_locale, discard_output, say, say_warnings
-from evenrank.cli.study import add as add_study
 from evenrank.errors import (
     EvenrankError,
     EvenrankWarning,
@@ -50,28 +32,19 @@ BAD_DATA = 1
 USAGE = 2
 INTERRUPTED = 130
 
-COMMANDS = {  # in the order of the help
-    "start": {"init": add_init, "audit": add_audit, "doctor": add_doctor},
-    "data": {
-        "retrieve": add_retrieve, "scan": add_scan, "lexicon": add_lexicon, "queryset": add_queryset,
-        "polarise": add_polarise, "corpus": add_corpus,
-    },
-    "measure": {
-        "measures": add_measures, "evaluate": add_evaluate, "explain": add_explain, "compare": add_compare,
-    },
-    "improve": {"rerank": add_rerank, "debias": add_debias, "select": add_select},
-    "experiments": {"counterfactual": add_counterfactual, "study": add_study},
-    "show": {"report": add_report, "gate": add_gate},
-}  # fmt: skip
 DEBUG = "EVENRANK_DEBUG"
 
 
-def build_parser() -> Parser:
+def build_parser(words: Sequence[str] | None = None) -> Parser:
+    """The parser of all commands; for the words of one command line, only what these need is loaded."""
     parser, commands = make_parser()
-    for group in COMMANDS.values():
-        for add in group.values():
-            add(commands)
-    list_commands(parser, {heading: list(group) for heading, group in COMMANDS.items()})
+    named = None if words is None else next((word for word in words if word in SUMMARIES), "")
+    for name in SUMMARIES:
+        if named is None or name == named:
+            import_module(f"evenrank.cli.{name}").add(commands)
+        else:
+            commands.add_parser(name, add_help=False)  # known by its name, so that a misspelt one is compared
+    list_commands(parser)
     return parser
 
 
@@ -96,7 +69,7 @@ def _run(argv: Sequence[str] | None) -> int:
         given = sys.argv[1:] if argv is None else argv
         check_locale(given)
         words, everywhere = split_everywhere(given)
-        arguments = build_parser().parse_args(words)
+        arguments = build_parser(words).parse_args(words)
         apply_everywhere(arguments, everywhere)
         arguments.typed = shlex.join(["evenrank", *given])
         code: int = arguments.run(arguments)

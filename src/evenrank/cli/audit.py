@@ -36,7 +36,6 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "audit",
-        "who is favoured, by how much, how sure is that, and what can I do?",
         """Ask search engines a list of queries, or take run files, and find out which groups of documents get
         more or less attention than their share. Prints at most twelve lines. Runs, scores, a report and a
         summary for programs go to a new folder, named by the time, below -o; the report shows the trend over

@@ -39,7 +39,6 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "compare",
-        "which run is better, by how much, and how sure is that?",
         """Score runs and test each against the baseline, query by query. "Better" follows the measure.
         Queries that lack a value in either run are left out and counted. Scores that evaluate wrote can be
         given instead of runs.""",

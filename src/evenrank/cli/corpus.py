@@ -27,7 +27,6 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "corpus",
-        "how do I get documents from both sides of a question?",
         """Build a corpus of contested questions in FOLDER by stages: topics (--from a table), questions,
         perspectives and documents (written by a model), filters, distractors, natural (--from
         results of an engine), then statistics, quality (a sheet for raters; --from the sheets that they

@@ -36,7 +36,6 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "counterfactual",
-        "what would the ranking be if group words were swapped?",
         """Rank with every system, swap every group word in the documents for its counterpart, rank again,
         and compare the two lists of each query by rank-biased overlap. CRBO is the mean over queries: 1 if
         nothing moved. TExFAIR and NFaiRR of the original lists stand beside it; NFaiRR is normalised by the

@@ -26,7 +26,6 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "debias",
-        "can a ranker be made that does not tell groups apart?",
         """With --erase: fit the smallest change of an encoder's vectors after which no linear
         function of them tells what the words or groups of documents are, and write it (-o
         NAME.safetensors), the erased vectors (-o NAME.parquet or .npy) or the encoder with it (-o

@@ -43,7 +43,6 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "doctor",
-        "is the installation sound, and is this project?",
         """Show the versions of Python, evenrank and its dependencies and which extras are installed, then
         evaluate a tiny run and compare with known values. Where there is a project file, read everything that
         it names and show what each entry became, with every problem at once. The exit code is 1 if anything

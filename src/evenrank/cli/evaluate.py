@@ -29,7 +29,6 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "evaluate",
-        "how fair and how relevant are these runs?",
         """Score one or more runs. The table has the value over all queries, a 95% confidence interval, and
         the number of queries. A folder in the place of a run is one system with several rankings of each
         query. Notes and messages go to stderr.""",

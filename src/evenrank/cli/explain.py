@@ -39,7 +39,6 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "explain",
-        "why does a list have its score, and where does bias come from?",
         """With --query or --worst: what is known about the document at each rank of a list, its group words,
         what it adds to the value, and what the best order of these documents would be. Without them: how much
         of a run's bias comes from the collection, from the queries, and from the ranker. For that, documents

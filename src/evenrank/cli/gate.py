@@ -28,7 +28,6 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "gate",
-        "did a run get worse than its baseline by more than is allowed?",
         """Hold runs against the rules in the [gate] table of the project file. The exit code is 3 when a
         measure got worse than in the baseline by more than its rule allows, or lies beyond its floor or
         ceiling, beyond what chance explains. For every measure the queries give two one-sided bounds: a

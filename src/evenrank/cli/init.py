@@ -23,7 +23,6 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "init",
-        "how do I begin with my own files?",
         """Write a project file, evenrank.toml, from the files in this folder: runs, judgements, documents,
         queries and groups are recognised by their content. The file is commented and meant to be edited;
         after it is there, commands need no options for what it says. In a terminal, questions are asked where

@@ -25,7 +25,6 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "lexicon",
-        "which words stand for groups, and how far do scores depend on them?",
         """Work with lists of words that stand for groups. ACTION is list (those that come with the package),
         show NAME, check NAME (duplicates, missing forms, other meanings, uneven groups), compare NAME NAME
         (shared words and, with --words, documents that they see differently), expand NAME (candidates, for a

@@ -7,13 +7,19 @@ import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from evenrank.cli.measure_pages import (
+    attention_record,
+    delegated_record,
+    kept_page,
+    measure_record,
+    page_lines,
+)
 from evenrank.cli.parser import add_command
 from evenrank.cli.streams import put, terminal_width
 from evenrank.text import wrapped
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
-    from evenrank.grammar import Term
     from evenrank.measures import Measure
 
 
@@ -21,7 +27,6 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "measures",
-        "list the measures, describe one, or find those that answer a question",
         """List all measures. With a name, print the page of that measure: what it measures in plain words,
         its formula, parameters with defaults and ranges, what it needs, its direction and range, when it is
         undefined, and its reference. With other words, find the measures that answer a question: at most
@@ -43,19 +48,22 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from evenrank.measures import all_measures
-
     as_json = arguments.format == "jsonl"
     if arguments.words:
         given = " ".join(arguments.words)
-        record = _record(given)
-        if record is not None:
-            put(_json(record) if as_json else _page(record))
+        lines = None if as_json else kept_page(_name(given))
+        record = None if lines else _record(given)
+        if lines:
+            put(_page(lines))
+        elif record is not None:
+            put(_json(record) if as_json else _page(page_lines(record)))
         else:
             found = _found(given)
-            put("".join(_json(_of_measure(one)) for one in found) if as_json else _answers(found))
+            put("".join(_json(measure_record(one)) for one in found) if as_json else _answers(found))
     elif as_json:
-        put("".join(_json(_of_measure(measure)) for measure in all_measures().values()))
+        from evenrank.measures import all_measures
+
+        put("".join(_json(measure_record(measure)) for measure in all_measures().values()))
     else:
         put(_list())
     return 0
@@ -94,6 +102,11 @@ def _list() -> str:
     return "\n".join([*lines, "", *signs, "", after, "", *more]) + "\n"
 
 
+def _name(given: str) -> str:
+    """The name in front of parameters and a cut-off."""
+    return given.partition("(")[0].partition("@")[0].strip()
+
+
 def _record(given: str) -> dict[str, Any] | None:
     """The declaration of what is called so; a name may come with parameters and a cut-off.
 
@@ -104,15 +117,15 @@ def _record(given: str) -> dict[str, Any] | None:
     from evenrank.measures import all_measures, parse_measure
     from evenrank.measures.delegated import delegated_names
 
-    name = given.partition("(")[0].partition("@")[0].strip()
+    name = _name(given)
     known = all_measures()
     ours = ALIASES["measure"].get(name, name)
     if ours in known:
-        return _of_measure(known[ours])
+        return measure_record(known[ours])
     if name in REGISTRY["attention"]:
-        return _of_attention(REGISTRY["attention"][name])
+        return attention_record(REGISTRY["attention"][name])
     if name in delegated_names():
-        return _of_delegated(name)
+        return delegated_record(name)
     if re.fullmatch(r"[^\W\d_][^\d_()@*+=]*", given.strip()):
         return None
     parse_measure(name or given, check=False)
@@ -175,63 +188,7 @@ def _asked_for(measure: type[Measure]) -> tuple[str, str]:
     return ", ".join(words for words, _ in needed) or "the run alone", command
 
 
-def _of_measure(measure: type[Measure]) -> dict[str, Any]:
-    record = measure.describe()
-    default = measure()
-    low, high = default.range()
-    cutoff = "needed" if measure.needs_cutoff else "optional" if measure.takes_cutoff else "none"
-    extra = {"kind": "measure", "needs": sorted(default.needs), "range": [low, high], "cut-off": cutoff}
-    text = record.pop("text")
-    return record | extra | {"text": text}
-
-
-def _of_attention(term: type[Term]) -> dict[str, Any]:
-    import inspect
-
-    summary, _, text = (inspect.getdoc(term) or "").partition("\n\n")
-    return {
-        "name": term.name,
-        "kind": "position bias",
-        "summary": " ".join(summary.split()),
-        "parameters": term.describe_parameters(),
-        "text": text.partition(">>>")[0].strip(),
-    }
-
-
-def _of_delegated(name: str) -> dict[str, Any]:
-    import inspect
-
-    from ir_measures import measures
-
-    found = measures.registry[name]
-    return {
-        "name": name,
-        "kind": "measure of ir_measures",
-        "summary": "Computed by ir_measures, on the same lists as all other measures.",
-        "parameters": {
-            parameter: {
-                "default": info.default if isinstance(info.default, (bool, int, float, str)) else None,
-                "must be": "given" if info.required else "",
-                "meaning": info.desc or "",
-            }
-            for parameter, info in found.SUPPORTED_PARAMS.items()
-        },
-        "text": (inspect.getdoc(found) or "").partition("\n.. ")[0].strip(),  # before its citations
-    }
-
-
-def _page(record: dict[str, Any]) -> str:
-    lines = [f"{record['name']}: {record['summary']}"]
-    for key in ("family", "formula", "direction", "range", "aggregation", "cut-off", "needs"):
-        if record.get(key):
-            lines.append(f"  {key:<11}  {_shown(key, record[key])}")
-    for heading in ("parameters", "undefined when"):
-        entries = record.get(heading)
-        if entries:
-            lines += ["", f"{heading}:"]
-            for name, entry in entries.items():
-                lines.append(f"  {name}: {entry if isinstance(entry, str) else _parameter(entry)}")
-    lines += [part for key in ("text", "reference") if record.get(key) for part in ("", record[key])]
+def _page(lines: list[str]) -> str:
     width = terminal_width()
     if width is not None:
         lines = [_reflowed(line, width) if "\n" in line else wrapped(line, width) for line in lines]
@@ -244,15 +201,3 @@ def _reflowed(text: str, width: int) -> str:
         part if re.search(r"^(\s|[-*|>])", part, re.MULTILINE) else wrapped(" ".join(part.split()), width)
         for part in text.split("\n\n")
     )
-
-
-def _parameter(entry: dict[str, Any]) -> str:
-    default = "" if entry["must be"] == "given" else f"default {entry['default']!r}"
-    return "; ".join(filter(None, (entry["meaning"], entry["must be"], default)))
-
-
-def _shown(key: str, value: Any) -> str:
-    if key == "range":
-        low, high = (f"{bound:g}".replace("inf", "infinity").replace("-i", "minus i") for bound in value)
-        return f"{low} to {high}"
-    return ", ".join(value) if isinstance(value, list) else str(value)

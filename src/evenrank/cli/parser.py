@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from evenrank.cli.commands import COMMANDS, SUMMARIES
 from evenrank.cli.everywhere import EVERYWHERE, NAMES, add_everywhere
 from evenrank.cli.streams import put, say, write_message
 from evenrank.errors import readable
@@ -165,18 +166,14 @@ def make_parser() -> tuple[Parser, Commands]:
     return parser, commands
 
 
-def list_commands(parser: Parser, headings: Mapping[str, Sequence[str]]) -> None:
+def list_commands(parser: Parser) -> None:
     """Put the commands under their headings, each with the question that it answers, into the help."""
-    (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    summaries = {action.dest: action.help for action in commands._choices_actions}
     lines = []
-    for heading, names in headings.items():
+    for heading, summaries in COMMANDS.items():
         lines.append(f"{heading}:")
         lines += [
-            textwrap.fill(
-                summaries[name] or "", WIDTH, initial_indent=f"  {name:<15}", subsequent_indent=" " * 17
-            )
-            for name in names
+            textwrap.fill(summary, WIDTH, initial_indent=f"  {name:<15}", subsequent_indent=" " * 17)
+            for name, summary in summaries.items()
         ]
     examples = """
         evenrank init
@@ -186,10 +183,10 @@ def list_commands(parser: Parser, headings: Mapping[str, Sequence[str]]) -> None
     parser.epilog = "\n".join(lines) + "\n\n" + _epilog(examples, EXIT_CODES)
 
 
-def add_command(commands: Commands, name: str, summary: str, description: str, examples: str) -> Parser:
+def add_command(commands: Commands, name: str, description: str, examples: str) -> Parser:
     return commands.add_parser(
         name,
-        help=summary,
+        help=SUMMARIES[name],
         description=textwrap.fill(" ".join(description.split()), WIDTH),
         epilog=_epilog(
             examples,

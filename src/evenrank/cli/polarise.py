@@ -29,7 +29,6 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "polarise",
-        "where do documents stand between two viewpoints?",
         """Encode texts, fit for every query the axis along which its documents differ most, and write where
         each document stands on it, for DUO, rND, rKL and rRD. Where documents name two perspectives,
         --positive (default: the first in alphabetical order) is positive, and how well the scores tell them

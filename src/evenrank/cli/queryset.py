@@ -25,7 +25,6 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "queryset",
-        "which queries should be fair?",
         """Choose queries whose results should be fair, with annotators. ACTION is suggest LOG (draw
         candidates), sheets FILE.. (write a CSV sheet for each annotator: from queries those of the workers,
         from the sheets of the workers those of the experts), page FOLDER [HOST:PORT] (serve a page for each

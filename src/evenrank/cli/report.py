@@ -27,7 +27,6 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "report",
-        "how do I show it to others?",
         """Score runs, compare them with the baseline, and write what was found to one HTML file that needs no
         network: a summary in words, tables with intervals and significance, figures, and every query with
         its ranked documents, their group words marked, and what each document does to the score. One run

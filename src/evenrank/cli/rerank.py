@@ -38,7 +38,6 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "rerank",
-        "how do I make a run fairer, and what does it cost?",
         """Re-rank a run. One method writes a run, which is measured like any other: documents and queries
         stay the same unless the method says otherwise, and scores are written anew, falling by one. Several
         methods, or several values of a parameter ({a,b}), print the trade-off instead: each method is scored

@@ -27,7 +27,6 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "retrieve",
-        "which documents does a system of any class rank first?",
         """Let a system search documents for queries, and write its run. Systems are lexical, learned sparse,
         dense, late interaction, re-rankers, language models and search engines; without an argument they are
         listed. Indexes, vectors and answers are kept by the hash of what they were made from, so that the

@@ -29,7 +29,6 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "scan",
-        "which group words are in my documents?",
         """Count, in every document, its tokens and the words of each group of a lexicon, and write them to
         a Parquet file that measures of content read. Memory stays the same whatever the size. A scan that
         was interrupted or killed goes on where it stopped when the same command is given again.""",

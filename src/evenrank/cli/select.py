@@ -39,7 +39,6 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "select",
-        "which of several rankers should I take, within which loss?",
         """Choose one of several runs, such as those of a ranker's checkpoints, by F_beta of relevance and
         fairness, for each beta: 0 looks at relevance alone, inf at fairness alone. Choices are made by
         cross-validation over queries and tested against the baseline. A folder that evenrank debias wrote

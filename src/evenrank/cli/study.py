@@ -32,7 +32,6 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "study",
-        "does a one-sided list change minds? run a study with people",
         """Run a behavioural study: participants give an opinion, see a list whose order was drawn by lot, and
         give an opinion again. new writes a folder with an example, check says what is wrong with it, serve
         serves its pages, status counts participants, export writes what was answered, analyse tells whether
