@@ -44,6 +44,12 @@ def ragged(starts: Int64s, lengths: Int64s) -> Int64s:
     return rows
 
 
+def in_order(rows: npt.NDArray[Any], count: int) -> bool:
+    """Whether the rows are all ``count`` of them one after another, so that nothing needs to move."""
+    flat = rows.reshape(-1)
+    return len(flat) == count and (count == 0 or flat[0] == 0) and bool((flat[1:] - flat[:-1] == 1).all())
+
+
 def numbers(values: npt.NDArray[Any]) -> pa.Array:
     """An Arrow view of whole numbers or of fractions."""
     if values.dtype.kind != "f":

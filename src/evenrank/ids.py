@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.arrays import Int64s, UInt64s, integers, ragged
+from evenrank.arrays import Int64s, UInt64s, in_order, integers, ragged
 from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, Problem
 
 _ROWS_AT_ONCE = 1 << 18  # keeps the temporaries of one step inside the cache
@@ -152,7 +152,8 @@ def mix_codes(codes: npt.NDArray[Any]) -> UInt64s:
 
 
 def take(strings: pa.LargeStringArray, rows: npt.NDArray[Any]) -> pa.LargeStringArray:
-    return strings.take(integers(rows))
+    """The strings of these rows: the array itself where the rows are all of them in their order."""
+    return strings if in_order(rows, len(strings)) else strings.take(integers(rows))
 
 
 def move(strings: pa.LargeStringArray, places: Int64s, origins: Int64s) -> pa.LargeStringArray:
@@ -264,6 +265,12 @@ def encode_first_seen(values: Iterable[str]) -> tuple[npt.NDArray[np.int32], tup
     dictionary = as_strings(values).dictionary_encode()
     codes = dictionary.indices.to_numpy(zero_copy_only=False).astype(np.int32)
     return codes, tuple(dictionary.dictionary.to_pylist())
+
+
+def distinct(values: pa.LargeStringArray | pa.DictionaryArray) -> tuple[str, ...]:
+    """The values that differ, by first appearance; those of a dictionary as they stand in it."""
+    words = values.dictionary if isinstance(values, pa.DictionaryArray) else values.unique()
+    return tuple(words.to_pylist())
 
 
 def positions(ids: Sequence[str]) -> dict[str, int]:

@@ -458,6 +458,36 @@ def test_renumbered_values_are_the_same_values(
     np.testing.assert_array_equal(np.isnan(new["target"]).any(axis=1), np.isnan(old["target"]).any(axis=1))
 
 
+def test_labels_stay_where_they_are_and_the_fingerprint_does_not_tell_their_order() -> None:
+    found = Membership.build(GENDER, ["d9", "d10", "a"], ["m", "f", "f"])
+    assert found.doc_ids.to_pylist() == ["d9", "d10", "a"]  # nobody sorts what is looked up by id
+    ordered = found.by_id()
+    assert ordered.doc_ids.to_pylist() == ["a", "d10", "d9"]
+    assert ordered.shares.places.tolist() == [0, 0, 1]
+    assert ordered.by_id() is ordered
+    again = Membership.build(GENDER, ["a", "d10", "d9"], ["f", "f", "m"])
+    assert found.fingerprint == again.fingerprint
+    by_query = Membership.build(GENDER, ["b", "a", "a"], ["m", "f", "m"], queries=["p", "q", "p"])
+    assert by_query.by_id().doc_ids.to_pylist() == ["a", "b", "a"]
+    assert by_query.by_id().query_codes.tolist() == [0, 0, 1]
+
+
+def test_shares_do_not_depend_on_the_order_of_the_source() -> None:
+    rows = [("d2", "f", 0.1), ("d1", "f", 0.7), ("d2", "m", 0.9), ("d1", "m", 0.3)]
+    found = [
+        Membership.build(GENDER, *zip(*order, strict=True)) for order in (rows, rows[::-1], sorted(rows))
+    ]
+    assert {tuple(one.doc_ids.to_pylist()) for one in found} == {("d1", "d2")}
+    assert len({one.fingerprint for one in found}) == 1
+
+
+def test_values_may_be_an_arrow_dictionary() -> None:
+    codes = pa.array([1, 0, 1], pa.int32())
+    values = pa.DictionaryArray.from_arrays(codes, pa.array(["m", "f", "neither"]))
+    found = Membership.build(GENDER, ["a", "b", "c"], values)
+    assert found.fingerprint == Membership.build(GENDER, ["a", "b", "c"], ["f", "m", "f"]).fingerprint
+
+
 def test_fingerprints_tell_what_differs() -> None:
     rows = (["a", "b"], ["f", "m"])
     built = Membership.build(GENDER, *rows)

@@ -21,6 +21,7 @@ def write_groups(membership: Membership, path: str | PathLike[str]) -> str:
     that they have when the file is read. Where a value has no document, there is a column for each value
     instead.
     """
+    membership = membership.by_id()
     lacking = len(np.unique(membership.shares.places)) < len(membership.attribute.values)
     _write(path, _wide(membership) if lacking else _long(membership))
     return ":full" if membership.multilabel and _counts_fully(membership) else ""

@@ -10,7 +10,7 @@ from typing import Protocol, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from evenrank.arrays import Array, Int64s, UInt64s, ragged
+from evenrank.arrays import Array, Int64s, UInt64s, in_order, ragged
 from evenrank.ids import StringRows, hash_strings
 
 
@@ -89,12 +89,6 @@ class Labels:
 
 
 Column = Array | Sparse | Labels
-
-
-def in_order(rows: Int64s, count: int) -> bool:
-    """Whether the rows are all ``count`` of them one after another, so that nothing needs to move."""
-    flat = rows.reshape(-1)
-    return len(flat) == count and (count == 0 or flat[0] == 0) and bool((flat[1:] - flat[:-1] == 1).all())
 
 
 @dataclass(frozen=True)

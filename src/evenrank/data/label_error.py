@@ -71,6 +71,7 @@ def corrected(membership: Membership, rates: object, shares: Floats | None = Non
     ``shares`` are the true ones over all documents; without them they are estimated from the labels. The
     result remembers the labels as ``observed``.
     """
+    membership = membership.by_id()  # values are drawn row by row, and must not depend on the source's order
     name = membership.source or membership.attribute.name
     if membership.multilabel or membership.exists is not None or membership.own:
         raise ParameterError(f"{name}: error rates need one value of the same few for each document")

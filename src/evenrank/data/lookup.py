@@ -111,6 +111,15 @@ class PairIndex:
         return found
 
 
+def all_differ(query_codes: npt.NDArray[Any], doc_ids: pa.LargeStringArray) -> bool:
+    """Whether no (query, document) stands twice. True is certain; False may be two ids of equal hash."""
+    keys = hash_strings(doc_ids)
+    if query_codes.any():
+        keys ^= mix_codes(query_codes)
+    keys.sort()
+    return not (keys[1:] == keys[:-1]).any()
+
+
 def repeated_pairs(
     query_codes: npt.NDArray[Any], doc_ids: pa.LargeStringArray, most: int
 ) -> list[tuple[int, int]]:
@@ -118,11 +127,9 @@ def repeated_pairs(
 
     Hashes find them, so that ten million rows without any take the memory of one more column.
     """
-    keys = hash_strings(doc_ids) ^ mix_codes(query_codes)
-    ordered = np.sort(keys)
-    if not (ordered[1:] == ordered[:-1]).any():
+    if all_differ(query_codes, doc_ids):
         return []
-    del ordered
+    keys = hash_strings(doc_ids) ^ mix_codes(query_codes)
     order = np.argsort(keys, kind="stable")
     fresh = np.ones(len(order), dtype=bool)
     fresh[1:] = keys[order][1:] != keys[order][:-1]

@@ -11,15 +11,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evenrank.arrays import Array, Floats, Int64s, check_lengths, lock
+from evenrank.arrays import Array, Floats, Int64s, check_lengths, in_order, lock
 from evenrank.data.attribute import COLLECTION, COMBINED, RELEVANCE, UNIFORM, Attribute
 from evenrank.data.evidence_source import Column, Evidence, Gathered, Labels, Pairs, Sparse
 from evenrank.data.lookup import PairIndex
-from evenrank.data.membership_rows import check_cells, grouped
+from evenrank.data.membership_rows import check_cells, grouped, id_order
 from evenrank.data.numbers import real_numbers
 from evenrank.data.pool_membership import PooledMembership
 from evenrank.data.qrels import fingerprint_columns
-from evenrank.data.run import as_numbers
+from evenrank.data.run import as_numbers, encode_ids
 from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
 from evenrank.ids import as_ids, encode_first_seen, positions, take
 
@@ -101,7 +101,7 @@ class Membership:
         if split not in SPLITS:
             raise ParameterError(f"split must be one of {', '.join(SPLITS)}, got {split!r}")
         doc_ids = as_ids(documents, "document", name)
-        value_codes, found = encode_first_seen(as_ids(values, "value", name))
+        value_codes, found = encode_ids(values, "value", name)
         codes, query_ids = np.zeros(len(doc_ids), np.int64), None
         if queries is not None:
             encoded, query_ids = encode_first_seen(as_ids(queries, "query", name))
@@ -203,18 +203,29 @@ class Membership:
             return None
         return np.append(self.shares.places, -1).astype(np.int16)
 
+    def by_id(self) -> Membership:
+        """The same in the order of queries and ids, which says nothing about the order of the source."""
+        order = id_order(self.query_codes, self.doc_ids)
+        if in_order(order, len(self)):
+            return self
+        return replace(
+            self, doc_ids=take(self.doc_ids, order), query_codes=self.query_codes[order],
+            shares=self.shares.rows(order), observed=self.observed and self.observed.by_id(),
+        )  # fmt: skip
+
     @cached_property
     def fingerprint(self) -> str:
+        ordered = self.by_id()
         about = repr((self.attribute.name, self.attribute.values, self.attribute.ordinal))
         target = self.attribute.target
         told = dict(target) if isinstance(target, Mapping) else target
         return fingerprint_columns(
             (*(self.query_ids or ()), about, repr(told)),
-            self.query_codes,
-            self.doc_ids,
-            starts=self.shares.offsets,
-            places=self.shares.places,
-            shares=self.shares.values,
+            ordered.query_codes,
+            ordered.doc_ids,
+            starts=ordered.shares.offsets,
+            places=ordered.shares.places,
+            shares=ordered.shares.values,
         )
 
     def rows_of(self, pairs: Pairs) -> Int64s:

@@ -86,8 +86,8 @@ def even_labels(even: Iterable[str]) -> frozenset[str]:
 
 
 def spread_evenly(
-    attribute: Attribute, labels: pa.LargeStringArray, even: frozenset[str]
-) -> tuple[Int64s, pa.LargeStringArray, npt.NDArray[np.float64] | None]:
+    attribute: Attribute, labels: pa.LargeStringArray | pa.DictionaryArray, even: frozenset[str]
+) -> tuple[Int64s, pa.LargeStringArray | pa.DictionaryArray, npt.NDArray[np.float64] | None]:
     """Where each label went, values in its place, and their shares: for one of ``even``, all values."""
     both = sorted(even & set(attribute.values))
     if both:
@@ -96,7 +96,7 @@ def spread_evenly(
         )
     if not even:
         return np.arange(len(labels)), labels, None
-    width = len(attribute.values)
+    labels, width = as_strings(labels), len(attribute.values)
     marked = pc.is_in(labels, value_set=as_strings(sorted(even))).to_numpy(zero_copy_only=False)
     lengths = np.where(marked, width, 1)
     places = np.repeat(np.arange(len(labels)), lengths)

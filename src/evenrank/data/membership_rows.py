@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from evenrank.arrays import Floats, Int64s, integers
 from evenrank.data.attribute import SHARE_TOLERANCE, Attribute
 from evenrank.data.evidence_source import Sparse
+from evenrank.data.lookup import all_differ
 from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
 from evenrank.ids import take
 
@@ -66,11 +67,14 @@ def grouped(
     divide: bool,
     name: str,
 ) -> tuple[pa.LargeStringArray, Int64s, Sparse]:
-    """Rows of one (query, document) each, from rows of one value each: ids, query codes, shares."""
-    order = pc.sort_indices(
-        pa.table({"query": integers(codes), "document": doc_ids, "place": integers(places)}),
-        sort_keys=[("query", "ascending"), ("document", "ascending"), ("place", "ascending")],
-    ).to_numpy()
+    """Rows of one (query, document) each, from rows of one value each: ids, query codes, shares.
+
+    Labels of documents that are all listed once stay where they are; anything else is brought into the order
+    of queries and ids, so that sums of shares do not depend on the order of the source.
+    """
+    if labels_only and all_differ(codes, doc_ids):
+        return doc_ids, codes, Sparse(np.arange(len(places) + 1), places, shares, len(attribute.values))
+    order = id_order(codes, doc_ids, places)
     codes, places, shares, ids = codes[order], places[order], shares[order], take(doc_ids, order)
     fresh, repeated = np.ones(len(order), dtype=bool), np.zeros(len(order), dtype=bool)
     if len(order) > 1:
@@ -119,6 +123,15 @@ def grouped(
     sparse = Sparse(offsets, places[entries], shares[entries], len(attribute.values))
     rows = heads[some]
     return take(ids, rows), codes[rows].astype(np.int64), sparse
+
+
+def id_order(codes: Int64s, doc_ids: pa.LargeStringArray, places: Int64s | None = None) -> Int64s:
+    """The rows by query, document id and, if there are several values of a document, by value."""
+    columns = {"query": integers(codes), "document": doc_ids}
+    columns |= {} if places is None else {"place": integers(places)}
+    keys = [(column, "ascending") for column in columns]
+    order: Int64s = pc.sort_indices(pa.table(columns), sort_keys=keys).to_numpy().astype(np.int64)
+    return order
 
 
 def _first(found: Int64s, order: Int64s) -> list[int]:

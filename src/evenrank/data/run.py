@@ -267,25 +267,28 @@ def check_ties(ties: str) -> None:
 
 def encode_queries(queries: Any, source: str) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
     """Codes in order of first appearance, and the query ids."""
-    if isinstance(queries, pa.ChunkedArray):
-        queries = (
-            pa.concat_arrays(queries.unify_dictionaries().chunks)
-            if queries.num_chunks
-            else pa.array([], pa.string())
+    return encode_ids(queries, "query", source)
+
+
+def encode_ids(ids: Any, role: str, source: str) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+    """Codes, and the ids that they stand for: those of an Arrow dictionary, or by first appearance."""
+    if isinstance(ids, pa.ChunkedArray):
+        ids = (
+            pa.concat_arrays(ids.unify_dictionaries().chunks) if ids.num_chunks else pa.array([], pa.string())
         )
-    if isinstance(queries, pa.DictionaryArray) and not _sound_dictionary(queries):
-        queries = queries.cast(queries.type.value_type)
-    if not isinstance(queries, pa.DictionaryArray):
-        queries = as_ids(queries, "query", source).dictionary_encode()
-    codes = queries.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
-    return codes, tuple(queries.dictionary.to_pylist())
+    if isinstance(ids, pa.DictionaryArray) and not _sound_dictionary(ids):
+        ids = ids.cast(ids.type.value_type)
+    if not isinstance(ids, pa.DictionaryArray):
+        ids = as_ids(ids, role, source).dictionary_encode()
+    codes = ids.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+    return codes, tuple(ids.dictionary.to_pylist())
 
 
-def _sound_dictionary(queries: pa.DictionaryArray) -> bool:
+def _sound_dictionary(ids: pa.DictionaryArray) -> bool:
     """Whether codes and words can be taken as they are: none missing, empty or twice."""
-    words = queries.dictionary.to_pylist()
+    words = ids.dictionary.to_pylist()
     return (
-        not queries.indices.null_count
+        not ids.indices.null_count
         and all(isinstance(word, str) and word for word in words)
         and len(set(words)) == len(words)
     )

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from evenrank.arrays import Array, Bools, Int64s
-from evenrank.data.evidence_source import Column, Gathered, Labels, Sparse, in_order
+from evenrank.arrays import Array, Bools, Int64s, in_order
+from evenrank.data.evidence_source import Column, Gathered, Labels, Sparse
 from evenrank.errors import ParameterError
 
 T = TypeVar("T")

@@ -15,7 +15,17 @@ import pyarrow.compute as pc
 from evenrank.errors import PROBLEMS_SHOWN
 from evenrank.ids import offsets_of
 from evenrank.io.row_problems import RowProblems
-from evenrank.io.values import GRADE_LIMIT, ID_LIMIT, BadValue, long_id, parse_grade, parse_score, quoted
+from evenrank.io.values import (
+    GRADE_LIMIT,
+    GRADE_PATTERN,
+    ID_LIMIT,
+    SCORE_PATTERN,
+    BadValue,
+    long_id,
+    parse_grade,
+    parse_score,
+    quoted,
+)
 
 _BYTES_AT_ONCE = 1 << 20  # of ids that are searched: the temporaries stay inside the cache
 
@@ -85,8 +95,14 @@ def grade_cells(values: Any, report: RowProblems, *, text: bool = False) -> npt.
 
 
 def _parsed(
-    cells: Sequence[str], report: RowProblems, role: str, parse: Callable[[bytes], float]
+    cells: Any, report: RowProblems, role: str, parse: Callable[[bytes], float]
 ) -> npt.NDArray[np.float64]:
+    cells = one_array(cells)
+    if isinstance(cells, pa.Array):
+        numbers = _parsed_at_once(cells, GRADE_PATTERN if role == "grade" else SCORE_PATTERN)
+        if numbers is not None:
+            return numbers
+        cells = cells.to_pylist()
     out = np.zeros(len(cells))
     for row, cell in enumerate(cells):
         try:
@@ -97,6 +113,18 @@ def _parsed(
         except BadValue as error:
             report.add(row, str(error))
     return out
+
+
+def _parsed_at_once(cells: pa.Array, pattern: str) -> npt.NDArray[np.float64] | None:
+    """The numbers of cells that all look like one, without blanks and a plus, and are not too large."""
+    if not pc.all(pc.match_substring_regex(cells, pattern)).as_py():
+        return None
+    try:
+        numbers: npt.NDArray[np.float64] = cells.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        return None
+    limit = GRADE_LIMIT if pattern == GRADE_PATTERN else np.inf
+    return numbers if (np.abs(numbers) < limit).all() else None
 
 
 def _numbers(

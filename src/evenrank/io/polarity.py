@@ -81,7 +81,7 @@ def read_labelled_polarity(
     """
     from evenrank.io.groups import read_groups
 
-    labels = read_groups(source, "polarity", column=column, format=format)
+    labels = read_groups(source, "polarity", column=column, format=format).by_id()
     sign = label_signs(labels.attribute.values, positive, negative, neutral)  # (L,)
     shares = labels.shares
     rows = np.repeat(np.arange(len(labels)), np.diff(shares.offsets))

@@ -11,7 +11,9 @@ GRADE_PATTERN = r"^[+-]?[0-9]+$"
 GRADE_LIMIT = 2**31
 ID_LIMIT = 10_000  # bytes: no id is that long, but a text in the wrong column is
 
-_SCORE = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+SCORE_PATTERN = rf"^{_NUMBER}$"
+_SCORE = re.compile(_NUMBER.encode())
 _GRADE = re.compile(rb"[+-]?[0-9]+")
 _NOT_FINITE = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 

@@ -14,7 +14,7 @@ from evenrank.data.attribute import UNIFORM, attribute_of
 from evenrank.data.membership import SPLITS, Membership
 from evenrank.data.membership_builders import OWN, even_labels, spread_evenly
 from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
-from evenrank.ids import encode_first_seen, take
+from evenrank.ids import as_strings, distinct, encode_first_seen, take
 from evenrank.io.column_names import listed
 from evenrank.io.frames import as_frame
 from evenrank.io.groups.entries import Entries
@@ -159,18 +159,20 @@ def _without_labels(entries: Entries, ignore: frozenset[str], name: str) -> Entr
         return entries
     if entries.shares is not None:
         raise ParameterError(f"attribute {name!r}: ignore= is for labels, and these are shares")
-    absent = sorted(ignore - set(encode_first_seen(entries.values)[1]))
+    values = as_strings(entries.values)
+    found = encode_first_seen(values)[1]
+    absent = sorted(ignore - set(found))
     if absent:
-        found = listed(encode_first_seen(entries.values)[1])
         raise ParameterError(
-            f"attribute {name!r}: no document has the label {absent[0]!r} of ignore=; found are {found}"
+            f"attribute {name!r}: no document has the label {absent[0]!r} of ignore=; "
+            f"found are {listed(found)}"
         )
     kept = np.flatnonzero(
-        ~pc.is_in(entries.values, value_set=pa.array(sorted(ignore), pa.large_string())).to_numpy(
+        ~pc.is_in(values, value_set=pa.array(sorted(ignore), pa.large_string())).to_numpy(
             zero_copy_only=False
         )
     )
-    return replace(entries, rows=entries.rows[kept], values=take(entries.values, kept))
+    return replace(entries, rows=entries.rows[kept], values=take(values, kept))
 
 
 def _with_own(entries: Entries, values: Sequence[str] | None) -> tuple[Entries, Sequence[str] | None]:
@@ -180,7 +182,7 @@ def _with_own(entries: Entries, values: Sequence[str] | None) -> tuple[Entries, 
     shares = None if entries.shares is None else np.concatenate([entries.shares, np.ones(len(bare))])
     if values is not None or entries.order is not None:
         values = list(dict.fromkeys((*(values or entries.order or ()), *own.to_pylist())))
-    rows, labels = np.concatenate([entries.rows, bare]), pa.concat_arrays([entries.values, own])
+    rows, labels = np.concatenate([entries.rows, bare]), pa.concat_arrays([as_strings(entries.values), own])
     return replace(entries, rows=rows, values=labels, shares=shares), values
 
 
@@ -200,7 +202,7 @@ def _built(
         raise nothing(source or name, f"no document has a value of {name!r}")
     if even and entries.shares is not None:
         raise ParameterError(f"attribute {name!r}: even= is for labels, and {source or 'this'} has shares")
-    _, found = encode_first_seen(entries.values)
+    found = distinct(entries.values)
     absent = sorted(even - set(found))
     if values is None and absent:
         raise ParameterError(

@@ -13,16 +13,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenrank.arrays import Floats, Int64s
-from evenrank.ids import as_strings, take
+from evenrank.ids import as_strings, encode_first_seen, take
 from evenrank.io.cells import described, is_missing, is_text, is_unicode, one_array, score_cells
 from evenrank.io.frames import Frame
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.values import BadValue, parse_score, quoted
 
+_CELLS_AT_ONCE = 1 << 12
+
 
 @dataclass(frozen=True)
 class Entries:
     """What a source says: the document of row ``rows[e]`` has ``values[e]``, by ``shares[e]``.
+
+    A dictionary of values has those that occur, in the order of their first appearance.
 
     A row without an entry is a document without a value.
     """
@@ -30,22 +34,22 @@ class Entries:
     documents: pa.LargeStringArray  # (R,)
     queries: pa.LargeStringArray | None  # (R,)
     rows: Int64s  # (E,)
-    values: pa.LargeStringArray  # (E,)
+    values: pa.LargeStringArray | pa.DictionaryArray  # (E,)
     shares: Floats | None  # (E,); None: each has the whole document
     report: RowProblems
     order: tuple[str, ...] | None = None  # the values, where the source lists them
 
 
-def label_entries(cells: Any, report: RowProblems) -> tuple[Int64s, pa.LargeStringArray, Floats | None]:
+def label_entries(
+    cells: Any, report: RowProblems
+) -> tuple[Int64s, pa.LargeStringArray | pa.DictionaryArray, Floats | None]:
     """Rows, values and shares of a column of labels. An empty cell has no value, a list several, and a
     mapping has shares of them."""
     cells = one_array(cells)
     if isinstance(cells, list) and all(isinstance(cell, str) and is_unicode(cell) for cell in cells):
         cells = as_strings(cells)
     if isinstance(cells, pa.Array) and is_text(cells.type):
-        labels = pc.utf8_trim_whitespace(pc.fill_null(cells.cast(pa.large_string()), ""))
-        rows = np.flatnonzero(pc.binary_length(labels).to_numpy(zero_copy_only=False))
-        return rows, take(labels, rows), None
+        return (*_text_labels(cells), None)
     owners, values, shares = list[int](), list[str](), list[float]()
     whole = True
     for row, cell in enumerate(cells.to_pylist() if isinstance(cells, pa.Array) else cells):
@@ -57,6 +61,21 @@ def label_entries(cells: Any, report: RowProblems) -> tuple[Int64s, pa.LargeStri
                 shares.append(number)
         whole = whole and not isinstance(cell, Mapping)
     return np.array(owners, np.int64), as_strings(values), None if whole else np.array(shares)
+
+
+def _text_labels(cells: pa.Array) -> tuple[Int64s, pa.DictionaryArray]:
+    """The rows that are not blank, and their labels. Few labels differ, and only those are trimmed."""
+    found = pc.fill_null(cells, "").dictionary_encode()
+    trimmed, words = encode_first_seen(pc.utf8_trim_whitespace(found.dictionary))  # (D,)
+    codes = trimmed[found.indices.to_numpy(zero_copy_only=False)]  # (R,)
+    rows = np.arange(len(codes))
+    if "" in words:
+        blank = words.index("")
+        rows = np.flatnonzero(codes != blank)
+        codes = codes[rows]
+        codes -= codes > blank
+    names = as_strings([word for word in words if word])
+    return rows, pa.DictionaryArray.from_arrays(pa.array(codes), names)
 
 
 def _values_of(cell: Any) -> Iterator[tuple[Any, Any]]:
@@ -99,9 +118,7 @@ def _share(share: Any, value: str, row: int, report: RowProblems) -> float | Non
     return None
 
 
-def share_column(
-    frame: Frame, name: str, rows: Int64s, values: pa.LargeStringArray, report: RowProblems
-) -> Floats:
+def share_column(frame: Frame, name: str, rows: Int64s, report: RowProblems) -> Floats:
     """The share of each entry, where there is a column of them and one value a row."""
     shares = score_cells(frame.column(name), report, "share", text=frame.text)
     counts = np.bincount(rows, minlength=len(shares))
@@ -136,14 +153,15 @@ def wide_entries(
 
 def holds_numbers(frame: Frame, name: str) -> bool:
     """Whether the first cell that is not empty is a number."""
-    column = one_array(frame.column(name))
-    there = np.flatnonzero(~_gaps(column))
-    if not len(there):
+    return begins_with_number(frame.column(name), text=frame.text)
+
+
+def begins_with_number(column: Any, *, text: bool) -> bool:
+    """The same of the cells themselves; those of ``text`` are numbers to be parsed."""
+    cell = _first_cell(column)
+    if cell is None:
         return False
-    cell = column[int(there[0])]
-    if isinstance(cell, pa.Scalar):
-        cell = cell.as_py()
-    if frame.text:
+    if text:
         try:
             parse_score(cell.strip().encode())
         except BadValue:
@@ -152,9 +170,24 @@ def holds_numbers(frame: Frame, name: str) -> bool:
     return isinstance(cell, (int, float, np.number)) and not isinstance(cell, bool)
 
 
+def _first_cell(column: Any) -> Any:
+    """The first cell that is not empty, or None; a long column is not looked at as a whole."""
+    for begin in range(0, len(column), _CELLS_AT_ONCE):
+        part = one_array(column[begin : begin + _CELLS_AT_ONCE])
+        there = np.flatnonzero(~_gaps(part))
+        if len(there):
+            cell = part[int(there[0])]
+            return cell.as_py() if isinstance(cell, pa.Scalar) else cell
+    return None
+
+
 def _gaps(column: Any) -> npt.NDArray[np.bool_]:
     if isinstance(column, pa.Array):
-        missing: npt.NDArray[np.bool_] = pc.is_null(column).to_numpy(zero_copy_only=False)
+        gaps = pc.is_null(column)
+        if is_text(column.type):
+            blank = pc.equal(pc.binary_length(pc.utf8_trim_whitespace(column)), 0)
+            gaps = pc.or_(gaps, pc.fill_null(blank, True))
+        missing: npt.NDArray[np.bool_] = gaps.to_numpy(zero_copy_only=False)
         return missing
     return np.array([is_missing(cell) or (isinstance(cell, str) and not cell.strip()) for cell in column])
 

@@ -118,7 +118,7 @@ def _share_column(frame: Frame, chosen: Mapping[str, str]) -> str | None:
 
 
 def _cells(frame: Frame, name: str) -> list[object]:
-    cells = one_array(frame.column(name))[:_MANY]
+    cells = one_array(frame.column(name)[:_MANY])
     return [cell.as_py() if hasattr(cell, "as_py") else cell for cell in cells]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,14 @@ from evenrank.errors import DataError, InputTypeError, ParameterError
 from evenrank.io.cells import id_cells, is_missing
 from evenrank.io.column_names import ACCEPTED, SharedColumns, listed, resolve
 from evenrank.io.frames import Frame
-from evenrank.io.groups.entries import Entries, holds_numbers, label_entries, share_column, wide_entries
+from evenrank.io.groups.entries import (
+    Entries,
+    begins_with_number,
+    holds_numbers,
+    label_entries,
+    share_column,
+    wide_entries,
+)
 from evenrank.io.groups.hints import long_not_wide, no_header, unused_shares, wide_not_labels
 from evenrank.io.groups.line_files import nothing
 from evenrank.io.groups.votes import check_votes
@@ -76,19 +84,20 @@ def frame_entries(frame: Frame, asked: Asked, source: str, report: RowProblems) 
     report.subject = _naming(documents)
     order, shares = None, None
     if "value" in chosen:
-        wide = wide_not_labels(frame, chosen) if "share" not in chosen else ()
+        labels = frame.column(chosen["value"])
+        perhaps_share = "share" not in chosen and begins_with_number(labels, text=frame.text)
+        wide = wide_not_labels(frame, chosen) if perhaps_share else ()
         if wide:
             raise DataError(
                 f"{source}: {chosen['value']!r} holds shares, not labels: {listed(wide)} sum to 1 in every "
                 f"row, and stand for one value each; say values={list(wide)!r} and no column, for an "
                 f"attribute that is not called as one of them (in the shell FILE:values={','.join(wide)})"
             )
-        rows, values, shares = label_entries(frame.column(chosen["value"]), report)
+        rows, values, shares = label_entries(labels, report)
         if "share" not in chosen and shares is None:
-            told = unused_shares(frame, chosen)
-            report.hint = lambda row: told
+            report.hint = _once(lambda: unused_shares(frame, chosen))
         if "share" in chosen and shares is None:
-            shares = share_column(frame, chosen["share"], rows, values, report)
+            shares = share_column(frame, chosen["share"], rows, report)
     else:
         order = _value_columns(frame, asked, chosen, source)
         rows, values, shares = wide_entries(frame, order, report)
@@ -103,6 +112,12 @@ def frame_entries(frame: Frame, asked: Asked, source: str, report: RowProblems) 
             raise DataError(f"{source}: a vote is one label, not shares: read shares without votes")
         check_votes(entries, id_cells(frame.column(chosen["rater"]), "rater", report), report)
     return entries
+
+
+def _once(hint: Callable[[], str]) -> Callable[[int], str]:
+    """The same hint for every row, looked for when there is a problem to add it to."""
+    found = cache(hint)
+    return lambda row: found()
 
 
 def _is_share(cell: Any) -> bool:

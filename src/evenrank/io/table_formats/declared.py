@@ -48,13 +48,19 @@ def declare_format(name: str, *suffixes: str, has_header: bool = False) -> Calla
 
 def text_of(source: Source, nothing: Nothing) -> str:
     """The whole file as text; empty files and what is not UTF-8 are errors."""
+    return decoded(content_of(source, nothing), source.name)
+
+
+def content_of(source: Source, nothing: Nothing) -> Content:
+    """The whole file without a byte order mark; an empty one is an error."""
     content = source.content().without_bom(source.name)
     if content.buffer.size == 0:
         raise nothing(source.name, "the file is empty")
-    return _decoded(content, source.name)
+    return content
 
 
-def _decoded(content: Content, name: str) -> str:
+def decoded(content: Content, name: str) -> str:
+    """The content as text; what is not UTF-8 is an error."""
     from evenrank.errors import DataError, Problem
 
     data: bytes = content.buffer.to_pybytes()

@@ -10,7 +10,8 @@ from evenrank.errors import Problem, counted
 from evenrank.io.frames import Frame
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source
-from evenrank.io.table_formats.declared import Nothing, OpenTable, declare_format, text_of
+from evenrank.io.table_formats.declared import Nothing, OpenTable, content_of, declare_format, decoded
+from evenrank.io.table_formats.unquoted import unquoted_table
 
 
 @declare_format("csv", ".csv", has_header=True)
@@ -24,7 +25,12 @@ def open_tsv(source: Source, nothing: Nothing) -> OpenTable:
 
 
 def _opened(source: Source, nothing: Nothing, format: str) -> OpenTable:
-    table = _delimited_table(text_of(source, nothing), source.name, format)
+    content = content_of(source, nothing)
+    plain = unquoted_table(content.buffer, format)
+    if plain is not None:
+        rows = len(plain.column(plain.names[0]))
+        return OpenTable(plain, RowProblems(source.name, lines=range(2, rows + 2)), {})
+    table = _delimited_table(decoded(content, source.name), source.name, format)
     if not table.report.lines and not table.problems:
         raise nothing(source.name, "no line but the header")
     return table
