@@ -50,6 +50,7 @@ LAYERS = {
     "wordlists": 11,
     "queryset": 11,
     "sample": 11,
+    "scale": 11,
     "audit": 12,
     "study": 12,
     "cli": 13,

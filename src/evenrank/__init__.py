@@ -49,7 +49,8 @@ _HOME = {
     "tradeoff": "comparison.tradeoff",
     "write_run": "io",
 }
-_ABOVE = {"write_report": "report.page"}  # what a lower layer calls by way of this package
+# what a lower layer calls by way of this package
+_ABOVE = {"open_executor": "scale", "write_report": "report.page"}
 
 
 __all__ = ["__version__", *sorted(_HOME)]
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
     from evenrank.report import figures as figures
     from evenrank.report.page import write_report as write_report
     from evenrank.rerankers import rerank as rerank
+    from evenrank.scale import open_executor as open_executor
     from evenrank.scores import Scores as Scores
 
 

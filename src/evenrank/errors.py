@@ -123,6 +123,27 @@ class DataError(EvenrankError, ValueError):
         error.more = more or len(problems) > PROBLEMS_SHOWN
         return error
 
+    @classmethod
+    def joined(cls, errors: Sequence[DataError]) -> DataError:
+        """What is wrong with several sources as one error, with at most twenty problems over all of them.
+
+        >>> one, other = (DataError.listing(name, [Problem(7, "no tab")]) for name in ("a.tsv", "b.tsv"))
+        >>> print(DataError.joined([one, other]))
+        a.tsv:7: no tab
+        b.tsv:7: no tab
+        """
+        if len(errors) == 1:
+            return errors[0]
+        lines = [line for error in errors for line in str(error).split("\n")[: len(error.problems) or None]]
+        more = len(lines) > PROBLEMS_SHOWN or any(error.more for error in errors)
+        shown = lines[:PROBLEMS_SHOWN]
+        if more:
+            shown.append(f"only the first {min(len(lines), PROBLEMS_SHOWN)} problems are listed")
+        joined = cls("\n".join(shown))
+        joined.problems = tuple(problem for error in errors for problem in error.problems)[:PROBLEMS_SHOWN]
+        joined.more = more
+        return joined
+
 
 class MissingEvidenceError(DataError):
     """Ranked documents without the evidence that a measure needs."""

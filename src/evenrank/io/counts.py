@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -195,6 +195,14 @@ def counts_in_pieces(path: str | os.PathLike[str]) -> Iterator[WordCounts]:
                 yield counts_of_table(table, own, about["tokenizer"], about["source"].get("name"))
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{path}: is not a sound Parquet file: {error}") from error
+
+
+def ids_of_counts(files: Iterable[Path]) -> Iterator[pa.LargeStringArray]:
+    """The ids of files of counts, one file after the other, some at a time."""
+    for path in files:
+        with parquet_file(path) as raw, pa.parquet.ParquetFile(raw) as file:
+            for batch in file.iter_batches(ROW_GROUP, columns=[_ID]):
+                yield batch.column(0).cast(pa.large_string())
 
 
 def counts_of_table(table: pa.Table, lexicon: Lexicon, tokenizer: str, source: str | None) -> WordCounts:

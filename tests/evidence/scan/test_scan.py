@@ -219,7 +219,8 @@ def test_bad_arguments(tmp_path: Path) -> None:
         scan(DOCUMENTS, LEXICON, tokenizer="words")
     with pytest.raises(DataError, match="no such folder"):
         scan(DOCUMENTS, LEXICON, tmp_path / "none/o.parquet")
-    with pytest.raises(DataError, match="is a directory"):
+    (tmp_path / "other.txt").touch()
+    with pytest.raises(DataError, match="is a folder with something else in it"):
         scan(DOCUMENTS, LEXICON, tmp_path)
     clash = Lexicon.build("clash", {"length": ["a"], "b": ["b"]})
     with pytest.raises(ParameterError, match="a group cannot be called 'length'"):
@@ -231,8 +232,8 @@ def test_ids_in_many_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duplicates, "AT_ONCE", 10)
     monkeypatch.setattr(duplicates, "IN_A_PASS", 8)
     taken = []
-    usual = duplicates._repeated
-    monkeypatch.setattr(duplicates, "_repeated", lambda hashes: taken.append(len(hashes)) or usual(hashes))
+    usual = duplicates.repeated_in
+    monkeypatch.setattr(duplicates, "repeated_in", lambda hashes: taken.append(len(hashes)) or usual(hashes))
     assert len(scan(DOCUMENTS, LEXICON)) == len(DOCUMENTS) == sum(taken)
     assert len(taken) > 1
     with pytest.raises(DataError, match="more than once: 'n7'"):

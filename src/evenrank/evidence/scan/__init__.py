@@ -7,6 +7,7 @@ cores, ``parts.py`` remembers what is finished.
 
 from __future__ import annotations
 
-from evenrank.evidence.scan.engine import ScanSummary, scan, scan_file
+from evenrank.evidence.scan.engine import scan, scan_file
+from evenrank.evidence.scan.summary import ScanSummary
 
 __all__ = ["ScanSummary", "scan", "scan_file"]

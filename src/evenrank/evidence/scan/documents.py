@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -45,6 +45,14 @@ class DocumentBatch:
 Fetch = Callable[[], DocumentBatch]
 
 
+class Stretch(NamedTuple):
+    """Pieces that follow each other; ``last`` is the first one behind, None where only reading tells."""
+
+    first: int
+    last: int | None
+    bytes: int
+
+
 class Collection(Protocol):
     name: str
     kind: str  # how pieces are cut; part of what a resumed scan must agree on
@@ -77,6 +85,10 @@ class Collection(Protocol):
 
     def pieces(self, finished: Container[int]) -> Iterator[Fetch | None]:
         """All pieces in order; None for the finished ones, which are not read where that is possible."""
+        ...
+
+    def stretches(self, size: int) -> list[Stretch]:
+        """All pieces in stretches of about so many bytes, which can be read apart from each other."""
         ...
 
     def done(self, index: int, documents: int) -> int:
@@ -125,6 +137,9 @@ class Stream:
             passed = _content_bytes(batch) if self._passed is None else self._passed.bytes - before
             before = 0 if self._passed is None else self._passed.bytes
             yield None if index in finished else _batch(self.name, batch, passed)
+
+    def stretches(self, size: int) -> list[Stretch]:
+        return [Stretch(0, None, 0 if self.path is None else self.path.stat().st_size)]
 
     def done(self, index: int, documents: int) -> int:
         return documents
@@ -202,6 +217,18 @@ class ParquetCollection:
                     at = first + (number - numbers.start) * rows
                     yield None if number in finished else self._fetch(batch, at, group)
             first += about.num_rows
+
+    def stretches(self, size: int) -> list[Stretch]:
+        """Whole groups of rows: one is read from its beginning."""
+        found: list[Stretch] = []
+        for group, numbers, _ in self._groups():
+            own = sum(length for _, length in self._ranges(group))
+            if found and found[-1].bytes + own <= size:
+                first, _, before = found.pop()
+                found.append(Stretch(first, numbers.stop, before + own))
+            else:
+                found.append(Stretch(numbers.start, numbers.stop, own))
+        return found
 
     def _read(self, group: int, rows: int) -> Iterator[pa.RecordBatch]:
         columns = list(self._chosen.values())

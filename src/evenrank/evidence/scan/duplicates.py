@@ -53,8 +53,8 @@ class Uniqueness:
         earlier = self._documents
         self._documents += len(run.ids)
         if self._ascending:
-            if run.hashes is None and _size_first(run.ids[0]) > self._largest:
-                self._largest = _size_first(run.ids[-1])
+            if run.hashes is None and size_first(run.ids[0].as_py()) > self._largest:
+                self._largest = size_first(run.ids[-1].as_py())
                 return
             self._ascending = False
             if earlier:
@@ -64,6 +64,11 @@ class Uniqueness:
         elif self._kept is not None:
             self._kept.append(hash_strings(run.ids) if run.hashes is None else run.hashes)
 
+    @property
+    def ascending(self) -> bool:
+        """Whether every id so far is larger than the one before."""
+        return self._ascending
+
     def check(self, ids: Ids, name: str) -> None:
         """Raise if an id is there twice. ``ids`` gives all of them, as often as it is called."""
         if self._ascending or not self._documents:
@@ -72,12 +77,12 @@ class Uniqueness:
         if kept is None and self._documents <= AT_ONCE:
             kept = [hash_strings(piece) for piece in ids()]
         if kept is not None:
-            repeated = _repeated_fast if self._fast else _repeated
+            repeated = _repeated_fast if self._fast else repeated_in
             suspects = repeated(np.concatenate(kept))
         else:
             suspects = np.concatenate(list(self._by_range(ids)))
         if len(suspects):
-            _compare(ids(), suspects, name)
+            compare_ids(ids(), suspects, name)
 
     def _by_range(self, ids: Ids) -> Iterator[UInt64s]:
         """Equal hashes have equal leading bits: each pass takes those with the same ones."""
@@ -88,12 +93,12 @@ class Uniqueness:
                 hashes[hashes >> shift == np.uint64(turn)]
                 for hashes in (hash_strings(piece) for piece in ids())
             ]
-            yield _repeated(np.concatenate(kept))
+            yield repeated_in(np.concatenate(kept))
 
 
-def _size_first(identifier: pa.LargeStringScalar) -> tuple[int, bytes]:
+def size_first(identifier: str) -> tuple[int, bytes]:
     """The order in which numbers ascend as text: the shorter first, else by their bytes."""
-    raw = identifier.as_py().encode()
+    raw = identifier.encode()
     return len(raw), raw
 
 
@@ -104,7 +109,8 @@ def _ascend(ids: pa.LargeStringArray) -> bool:
     return data is not None and bool(are_ascending(np.frombuffer(data, np.uint8), offsets_of(ids)))
 
 
-def _repeated(hashes: UInt64s) -> UInt64s:
+def repeated_in(hashes: UInt64s) -> UInt64s:
+    """Those that are there more than once; they are sorted where they lie."""
     hashes.sort()
     return np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
 
@@ -117,7 +123,8 @@ def _repeated_fast(hashes: UInt64s) -> UInt64s:
     return np.unique(repeated[: repeated_hashes(hashes, table, repeated)])
 
 
-def _compare(pieces: Iterator[pa.LargeStringArray], repeated: UInt64s, name: str) -> None:
+def compare_ids(pieces: Iterator[pa.LargeStringArray], repeated: UInt64s, name: str) -> None:
+    """Raise if ids whose hashes are ``repeated`` are there twice."""
     seen: Counter[str] = Counter()
     for piece in pieces:
         places = np.flatnonzero(np.isin(hash_strings(piece), repeated[: 50 * _SHOWN]))

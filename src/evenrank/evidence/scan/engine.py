@@ -10,22 +10,30 @@ from collections import deque
 from collections.abc import Callable, Container, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet
 
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, ParameterError
 from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.counter import Counter, UnsoundText, make_counter
-from evenrank.evidence.scan.documents import Collection, Fetch
+from evenrank.evidence.scan.documents import Collection, DocumentBatch, Fetch
 from evenrank.evidence.scan.duplicates import IdRun, Uniqueness
 from evenrank.evidence.scan.sources import open_collection
-from evenrank.io.counts import CountsWriter, counts_batch, counts_of_table, counts_schema, read_counts
+from evenrank.evidence.scan.summary import ScanSummary
+from evenrank.io.counts import (
+    CountsWriter,
+    counts_batch,
+    counts_of_table,
+    counts_schema,
+    ids_of_counts,
+    read_counts,
+)
+from evenrank.io.output_folder import folder_target
 from evenrank.io.outputs import (
     check_not_read,
     growing_file,
@@ -34,23 +42,9 @@ from evenrank.io.outputs import (
     workers_of,
 )
 from evenrank.io.resumable import Resumable, check_unchanged
-from evenrank.io.source import parquet_file
 
 Progress = Callable[[int, int | None, str], None]
 """Called with how much is done, of how much (None: unknown), and of what: bytes or documents."""
-
-
-@dataclass
-class ScanSummary:
-    """What a scan did. ``found`` pieces were there from an earlier run and were not counted again."""
-
-    documents: int = 0
-    tokens: int = 0
-    groups: dict[str, int] = field(default_factory=dict)
-    pieces: int = 0
-    found: int = 0
-    bytes_read: int = 0
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -74,6 +68,7 @@ def scan(
     progress: Progress | None = None,
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
+    on: object = None,
 ) -> WordCounts:
     """Count the words of a lexicon in every document of a collection.
 
@@ -81,7 +76,10 @@ def scan(
     of id and text. ``lexicon`` may be anything that ``read_lexicon`` takes: the name of a shipped one, a
     file. ``terms`` keeps the count of every term; a lexicon with weights always does. With an ``output``
     the counts go to a Parquet file in constant memory; a scan that was interrupted goes on where it stopped,
-    and its file is the same, byte for byte. ``threads`` is one a core unless said otherwise.
+    and its file is the same, byte for byte. ``threads`` is one a core unless said otherwise. An output whose
+    name ends in ``/``, or that is a folder, gets one Parquet file for each partition of the collection.
+    ``on`` is a cluster that does the work, with the same result: a client of Dask, a session of Spark,
+    ``"dask"``, ``"dask://HOST:PORT"`` or ``"spark"``; it needs an output that all workers can write to.
 
     >>> kin = Lexicon.build("kin", {"f": ["mother"], "m": ["father"]})
     >>> counts = scan([("d1", "My mother's mother"), ("d2", "nobody")], kin)
@@ -91,9 +89,11 @@ def scan(
     if output is not None:
         scan_file(
             source, lexicon, output, tokenizer=tokenizer, terms=terms, threads=threads, resume=resume,
-            progress=progress, format=format, columns=columns,
+            progress=progress, format=format, columns=columns, on=on,
         )  # fmt: skip
         return read_counts(output)
+    if on is not None:
+        raise ParameterError("on= needs output=, a file or folder that all workers can write to")
     lexicon = _lexicon(lexicon)
     terms = terms or lexicon.weights is not None  # they are weighed when the counts are read
     counter = make_counter(lexicon, tokenizer, terms=terms)
@@ -121,8 +121,16 @@ def scan_file(
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
     block_bytes: int = BLOCK,
+    on: object = None,
+    partition_bytes: int | None = None,
 ) -> ScanSummary:
-    """``scan`` into a file, without reading it back: constant memory whatever the size."""
+    """``scan`` into a file or a folder, without reading it back: constant memory whatever the size."""
+    if on is not None or folder_target(output) is not None:
+        return _spread(
+            on, source, _lexicon(lexicon), output, threads=threads, tokenizer=tokenizer, terms=terms,
+            resume=resume, progress=progress, format=format, columns=columns, block_bytes=block_bytes,
+            partition_bytes=partition_bytes,
+        )  # fmt: skip
     begin = time.monotonic()
     target = target_of(output)
     for read in (source, lexicon):
@@ -168,6 +176,25 @@ def scan_file(
     return summary
 
 
+def _spread(
+    on: object,
+    source: object,
+    lexicon: Lexicon,
+    output: str | os.PathLike[str],
+    *,
+    threads: int | None,
+    terms: bool,
+    **options: Any,
+) -> ScanSummary:
+    """A scan by partitions: with the cluster ``on``, or with the threads of this process."""
+    import evenrank
+    from evenrank.evidence.scan.spread import scan_on
+
+    terms = terms or lexicon.weights is not None  # they are weighed when the counts are read
+    with evenrank.open_executor(on, threads) as executor:
+        return scan_on(executor, source, lexicon, output, terms=terms, **options)
+
+
 def _write(
     collection: Collection,
     counter: Counter,
@@ -189,7 +216,7 @@ def _write(
             for piece in work.run(threads, progress):
                 writer.write(piece.batch)
                 digests.append(piece.digest)
-                _add(summary, piece, finished=piece.index in parts.finished)
+                summary.add(piece.batch, piece.bytes_read, finished=piece.index in parts.finished)
             check_unchanged(collection.name, collection.path, collection.stamp)
             writer.close(collection.provenance(digests))
         except BaseException:
@@ -198,33 +225,13 @@ def _write(
     try:
         if not summary.documents:
             raise DataError(f"{collection.name}: no documents")
-        work.ids.check(lambda: _ids(growing), collection.name)
+        work.ids.check(lambda: ids_of_counts([growing]), collection.name)
         move_into_place(growing, target)
     except BaseException:
         with suppress(OSError):
             growing.unlink()
         raise
     return summary
-
-
-def _add(summary: ScanSummary, piece: _Piece, *, finished: bool) -> None:
-    summary.pieces += 1
-    summary.found += finished
-    summary.bytes_read += piece.bytes_read
-    summary.documents += len(piece.batch)
-    summary.tokens += _total(piece.batch, 1)
-    for column, group in enumerate(summary.groups, 2):
-        summary.groups[group] += _total(piece.batch, column)
-
-
-def _total(batch: pa.RecordBatch, column: int) -> int:
-    return int(pc.sum(batch.column(column)).as_py() or 0)  # no rows have no sum
-
-
-def _ids(path: Path) -> Iterator[pa.LargeStringArray]:
-    with parquet_file(path) as raw, pa.parquet.ParquetFile(raw) as file:
-        for batch in file.iter_batches(1 << 17, columns=["id"]):
-            yield batch.column(0).cast(pa.large_string())
 
 
 class _ScanWork:
@@ -268,11 +275,7 @@ class _ScanWork:
 
     def _count(self, index: int, fetch: Fetch) -> _Piece:
         documents = fetch()
-        try:
-            counts = self._counter(documents.texts)
-        except UnsoundText as unsound:
-            raise documents.unsound(unsound.row) from unsound
-        batch = counts_batch(self._schema, documents.ids, counts.lengths, counts.groups, counts.terms)
+        batch = counted_batch(documents, self._counter, self._schema)
         if self._parts is not None:
             self._parts.save(index, batch, documents.digest)
         ids = self.ids.run_of(documents.ids)
@@ -284,6 +287,15 @@ class _ScanWork:
         if progress is not None:
             progress(done, self._collection.total, self._collection.unit)
         return done
+
+
+def counted_batch(documents: DocumentBatch, counter: Counter, schema: pa.Schema) -> pa.RecordBatch:
+    """The counts of some documents, as rows of the output."""
+    try:
+        counts = counter(documents.texts)
+    except UnsoundText as unsound:
+        raise documents.unsound(unsound.row) from unsound
+    return counts_batch(schema, documents.ids, counts.lengths, counts.groups, counts.terms)
 
 
 def _lexicon(lexicon: object) -> Lexicon:

@@ -13,7 +13,7 @@ from evenrank.arrays import Int64s
 from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
 from evenrank.evidence.scan.blocks import Block, LineFile
 from evenrank.evidence.scan.counter import Bytes, Texts
-from evenrank.evidence.scan.documents import DocumentBatch, Fetch
+from evenrank.evidence.scan.documents import DocumentBatch, Fetch, Stretch
 from evenrank.io.content_hash import digest_of_block, joined_digests
 from evenrank.io.fingerprint import fingerprint
 from evenrank.io.resumable import Stamp
@@ -52,6 +52,13 @@ class LineCollection:
     def pieces(self, finished: Container[int]) -> Iterator[Fetch | None]:
         for index in range(len(self._file)):
             yield None if index in finished else self._fetch(index)
+
+    def stretches(self, size: int) -> list[Stretch]:
+        step = max(1, size // self._file.block_bytes)
+        edges = range(0, len(self._file), step)
+        pieces = ((first, min(first + step, len(self._file))) for first in edges)
+        block, end = self._file.block_bytes, self._file.bytes
+        return [Stretch(first, last, min(last * block, end) - first * block) for first, last in pieces]
 
     def _fetch(self, index: int) -> Fetch:
         return lambda: self._documents(self._file.read(index))

@@ -1,0 +1,163 @@
+"""One partition of a scan, as a worker does it: read, count, write a part and its record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from evenrank.data.lexicon import Lexicon
+from evenrank.errors import DataError
+from evenrank.evidence.scan.counter import Counter, make_counter
+from evenrank.evidence.scan.documents import Collection
+from evenrank.evidence.scan.duplicates import Uniqueness
+from evenrank.evidence.scan.engine import counted_batch
+from evenrank.evidence.scan.partitions import FileStretch, Partition
+from evenrank.evidence.scan.sources import open_collection
+from evenrank.evidence.scan.summary import ScanSummary
+from evenrank.io.atomic import atomic_write
+from evenrank.io.counts import CountsWriter
+from evenrank.io.part_folder import part_path, sealed, write_record
+from evenrank.io.partitioned import Record
+from evenrank.io.source import Source
+
+ARROW, PARQUET = "arrow", "parquet"
+
+
+class ScanJob(NamedTuple):
+    """All that a worker must know: plain values, which another process can be sent."""
+
+    folder: str
+    key: str
+    kind: str  # ARROW: batches that will be joined to one file; PARQUET: parts of a folder
+    lexicon: Lexicon
+    tokenizer: str
+    terms: bool
+    schema: pa.Schema
+    format: str | None
+    columns: Mapping[str, str] | None
+    block_bytes: int
+
+    def open(self, source: Source, *, fast: bool) -> Collection:
+        return open_collection(
+            source, format=self.format, columns=self.columns, fast=fast, block_bytes=self.block_bytes
+        )
+
+    def part(self, number: int) -> Path:
+        return part_path(self.folder, number, self.key, self.kind)
+
+    def record(self, number: int) -> Path:
+        return part_path(self.folder, number, self.key, "json")
+
+
+def count_partition(job: ScanJob, partition: Partition) -> Record | DataError:
+    """Write the part of a partition, then its record; what is wrong with the data is given back."""
+    try:
+        return _count(job, partition)
+    except DataError as error:
+        return error.with_traceback(None)
+
+
+def _count(job: ScanJob, partition: Partition) -> Record:
+    counter = _counter(job.lexicon, job.tokenizer, job.terms)
+    summary = ScanSummary(groups=dict.fromkeys(job.lexicon.groups, 0))
+    ids = Uniqueness(fast=counter.fast)
+    ends: list[str] = []  # the first id and the last of every batch
+    stretches = []
+    path = job.part(partition.number)
+    with atomic_write(path) as file:
+        writer = BatchWriter(file, job.schema) if job.kind == ARROW else CountsWriter(file, job.schema)
+
+        def add(batch: pa.RecordBatch, bytes_read: int) -> None:
+            writer.write(batch)
+            summary.add(batch, bytes_read, finished=False)
+            ids.add(ids.run_of(batch.column(0)))
+            if len(batch):
+                ends.extend(batch.column(0)[place].as_py() for place in (0, -1))
+
+        try:
+            for stretch in partition.stretches:
+                stretches.append(_count_stretch(job, stretch, counter, add))
+            writer.close(_source_of(partition, stretches))
+        except BaseException:
+            writer.abandon()
+            raise
+    record = {
+        "stretches": stretches,
+        "rows": summary.documents,
+        "tokens": summary.tokens,
+        "groups": summary.groups,
+        "pieces": summary.pieces,
+        "bytes read": summary.bytes_read,
+        "ids": [*ends[:1], *ends[-1:]] if ids.ascending else None,
+        "part": sealed(path),
+    }
+    write_record(job.record(partition.number), record)
+    return record
+
+
+def _count_stretch(
+    job: ScanJob, stretch: FileStretch, counter: Counter, add: Callable[[pa.RecordBatch, int], None]
+) -> dict[str, Any]:
+    digests = []
+    _check_size(stretch)
+    with closing(job.open(stretch.file.source(), fast=counter.fast)) as collection:
+        for fetch in stretch.fetches(collection):
+            documents = fetch()
+            add(counted_batch(documents, counter, job.schema), documents.bytes_read)
+            digests.append(documents.digest)
+        whole = collection.provenance(digests) if stretch.whole else None
+    return {
+        **stretch.to_dict(),
+        "stamp": stretch.file.stamp,
+        "digests": [digest.hex() for digest in digests],
+        "provenance": whole,
+    }
+
+
+def _check_size(stretch: FileStretch) -> None:
+    """A worker that sees another file under the same name would count something else."""
+    file = stretch.file
+    try:
+        size = Path(file.address).stat().st_size
+    except FileNotFoundError as error:
+        raise DataError(
+            f"{file.name}: a worker does not see it as {file.address}: put the collection where all workers "
+            "see it under the same name"
+        ) from error
+    if size != file.size:
+        raise DataError(
+            f"{file.name}: has {size:,} bytes where a worker reads it, not {file.size:,}: give the same "
+            "command again when nobody writes to it, and all workers see the same file"
+        )
+
+
+def _source_of(partition: Partition, stretches: list[dict[str, Any]]) -> dict[str, Any]:
+    """The source of a part, where it is one whole file."""
+    return stretches[0]["provenance"] or {} if len(stretches) == 1 else {}
+
+
+class BatchWriter:
+    """Batches as Arrow writes them, each as it is: what is joined later must have the same borders."""
+
+    def __init__(self, file: Any, schema: pa.Schema) -> None:
+        self._writer = pa.ipc.new_stream(file, schema)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._writer.write_batch(batch)
+
+    def close(self, source: Mapping[str, Any] | None = None) -> None:
+        self._writer.close()
+
+    def abandon(self) -> None:
+        """Nothing is held that would have to be given up."""
+
+
+@lru_cache(maxsize=4)
+def _counter(lexicon: Lexicon, tokenizer: str, terms: bool) -> Counter:
+    """One for all partitions that a worker is sent."""
+    return make_counter(lexicon, tokenizer, terms=terms)

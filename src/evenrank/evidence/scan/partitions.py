@@ -1,0 +1,123 @@
+"""A collection cut into partitions that workers read on their own, whatever machine they are on.
+
+A large plain file is cut into ranges of bytes, a large Parquet file into groups of rows; a file that can only
+be read from its beginning is one partition, and small files share one. Where a partition ends depends on the
+files alone, so that a second attempt, or another engine, finds the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evenrank.errors import DataError, ParameterError
+from evenrank.evidence.scan.documents import Collection, Fetch, Stretch
+from evenrank.io.resumable import Stamp
+from evenrank.io.source import Source, as_source
+
+PARTITION = 1 << 26
+MOST = 20_000  # partitions: a scheduler keeps account of each; larger collections have larger ones
+
+
+class PartitionFile(NamedTuple):
+    """A file of a collection, as every worker must see it."""
+
+    name: str  # as the user wrote it
+    address: str  # a whole path: workers need not stand in the same folder
+    size: int
+    stamp: str
+
+    def source(self) -> Source:
+        return Source(self.name, path=Path(self.address))
+
+
+class FileStretch(NamedTuple):
+    """Some pieces of one file, or all of them."""
+
+    file: PartitionFile
+    pieces: Stretch
+
+    @property
+    def whole(self) -> bool:
+        return self.pieces.last is None
+
+    def fetches(self, collection: Collection) -> Iterator[Fetch]:
+        outside = _Outside(self.pieces)
+        for fetch in collection.pieces(outside):
+            if fetch is not None:
+                yield fetch
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a record says of it; the stamp is checked apart from the rest."""
+        first, last, _ = self.pieces
+        return {"file": self.file.name, "size": self.file.size, "first": first, "last": last}
+
+
+class Partition(NamedTuple):
+    """What one task reads."""
+
+    number: int
+    stretches: tuple[FileStretch, ...]
+
+    @property
+    def bytes(self) -> int:
+        return sum(stretch.pieces.bytes for stretch in self.stretches)
+
+
+class _Outside:
+    """The numbers of pieces outside a stretch."""
+
+    def __init__(self, pieces: Stretch) -> None:
+        self._first, self._last = pieces.first, pieces.last
+
+    def __contains__(self, number: object) -> bool:
+        if not isinstance(number, int):
+            return False
+        return number < self._first or (self._last is not None and number >= self._last)
+
+
+Open = Callable[[Source], Collection]
+
+
+def partition_files(source: object) -> list[PartitionFile]:
+    """The files of a collection. Workers read them by name, so that nothing but files can be partitioned."""
+    file = as_source(source)
+    if file is None or file.path is None:
+        raise ParameterError(
+            "a collection is only cut into partitions where it lies in files: workers read them by their name"
+        )
+    file.check()
+    if not file.path.is_file():
+        raise DataError(f"{file.name}: is not a plain file, which workers could read in partitions")
+    stamp = Stamp.of(file.path)
+    return [PartitionFile(file.name, str(file.path.resolve()), stamp.size, f"{stamp.size}-{stamp.modified}")]
+
+
+def cut(files: Sequence[PartitionFile], opened: Open, size: int | None = None) -> list[Partition]:
+    """The partitions of a collection, of about ``size`` bytes each."""
+    total = sum(file.size for file in files)
+    size = max(PARTITION, -(-total // MOST)) if size is None else size
+    partitions: list[Partition] = []
+    waiting: list[FileStretch] = []
+    held = 0
+    for stretch in _stretches(files, opened, size):
+        if waiting and held + stretch.pieces.bytes > size:
+            partitions.append(Partition(len(partitions), tuple(waiting)))
+            waiting, held = [], 0
+        waiting.append(stretch)
+        held += stretch.pieces.bytes
+    if waiting:
+        partitions.append(Partition(len(partitions), tuple(waiting)))
+    return partitions
+
+
+def _stretches(files: Sequence[PartitionFile], opened: Open, size: int) -> Iterator[FileStretch]:
+    for file in files:
+        if file.size <= size:  # many small files are not opened one by one to be planned
+            yield FileStretch(file, Stretch(0, None, file.size))
+            continue
+        with closing(opened(file.source())) as collection:
+            for pieces in collection.stretches(size):
+                yield FileStretch(file, pieces)

@@ -1,0 +1,87 @@
+"""Doing the partitions of a work with an executor, and passing over those that are finished."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from evenrank.errors import PROBLEMS_SHOWN, DataError
+from evenrank.io.executor import Executor
+
+Progress = Callable[[int, int | None, str], None]
+"""Called with how much is done, of how much (None: unknown), and of what: bytes or documents."""
+
+Record = dict[str, Any]
+
+
+class HasBytes(Protocol):
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def bytes(self) -> int: ...
+
+
+P = TypeVar("P", bound=HasBytes)
+
+
+class FinishedPart(NamedTuple):
+    """A partition that is done: its number, its record, and whether it was there before."""
+
+    number: int
+    record: Record
+    found: bool
+
+
+def run_partitions(
+    executor: Executor,
+    work: Callable[[P], Record | DataError],
+    partitions: Sequence[P],
+    finished: dict[int, Record],
+    progress: Progress | None = None,
+) -> Generator[FinishedPart]:
+    """All partitions in their order, as soon as those before them are there.
+
+    What is wrong with the data of one does not keep the others from being read: in the end one error lists
+    the problems of all of them, at most twenty.
+    """
+    log = logging.getLogger(__name__)
+    missing = [partition for partition in partitions if partition.number not in finished]
+    log.info("%s: %d partitions, %d finished before", executor.name, len(partitions), len(finished))
+    if executor.link is not None:
+        log.warning("%s shows the work at %s", executor.name, executor.link)
+    total = sum(partition.bytes for partition in partitions)
+    done = total - sum(partition.bytes for partition in missing)
+    ready: dict[int, FinishedPart] = {
+        number: FinishedPart(number, record, True) for number, record in finished.items()
+    }
+    errors: dict[int, DataError] = {}
+    at = 0
+    results = executor.run(work, missing) if missing else iter(())
+    try:
+        while at < len(partitions):
+            number = partitions[at].number
+            if number in ready and not errors:
+                yield ready.pop(number)
+                at += 1
+                continue
+            place, outcome = next(results, (-1, None))
+            if outcome is None:
+                break
+            own = missing[place].number
+            if isinstance(outcome, DataError):
+                errors[own] = outcome
+                if sum(max(1, len(error.problems)) for error in errors.values()) > PROBLEMS_SHOWN:
+                    break
+            else:
+                ready[own] = FinishedPart(own, outcome, False)
+            done += missing[place].bytes
+            if progress is not None:
+                progress(done, total, "bytes")
+    finally:
+        close = getattr(results, "close", None)
+        if close is not None:
+            close()
+    if errors:
+        raise DataError.joined([errors[number] for number in sorted(errors)])

@@ -1,0 +1,253 @@
+"""The same counts from threads, Dask and Spark, in a file and in a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from collections_in_formats import FORMATS, rows, write
+
+from evenrank.data.lexicon import Lexicon
+from evenrank.errors import DataError, MissingExtraError, ParameterError
+from evenrank.evidence.scan import ScanSummary, scan_file
+from evenrank.evidence.scan.partitions import cut, partition_files
+from evenrank.evidence.scan.sources import open_collection
+from evenrank.io.counts_folder import read_counts_folder
+
+LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
+BLOCK = 1 << 13
+PARTITION = 1 << 15
+
+
+def scan(source: Path, output: Path | str, on: Any = None, **options: Any) -> ScanSummary:
+    options = {"block_bytes": BLOCK, "partition_bytes": PARTITION, "threads": 2, **options}
+    return scan_file(source, LEXICON, output, on=on, **options)
+
+
+class Threads:
+    """An executor of the user's: it counts what it was asked for, and gives results in another order."""
+
+    name, link = "threads", None
+
+    def __init__(self) -> None:
+        self.done: list[int] = []
+
+    def run(self, work: Any, tasks: Any) -> Any:
+        for place in reversed(range(len(tasks))):
+            self.done.append(place)
+            yield place, work(tasks[place])
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_partitions_joined_are_the_file_of_a_plain_scan(tmp_path: Path, name: str) -> None:
+    source = write(tmp_path / name, rows(3000))
+    plain = scan(source, tmp_path / "plain.parquet")
+    spread = scan(source, tmp_path / "spread.parquet", Threads())
+    assert (tmp_path / "plain.parquet").read_bytes() == (tmp_path / "spread.parquet").read_bytes()
+    for summary in (plain, spread):
+        summary.seconds = 0.0
+    assert plain == spread
+    assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".parts")] == []
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_folder_is_the_same_whatever_the_executor(tmp_path: Path, name: str) -> None:
+    source = write(tmp_path / name, rows(3000))
+    scan(source, f"{tmp_path}/here/")
+    scan(source, f"{tmp_path}/there/", Threads())
+    assert contents(tmp_path / "here") == contents(tmp_path / "there")
+    folder = read_counts_folder(tmp_path / "here")
+    folder.check()
+    assert len(folder.parts) == 1 if name.endswith(".gz") else len(folder.parts) > 2
+    scan(source, tmp_path / "plain.parquet")
+    plain = pq.read_table(tmp_path / "plain.parquet")
+    assert pq.read_table(tmp_path / "here").to_pylist() == plain.to_pylist()
+    assert folder.rows == len(plain) == 3000
+    assert folder.source["name"] == str(source)
+
+
+def test_an_earlier_folder_gives_way_and_another_is_refused(tmp_path: Path) -> None:
+    source = write(tmp_path / "c.tsv", rows(3000))
+    (tmp_path / "out").mkdir()
+    scan(source, tmp_path / "out")
+    scan(write(source, rows(100)), tmp_path / "out")
+    assert read_counts_folder(tmp_path / "out").rows == 100
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "_evenrank.json", "part-00000.parquet",
+    ]  # fmt: skip
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.tex").touch()
+    with pytest.raises(DataError, match="a folder with something else in it"):
+        scan(source, tmp_path / "other")
+    with pytest.raises(DataError, match="is a file"):
+        scan(source, f"{source}/")
+
+
+def test_partitions_cover_every_byte_once(tmp_path: Path) -> None:
+    source = write(tmp_path / "c.tsv", rows(3000))
+
+    def opened(file: Any) -> Any:
+        return open_collection(file, block_bytes=BLOCK)
+
+    parts = cut(partition_files(source), opened, PARTITION)
+    edges = [(own.pieces.first, own.pieces.last) for part in parts for own in part.stretches]
+    assert [first for first, _ in edges[1:]] == [last for _, last in edges[:-1]]
+    assert edges[0][0] == 0
+    assert sum(part.bytes for part in parts) == source.stat().st_size
+    assert cut(partition_files(source), opened, PARTITION) == parts
+
+
+class Stops(Exception):
+    pass
+
+
+class Stopping(Threads):
+    """Like a driver that is killed after some partitions."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__()
+        self.after = after
+
+    def run(self, work: Any, tasks: Any) -> Any:
+        for place, task in enumerate(tasks):
+            if place == self.after:
+                raise Stops
+            self.done.append(place)
+            yield place, work(task)
+
+
+@pytest.mark.parametrize("output", ["out.parquet", "out/"])
+def test_finished_partitions_are_not_counted_again(tmp_path: Path, output: str) -> None:
+    source = write(tmp_path / "c.tsv", rows(3000))
+    scan(source, f"{tmp_path}/whole-{output}")
+    with pytest.raises(Stops):
+        scan(source, f"{tmp_path}/{output}", Stopping(2))
+    assert not (tmp_path / output).exists()
+    again = Threads()
+    summary = scan(source, f"{tmp_path}/{output}", again)
+    assert summary.found > 0
+    total = len(cut(partition_files(source), lambda f: open_collection(f, block_bytes=BLOCK), PARTITION))
+    assert len(again.done) == total - 2
+    whole, resumed = tmp_path / f"whole-{output}", tmp_path / output
+    if output.endswith("/"):
+        assert contents(whole) == contents(resumed)
+    else:
+        assert whole.read_bytes() == resumed.read_bytes()
+
+
+def test_what_changed_since_is_counted_again(tmp_path: Path) -> None:
+    source = write(tmp_path / "c.tsv", rows(3000))
+    with pytest.raises(Stops):
+        scan(source, tmp_path / "out.parquet", Stopping(2))
+    raw = source.read_bytes()
+    source.write_bytes(b"X" + raw[1:])  # in the first partition alone
+    again = Threads()
+    scan(source, tmp_path / "out.parquet", again)
+    scan(source, tmp_path / "plain.parquet")
+    assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "plain.parquet").read_bytes()
+    with pytest.raises(Stops):
+        scan(source, tmp_path / "out.parquet", Stopping(2))
+    part = next((tmp_path / "out.parquet.parts").glob("part-00001-*.arrow"))
+    part.write_bytes(part.read_bytes()[:-1] + b"?")
+    more = Threads()
+    scan(source, tmp_path / "out.parquet", more)
+    assert len(more.done) == len(again.done)  # of two finished parts one was sound, in both cases
+    assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "plain.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("output", ["out.parquet", "out/"])
+def test_bad_lines_of_all_partitions_are_listed(tmp_path: Path, output: str) -> None:
+    source = write(tmp_path / "c.tsv", rows(3000))
+    lines = source.read_bytes().split(b"\n")
+    for line in (4, 1700, 2990):
+        lines[line - 1] = b"no tab here"
+    source.write_bytes(b"\n".join(lines))
+    with pytest.raises(DataError) as caught:
+        scan(source, f"{tmp_path}/{output}", Threads())
+    assert [line.partition(": ")[0] for line in str(caught.value).split("\n")] == [
+        f"{source}:4", f"{source}:1700", f"{source}:2990",
+    ]  # fmt: skip
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.tsv"]
+    source.write_bytes(b"x\n" * 30000)
+    with pytest.raises(DataError, match="only the first 20 problems") as caught:
+        scan(source, f"{tmp_path}/{output}", Threads())
+    assert str(caught.value).count("\n") == 20
+
+
+@pytest.mark.parametrize("output", ["out.parquet", "out/"])
+def test_ids_that_occur_in_two_partitions_are_found(tmp_path: Path, output: str) -> None:
+    documents = rows(3000)
+    documents[2900] = ("d7", "he")
+    source = write(tmp_path / "c.tsv", documents)
+    with pytest.raises(DataError, match=r"occur more than once: 'd7'$"):
+        scan(source, f"{tmp_path}/{output}", Threads())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.tsv"]
+
+
+def test_what_is_no_file_and_no_cluster_is_refused(tmp_path: Path) -> None:
+    source = write(tmp_path / "c.tsv", rows(3))
+    with pytest.raises(ParameterError, match="where it lies in files"):
+        scan_file([("a", "he")], LEXICON, tmp_path / "o.parquet", on=Threads())
+    with pytest.raises(ParameterError, match="on= is dask, dask://HOST:PORT or spark"):
+        scan(source, tmp_path / "o.parquet", "hadoop")
+    with pytest.raises(ParameterError, match="dask://HOST:PORT, got 'dask://machine'"):
+        scan(source, tmp_path / "o.parquet", "dask://machine")
+
+
+@pytest.mark.parametrize(("on", "package"), [("dask", "distributed"), ("spark", "pyspark.sql")])
+def test_a_missing_package_is_named_with_its_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on: str, package: str
+) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtraError, match=rf"pip install 'evenrank\[{on}\]'"):
+        scan(write(tmp_path / "c.tsv", rows(3)), tmp_path / "o.parquet", on)
+
+
+def test_dask_gives_the_same_file(tmp_path: Path, client: Any) -> None:
+    source = write(tmp_path / "c.tsv", rows(1000))
+    scan(source, tmp_path / "plain.parquet")
+    scan(source, tmp_path / "dask.parquet", client)
+    assert (tmp_path / "plain.parquet").read_bytes() == (tmp_path / "dask.parquet").read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["client", "session"])
+@pytest.mark.parametrize("name", FORMATS)
+def test_clusters_give_the_same_file_and_folder(
+    tmp_path: Path, request: pytest.FixtureRequest, name: str, engine: str
+) -> None:
+    on = request.getfixturevalue(engine)
+    source = write(tmp_path / name, rows(3000))
+    scan(source, tmp_path / "plain.parquet")
+    scan(source, tmp_path / "spread.parquet", on)
+    assert (tmp_path / "plain.parquet").read_bytes() == (tmp_path / "spread.parquet").read_bytes()
+    scan(source, f"{tmp_path}/here/")
+    scan(source, f"{tmp_path}/there/", on)
+    assert contents(tmp_path / "here") == contents(tmp_path / "there")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["client", "session"])
+def test_clusters_find_bad_lines_and_repeated_ids(
+    tmp_path: Path, request: pytest.FixtureRequest, engine: str
+) -> None:
+    on = request.getfixturevalue(engine)
+    documents = rows(3000)
+    documents[2900] = ("d7", "he")
+    source = write(tmp_path / "c.tsv", documents)
+    with pytest.raises(DataError, match=r"occur more than once: 'd7'$"):
+        scan(source, f"{tmp_path}/out/", on)
+    lines = source.read_bytes().split(b"\n")
+    lines[3] = lines[2500] = b"no tab here"
+    source.write_bytes(b"\n".join(lines))
+    with pytest.raises(DataError, match=r"c.tsv:4: no tab.*\n.*c.tsv:2501: no tab"):
+        scan(source, f"{tmp_path}/out/", on)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.tsv"]
