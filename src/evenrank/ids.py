@@ -51,7 +51,7 @@ def as_ids(values: Any, role: str, source: str) -> pa.LargeStringArray:
         raise InputTypeError(f"{source}: the {role} column is a sequence of ids, got {values!r:.80}")
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
         kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
-        if not (_is_text(kind) or values.null_count == len(values)):
+        if not (is_text(kind) or values.null_count == len(values)):
             raise InputTypeError(f"{source}: {role}: ids are text, got an Arrow column of {kind}")
     else:
         values = values if isinstance(values, (list, tuple)) else list(values)
@@ -91,7 +91,8 @@ def _flawed_rows(flawed: Any, what: str, source: str) -> DataError:
     return DataError.listing(source, [Problem(row + 1, what) for row in rows.tolist()])
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Whether an Arrow column of this type holds strings."""
     types = pa.types
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
@@ -271,6 +272,59 @@ def distinct(values: pa.LargeStringArray | pa.DictionaryArray) -> tuple[str, ...
     """The values that differ, by first appearance; those of a dictionary as they stand in it."""
     words = values.dictionary if isinstance(values, pa.DictionaryArray) else values.unique()
     return tuple(words.to_pylist())
+
+
+def places_among(ids: Sequence[str], among: Sequence[str]) -> Int64s:
+    """Where each id stands in ``among``, in which none is twice; -1 where it does not."""
+    if ids == among:  # the usual case, and told at once
+        return np.arange(len(ids))
+    try:
+        asked = as_strings(ids)
+    except (pa.ArrowException, TypeError, ValueError):  # not all are text that a file can hold
+        spots = positions(among)
+        return np.array([spots.get(one, -1) for one in ids], dtype=np.int64)
+    found = pc.index_in(asked, value_set=as_strings(among))
+    places: Int64s = pc.fill_null(found, -1).to_numpy().astype(np.int64)
+    return places
+
+
+def without(ids: Sequence[str], others: Sequence[str]) -> list[str]:
+    """The ids that are not among the others, in their order."""
+    return _at(ids, places_among(ids, others) < 0)
+
+
+def _at(ids: Sequence[str], chosen: npt.NDArray[np.bool_]) -> list[str]:
+    return [ids[place] for place in np.flatnonzero(chosen).tolist()]
+
+
+class IdPlaces:
+    """Where ids stand among these. The last answer is kept: many ask about the same queries."""
+
+    def __init__(self, ids: tuple[str, ...]) -> None:
+        self.ids = ids
+        self._last: tuple[Sequence[str], Int64s] = (), np.zeros(0, np.int64)
+
+    def of(self, others: Sequence[str]) -> Int64s:
+        """The place of each of the others here, -1 where it is not here."""
+        asked, places = self._last
+        if others is asked:
+            return places
+        places = places_among(others, self.ids)
+        places.flags.writeable = False
+        if isinstance(others, tuple):  # a list may hold something else the next time
+            self._last = others, places
+        return places
+
+    def missing(self, others: Sequence[str]) -> list[str]:
+        """The others that are not here."""
+        return _at(others, self.of(others) < 0)
+
+    def beyond(self, others: Sequence[str]) -> list[str]:
+        """The ids here that are not among the others."""
+        places = self.of(others)
+        rest = np.ones(len(self.ids), dtype=bool)
+        rest[places[places >= 0]] = False
+        return _at(self.ids, rest)
 
 
 def positions(ids: Sequence[str]) -> dict[str, int]:

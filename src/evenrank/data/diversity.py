@@ -18,7 +18,7 @@ from evenrank.data.lookup import PairIndex
 from evenrank.data.qrels import Qrels, fingerprint_columns, rows_of_queries, whole_grades
 from evenrank.data.run import as_numbers, encode_queries
 from evenrank.errors import DataError, InputTypeError, Problem
-from evenrank.ids import StringRows, as_ids, encode_first_seen, positions, take
+from evenrank.ids import IdPlaces, StringRows, as_ids, encode_first_seen, positions, take
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -116,6 +116,10 @@ class DiversityQrels:
         return replace(self, probabilities=chances)
 
     @cached_property
+    def query_places(self) -> IdPlaces:
+        return IdPlaces(self.query_ids)
+
+    @cached_property
     def query_positions(self) -> dict[str, int]:
         return positions(self.query_ids)
 
@@ -154,7 +158,7 @@ class DiversityQrels:
         return f"<DiversityQrels: {len(self):,} queries, {judgements}, up to {self.grades.width} intents>"
 
     def codes_of(self, query_ids: Sequence[str]) -> Int64s:
-        return np.array([self.query_positions.get(query, -1) for query in query_ids], dtype=np.int64)
+        return self.query_places.of(query_ids)
 
     def to_dict(self) -> dict[str, dict[str, dict[str, int]]]:
         """``{query: {intent: {document: grade}}}``."""

@@ -21,7 +21,7 @@ from evenrank.data.pool_membership import PooledMembership
 from evenrank.data.qrels import fingerprint_columns
 from evenrank.data.run import as_numbers, encode_ids
 from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
-from evenrank.ids import as_ids, encode_first_seen, positions, take
+from evenrank.ids import as_ids, encode_first_seen, places_among, positions, take
 
 if TYPE_CHECKING:
     from evenrank.data.diversity import DiversityQrels
@@ -245,8 +245,7 @@ class Membership:
         """The code of each query in this membership: -1 unknown, 0 for all where queries do not matter."""
         if self.query_ids is None:
             return np.zeros(len(query_ids), dtype=np.int64)
-        spots = positions(self.query_ids)
-        return np.array([spots.get(query, -1) for query in query_ids], dtype=np.int64)
+        return places_among(query_ids, self.query_ids)
 
     def gather(self, pairs: Pairs) -> Gathered:
         """Shares (P, L) of the pairs."""

@@ -16,7 +16,7 @@ from evenrank.data.lookup import PairIndex
 from evenrank.data.numbers import real_numbers
 from evenrank.data.qrels import fingerprint_columns, repeated_pairs
 from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, ParameterError, Problem
-from evenrank.ids import as_ids, encode_first_seen, positions
+from evenrank.ids import as_ids, encode_first_seen, places_among
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -147,10 +147,7 @@ class Polarity:
         """Scores (P, A) of the pairs."""
         codes = None
         if self.query_ids is not None:
-            spots = positions(self.query_ids)
-            codes = np.array([spots.get(query, -1) for query in pairs.query_ids], dtype=np.int64)[
-                pairs.query_codes
-            ]
+            codes = places_among(pairs.query_ids, self.query_ids)[pairs.query_codes]
         rows = self._index.locate(codes, pairs.doc_ids, pairs.doc_hashes)
         known = rows >= 0
         column = np.zeros((len(pairs), self.scores.shape[1]))

@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 
 from evenrank.arrays import Array, Int64s, check_lengths, integers, lock, numbers, ragged
 from evenrank.data.evidence_source import DocumentSets, Gathered, Pairs
-from evenrank.data.lookup import PairIndex
+from evenrank.data.lookup import PairIndex, all_differ
 from evenrank.data.run import as_numbers, encode_queries
 from evenrank.errors import DataError, Problem
-from evenrank.ids import StringRows, as_ids, as_strings, offsets_of, positions, take
+from evenrank.ids import IdPlaces, StringRows, as_ids, as_strings, offsets_of, positions, take
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,6 +71,10 @@ class Qrels:
             )
         offsets = np.searchsorted(codes[order], np.arange(len(query_ids) + 1)).astype(np.int64)
         return cls(query_ids, offsets, take(doc_ids, order), values[order], source, order.astype(np.int64))
+
+    @cached_property
+    def query_places(self) -> IdPlaces:
+        return IdPlaces(self.query_ids)
 
     @cached_property
     def query_positions(self) -> dict[str, int]:
@@ -138,9 +142,7 @@ class Qrels:
 
     def codes_of(self, query_ids: Sequence[str]) -> Int64s:
         """The position of each query here, -1 where it is not judged."""
-        if query_ids == self.query_ids:
-            return np.arange(len(self.query_ids))
-        return np.array([self.query_positions.get(query, -1) for query in query_ids], dtype=np.int64)
+        return self.query_places.of(query_ids)
 
     def gather(self, pairs: Pairs) -> Gathered:
         """Grades of the pairs; an unjudged document has grade 0 and is not known."""
@@ -203,13 +205,13 @@ def rows_of_queries(offsets: Int64s, codes: Int64s) -> tuple[Int64s, Int64s]:
 
 def repeated_pairs(codes: npt.NDArray[Any], doc_ids: pa.LargeStringArray) -> Int64s:
     """Rows whose (query, document) stands earlier."""
+    if all_differ(codes, doc_ids):
+        return np.empty(0, np.int64)
     order = pc.sort_indices(
         pa.table({"query": integers(codes), "document": doc_ids}),
         sort_keys=[("query", "ascending"), ("document", "ascending")],
     ).to_numpy()
     sorted_codes, sorted_ids = codes[order], take(doc_ids, order)
-    if len(order) < 2:
-        return np.empty(0, np.int64)
     same = pc.equal(sorted_ids.slice(1), sorted_ids.slice(0, len(order) - 1)).to_numpy(zero_copy_only=False)
     same = same & (sorted_codes[1:] == sorted_codes[:-1])
     return np.sort(np.maximum(order[1:][same], order[:-1][same])).astype(np.int64)

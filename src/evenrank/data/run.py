@@ -6,11 +6,13 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from evenrank.arrays import Int64s, UInt64s, check_lengths, integers, lock, owned, ragged
 from evenrank.data.ranking import rank_order, repeated_rows
@@ -23,7 +25,7 @@ from evenrank.errors import (
     Problem,
     counted,
 )
-from evenrank.ids import as_ids, as_strings, hash_strings, offsets_of, positions, take
+from evenrank.ids import as_ids, as_strings, hash_strings, is_text, offsets_of, places_among, positions, take
 
 if TYPE_CHECKING:
     import pandas
@@ -179,10 +181,10 @@ class Run:
 
     def select(self, queries: Sequence[str]) -> Run:
         """Only these queries, in this order; those that the run lacks are left out."""
-        kept = [query for query in dict.fromkeys(queries) if query in self.query_positions]
-        spots = np.array([self.query_positions[query] for query in kept], dtype=np.int64)
-        lengths = self.lengths[spots]
-        return self._rows(tuple(kept), spots, lengths)
+        wanted = tuple(dict.fromkeys(queries))
+        places = places_among(wanted, self.query_ids)
+        spots = places[places >= 0]
+        return self._rows(tuple(compress(wanted, places >= 0)), spots, self.lengths[spots])
 
     def head(self, depth: int) -> Run:
         """Every list cut to its first ``depth`` documents."""
@@ -286,11 +288,13 @@ def encode_ids(ids: Any, role: str, source: str) -> tuple[npt.NDArray[np.int32],
 
 def _sound_dictionary(ids: pa.DictionaryArray) -> bool:
     """Whether codes and words can be taken as they are: none missing, empty or twice."""
-    words = ids.dictionary.to_pylist()
-    return (
-        not ids.indices.null_count
-        and all(isinstance(word, str) and word for word in words)
-        and len(set(words)) == len(words)
+    words = ids.dictionary
+    return bool(
+        is_text(words.type)
+        and not ids.indices.null_count
+        and not words.null_count
+        and (len(words) == 0 or pc.min(pc.binary_length(words)).as_py() > 0)
+        and len(words.unique()) == len(words)
     )
 
 

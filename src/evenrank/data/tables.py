@@ -15,7 +15,7 @@ from evenrank.data.evidence_source import Gathered, Pairs
 from evenrank.data.lookup import PairIndex
 from evenrank.data.qrels import fingerprint_columns, repeated_pairs
 from evenrank.errors import DataError, InputTypeError, Problem
-from evenrank.ids import as_ids, as_strings, encode_first_seen, positions
+from evenrank.ids import as_ids, as_strings, encode_first_seen, places_among
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,10 +83,7 @@ class DocumentTable:
     def gather(self, pairs: Pairs) -> Gathered:
         codes = None
         if self.row_queries is not None:
-            spots = positions(self.row_queries)
-            codes = np.array([spots.get(query, -1) for query in pairs.query_ids], dtype=np.int64)[
-                pairs.query_codes
-            ]
+            codes = places_among(pairs.query_ids, self.row_queries)[pairs.query_codes]
         rows = self._index.locate(codes, pairs.doc_ids, pairs.doc_hashes)
         known = rows >= 0
         columns = {}
@@ -132,8 +129,7 @@ class QueryTable:
         return Gathered({}, np.zeros(len(pairs), dtype=bool))
 
     def gather_queries(self, query_ids: Sequence[str]) -> Mapping[str, Array]:
-        spots = positions(self.query_ids)
-        rows = np.array([spots.get(query, -1) for query in query_ids], dtype=np.int64)
+        rows = places_among(query_ids, self.query_ids)
         known = rows >= 0
         gathered: dict[str, Array] = {"known": known}
         for key, values in self.columns.items():

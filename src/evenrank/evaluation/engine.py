@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import compress
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from evenrank.arrays import Floats
+from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
@@ -19,6 +20,7 @@ from evenrank.evaluation.notes import judged_note, missing_notes, query_notes, s
 from evenrank.evidence.align import Sources, align, split_needs
 from evenrank.evidence.aligned_lists import AlignedLists
 from evenrank.evidence.ranked_evidence import RankedEvidence, dense_width
+from evenrank.ids import IdPlaces, places_among
 from evenrank.inputs.missing import check_missing
 from evenrank.measures import Measure, Result
 from evenrank.measures.base import Note
@@ -30,6 +32,20 @@ NO_REASON = "undefined"
 ALL_QUERIES = "all"  # stands in for the query of a value that belongs to all of them together
 
 _NUMBERS_AT_ONCE = 1 << 20  # dense numbers in one block of queries: small enough for the cache
+
+
+@dataclass(frozen=True, eq=False)
+class _Scope:
+    """The queries of some measures, and their rows among those that are aligned; None: all of them."""
+
+    query_ids: tuple[str, ...]
+    rows: Int64s | None
+
+    @classmethod
+    def of(cls, queries: tuple[str, ...], chosen: Bools) -> _Scope:
+        if chosen.all():
+            return cls(queries, None)
+        return cls(tuple(compress(queries, chosen)), np.flatnonzero(chosen))
 
 
 def evaluate_run(
@@ -49,23 +65,29 @@ def evaluate_run(
     """
     silent = frozenset(further) - frozenset(measures)
     measures = [*measures, *further]
-    judged = {kind: sources.judged_queries(kind) for m in measures for kind in sorted(m.judged_by)}
+    judged = {kind: sources.judged_places(kind) for m in measures for kind in sorted(m.judged_by)}
     everything = asked or run.query_ids
-    if asked is None and any(ids != everything for ids in judged.values()):
-        everything = tuple(dict.fromkeys([*everything, *(query for ids in judged.values() for query in ids)]))
+    if asked is None:
+        unranked = [query for queries in judged.values() for query in queries.beyond(run.query_ids)]
+        everything = (*run.query_ids, *dict.fromkeys(unranked)) if unranked else run.query_ids
     notes = dict.fromkeys(query_notes(name, run.query_ids, judged, asked))
 
-    def scope_of(measure: Measure) -> tuple[str, ...]:
+    scopes: dict[frozenset[str], _Scope] = {}
+    same_queries: dict[bytes, _Scope] = {}
+
+    def scope_of(measure: Measure) -> _Scope:
         """The queries of a measure: those asked for, else the judged ones, else the run's."""
-        if asked is not None:
-            return asked
-        own = [judged[kind] for kind in sorted(measure.judged_by)] or [run.query_ids]
-        if all(ids == everything for ids in own):
-            return everything
-        common = set(own[0]).intersection(*own[1:])
-        if not common:
-            raise DataError(f"{measure!r}: no query has both kinds of judgements that it needs")
-        return tuple(query for query in everything if query in common)
+        kinds = frozenset(measure.judged_by if asked is None else ())
+        if kinds not in scopes:
+            own = [judged[kind] for kind in kinds] if kinds or asked else [IdPlaces(run.query_ids)]
+            common = np.ones(len(everything), dtype=bool)  # (Q,)
+            for queries in own:
+                common &= queries.of(everything) >= 0
+            if not common.any():
+                raise DataError(f"{measure!r}: no query has both kinds of judgements that it needs")
+            # measures with the same queries share what they look at
+            scopes[kinds] = same_queries.setdefault(common.tobytes(), _Scope.of(everything, common))
+        return scopes[kinds]
 
     own_values = frozenset(
         kind for kind, source in sources.evidence.items() if isinstance(source, Membership) and source.own
@@ -86,13 +108,11 @@ def evaluate_run(
                 aligned = align(member, everything, needs, sources, depth)
             tied = tie_note(member, looked_at) if isinstance(member, Run) else None
             found_here += filter(None, [tied, judged_note(aligned, anywhere)])
-            by_scope: dict[tuple[str, ...], list[Measure]] = {}
+            by_scope: dict[_Scope, list[Measure]] = {}
             for measure in group:
                 by_scope.setdefault(scope_of(measure), []).append(measure)
             for scope, alike in by_scope.items():
-                computed, said = _compute(
-                    alike, aligned, everything, member, scope, own_values, anywhere, silent
-                )
+                computed, said = _compute(alike, aligned, member, scope, own_values, anywhere, silent)
                 for measure, block in computed.items():
                     parts[measure].append(block)
                 found_here += said
@@ -138,9 +158,8 @@ def _groups(measures: Sequence[Measure], run: Run | RunSet) -> list[list[Measure
 def _compute(
     measures: Sequence[Measure],
     aligned: RankedEvidence,
-    queries: tuple[str, ...],
     run: Run | RunSet,
-    scope: tuple[str, ...],
+    scope: _Scope,
     own: frozenset[str],
     anywhere: Callable[[str], bool],
     silent: frozenset[Measure] = frozenset(),
@@ -150,14 +169,13 @@ def _compute(
     All of them see a block of queries before the next one is made dense, so that they share what they look
     at, and no more than that is in memory.
     """
-    if scope != queries:
-        place = {query: index for index, query in enumerate(queries)}
-        aligned = aligned.select([place[query] for query in scope])
+    if scope.rows is not None:
+        aligned = aligned.select(scope.rows)
     said: list[str] = []
     for measure in measures:
         for part in measure.parts():
             looked_at = aligned.cut(part.depth)
-            check_missing(part, looked_at, scope, run)
+            check_missing(part, looked_at, scope.query_ids, run)
             if measure not in silent:
                 said += missing_notes(part, looked_at, anywhere, own)
     results: dict[Measure, list[Result]] = {measure: [] for measure in measures}
@@ -176,7 +194,7 @@ def _compute(
         notes = Note.merged(note for result in found for note in result.notes)
         said += [] if measure in silent else [f"{measure!r}: {note}" for note in notes]
     return {
-        measure: _block(measure, (ALL_QUERIES,) if measure.over_queries else scope, found)
+        measure: _block(measure, (ALL_QUERIES,) if measure.over_queries else scope.query_ids, found)
         for measure, found in results.items()
     }, said
 
@@ -235,13 +253,14 @@ def _mean_over_rankings(runs: RunSet, parts: Sequence[ScoresBlock]) -> ScoresBlo
     query that all of them lack is an empty list.
     """
     first = parts[0]
-    ranked = set(runs.query_ids)
+    ranked = places_among(first.query_ids, runs.query_ids) >= 0  # (Q,)
     reasons = list(dict.fromkeys(reason for part in parts for reason in part.reasons))
     total, defined = np.zeros(first.values.shape), np.zeros(first.values.shape)
     status = np.zeros(first.values.shape, dtype=np.int16)
     count = np.zeros((len(first.query_ids), 1))
     for run, part in zip(runs.runs, parts, strict=True):
-        counts = np.array([[query in run or query not in ranked] for query in part.query_ids])  # (Q, 1)
+        own = places_among(part.query_ids, run.query_ids) >= 0
+        counts = (own | ~ranked)[:, None]  # (Q, 1)
         codes = np.array([reasons.index(reason) for reason in part.reasons], dtype=np.int16)[part.status]
         valued = counts & (codes <= 1)
         total += np.where(valued, part.values, 0)

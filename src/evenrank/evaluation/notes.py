@@ -20,6 +20,7 @@ from evenrank.errors import DataError, MissingEvidenceError, counted, few
 from evenrank.evaluation.spelling import query_spelling
 from evenrank.evidence.align import OF_THE_RUN, Sources, split_needs
 from evenrank.evidence.ranked_evidence import RankedEvidence, Reference
+from evenrank.ids import IdPlaces, without
 from evenrank.inputs.missing import evidence_words
 from evenrank.measures import Direction, Measure
 from evenrank.measures.base import JUDGEMENTS
@@ -54,7 +55,7 @@ def share_notes(block: ScoresBlock, rankings: int) -> list[str]:
 
 
 def query_notes(
-    name: str, own: Sequence[str], judged: Mapping[str, Sequence[str]], asked: Sequence[str] | None
+    name: str, own: Sequence[str], judged: Mapping[str, IdPlaces], asked: Sequence[str] | None
 ) -> tuple[str, ...]:
     """What the run, the judgements and the request do not share. Nothing in common is an error.
 
@@ -63,33 +64,31 @@ def query_notes(
     """
     findings: list[tuple[Sequence[str], str]] = []
     if asked is not None:
-        absent = _without(asked, own)
+        absent = without(asked, own)
         if len(absent) == len(asked):
             raise DataError(
                 f"run {name!r} has none of the queries asked for: {few(asked)}; it has {few(own)}"
             )
         findings.append((absent, "asked for but not in the run (counted as empty lists)"))
-        for kind, ids in judged.items():
-            unjudged = _without(asked, ids)
+        for kind, queries in judged.items():
+            unjudged = queries.missing(asked)
             if len(unjudged) == len(asked) > 1:  # a single query without judgements is undefined
                 raise DataError(
                     f"none of the queries asked for has {WORDS[kind]}: asked for are {few(asked)}; "
-                    f"the {WORDS[kind]} are for {few(ids)}"
+                    f"the {WORDS[kind]} are for {few(queries.ids)}"
                 )
             findings.append((unjudged, f"asked for but without {WORDS[kind]} (undefined)"))
         return _lines(findings)
     spelt: list[str] = []
-    for kind, ids in judged.items():
-        unjudged = _without(own, ids)
-        spelt += filter(None, [query_spelling(unjudged, _without(ids, own), WORDS[kind])])
+    for kind, queries in judged.items():
+        unjudged, unranked = queries.missing(own), queries.beyond(own)
+        spelt += filter(None, [query_spelling(unjudged, unranked, WORDS[kind])])
         if len(unjudged) == len(own):
             raise DataError(
                 f"no query of run {name!r} has {WORDS[kind]}: the run has {few(own)}; "
-                f"the {WORDS[kind]} are for {few(ids)}{''.join(f'. {line}' for line in spelt)}"
+                f"the {WORDS[kind]} are for {few(queries.ids)}{''.join(f'. {line}' for line in spelt)}"
             )
-        findings.append(
-            (_without(ids, own), f"with {WORDS[kind]} but not in the run (counted as empty lists)")
-        )
+        findings.append((unranked, f"with {WORDS[kind]} but not in the run (counted as empty lists)"))
         findings.append(
             (unjudged, f"in the run but without {WORDS[kind]} (not included in measures that need them)")
         )
@@ -100,20 +99,13 @@ def pair_notes(run: str, own: Sequence[str], other: Run | None, measures: Sequen
     """What the second run of a pair has and the first has not. Nothing in common is an error."""
     if other is None or not any("against" in split_needs(measure.needs) for measure in measures):
         return []
-    others = _without(other.query_ids, own)
+    others = without(other.query_ids, own)
     if len(others) == len(other):
         raise DataError(
             f"run {other.name!r} has none of the queries of run {run!r}: it has {few(other.query_ids)}; "
             f"the other has {few(own)}"
         )
     return list(_lines([(others, f"in run {other.name!r} but not in this one (left out)")]))
-
-
-def _without(ids: Sequence[str], others: Collection[str]) -> list[str]:
-    if ids == others:  # the usual case, and told at once
-        return []
-    excluded = set(others)
-    return [identifier for identifier in ids if identifier not in excluded]
 
 
 def _lines(findings: Sequence[tuple[Sequence[str], str]]) -> tuple[str, ...]:

@@ -36,6 +36,8 @@ def fold(text: str) -> str:
 def alike(some: Iterable[str], others: Iterable[str]) -> list[tuple[str, str]]:
     """Pairs of different ids that look the same: one of the first, one of the second."""
     known = {fold(other): other for other in others}
+    if not known:
+        return []
     pairs = ((one, known.get(fold(one))) for one in some)
     return [(one, other) for one, other in pairs if other is not None and other != one]
 

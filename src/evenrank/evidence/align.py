@@ -25,7 +25,7 @@ from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence, Reference
-from evenrank.ids import StringRows, as_strings
+from evenrank.ids import IdPlaces, StringRows, as_strings, places_among
 
 OF_THE_RUN = frozenset({"documents", "scores"})  # what the run itself says of its documents
 BLOCKS = ("ranked", "judged", "judged_by_intent", "background", "pool", "against", "rankings", "query")
@@ -48,8 +48,12 @@ class Sources:
 
     def judged_queries(self, kind: str) -> tuple[str, ...]:
         """The queries that have judgements of this kind."""
+        return self.judged_places(kind).ids
+
+    def judged_places(self, kind: str) -> IdPlaces:
+        """The same, with where queries stand among them."""
         source = self.evidence.get(kind)
-        return source.query_ids if isinstance(source, (Qrels, DiversityQrels)) else ()
+        return source.query_places if isinstance(source, (Qrels, DiversityQrels)) else IdPlaces(())
 
     @property
     def judgements(self) -> Qrels | DiversityQrels | None:
@@ -206,11 +210,8 @@ class _Aligner:
         ids, owners = [], []
         for run in runs:
             part = run.select(self.queries)
-            where = {query: place for place, query in enumerate(self.queries)}
             ids.append(part.doc_ids)
-            owners.append(
-                np.repeat(np.array([where[q] for q in part.query_ids], dtype=np.int64), part.lengths)
-            )
+            owners.append(np.repeat(places_among(part.query_ids, self.queries), part.lengths))
         judgements = self.sources.judgements
         if judgements is not None:
             judged = judgements.judged(self.queries)
@@ -252,9 +253,7 @@ class _Aligner:
         return gathered
 
     def _spots(self, run: Run) -> Int64s:
-        if run.query_ids == self.queries:
-            return np.arange(len(self.queries))
-        return np.array([run.query_positions.get(query, -1) for query in self.queries], dtype=np.int64)
+        return places_among(self.queries, run.query_ids)
 
     def _is_whole(self, run: Run, lengths: Int64s) -> bool:
         """Whether lists of these lengths are all of the run, in its order: then no row moves."""

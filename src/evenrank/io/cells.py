@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenrank.errors import PROBLEMS_SHOWN
-from evenrank.ids import offsets_of
+from evenrank.ids import is_text, offsets_of
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.values import (
     GRADE_LIMIT,
@@ -260,10 +260,6 @@ def _control_characters(strings: pa.LargeStringArray) -> list[tuple[int, int]]:
         if len(found) > PROBLEMS_SHOWN:
             break
     return sorted(found.items())[: PROBLEMS_SHOWN + 1]
-
-
-def is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def one_array(values: Any) -> Any:

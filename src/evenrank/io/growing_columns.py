@@ -87,17 +87,18 @@ class GrowingCodes:
     """Strings of which few differ, as codes by first appearance."""
 
     def __init__(self, room: int) -> None:
-        self._codes = GrowingNumbers(np.int32, room)
-        self._known: dict[str, int] = {}
+        self._places = GrowingNumbers(np.int32, room)  # among the words of all pieces, one after another
+        self._words: list[pa.StringArray] = []
+        self._count = 0
 
     def extend(self, column: pa.ChunkedArray) -> None:
         for chunk in column.chunks:
-            values = chunk.dictionary.to_pylist()
-            codes = [self._known.setdefault(value, len(self._known)) for value in values]
-            indices = chunk.indices.to_numpy()
-            self._codes.extend(np.array(codes, dtype=np.int32)[indices])
+            self._places.extend(chunk.indices.to_numpy() + np.int32(self._count))
+            self._words.append(chunk.dictionary)
+            self._count += len(chunk.dictionary)
 
     def array(self) -> pa.DictionaryArray:
-        codes = self._codes.array()
+        words = pa.concat_arrays([pa.array([], pa.string()), *self._words]).dictionary_encode()
+        codes = words.indices.to_numpy()[self._places.array()]
         indices = pa.Array.from_buffers(pa.int32(), len(codes), [None, pa.py_buffer(codes)])
-        return pa.DictionaryArray.from_arrays(indices, pa.array(list(self._known), pa.string()))
+        return pa.DictionaryArray.from_arrays(indices, words.dictionary)

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenrank.arrays import Floats, Int64s
-from evenrank.ids import as_strings, encode_first_seen, take
-from evenrank.io.cells import described, is_missing, is_text, is_unicode, one_array, score_cells
+from evenrank.ids import as_strings, encode_first_seen, is_text, take
+from evenrank.io.cells import described, is_missing, is_unicode, one_array, score_cells
 from evenrank.io.frames import Frame
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.values import BadValue, parse_score, quoted

@@ -175,7 +175,7 @@ def is_clean(buffer: pa.Buffer, table: pa.Table, fields: int) -> bool:
     if low_bytes != fields * table.num_rows - 1:
         return False
     for chunk in table.column("query").chunks:
-        if any(query.startswith("#") for query in chunk.dictionary.to_pylist()):
+        if pc.any(pc.starts_with(chunk.dictionary, "#")).as_py():
             return False
     return not any_high or _is_utf8(data)
 
