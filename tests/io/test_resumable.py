@@ -245,11 +245,11 @@ def test_pieces_of_a_changed_source_that_cannot_be_checked_are_not_used(tmp_path
     first.save(0, batch)
     first.close()
     again = Resumable(tmp_path / "o", "scan", {}, resume=True, stamp=Stamp(1, 1, 1, 1, 1))
-    assert again.finished == {0}
+    assert set(again.finished) == {0}
     again.close()
     with pytest.warns(EvenrankWarning, match="starting anew, because the source has changed"):
         other = Resumable(tmp_path / "o", "scan", {}, resume=True, stamp=Stamp(1, 2, 1, 1, 1))
-    assert other.finished == frozenset()
+    assert not other.finished
     kept = json.loads((other.folder / "settings.json").read_text())
     assert kept["stamp"] == [1, 2, 1, 1, 1]  # or everything would be checked again the next time
     other.remove()

@@ -127,17 +127,22 @@ def test_keys_in_an_address_are_refused_and_not_repeated() -> None:
 def test_shards_of_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
     packed = gzip.compress(LINE)
     files = {f"web/part-{number}.jsonl.gz": packed for number in (2, 10)} | {"web/_SUCCESS": b"x"}
-    with local_s3(monkeypatch, "docs", files):
-        expected = ["s3://docs/web/part-2.jsonl.gz", "s3://docs/web/part-10.jsonl.gz"]
-        for source in ("s3://docs/web", "s3://docs/web/", "s3://docs/web/*.gz", "s3://docs/**/*.jsonl.gz"):
+    with local_s3(monkeypatch, "shards", files):
+        expected = ["s3://shards/web/part-2.jsonl.gz", "s3://shards/web/part-10.jsonl.gz"]
+        for source in (
+            "s3://shards/web",
+            "s3://shards/web/",
+            "s3://shards/web/*.gz",
+            "s3://shards/**/*.jsonl.gz",
+        ):
             assert [shard.address for shard in list_shards(source)] == expected
         (shard,) = list_shards(expected[0])
         assert (shard.size, shard.format, shard.packed) == (len(packed), "jsonl", True)
         assert open_remote(expected[0]).read() == packed
-        with pytest.raises(DataError, match=r"s3://docs/none: no such file or folder"):
-            list_shards("s3://docs/none")
-        with pytest.raises(DataError, match=r"s3://docs/web/\*.tsv: no file matches"):
-            list_shards("s3://docs/web/*.tsv")
+        with pytest.raises(DataError, match=r"s3://shards/none: no such file or folder"):
+            list_shards("s3://shards/none")
+        with pytest.raises(DataError, match=r"s3://shards/web/\*.tsv: no file matches"):
+            list_shards("s3://shards/web/*.tsv")
 
 
 def test_a_store_that_cannot_be_reached_is_named_without_its_keys(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -15,6 +16,7 @@ from evenrank.io.document_formats import document_format_names, document_formats
 from evenrank.io.document_tables import SCHEMA, frame_table
 from evenrank.io.frames import as_frame
 from evenrank.io.row_problems import RowProblems
+from evenrank.io.shards import is_many, list_shards
 from evenrank.io.source import Source, as_source, check_format
 
 BATCH_ROWS = 1 << 15
@@ -22,9 +24,14 @@ BATCH_ROWS = 1 << 15
 _BATCH_BYTES = 1 << 24
 _DATASET = "ir_datasets:"
 _ACCEPTED = (
-    "a path (str or Path, '-' is standard input), 'ir_datasets:NAME', an open file, "
+    "a path (str or Path, '-' is standard input), a folder or a pattern of files, an address (s3://..), "
+    "'ir_datasets:NAME', an open file, "
     "a pandas, polars or Arrow table, a dict {id: text}, or an iterable of (id, text)"
 )
+
+
+class NoDocumentsError(DataError):
+    """A source that is sound, and holds no document."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +52,15 @@ def read_documents(
 ) -> Iterator[pa.RecordBatch]:
     """Documents in their order, as batches with the columns ``id`` and ``text``.
 
-    ``source`` is a file (``.gz`` and ``.zst`` too), ``-``, ``ir_datasets:NAME``, a table, a dict
+    ``source`` is a file (``.gz`` and ``.zst`` too), a pattern of files (``shards/*.jsonl.gz``), a folder of
+    them, any of these in a store (``s3://bucket/folder``), ``-``, ``ir_datasets:NAME``, a table, a dict
     ``{id: text}`` or an iterable of pairs. ``format`` is told by the file's name:
 
     - ``tsv``: ``id``, a tab, the text; no header, no quoting. With ``columns`` the first line is a header.
     - ``csv``: with a header and quoting.
     - ``jsonl``: one object a line, as BEIR has it: ``_id``, ``title``, ``text``.
     - ``parquet``: by column.
+    - ``warc``: web archives, WET and WARC. ``trecweb``: files of ``<DOC>`` with a ``<DOCNO>``.
 
     A title that is not empty stands before the text, with a blank between. ``columns`` says how a
     source calls its columns: ``{"id": "docno", "text": "body"}``. A batch has at most ``batch_rows``
@@ -68,6 +77,8 @@ def read_documents(
         raise ParameterError(f"batch_rows must be at least 1, got {batch_rows}")
     if isinstance(source, str) and source.startswith(_DATASET):
         return _checked(_dataset(source, columns), source, batch_rows)
+    if is_many(source):
+        return _of_shards(source, format, columns, batch_rows)
     file = as_source(source)
     if file is not None:
         file.check()
@@ -86,6 +97,22 @@ def read_documents(
     raise InputTypeError(f"documents are read from {_ACCEPTED}; got {type(source).__name__}")
 
 
+def _of_shards(
+    source: Any, format: str | None, columns: Mapping[str, str] | None, batch_rows: int
+) -> Iterator[pa.RecordBatch]:
+    """The documents of all files, one after another; that one of them holds none is no error."""
+    some = False
+    for shard in list_shards(source, format):
+        with suppress(NoDocumentsError):
+            for batch in read_documents(
+                shard.address, format=shard.format, columns=columns, batch_rows=batch_rows
+            ):
+                some = True
+                yield batch
+    if not some:
+        raise NoDocumentsError(f"{source}: no documents")
+
+
 def _checked(tables: Iterator[pa.Table], name: str, batch_rows: int) -> Iterator[pa.RecordBatch]:
     """Batches of bounded size; a source without a document is an error, found when it ends."""
     some = False
@@ -95,7 +122,7 @@ def _checked(tables: Iterator[pa.Table], name: str, batch_rows: int) -> Iterator
                 some = True
                 yield piece
     if not some:
-        raise DataError(f"{name}: no documents")
+        raise NoDocumentsError(f"{name}: no documents")
 
 
 def _pieces(batch: pa.RecordBatch, batch_rows: int) -> Iterator[pa.RecordBatch]:

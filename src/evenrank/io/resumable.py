@@ -107,7 +107,7 @@ class Resumable:
         except BaseException:
             self._unlock()
             raise
-        self.finished = frozenset(self._journal.frames)
+        self.finished = {number: frame.digest for number, frame in self._journal.frames.items()}
 
     def save(self, index: int, batch: pa.RecordBatch, digest: bytes = b"") -> None:
         self._journal.add(index, batch.serialize(), digest)

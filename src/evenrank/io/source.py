@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError, shortened
 from evenrank.io.compressed import MAGIC_LENGTH, is_compressed, plain_blocks
+from evenrank.io.remote import RemoteFile, is_remote
 from evenrank.text import without_userinfo
 
 Format = str
@@ -171,6 +172,8 @@ def as_source(value: object) -> Source | None:
             return Source("<stdin>", stream=getattr(sys.stdin, "buffer", sys.stdin))
         if not value:
             raise DataError("the file name is empty")
+        if is_remote(value):
+            return Source(as_text(value), stream=RemoteFile(value))
         return Source(as_text(value), path=Path(value))
     if isinstance(value, os.PathLike):
         name = os.fsdecode(os.fspath(value))

@@ -61,7 +61,7 @@ class TsvLines(TsvCollection):
         return len(self._file)
 
     def swapped(self, index: int, blocks: BlockSwapper) -> Piece:
-        block = self._file.read(index)
+        block = self._block(index)
         documents = self._documents(block)
         begin = 0 if index == 0 else block.begin  # the mark at the front of the file stays too
         try:
@@ -90,7 +90,7 @@ class JsonLines(LineCollection):
         return len(self._file)
 
     def swapped(self, index: int, blocks: BlockSwapper) -> Piece:
-        block = self._file.read(index)
+        block = self._block(index)
         lines: list[str] = []
         values: list[tuple[int, str, str]] = []
         for line, members in self._objects(block):

@@ -10,6 +10,7 @@ import codecs
 import os
 import threading
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -83,6 +84,12 @@ class LineFile:
         with os.fdopen(os.dup(self._file.fileno()), "rb") as file:
             file.seek(3 if self.starts_with_mark else 0)
             return next((line for line in file if line.strip()), b"")
+
+    def blank_lines(self) -> int:
+        """How many there are before the first line that is not blank."""
+        with os.fdopen(os.dup(self._file.fileno()), "rb") as file:
+            file.seek(3 if self.starts_with_mark else 0)
+            return sum(1 for _ in takewhile(lambda line: not line.strip(), file))
 
     def lines_before(self, offset: int) -> int:
         """How many lines end before a byte. It reads the file up to there: it is for messages."""

@@ -6,6 +6,7 @@ borders every time, so that those which are finished need not be done again.
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,8 +21,15 @@ from evenrank.errors import DataError
 from evenrank.evidence.scan.counter import Texts
 from evenrank.io.cells import id_cells, text_cells
 from evenrank.io.column_names import resolve_documents
-from evenrank.io.content_hash import PIECE, StreamHash, column_ranges, digest_of_ranges, joined_digests
-from evenrank.io.documents import read_documents
+from evenrank.io.content_hash import (
+    DIGEST_BYTES,
+    PIECE,
+    StreamHash,
+    column_ranges,
+    digest_of_ranges,
+    joined_digests,
+)
+from evenrank.io.documents import NoDocumentsError, read_documents
 from evenrank.io.fingerprint import fingerprint
 from evenrank.io.resumable import Recheck, Stamp
 from evenrank.io.row_problems import RowProblems
@@ -114,6 +122,7 @@ class Stream:
         self._passed = StreamHash() if is_there else None
         if file is not None and self._passed is not None:
             source = replace(file, watch=self._passed.add)
+        self._content = hashlib.blake2b(digest_size=DIGEST_BYTES)
         self._batches = read_documents(source, format=format, columns=columns, batch_rows=ROWS)
 
     @property
@@ -131,9 +140,17 @@ class Stream:
             "hash": joined_digests(self._passed.digests()), "block": PIECE, "bytes": self._passed.bytes,
         }  # fmt: skip
 
+    def digest_of_all(self) -> bytes:
+        """Of everything that was read, when the last piece has been given out."""
+        if self._passed is None or not self._passed.bytes:  # by Arrow, which read what it needed
+            return self._content.digest()
+        return bytes.fromhex(joined_digests(self._passed.digests()))[:DIGEST_BYTES]
+
     def pieces(self, finished: Container[int]) -> Iterator[Fetch | None]:
         before = 0
         for index, batch in enumerate(self._batches):
+            if self._passed is None or not self._passed.bytes:
+                self._content.update(batch.serialize())
             passed = _content_bytes(batch) if self._passed is None else self._passed.bytes - before
             before = 0 if self._passed is None else self._passed.bytes
             yield None if index in finished else _batch(self.name, batch, passed)
@@ -171,7 +188,7 @@ class ParquetCollection:
         self._lock = threading.Lock()
         self.total: int | None = self._file.metadata.num_rows
         if not self.total:
-            raise DataError(f"{name}: no documents")
+            raise NoDocumentsError(f"{name}: no documents")
 
     @property
     def fingerprint(self) -> str | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ IN_A_PASS = 6_000_000  # hashes that are compared at once when there are more: 9
 _SHOWN = 20
 
 Ids = Callable[[], Iterator[pa.LargeStringArray]]
+ShardOf = Callable[[int], str]
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,9 @@ class Uniqueness:
         """Whether every id so far is larger than the one before."""
         return self._ascending
 
-    def check(self, ids: Ids, name: str) -> None:
-        """Raise if an id is there twice. ``ids`` gives all of them, as often as it is called."""
+    def check(self, ids: Ids, name: str, shard_of: ShardOf | None = None) -> None:
+        """Raise if an id is there twice. ``ids`` gives all of them, as often as it is called; ``shard_of``
+        is the file of a document by its number, where there are several."""
         if self._ascending or not self._documents:
             return
         kept = self._kept
@@ -82,7 +84,7 @@ class Uniqueness:
         else:
             suspects = np.concatenate(list(self._by_range(ids)))
         if len(suspects):
-            compare_ids(ids(), suspects, name)
+            compare_ids(ids(), suspects, name, shard_of)
 
     def _by_range(self, ids: Ids) -> Iterator[UInt64s]:
         """Equal hashes have equal leading bits: each pass takes those with the same ones."""
@@ -123,14 +125,29 @@ def _repeated_fast(hashes: UInt64s) -> UInt64s:
     return np.unique(repeated[: repeated_hashes(hashes, table, repeated)])
 
 
-def compare_ids(pieces: Iterator[pa.LargeStringArray], repeated: UInt64s, name: str) -> None:
+def compare_ids(
+    pieces: Iterator[pa.LargeStringArray], repeated: UInt64s, name: str, shard_of: ShardOf | None = None
+) -> None:
     """Raise if ids whose hashes are ``repeated`` are there twice."""
-    seen: Counter[str] = Counter()
+    seen: dict[str, list[int]] = {}
+    before = 0
     for piece in pieces:
         places = np.flatnonzero(np.isin(hash_strings(piece), repeated[: 50 * _SHOWN]))
-        seen.update(piece[int(place)].as_py() for place in places)
-    twice = [identifier for identifier, times in seen.items() if times > 1]
-    if twice:
-        shown = ", ".join(repr(identifier) for identifier in twice[:_SHOWN])
-        more = ", ..." if len(twice) > _SHOWN else ""
-        raise DataError(f"{name}: document ids must be unique, but these occur more than once: {shown}{more}")
+        for place in places.tolist():
+            seen.setdefault(piece[place].as_py(), []).append(before + place)
+        before += len(piece)
+    twice = {identifier: rows for identifier, rows in seen.items() if len(rows) > 1}
+    if not twice:
+        return
+    shown = ", ".join(
+        _describe(identifier, rows, shard_of) for identifier, rows in islice(twice.items(), _SHOWN)
+    )
+    more = ", ..." if len(twice) > _SHOWN else ""
+    raise DataError(f"{name}: document ids must be unique, but these occur more than once: {shown}{more}")
+
+
+def _describe(identifier: str, rows: list[int], shard_of: ShardOf | None) -> str:
+    if shard_of is None:
+        return repr(identifier)
+    shards = list(dict.fromkeys(map(shard_of, rows)))
+    return f"{identifier!r} (in {' and in '.join(shards[:2]) if len(shards) > 1 else f'{shards[0]}, twice'})"

@@ -101,10 +101,10 @@ def scan(
     with closing(open_collection(source, format=format, columns=columns, fast=counter.fast)) as collection:
         work = _ScanWork(collection, counter, schema, None)
         batches = [piece.batch for piece in work.run(workers_of(threads), progress)]
-        name = collection.name
+        name, shard_of = collection.name, getattr(collection, "shard_of", None)
     if not any(map(len, batches)):
         raise DataError(f"{name}: no documents")
-    work.ids.check(lambda: (batch.column(0) for batch in batches), name)
+    work.ids.check(lambda: (batch.column(0) for batch in batches), name, shard_of)
     return counts_of_table(pa.Table.from_batches(batches), lexicon, tokenizer, name)
 
 
@@ -225,7 +225,9 @@ def _write(
     try:
         if not summary.documents:
             raise DataError(f"{collection.name}: no documents")
-        work.ids.check(lambda: ids_of_counts([growing]), collection.name)
+        work.ids.check(
+            lambda: ids_of_counts([growing]), collection.name, getattr(collection, "shard_of", None)
+        )
         move_into_place(growing, target)
     except BaseException:
         with suppress(OSError):

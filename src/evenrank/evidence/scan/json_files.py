@@ -18,6 +18,7 @@ from evenrank.evidence.scan.documents import DocumentBatch, document_cells, fetc
 from evenrank.evidence.scan.line_files import LineCollection, gather_fast, line_ends
 from evenrank.io.column_names import resolve_documents
 from evenrank.io.document_lines import json_tables
+from evenrank.io.documents import NoDocumentsError
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source
 
@@ -27,9 +28,16 @@ class JsonCollection(LineCollection):
     stumbles, the careful reader has the last word."""
 
     def __init__(
-        self, path: Path, name: str, block_bytes: int, columns: Mapping[str, str] | None, *, fast: bool
+        self,
+        path: Path | None,
+        name: str,
+        block_bytes: int,
+        columns: Mapping[str, str] | None,
+        packed: Source | None = None,
+        *,
+        fast: bool,
     ) -> None:
-        super().__init__(path, name, block_bytes)
+        super().__init__(path, name, block_bytes, packed)
         self.kind = f"jsonl {block_bytes} {sorted((columns or {}).items())}"
         self._columns = columns
         self._first = self._file.first_line().rstrip(b"\r\n") + b"\n"
@@ -52,14 +60,8 @@ class JsonCollection(LineCollection):
     def _check_first(self) -> None:
         """What the careful reader has to say about the first object, with the number of its line."""
         if not self._first.strip():
-            raise DataError(f"{self.name}: no documents")
-        before = 0
-        with self.path.open("rb") as file:
-            for line in file:
-                if line.strip():
-                    break
-                before += 1
-        self._careful(self._first, before, skip=0)
+            raise NoDocumentsError(f"{self.name}: no documents")
+        self._careful(self._first, self._file.blank_lines(), skip=0)
 
     def _documents(self, block: Block) -> DocumentBatch:
         if self._fast and (plain := self._plain(block)) is not None:

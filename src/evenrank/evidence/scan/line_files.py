@@ -14,10 +14,11 @@ from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
 from evenrank.evidence.scan.blocks import Block, LineFile
 from evenrank.evidence.scan.counter import Bytes, Texts
 from evenrank.evidence.scan.documents import DocumentBatch, Fetch, Stretch
-from evenrank.io.content_hash import digest_of_block, joined_digests
+from evenrank.evidence.scan.packed_lines import PackedLines
+from evenrank.io.content_hash import PIECE, digest_of_block, joined_digests
 from evenrank.io.fingerprint import fingerprint
-from evenrank.io.resumable import Stamp
-from evenrank.io.source import warn_of_bom
+from evenrank.io.resumable import Recheck, Stamp
+from evenrank.io.source import Source, warn_of_bom
 
 _NEWLINE = 10
 
@@ -30,30 +31,56 @@ class LineCollection:
     unit = "bytes"
     kind = "lines"
 
-    def __init__(self, path: Path, name: str, block_bytes: int) -> None:
+    def __init__(self, path: Path | None, name: str, block_bytes: int, packed: Source | None = None) -> None:
+        """``packed`` is what is read from its beginning on, in the place of a plain file."""
         self.name = name
         self.path = path
-        self.stamp: Stamp | None = Stamp.of(path)
-        self._file = LineFile(path, name, block_bytes)
-        self.total: int | None = self._file.bytes
+        self.stamp: Stamp | None = None if path is None else Stamp.of(path)
+        self._file: LineFile | PackedLines
+        if packed is not None or path is None:
+            self._file = PackedLines(Source(name) if packed is None else packed, block_bytes)
+            self.total: int | None = None if self.stamp is None else self.stamp.size
+        else:
+            self._file = LineFile(path, name, block_bytes)
+            self.total = self._file.bytes
+        self._sizes: dict[int, int] = {}  # of the blocks of a packed file, as it lies on the disk
         if self._file.starts_with_mark:
             warn_of_bom(name)
 
     @property
     def fingerprint(self) -> str | None:
-        return fingerprint(self.path)
+        return None if self.path is None else fingerprint(self.path)
 
-    def recheck(self, index: int) -> bytes:
-        return digest_of_block(self.path, index, self._file.block_bytes)
+    @property
+    def recheck(self) -> Recheck | None:
+        if isinstance(self._file, PackedLines) or self.path is None:
+            return None  # one stream has no pieces that could be read again
+        path, size = self.path, self._file.block_bytes
+        return lambda index: digest_of_block(path, index, size)
+
+    @property
+    def digest_of_all(self) -> Callable[[], bytes] | None:
+        """Of a packed file, when its last piece has been given out."""
+        return self._file.digest_of_all if isinstance(self._file, PackedLines) else None
 
     def provenance(self, digests: Sequence[bytes]) -> dict[str, Any]:
+        if isinstance(self._file, PackedLines):
+            passed = self._file.hash
+            return {"hash": joined_digests(passed.digests()), "block": PIECE, "bytes": passed.bytes}
         return {"hash": joined_digests(digests), "block": self._file.block_bytes, "bytes": self._file.bytes}
 
     def pieces(self, finished: Container[int]) -> Iterator[Fetch | None]:
+        if isinstance(self._file, PackedLines):
+            for index, block in enumerate(self._file.blocks()):
+                self._sizes[index] = block.bytes_read
+                yield None if index in finished else self._parse(block)
+            return
         for index in range(len(self._file)):
             yield None if index in finished else self._fetch(index)
 
     def stretches(self, size: int) -> list[Stretch]:
+        if isinstance(self._file, PackedLines):
+            return [Stretch(0, None, self.total or 0)]
         step = max(1, size // self._file.block_bytes)
         edges = range(0, len(self._file), step)
         pieces = ((first, min(first + step, len(self._file))) for first in edges)
@@ -61,12 +88,24 @@ class LineCollection:
         return [Stretch(first, last, min(last * block, end) - first * block) for first, last in pieces]
 
     def _fetch(self, index: int) -> Fetch:
-        return lambda: self._documents(self._file.read(index))
+        return lambda: self._documents(self._block(index))
+
+    def _block(self, index: int) -> Block:
+        if isinstance(self._file, PackedLines):
+            raise DataError(
+                f"{self.name}: is packed, and can only be read from its beginning: unpack it first"
+            )
+        return self._file.read(index)
+
+    def _parse(self, block: Block) -> Fetch:
+        return lambda: self._documents(block)
 
     def _documents(self, block: Block) -> DocumentBatch:
         raise NotImplementedError
 
     def done(self, index: int, documents: int) -> int:
+        if isinstance(self._file, PackedLines):
+            return self._sizes.get(index, 0)
         begin = index * self._file.block_bytes
         return min(self._file.block_bytes, self._file.bytes - begin)
 
@@ -75,14 +114,19 @@ class LineCollection:
 
     def _line(self, block: Block, place: int) -> int:
         """The number of the line that holds a place of the block."""
+        if isinstance(self._file, PackedLines):
+            before = self._file.lines_before(block.offset + block.begin)
+            return before + bytes(block.data[block.begin : place]).count(b"\n") + 1
         return self._file.lines_before(block.offset + place) + 1
 
 
 class TsvCollection(LineCollection):
     """``id``, a tab, the text, which is the rest of the line. Nothing of the text is copied."""
 
-    def __init__(self, path: Path, name: str, block_bytes: int, *, fast: bool) -> None:
-        super().__init__(path, name, block_bytes)
+    def __init__(
+        self, path: Path | None, name: str, block_bytes: int, packed: Source | None = None, *, fast: bool
+    ) -> None:
+        super().__init__(path, name, block_bytes, packed)
         self.kind = f"tsv {block_bytes}"
         self._split: Split = _split_fast if fast else _split_simple
         self._gather = gather_fast if fast else _gather_simple

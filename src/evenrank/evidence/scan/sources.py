@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from evenrank.errors import ParameterError
 from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.documents import Collection, ParquetCollection, Stream
 from evenrank.io.compressed import MAGIC_LENGTH, is_compressed
 from evenrank.io.document_formats import document_format_names, format_of_documents
-from evenrank.io.source import as_source, check_format
+from evenrank.io.remote import RemoteFile, is_remote
+from evenrank.io.shards import Shard, is_many, list_shards
+from evenrank.io.source import as_source, as_text, check_format
 
 
 def open_collection(
@@ -24,25 +28,54 @@ def open_collection(
     check_format(format, document_format_names())
     if block_bytes < 1:
         raise ParameterError(f"block_bytes must be at least 1, got {block_bytes}")
+    if isinstance(source, (str, os.PathLike)) and (is_many(source) or is_remote(source)):
+        return _many(source, format, columns, fast, block_bytes)
     file = as_source(source)
-    if file is None or file.path is None or not file.path.is_file():
+    in_store = file is not None and isinstance(file.stream, RemoteFile)
+    if file is None or not (in_store or (file.path is not None and file.path.is_file())):
         return Stream(source, format, columns)
     file.check()
-    with file.path.open("rb") as opened:
-        compressed = is_compressed(opened.read(MAGIC_LENGTH))
-    kind = format or format_of_documents(file.path)
-    if kind == "parquet":
+    kind = format or format_of_documents(file.path or file.name)
+    if kind == "parquet" and file.path is not None:
         return ParquetCollection(file.path, file.name, columns)
-    if compressed or not file.path.stat().st_size:
+    if file.path is not None and not file.path.stat().st_size:
         return Stream(source, format, columns)
+    packed = file if in_store or _is_packed(file.path) else None
     # the modules are imported here and not above: who reads a table needs neither
     if kind == "tsv" and columns is None:
         from evenrank.evidence.scan.line_files import TsvCollection
 
-        return TsvCollection(file.path, file.name, block_bytes, fast=fast)
+        return TsvCollection(file.path, file.name, block_bytes, packed, fast=fast)
     if kind == "jsonl":
         from evenrank.evidence.scan.json_files import JsonCollection
 
         # parsing by way of Arrow holds a block several times over
-        return JsonCollection(file.path, file.name, max(1, block_bytes // 2), columns, fast=fast)
+        return JsonCollection(file.path, file.name, max(1, block_bytes // 2), columns, packed, fast=fast)
     return Stream(source, format, columns)
+
+
+def _is_packed(path: Path | None) -> bool:
+    if path is None:
+        return False
+    with path.open("rb") as opened:
+        return is_compressed(opened.read(MAGIC_LENGTH))
+
+
+def _many(
+    source: str | os.PathLike[str],
+    format: str | None,
+    columns: Mapping[str, str] | None,
+    fast: bool,
+    block_bytes: int,
+) -> Collection:
+    """The files of a pattern or a folder, or one in a store, whose pieces are numbered all the same."""
+    from evenrank.evidence.scan.sharded import ShardedCollection
+
+    shards = list_shards(source, format)
+
+    def opened(shard: Shard) -> Collection:
+        file = as_source(shard.address)
+        return open_collection(file, format=shard.format, columns=columns, fast=fast, block_bytes=block_bytes)
+
+    kind = f"{shards[0].format} {block_bytes} {sorted((columns or {}).items())}"
+    return ShardedCollection(as_text(os.fspath(source)), shards, opened, kind)

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenrank.errors import DataError, MissingExtraError, ParameterError
+from evenrank.io.documents import read_documents
+from evenrank.io.html_text import html_text
+
+
+def record(kind: str, content: bytes, **headers: str) -> bytes:
+    """A record as the standard writes it (ISO 28500)."""
+    own = {"WARC-Type": kind, "Content-Length": str(len(content)), **headers}
+    head = "WARC/1.0\r\n" + "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in own.items())
+    return head.encode() + b"\r\n" + content + b"\r\n\r\n"
+
+
+def name(number: int) -> str:
+    return f"<urn:uuid:00000000-0000-0000-0000-{number:012d}>"
+
+
+def page(html: str, kind: str = "text/html; charset=iso-8859-1", coding: str = "latin-1") -> bytes:
+    return f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n\r\n".encode() + html.encode(coding)
+
+
+INFO = record("warcinfo", b"software: none\r\n", WARC_Record_ID=name(0))
+WET = [
+    INFO,
+    *(
+        record(
+            "conversion",
+            f"The mother of {number} \u00fc\n".encode(),
+            WARC_Record_ID=name(number),
+            WARC_Target_URI=f"http://example.org/{number}",
+        )
+        for number in range(1, 4)
+    ),
+]
+
+
+def read(path: Path, **options: Any) -> list[tuple[str, str]]:
+    rows = [row for batch in read_documents(path, **options) for row in batch.to_pylist()]
+    return [(row["id"], row["text"]) for row in rows]
+
+
+@pytest.fixture
+def fastwarc() -> None:
+    pytest.importorskip("fastwarc", reason="fastwarc is not installed")
+
+
+@pytest.mark.usefixtures("fastwarc")
+@pytest.mark.parametrize("by_record", [True, False])
+def test_wet(tmp_path: Path, by_record: bool) -> None:
+    """Common Crawl compresses every record on its own; others compress the file."""
+    data = b"".join(map(gzip.compress, WET)) if by_record else gzip.compress(b"".join(WET))
+    path = tmp_path / "CC-MAIN-00000.warc.wet.gz"
+    path.write_bytes(data)
+    assert read(path) == [
+        (f"00000000-0000-0000-0000-{number:012d}", f"The mother of {number} \u00fc\n") for number in (1, 2, 3)
+    ]
+    assert [one for one, _ in read(path, columns={"id": "WARC-Target-URI"})] == [
+        f"http://example.org/{number}" for number in (1, 2, 3)
+    ]
+
+
+@pytest.mark.usefixtures("fastwarc")
+def test_pages_of_a_warc_file_as_text(tmp_path: Path) -> None:
+    records = [
+        INFO,
+        record("request", b"GET / HTTP/1.1\r\n\r\n", WARC_Record_ID=name(1), Content_Type="application/http"),
+        record(
+            "response",
+            page("<h1>M\u00fctter</h1><script>x</script><p>and <b>f</b>athers"),
+            WARC_Record_ID=name(2),
+            WARC_TREC_ID="clueweb12-0000tw-00-00001",
+            Content_Type="application/http; msgtype=response",
+        ),
+        record(
+            "response",
+            page("GIF89a", "image/gif"),
+            WARC_Record_ID=name(3),
+            Content_Type="application/http; msgtype=response",
+        ),
+    ]
+    (tmp_path / "web.warc").write_bytes(b"".join(records))
+    assert read(tmp_path / "web.warc") == [("clueweb12-0000tw-00-00001", "M\u00fctter\nand fathers")]
+
+
+@pytest.mark.usefixtures("fastwarc")
+def test_what_fastwarc_writes_is_read(tmp_path: Path) -> None:
+    from fastwarc.warc import WarcRecord, WarcRecordType
+
+    out = io.BytesIO()
+    made = WarcRecord()
+    made.init_headers(record_type=WarcRecordType.conversion)
+    made.set_bytes_content(b"a text")
+    made.write(out)
+    (tmp_path / "made.wet").write_bytes(out.getvalue())
+    ((_, text),) = read(tmp_path / "made.wet")
+    assert text == "a text"
+
+
+@pytest.mark.usefixtures("fastwarc")
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"nothing of the kind\n" * 20, "bad.wet: (holds no WARC record|record 1: is not sound WARC)"),
+        (b"".join(WET)[:-20], r"bad.wet: record 3: ends after .* the file is truncated"),
+        (
+            record("conversion", b"a \xff", WARC_Record_ID=name(1)),
+            "bad.wet: record 1: invalid UTF-8 at byte 2",
+        ),
+    ],
+)
+def test_what_is_wrong_with_an_archive_names_the_record(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "bad.wet").write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        read(tmp_path / "bad.wet")
+
+
+@pytest.mark.usefixtures("fastwarc")
+def test_columns_of_an_archive_are_its_headers(tmp_path: Path) -> None:
+    (tmp_path / "a.wet").write_bytes(b"".join(WET))
+    with pytest.raises(ParameterError, match="only the header that is the id"):
+        read(tmp_path / "a.wet", columns={"id": "WARC-Target-URI", "text": "body"})
+    with pytest.raises(DataError, match="record 1: has no header X-None"):
+        read(tmp_path / "a.wet", columns={"id": "X-None"})
+
+
+def test_without_fastwarc_the_error_is_the_line_that_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "fastwarc", None)
+    monkeypatch.setitem(sys.modules, "fastwarc.warc", None)
+    (tmp_path / "a.wet").write_bytes(b"".join(WET))
+    with pytest.raises(MissingExtraError, match=r"pip install 'evenrank\[warc\]'"):
+        read(tmp_path / "a.wet")
+
+
+TREC = b"""<DOC>
+<DOCNO> WT01-B01-1 </DOCNO>
+<DOCHDR>
+http://example.org/ 127.0.0.1
+</DOCHDR>
+<html><title>Cats</title><body>my m\xfctter &amp; me</body></html>
+</DOC>
+
+<DOC>
+<DOCNO>FT911-2</DOCNO>
+<HEADLINE>Fathers</HEADLINE>
+<TEXT>
+in the news
+</TEXT>
+</DOC>
+"""
+
+
+@pytest.mark.parametrize("suffix", [".trecweb", ".trectext.gz"])
+def test_trec_documents(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"docs{suffix}"
+    path.write_bytes(gzip.compress(TREC) if suffix.endswith("gz") else TREC)
+    assert read(path) == [
+        ("WT01-B01-1", "Cats\nmy m\u00fctter & me"),
+        ("FT911-2", "Fathers\nin the news"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (TREC.replace(b"<DOCNO>FT911-2</DOCNO>", b""), r"docs.trecweb:9: <DOC> has no <DOCNO>"),
+        (TREC[:-8], r"docs.trecweb:\d+: the last <DOC> has no </DOC>"),
+        (TREC + b"more", "expected <DOC>"),
+    ],
+)
+def test_what_is_wrong_with_trec_documents_names_the_line(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    (tmp_path / "docs.trecweb").write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        read(tmp_path / "docs.trecweb")
+
+
+def test_text_of_pages() -> None:
+    assert html_text("<p>one<br>two</p><style>p {}</style> <td>a</td><td>b</td>") == "one\ntwo\na\nb"
