@@ -167,6 +167,14 @@ def test_help_and_the_page_of_a_measure_load_no_other_command_and_no_array_libra
         assert loaded & {"numpy", "pyarrow", "polars", "scipy", "ir_measures"} == set()
 
 
+def test_what_few_commands_need_is_not_loaded_with_re_rankers_and_correlations() -> None:
+    loaded = modules_after(
+        "import evenrank.rerankers; from evenrank.stats.correlation import kendall;"
+        "kendall(range(10), [3, 1, 2, 5, 4, 0, 9, 8, 7, 6])"
+    )
+    assert loaded & {"scipy.stats", "scipy.optimize"} == set()
+
+
 def test_importing_has_no_side_effects() -> None:
     code = """
 import logging, os, sys, warnings

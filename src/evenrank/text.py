@@ -46,6 +46,8 @@ def printable(text: str) -> str:
     >>> printable("a\x1b[2Jb\n")
     'a\\x1b[2Jb\\n'
     """
+    if text.isprintable():
+        return text
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode()
         for character in text

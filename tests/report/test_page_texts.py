@@ -6,11 +6,11 @@ import itertools
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evenrank.data.lexicon import Lexicon
-from evenrank.evidence.scan.phrases import Phrases
+from evenrank.evidence.scan.phrases import Phrases, tokenize
 from evenrank.evidence.scan.simple import count
 from evenrank.report.page.group_colours import mark_of
 from evenrank.report.page.texts import AROUND, GAP, pieces_of, spans_of, windows
@@ -46,6 +46,22 @@ def test_marked_is_what_is_counted(tokenizer: str, text: str) -> None:
     spans = list(spans_of(text, phrases))
     assert [sum(span.group == group for span in spans) for group in (0, 1)] == counts
     assert all(before.end <= after.start for before, after in itertools.pairwise(spans))
+
+
+@pytest.mark.parametrize("tokenizer", ["word", "whitespace"])
+@example(text="step mother she he step she")
+@given(text=TEXTS)
+def test_found_is_what_every_term_at_every_token_finds(tokenizer: str, text: str) -> None:
+    """Slowly: at the first token that a term begins at, the longest; then again behind it."""
+    tokens, terms = tokenize(text, tokenizer), {term: tokenize(term, tokenizer) for term in LEXICON.terms}
+    place, slowly = 0, []
+    while place < len(tokens):
+        here = [term for term, own in terms.items() if tokens[place : place + len(own)] == own]
+        best = max(here, key=lambda term: len(terms[term]), default=None)
+        if best is not None:
+            slowly.append((place, len(terms[best]), LEXICON.terms.index(best)))
+        place += 1 if best is None else len(terms[best])
+    assert list(Phrases.of(LEXICON, tokenizer).find(tokens)) == slowly
 
 
 @given(text=TEXTS, limit=st.integers(10, 400))

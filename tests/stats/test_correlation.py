@@ -22,6 +22,7 @@ from evenrank.stats.correlation import (
     pearson,
     spearman,
 )
+from evenrank.stats.kendall_recursion import without_ties
 
 ALL = pytest.mark.parametrize("method", METHODS)
 POINTS = st.lists(st.tuples(st.integers(-4, 4), st.integers(-4, 4)), min_size=2, max_size=25)
@@ -362,3 +363,15 @@ def test_the_matrix_says_where_p_comes_from() -> None:
     found = correlation_matrix([[1, 2, 5.0], [2, 3, 4.0], [3, 4, 9.0]], "spearman")
     assert found.p_methods[0][1] == "exact"
     assert found.least_p[0, 1] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 9, 10, 20, 33])
+def test_kendall_without_ties_is_scipys_to_the_last_digit(n: int) -> None:
+    chance = np.random.default_rng(n)
+    first = np.arange(n, dtype=float)
+    nearly = first.copy()
+    nearly[:2] = nearly[1::-1]
+    for second in (first, -first, nearly, *(chance.permutation(first) for _ in range(20))):
+        theirs = scipy.stats.kendalltau(first, second, method="exact")
+        tau, p_value = without_ties(first, second)
+        assert (min(max(tau, -1.0), 1.0), p_value) == (theirs.statistic, theirs.pvalue)

@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
-from scipy.optimize import linear_sum_assignment, linprog
 
 from evenrank import attention
 from evenrank.arrays import Floats, Int64s
@@ -149,6 +147,9 @@ def best_chances(relevance: Floats, shares: Floats, weights: Floats, rows: Float
     Documents of equal relevance and equal shares may change places without any loss, so the programme
     has one row for all of them.
     """
+    import scipy.sparse  # which takes a third of a second, and few commands need it
+    from scipy.optimize import linprog
+
     size = len(relevance)
     _, first, kinds, counts = np.unique(
         np.column_stack([relevance, shares]),
@@ -182,6 +183,8 @@ def decompose(chances: Chances) -> list[Part]:
 
     Documents that are alike are not told apart: they stand in the order in which they stood.
     """
+    from scipy.optimize import linear_sum_assignment
+
     left = chances.expected.copy()  # (C, n)
     kinds = chances.kinds
     parts: list[Part] = []

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from evenrank.arrays import Floats
 from evenrank.errors import DataError, ParameterError, UnknownNameError
 from evenrank.stats.intervals import ConfidenceInterval, check_level
+from evenrank.stats.kendall_recursion import without_ties
 from evenrank.stats.orders import MOST, concordances, exact_p, over_orders, product_moments
 from evenrank.stats.pairs import FinitePairs, finite_pairs
 from evenrank.stats.rank_orders import MOST_RANKED, exact_rank_p
@@ -107,12 +108,15 @@ def kendall(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95)
     pairs = finite_pairs(first, second)
     if (early := _undefined(pairs, level)) is not None:
         return early
-    from scipy.stats import kendalltau
-
     first, second, n = tied_ranks(pairs.first), tied_ranks(pairs.second), len(pairs.first)
     ties = len(np.unique(first)) < n or len(np.unique(second)) < n
     exact = not ties and n <= RECURSION
-    tau, p_value = kendalltau(first, second, method="exact" if exact else "asymptotic")
+    if exact:
+        tau, p_value = without_ties(first, second)
+    else:
+        from scipy.stats import kendalltau
+
+        tau, p_value = kendalltau(first, second, method="asymptotic")
     value = _clipped(float(tau))
     interval = kendall_interval(value, n, level=level)
     if n <= MOST:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 from evenrank.data.lexicon import Lexicon, lower
 from evenrank.data.words import TOKENIZERS
@@ -31,6 +34,12 @@ def tokenize(text: str, tokenizer: str) -> list[str]:
         return _WORD.findall(small) if tokenizer == "word" else [token for token in small.split(" ") if token]
     tokens = _WORD.findall(text) if tokenizer == "word" else text.split(" ")
     return [lower(token) for token in tokens if token]
+
+
+class TermPlace(NamedTuple):
+    place: int  # of its first token
+    length: int  # in tokens
+    term: int  # its place in the lexicon
 
 
 @dataclass(frozen=True)
@@ -66,3 +75,27 @@ class Phrases:
         if problems:
             raise DataError("\n".join(f"lexicon {lexicon.name!r}: {problem}" for problem in problems[:20]))
         return cls(lexicon, tokenizer, terms, max(map(len, terms)))
+
+    @cached_property
+    def longest_from(self) -> dict[str, int]:
+        """For each token that terms begin with, the tokens of the longest of them."""
+        longest: dict[str, int] = {}
+        for first, *others in self.terms:
+            longest[first] = max(longest.get(first, 0), 1 + len(others))
+        return longest
+
+    def find(self, tokens: Sequence[str]) -> Iterator[TermPlace]:
+        """From left to right the longest term that begins at a token; the next search begins after it."""
+        longest_from = self.longest_from
+        if longest_from.keys().isdisjoint(tokens):
+            return
+        free = 0
+        for place, token in enumerate(tokens):
+            if token not in longest_from or place < free:
+                continue
+            for length in range(min(longest_from[token], len(tokens) - place), 0, -1):
+                term = self.terms.get(tuple(tokens[place : place + length]))
+                if term is not None:
+                    yield TermPlace(place, length, term)
+                    free = place + length
+                    break

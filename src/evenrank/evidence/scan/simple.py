@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from evenrank.evidence.scan.phrases import Phrases, tokenize
 
 
@@ -21,20 +19,7 @@ def count(text: str, phrases: Phrases) -> tuple[int, list[int], dict[int, int]]:
     tokens = tokenize(text, phrases.tokenizer)
     groups = [0] * len(phrases.lexicon.groups)
     found: dict[int, int] = {}
-    for term in _terms(tokens, phrases):
+    for _, _, term in phrases.find(tokens):
         groups[phrases.lexicon.term_groups[term]] += 1
         found[term] = found.get(term, 0) + 1
     return len(tokens), groups, found
-
-
-def _terms(tokens: list[str], phrases: Phrases) -> Iterator[int]:
-    place = 0
-    while place < len(tokens):
-        for length in range(min(phrases.longest, len(tokens) - place), 0, -1):
-            term = phrases.terms.get(tuple(tokens[place : place + length]))
-            if term is not None:
-                yield term
-                place += length
-                break
-        else:
-            place += 1

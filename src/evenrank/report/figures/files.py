@@ -54,7 +54,7 @@ _PAGE = """<!DOCTYPE html>
 
 def _html(chart: dict[str, Any]) -> bytes:
     from evenrank.report.page import safe
-    from evenrank.report.page.charts import library
+    from evenrank.report.page.chart_library import library
 
     scripts = [library(), _DRAW]
     policy = _POLICY.format(scripts=" ".join(map(safe.digest, scripts)), styles=safe.digest(_STYLE))

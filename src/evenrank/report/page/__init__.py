@@ -21,7 +21,7 @@ from evenrank.io.atomic import atomic_write
 from evenrank.report.figures.style import load_altair
 from evenrank.report.page import safe
 from evenrank.report.page import sections as _declared  # noqa: F401  every section declares itself
-from evenrank.report.page.charts import library
+from evenrank.report.page.chart_library import library
 from evenrank.report.page.packing import pack
 from evenrank.report.page.rendering import MakeSection, all_sections, asset, render, trusted
 from evenrank.report.page.report_data import READABLE, ReportData, check_options

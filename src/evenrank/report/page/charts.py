@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from evenrank.report.page.safe import data_url
@@ -44,12 +43,3 @@ def chart_of(figure: Any, label: str, *, narrow: Any = None, **legend: Any) -> C
     picture = data_url(svg.encode(), "image/svg+xml")
     small = None if narrow is None else chart_of(narrow, label, **legend)
     return Chart(label, picture, width, height, spec, small)
-
-
-@cache
-def library() -> str:
-    """The script that draws charts. It needs no eval: expressions are interpreted."""
-    import vl_convert
-
-    text: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    return text

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
-from evenrank.data.lexicon import lower
-from evenrank.evidence.scan.phrases import Phrases
+from evenrank.evidence.scan.phrases import Phrases, tokenize
 from evenrank.report.page.safe import prose
 
 # a text in pieces: plain strings, and [group, words] where words of a group stand
@@ -15,6 +15,7 @@ Pieces = list[str | list[Any]]
 
 GAP = " … "
 AROUND = 36  # characters on either side of a word
+_BLANKS = re.compile(r"\s{2,}|[^\S ]")  # whatever is no single blank already
 _TOKENS = {"word": re.compile(r"\w+"), "whitespace": re.compile(r"[^ ]+")}
 
 
@@ -26,20 +27,14 @@ class Span(NamedTuple):
 
 def spans_of(text: str, phrases: Phrases) -> Iterator[Span]:
     """Where the terms stand, by the rule that they are counted by: from left to right the longest."""
-    tokens = [
-        (match.start(), match.end(), lower(match[0])) for match in _TOKENS[phrases.tokenizer].finditer(text)
-    ]
-    place = 0
-    while place < len(tokens):
-        for length in range(min(phrases.longest, len(tokens) - place), 0, -1):
-            term = phrases.terms.get(tuple(word for _, _, word in tokens[place : place + length]))
-            if term is not None:
-                last = tokens[place + length - 1]
-                yield Span(tokens[place][0], last[1], phrases.lexicon.term_groups[term])
-                place += length
-                break
-        else:
-            place += 1
+    found = list(phrases.find(tokenize(text, phrases.tokenizer)))
+    if not found:
+        return
+    needed = found[-1].place + found[-1].length
+    matches = list(islice(_TOKENS[phrases.tokenizer].finditer(text), needed))
+    for place, length, term in found:
+        first, last = matches[place], matches[place + length - 1]
+        yield Span(first.start(), last.end(), phrases.lexicon.term_groups[term])
 
 
 def pieces_of(text: str, phrases: Phrases | None, limit: int) -> Pieces:
@@ -103,7 +98,7 @@ def _joined(pieces: Pieces) -> Pieces:
     out: Pieces = []
     for piece in pieces:
         if isinstance(piece, str):
-            piece = re.sub(r"\s+", " ", prose(piece))
+            piece = _BLANKS.sub(" ", prose(piece))
             if not piece:
                 continue
             if out and isinstance(out[-1], str):
