@@ -1,4 +1,5 @@
-"""The options that every command takes, wherever they stand: the project file, the seed, notes, labels.
+"""The options that are the same in all commands, wherever they stand: the project file, the seed, notes,
+labels, and the cluster, which only commands with collection-sized work take.
 
 A project file, named or found in the current folder, fills in whatever the other options leave open.
 """
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from evenrank.inputs.project import Project
 
 PROJECT, NO_PROJECT, SEED, NOTES, RENAME = "--project", "--no-project", "--seed", "--notes", "--rename"
-NAMES = (PROJECT, NO_PROJECT, SEED, NOTES, RENAME)
-WITH_VALUE = (PROJECT, SEED, RENAME)
+ON = "--on"
+NAMES = (PROJECT, NO_PROJECT, SEED, NOTES, RENAME, ON)
+WITH_VALUE = (PROJECT, SEED, RENAME, ON)
+ON_COMMANDS = "scan, counterfactual --swap-only, polarise and retrieve"
 EVERYWHERE = "--project FILE, --no-project, --seed N, --notes, --rename MEASURE=LABEL (see: evenrank --help)"
 
 
@@ -35,6 +38,7 @@ class Everywhere(NamedTuple):
     seed: int | None = None
     notes: bool = False
     rename: tuple[tuple[str, str], ...] = ()
+    on: str | None = None  # the cluster that does the work
 
 
 def add_everywhere(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +54,12 @@ def add_everywhere(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         RENAME, action="append", metavar="MEASURE=LABEL",
         help="show a measure under another name, as 'NFaiRR@10=Neutrality'; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        ON, metavar="CLUSTER",
+        help=f"let a cluster do the work of {ON_COMMANDS}: dask (processes on this machine), "
+        "dask://HOST:PORT (a scheduler that is running), spark (the active session, or one on this machine); "
+        "default: the threads of this process",
     )  # fmt: skip
 
 
@@ -83,6 +93,7 @@ def split_everywhere(words: Sequence[str]) -> tuple[list[str], Everywhere]:
         seed=_seed(given[SEED][-1]) if SEED in given else None,
         notes=NOTES in given,
         rename=tuple(map(rename_of, given.get(RENAME, ()))),
+        on=given[ON][-1] if ON in given else None,
     )
 
 
@@ -128,6 +139,9 @@ def apply_everywhere(arguments: argparse.Namespace, choice: Everywhere) -> None:
     """Put these options, and what the project file says, where the command line says nothing."""
     arguments.everywhere, arguments.project, arguments.filled = choice, None, set()
     arguments.seed, arguments.notes, arguments.rename = choice.seed, choice.notes, list(choice.rename)
+    arguments.on = choice.on
+    if choice.on is not None and not getattr(arguments, "takes_cluster", False):
+        raise ParameterError(f"{ON}: {arguments.command} does not run on a cluster; {ON_COMMANDS} do")
     if not getattr(arguments, "reads_project", False):
         return
     project = project_of(choice)

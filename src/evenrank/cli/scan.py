@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from evenrank.cli import shared
+from evenrank.cli.cluster import opened_cluster
 from evenrank.cli.index_field import FIELD, write_index_field
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import ResumableBar
@@ -37,6 +38,7 @@ def add(commands: Commands) -> None:
         evenrank scan corpus.jsonl --lexicon my-words.csv --terms -o counts.parquet
         evenrank scan table.parquet --columns id=docno,text=body --lexicon gender-en -o counts.parquet
         evenrank scan counts.parquet --field opensearch:run=bm25.trec:lam=0.5 -o field.jsonl
+        evenrank scan 'shards/*.jsonl.gz' --lexicon gender-en -o counts/ --on dask://10.0.0.1:8786
         zcat collection.tsv.gz | evenrank scan -:format=tsv --lexicon gender-en -o counts.parquet
         """,
     )
@@ -48,7 +50,9 @@ def add(commands: Commands) -> None:
         help=COLLECTION_HELP,
     )
     shared.add_lexicon(parser, "name of a shipped lexicon (gender-en), or a CSV or JSON file")
-    shared.add_output(parser, "the Parquet file to write; with --field the file of the field")
+    shared.add_output(
+        parser, "the Parquet file to write, or a folder of them (counts/); with --field the file of the field"
+    )
     parser.add_argument(
         "--field", type=shared.option(FIELD.parse), metavar="ENGINE[:KEY=..]",
         help="write the neutrality of each document as a field of a search index instead, for opensearch, "
@@ -65,7 +69,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--terms", action="store_true", help="also keep the count of every term")
     shared.add_resuming(parser)
     shared.add_columns(parser, shared.DOCUMENT_ROLES)
-    parser.set_defaults(run=run, reads_project=True)
+    parser.set_defaults(run=run, reads_project=True, takes_cluster=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -91,7 +95,7 @@ def _count(arguments: argparse.Namespace, output: str) -> None:
 
     collection = arguments.documents
     lexicon = read_lexicon(arguments.lexicon)
-    with ResumableBar("scanning") as bar:
+    with opened_cluster(arguments) as cluster, ResumableBar("scanning") as bar:
         summary = scan_file(
             collection.path,
             lexicon,
@@ -103,6 +107,7 @@ def _count(arguments: argparse.Namespace, output: str) -> None:
             progress=bar,
             format=collection.get("format"),
             columns=_columns(arguments),
+            on=cluster,
         )
     say(_describe(summary, output))
 

@@ -39,7 +39,7 @@ class PartFolder(Resumable):
             found = _RECORD.fullmatch(path.name)
             if found is None or found[2] != self.key:
                 continue
-            record = _read(path)
+            record = read_record(path)
             if record is not None:
                 yield int(found[1]), record
 
@@ -75,7 +75,7 @@ def is_sealed(path: Path, seal: Mapping[str, Any], *, read: bool = False) -> boo
     return same and (not read or hash_of_file(path) == seal["digest"])
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+def read_record(path: Path) -> dict[str, Any] | None:
     """A record; None if it is damaged, and then its partition is done again."""
     try:
         found = json.loads(path.read_bytes())

@@ -50,7 +50,7 @@ def run_partitions(
     missing = [partition for partition in partitions if partition.number not in finished]
     log.info("%s: %d partitions, %d finished before", executor.name, len(partitions), len(finished))
     if executor.link is not None:
-        log.warning("%s shows the work at %s", executor.name, executor.link)
+        log.info("%s shows the work at %s", executor.name, executor.link)
     total = sum(partition.bytes for partition in partitions)
     done = total - sum(partition.bytes for partition in missing)
     ready: dict[int, FinishedPart] = {

@@ -21,7 +21,7 @@ from evenrank.evidence.scan.sources import open_collection
 from evenrank.evidence.scan.summary import ScanSummary
 from evenrank.io.atomic import atomic_write
 from evenrank.io.counts import CountsWriter
-from evenrank.io.part_folder import part_path, sealed, write_record
+from evenrank.io.part_folder import is_sealed, part_path, read_record, sealed, write_record
 from evenrank.io.partitioned import Record
 from evenrank.io.source import Source
 
@@ -57,9 +57,25 @@ class ScanJob(NamedTuple):
 def count_partition(job: ScanJob, partition: Partition) -> Record | DataError:
     """Write the part of a partition, then its record; what is wrong with the data is given back."""
     try:
+        kept = read_record(job.record(partition.number))
+        if (
+            kept is not None
+            and _is_of(kept, partition)
+            and is_sealed(job.part(partition.number), kept["part"])
+        ):
+            return kept  # the worker that did it was lost before anybody had taken the result
         return _count(job, partition)
     except DataError as error:
         return error.with_traceback(None)
+
+
+def _is_of(record: Record, partition: Partition) -> bool:
+    """Whether a record is about these files, as they are now."""
+    wanted = [{**stretch.to_dict(), "stamp": stretch.file.stamp} for stretch in partition.stretches]
+    kept = record["stretches"]
+    return len(kept) == len(wanted) and all(
+        {name: own.get(name) for name in about} == about for own, about in zip(kept, wanted, strict=True)
+    )
 
 
 def _count(job: ScanJob, partition: Partition) -> Record:

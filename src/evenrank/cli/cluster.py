@@ -1,0 +1,27 @@
+"""``--on``: the cluster that does collection-sized work, and where its page is."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from evenrank.cli.streams import say
+
+if TYPE_CHECKING:
+    from evenrank.io.executor import Executor
+
+
+@contextmanager
+def opened_cluster(arguments: argparse.Namespace) -> Iterator[Executor | None]:
+    """What ``--on`` names, with a line that says where it can be watched; None where nothing is named."""
+    if arguments.on is None:
+        yield None
+        return
+    from evenrank.scale import open_executor
+
+    with open_executor(arguments.on, getattr(arguments, "threads", None)) as executor:
+        if executor.link is not None:
+            say(f"{executor.name} shows the work at {executor.link}")
+        yield executor
