@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from backwards import Backwards
 from collections_in_formats import FORMATS, rows, write
 
 from evenrank.data.lexicon import Lexicon
@@ -26,20 +27,6 @@ def scan(source: Path, output: Path | str, on: Any = None, **options: Any) -> Sc
     return scan_file(source, LEXICON, output, on=on, **options)
 
 
-class Threads:
-    """An executor of the user's: it counts what it was asked for, and gives results in another order."""
-
-    name, link = "threads", None
-
-    def __init__(self) -> None:
-        self.done: list[int] = []
-
-    def run(self, work: Any, tasks: Any) -> Any:
-        for place in reversed(range(len(tasks))):
-            self.done.append(place)
-            yield place, work(tasks[place])
-
-
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
@@ -48,7 +35,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_partitions_joined_are_the_file_of_a_plain_scan(tmp_path: Path, name: str) -> None:
     source = write(tmp_path / name, rows(3000))
     plain = scan(source, tmp_path / "plain.parquet")
-    spread = scan(source, tmp_path / "spread.parquet", Threads())
+    spread = scan(source, tmp_path / "spread.parquet", Backwards())
     assert (tmp_path / "plain.parquet").read_bytes() == (tmp_path / "spread.parquet").read_bytes()
     for summary in (plain, spread):
         summary.seconds = 0.0
@@ -60,7 +47,7 @@ def test_partitions_joined_are_the_file_of_a_plain_scan(tmp_path: Path, name: st
 def test_a_folder_is_the_same_whatever_the_executor(tmp_path: Path, name: str) -> None:
     source = write(tmp_path / name, rows(3000))
     scan(source, f"{tmp_path}/here/")
-    scan(source, f"{tmp_path}/there/", Threads())
+    scan(source, f"{tmp_path}/there/", Backwards())
     assert contents(tmp_path / "here") == contents(tmp_path / "there")
     folder = read_counts_folder(tmp_path / "here")
     folder.check()
@@ -93,21 +80,21 @@ def test_partitions_cover_every_byte_once(tmp_path: Path) -> None:
     source = write(tmp_path / "c.tsv", rows(3000))
 
     def opened(file: Any) -> Any:
-        return open_collection(file, block_bytes=BLOCK)
+        return open_collection(file.source(), block_bytes=BLOCK)
 
-    parts = cut(partition_files(source), opened, PARTITION)
+    parts = cut(partition_files(source).files, opened, PARTITION)
     edges = [(own.pieces.first, own.pieces.last) for part in parts for own in part.stretches]
     assert [first for first, _ in edges[1:]] == [last for _, last in edges[:-1]]
     assert edges[0][0] == 0
     assert sum(part.bytes for part in parts) == source.stat().st_size
-    assert cut(partition_files(source), opened, PARTITION) == parts
+    assert cut(partition_files(source).files, opened, PARTITION) == parts
 
 
 class Stops(Exception):
     pass
 
 
-class Stopping(Threads):
+class Stopping(Backwards):
     """Like a driver that is killed after some partitions."""
 
     def __init__(self, after: int) -> None:
@@ -129,10 +116,14 @@ def test_finished_partitions_are_not_counted_again(tmp_path: Path, output: str) 
     with pytest.raises(Stops):
         scan(source, f"{tmp_path}/{output}", Stopping(2))
     assert not (tmp_path / output).exists()
-    again = Threads()
+    again = Backwards()
     summary = scan(source, f"{tmp_path}/{output}", again)
     assert summary.found > 0
-    total = len(cut(partition_files(source), lambda f: open_collection(f, block_bytes=BLOCK), PARTITION))
+    total = len(
+        cut(
+            partition_files(source).files, lambda f: open_collection(f.source(), block_bytes=BLOCK), PARTITION
+        )
+    )
     assert len(again.done) == total - 2
     whole, resumed = tmp_path / f"whole-{output}", tmp_path / output
     if output.endswith("/"):
@@ -147,7 +138,7 @@ def test_what_changed_since_is_counted_again(tmp_path: Path) -> None:
         scan(source, tmp_path / "out.parquet", Stopping(2))
     raw = source.read_bytes()
     source.write_bytes(b"X" + raw[1:])  # in the first partition alone
-    again = Threads()
+    again = Backwards()
     scan(source, tmp_path / "out.parquet", again)
     scan(source, tmp_path / "plain.parquet")
     assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "plain.parquet").read_bytes()
@@ -155,7 +146,7 @@ def test_what_changed_since_is_counted_again(tmp_path: Path) -> None:
         scan(source, tmp_path / "out.parquet", Stopping(2))
     part = next((tmp_path / "out.parquet.parts").glob("part-00001-*.arrow"))
     part.write_bytes(part.read_bytes()[:-1] + b"?")
-    more = Threads()
+    more = Backwards()
     scan(source, tmp_path / "out.parquet", more)
     assert len(more.done) == len(again.done)  # of two finished parts one was sound, in both cases
     assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "plain.parquet").read_bytes()
@@ -169,14 +160,14 @@ def test_bad_lines_of_all_partitions_are_listed(tmp_path: Path, output: str) -> 
         lines[line - 1] = b"no tab here"
     source.write_bytes(b"\n".join(lines))
     with pytest.raises(DataError) as caught:
-        scan(source, f"{tmp_path}/{output}", Threads())
+        scan(source, f"{tmp_path}/{output}", Backwards())
     assert [line.partition(": ")[0] for line in str(caught.value).split("\n")] == [
         f"{source}:4", f"{source}:1700", f"{source}:2990",
     ]  # fmt: skip
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c.tsv"]
     source.write_bytes(b"x\n" * 30000)
     with pytest.raises(DataError, match="only the first 20 problems") as caught:
-        scan(source, f"{tmp_path}/{output}", Threads())
+        scan(source, f"{tmp_path}/{output}", Backwards())
     assert str(caught.value).count("\n") == 20
 
 
@@ -186,14 +177,14 @@ def test_ids_that_occur_in_two_partitions_are_found(tmp_path: Path, output: str)
     documents[2900] = ("d7", "he")
     source = write(tmp_path / "c.tsv", documents)
     with pytest.raises(DataError, match=r"occur more than once: 'd7'$"):
-        scan(source, f"{tmp_path}/{output}", Threads())
+        scan(source, f"{tmp_path}/{output}", Backwards())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c.tsv"]
 
 
 def test_what_is_no_file_and_no_cluster_is_refused(tmp_path: Path) -> None:
     source = write(tmp_path / "c.tsv", rows(3))
     with pytest.raises(ParameterError, match="where it lies in files"):
-        scan_file([("a", "he")], LEXICON, tmp_path / "o.parquet", on=Threads())
+        scan_file([("a", "he")], LEXICON, tmp_path / "o.parquet", on=Backwards())
     with pytest.raises(ParameterError, match="on= is dask, dask://HOST:PORT or spark"):
         scan(source, tmp_path / "o.parquet", "hadoop")
     with pytest.raises(ParameterError, match="dask://HOST:PORT, got 'dask://machine'"):

@@ -16,14 +16,15 @@ from evenrank.evidence.scan.counter import Counter, make_counter
 from evenrank.evidence.scan.documents import Collection
 from evenrank.evidence.scan.duplicates import Uniqueness
 from evenrank.evidence.scan.engine import counted_batch
-from evenrank.evidence.scan.partitions import FileStretch, Partition
+from evenrank.evidence.scan.partitions import FileStretch, Partition, PartitionFile
+from evenrank.evidence.scan.sharded import facts_of_file
 from evenrank.evidence.scan.sources import open_collection
 from evenrank.evidence.scan.summary import ScanSummary
 from evenrank.io.atomic import atomic_write
 from evenrank.io.counts import CountsWriter
+from evenrank.io.documents import NoDocumentsError
 from evenrank.io.part_folder import is_sealed, part_path, read_record, sealed, write_record
 from evenrank.io.partitioned import Record
-from evenrank.io.source import Source
 
 ARROW, PARQUET = "arrow", "parquet"
 
@@ -38,13 +39,13 @@ class ScanJob(NamedTuple):
     tokenizer: str
     terms: bool
     schema: pa.Schema
-    format: str | None
+    many: bool  # files of which some may be empty
     columns: Mapping[str, str] | None
     block_bytes: int
 
-    def open(self, source: Source, *, fast: bool) -> Collection:
+    def open(self, file: PartitionFile, *, fast: bool) -> Collection:
         return open_collection(
-            source, format=self.format, columns=self.columns, fast=fast, block_bytes=self.block_bytes
+            file.source(), format=file.format, columns=self.columns, fast=fast, block_bytes=self.block_bytes
         )
 
     def part(self, number: int) -> Path:
@@ -57,25 +58,25 @@ class ScanJob(NamedTuple):
 def count_partition(job: ScanJob, partition: Partition) -> Record | DataError:
     """Write the part of a partition, then its record; what is wrong with the data is given back."""
     try:
-        kept = read_record(job.record(partition.number))
-        if (
-            kept is not None
-            and _is_of(kept, partition)
-            and is_sealed(job.part(partition.number), kept["part"])
-        ):
+        kept = _kept(job, partition)
+        if kept is not None:
             return kept  # the worker that did it was lost before anybody had taken the result
         return _count(job, partition)
     except DataError as error:
         return error.with_traceback(None)
 
 
-def _is_of(record: Record, partition: Partition) -> bool:
-    """Whether a record is about these files, as they are now."""
+def _kept(job: ScanJob, partition: Partition) -> Record | None:
+    """The record of a finished partition, if it is about these files as they are and its part is sound."""
+    record = read_record(job.record(partition.number))
+    if record is None or not is_sealed(job.part(partition.number), record["part"], read=True):
+        return None
     wanted = [{**stretch.to_dict(), "stamp": stretch.file.stamp} for stretch in partition.stretches]
     kept = record["stretches"]
-    return len(kept) == len(wanted) and all(
+    same = len(kept) == len(wanted) and all(
         {name: own.get(name) for name in about} == about for own, about in zip(kept, wanted, strict=True)
     )
+    return record if same else None
 
 
 def _count(job: ScanJob, partition: Partition) -> Record:
@@ -119,25 +120,44 @@ def _count(job: ScanJob, partition: Partition) -> Record:
 def _count_stretch(
     job: ScanJob, stretch: FileStretch, counter: Counter, add: Callable[[pa.RecordBatch, int], None]
 ) -> dict[str, Any]:
-    digests = []
+    digests: list[bytes] = []
+    rows = 0
+    whole, facts = None, {}
     _check_size(stretch)
-    with closing(job.open(stretch.file.source(), fast=counter.fast)) as collection:
-        for fetch in stretch.fetches(collection):
-            documents = fetch()
-            add(counted_batch(documents, counter, job.schema), documents.bytes_read)
-            digests.append(documents.digest)
-        whole = collection.provenance(digests) if stretch.whole else None
+    try:
+        with closing(job.open(stretch.file, fast=counter.fast)) as collection:
+            for fetch in stretch.fetches(collection):
+                documents = fetch()
+                add(counted_batch(documents, counter, job.schema), documents.bytes_read)
+                digests.append(documents.digest)
+                rows += len(documents.ids)
+            if stretch.whole:
+                whole, facts = collection.provenance(digests), _facts(collection, digests)
+    except NoDocumentsError:
+        if not job.many:
+            raise
     return {
         **stretch.to_dict(),
         "stamp": stretch.file.stamp,
+        "rows": rows,
         "digests": [digest.hex() for digest in digests],
         "provenance": whole,
+        "facts": facts,
     }
+
+
+def _facts(collection: Collection, digests: list[bytes]) -> dict[str, Any]:
+    """What a scan of many files keeps of one."""
+    of_all = getattr(collection, "digest_of_all", None)
+    last = [*digests[:-1], of_all()] if of_all is not None and digests else digests
+    return facts_of_file(collection, last)
 
 
 def _check_size(stretch: FileStretch) -> None:
     """A worker that sees another file under the same name would count something else."""
     file = stretch.file
+    if file.in_store:
+        return
     try:
         size = Path(file.address).stat().st_size
     except FileNotFoundError as error:

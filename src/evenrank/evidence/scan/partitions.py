@@ -7,6 +7,7 @@ files alone, so that a second attempt, or another engine, finds the same ones.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -14,8 +15,10 @@ from typing import Any, NamedTuple
 
 from evenrank.errors import DataError, ParameterError
 from evenrank.evidence.scan.documents import Collection, Fetch, Stretch
+from evenrank.io.remote import RemoteFile, is_remote
 from evenrank.io.resumable import Stamp
-from evenrank.io.source import Source, as_source
+from evenrank.io.shards import Shard, is_many, list_shards
+from evenrank.io.source import Source, as_source, as_text
 
 PARTITION = 1 << 26
 MOST = 20_000  # partitions: a scheduler keeps account of each; larger collections have larger ones
@@ -28,9 +31,16 @@ class PartitionFile(NamedTuple):
     address: str  # a whole path: workers need not stand in the same folder
     size: int
     stamp: str
+    format: str | None
 
     def source(self) -> Source:
+        if self.in_store:
+            return Source(self.name, stream=RemoteFile(self.address))
         return Source(self.name, path=Path(self.address))
+
+    @property
+    def in_store(self) -> bool:
+        return is_remote(self.address)
 
 
 class FileStretch(NamedTuple):
@@ -78,11 +88,22 @@ class _Outside:
         return number < self._first or (self._last is not None and number >= self._last)
 
 
-Open = Callable[[Source], Collection]
+Open = Callable[[PartitionFile], Collection]
 
 
-def partition_files(source: object) -> list[PartitionFile]:
+class PartitionFiles(NamedTuple):
+    """The files of a collection; ``many`` is whether it stands for any number of them, be it one."""
+
+    name: str
+    files: tuple[PartitionFile, ...]
+    many: bool
+
+
+def partition_files(source: object, format: str | None = None) -> PartitionFiles:
     """The files of a collection. Workers read them by name, so that nothing but files can be partitioned."""
+    if isinstance(source, (str, os.PathLike)) and (is_many(source) or is_remote(source)):
+        shards = list_shards(source, format)
+        return PartitionFiles(as_text(os.fspath(source)), tuple(map(_of_shard, shards)), many=True)
     file = as_source(source)
     if file is None or file.path is None:
         raise ParameterError(
@@ -92,7 +113,14 @@ def partition_files(source: object) -> list[PartitionFile]:
     if not file.path.is_file():
         raise DataError(f"{file.name}: is not a plain file, which workers could read in partitions")
     stamp = Stamp.of(file.path)
-    return [PartitionFile(file.name, str(file.path.resolve()), stamp.size, f"{stamp.size}-{stamp.modified}")]
+    address = str(file.path.resolve())
+    own = PartitionFile(file.name, address, stamp.size, f"{stamp.size}-{stamp.modified}", format)
+    return PartitionFiles(file.name, (own,), many=False)
+
+
+def _of_shard(shard: Shard) -> PartitionFile:
+    address = shard.address if is_remote(shard.address) else str(Path(shard.address).resolve())
+    return PartitionFile(as_text(shard.address), address, shard.size, shard.stamp, shard.format)
 
 
 def cut(files: Sequence[PartitionFile], opened: Open, size: int | None = None) -> list[Partition]:
@@ -118,6 +146,6 @@ def _stretches(files: Sequence[PartitionFile], opened: Open, size: int) -> Itera
         if file.size <= size:  # many small files are not opened one by one to be planned
             yield FileStretch(file, Stretch(0, None, file.size))
             continue
-        with closing(opened(file.source())) as collection:
+        with closing(opened(file)) as collection:
             for pieces in collection.stretches(size):
                 yield FileStretch(file, pieces)

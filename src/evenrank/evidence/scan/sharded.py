@@ -81,12 +81,11 @@ class ShardedCollection:
     def provenance(self, digests: Sequence[bytes]) -> dict[str, Any]:
         """The files in their order, each with its size and the hash of what was read of it."""
         self._check_unchanged()
-        files = []
-        for number, shard in enumerate(self._shards):
-            facts = self._facts.get(number, {})
-            files.append({"name": shard.address, "bytes": shard.size, **facts})
-        whole = hashlib.sha256("\n".join(f"{one.get('hash', '')}" for one in files).encode())
-        return {"hash": whole.hexdigest(), "bytes": self.total, "files": files}
+        files = [
+            {"name": shard.address, "bytes": shard.size, **self._facts.get(number, {})}
+            for number, shard in enumerate(self._shards)
+        ]
+        return provenance_of_files(files)
 
     def pieces(self, finished: Container[int]) -> Iterator[Fetch | None]:
         index = 0
@@ -222,13 +221,8 @@ class ShardedCollection:
                 return
             del self._opened[number]
         digests = [digest or b"" for digest in opened.digests]
-        if getattr(opened.collection, "digest_of_all", None) is not None:
-            facts = {"hash": digests[-1].hex()} if digests else {}
-        else:
-            facts = opened.collection.provenance(digests)
-            facts.pop("bytes", None)
+        self._facts[number] = facts_of_file(opened.collection, digests)
         opened.collection.close()
-        self._facts[number] = facts
 
     def _with_others(self, error: DataError, number: int, place: int | None) -> DataError:
         """The error of a piece, and what is wrong with the pieces behind it, up to twenty problems.
@@ -272,6 +266,24 @@ class ShardedCollection:
                     f"{shard.address}: was changed while the collection was read: give the same command "
                     "again when nobody writes to it"
                 )
+
+
+def facts_of_file(collection: Collection, digests: Sequence[bytes]) -> dict[str, Any]:
+    """What is kept of a file that was read to its end: its hash, and how that can be computed again.
+
+    Of a file that was read as one stream, the digest of its last piece is that of all of it.
+    """
+    if getattr(collection, "digest_of_all", None) is not None:
+        return {"hash": digests[-1].hex()} if digests else {}
+    facts = dict(collection.provenance(digests))
+    facts.pop("bytes", None)
+    return facts
+
+
+def provenance_of_files(files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The hash of all files in their order, and what is known of each."""
+    whole = hashlib.sha256("\n".join(f"{one.get('hash', '')}" for one in files).encode())
+    return {"hash": whole.hexdigest(), "bytes": sum(one["bytes"] for one in files), "files": list(files)}
 
 
 class _Moved:

@@ -6,12 +6,13 @@ import os
 import shutil
 import time
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from evenrank.data.lexicon import Lexicon
@@ -20,7 +21,15 @@ from evenrank.evidence.scan.counter import make_counter
 from evenrank.evidence.scan.documents import Collection
 from evenrank.evidence.scan.duplicates import Uniqueness
 from evenrank.evidence.scan.part import ARROW, PARQUET, ScanJob, count_partition
-from evenrank.evidence.scan.partitions import FileStretch, Partition, PartitionFile, cut, partition_files
+from evenrank.evidence.scan.partitions import (
+    FileStretch,
+    Partition,
+    PartitionFile,
+    PartitionFiles,
+    cut,
+    partition_files,
+)
+from evenrank.evidence.scan.sharded import facts_of_file, provenance_of_files
 from evenrank.evidence.scan.spread_ids import check_part_ids
 from evenrank.evidence.scan.summary import ScanSummary
 from evenrank.io.content_hash import hash_of_file
@@ -32,7 +41,6 @@ from evenrank.io.outputs import check_not_read, growing_file, move_into_place, t
 from evenrank.io.part_folder import PartFolder, is_sealed, settings_key
 from evenrank.io.partitioned import FinishedPart, Progress, Record, run_partitions
 from evenrank.io.resumable import Stamp
-from evenrank.io.source import Source
 
 
 def scan_on(
@@ -59,15 +67,15 @@ def scan_on(
     folder = folder_target(output)
     target = target_of(output) if folder is None else folder
     counter = make_counter(lexicon, tokenizer, terms=terms)  # what is wrong with the options is said here
-    files = partition_files(source)
+    files = partition_files(source, format)
     for read in (source, lexicon):
         check_not_read(target, output, read)
-    schema = counts_schema(lexicon, tokenizer, terms=terms, source={"name": files[0].name})
+    schema = counts_schema(lexicon, tokenizer, terms=terms, source={"name": files.name})
     settings = {
         "lexicon": lexicon.fingerprint,
         "tokenizer": tokenizer,
         "terms": terms,
-        "source name": files[0].name,
+        "source name": files.name,
         "format": format,
         "columns": dict(columns or {}),
         "block": block_bytes,
@@ -79,7 +87,7 @@ def scan_on(
     parts = PartFolder(target, "scan", settings, resume=resume)
     job = ScanJob(
         str(parts.folder.resolve()), settings_key(settings), settings["parts"], lexicon, tokenizer, terms,
-        schema, format, columns, block_bytes,
+        schema, files.many, columns, block_bytes,
     )  # fmt: skip
     try:
         work = _SpreadScan(executor, job, files, partition_bytes, fast=counter.fast)
@@ -94,7 +102,7 @@ def scan_on(
                 )
         parts.remove()
     except DataError:
-        if len(files) == 1:  # it must be mended, and then what was counted of it is of no use
+        if not files.many:  # it must be mended, and then what was counted of it is of no use
             parts.remove()
         raise
     finally:
@@ -110,18 +118,19 @@ class _SpreadScan:
         self,
         executor: Executor,
         job: ScanJob,
-        files: Sequence[PartitionFile],
+        files: PartitionFiles,
         size: int | None,
         *,
         fast: bool,
     ) -> None:
-        self._executor, self._job, self._files, self._fast = executor, job, files, fast
-        if len(files) == 1:  # what is wrong with the beginning of it is said before any worker is asked
-            self._open(files[0].source()).close()
-        self.partitions = cut(files, self._open, size)
+        self._executor, self._job, self._fast = executor, job, fast
+        self._name, self._files, self._many = files
+        if not files.many:  # what is wrong with the beginning of it is said before any worker is asked
+            self._open(self._files[0]).close()
+        self.partitions = cut(self._files, self._open, size)
 
-    def _open(self, source: Source) -> Collection:
-        return self._job.open(source, fast=self._fast)
+    def _open(self, file: PartitionFile) -> Collection:
+        return self._job.open(file, fast=self._fast)
 
     def still_valid(self, records: Mapping[int, Record]) -> dict[int, Record]:
         """The finished partitions whose files are what they were, and whose parts are whole."""
@@ -147,7 +156,9 @@ class _SpreadScan:
             return False
         if kept["stamp"] == stretch.file.stamp:
             return True
-        with closing(self._open(stretch.file.source())) as collection:
+        if stretch.file.in_store:
+            return False
+        with closing(self._open(stretch.file)) as collection:
             if collection.recheck is None:
                 known = kept["provenance"] or {}
                 if "hash" not in known:
@@ -177,7 +188,7 @@ class _SpreadScan:
                 writer.abandon()
                 raise
         try:
-            ids.check(lambda: ids_of_counts([growing]), self._name)
+            ids.check(lambda: ids_of_counts([growing]), self._name, self._shard_of(stretches))
             move_into_place(growing, target)
         except BaseException:
             with suppress(OSError):
@@ -196,8 +207,9 @@ class _SpreadScan:
         source = {"name": self._name, **self._finished(summary, stretches)}
         files = [self._job.part(part.number) for part in found]
         check_part_ids(
-            self._executor, files, [part.record["ids"] for part in found], summary.documents, self._name
-        )
+            self._executor, files, [part.record["ids"] for part in found], summary.documents, self._name,
+            lambda places: self._shard_of([own for at in places for own in found[at].record["stretches"]]),
+        )  # fmt: skip
         with new_counts_folder(target) as new:
             listed = []
             for part, file in zip(found, files, strict=True):
@@ -207,9 +219,12 @@ class _SpreadScan:
             commit_counts_folder(new, listed, source)
         return summary
 
-    @property
-    def _name(self) -> str:
-        return self._files[0].name
+    def _shard_of(self, stretches: Sequence[Mapping[str, Any]]) -> Callable[[int], str] | None:
+        """The file of a document, by its number among those of some stretches; None if there is one file."""
+        if not self._many:
+            return None
+        ends = np.cumsum([stretch["rows"] for stretch in stretches])
+        return lambda row: str(stretches[int(np.searchsorted(ends, row, side="right"))]["file"])
 
     def _batches(self, part: FinishedPart) -> Iterator[pa.RecordBatch]:
         self._check_seen(part)
@@ -230,15 +245,29 @@ class _SpreadScan:
             raise DataError(f"{self._name}: no documents")
         for file in self._files:
             _check_unchanged(file)
-        return self._provenance(self._files[0], stretches)
+        if not self._many:
+            return self._provenance(self._files[0], stretches, "provenance")
+        by_file: dict[str, list[dict[str, Any]]] = {}
+        for stretch in stretches:
+            by_file.setdefault(stretch["file"], []).append(stretch)
+        return provenance_of_files(
+            [
+                {"name": file.name, "bytes": file.size}
+                | self._provenance(file, by_file.get(file.name, []), "facts")
+                for file in self._files
+            ]
+        )
 
-    def _provenance(self, file: PartitionFile, stretches: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        if stretches[0]["provenance"] is not None:
-            found: dict[str, Any] = stretches[0]["provenance"]
+    def _provenance(
+        self, file: PartitionFile, stretches: Sequence[dict[str, Any]], kept: str
+    ) -> dict[str, Any]:
+        """Of a file that one worker read whole, as that has it; else from the digests of its pieces."""
+        if stretches and stretches[0]["last"] is None:
+            found: dict[str, Any] = stretches[0][kept] or {}
             return found
         digests = [bytes.fromhex(digest) for stretch in stretches for digest in stretch["digests"]]
-        with closing(self._open(file.source())) as collection:
-            return collection.provenance(digests)
+        with closing(self._open(file)) as collection:
+            return facts_of_file(collection, digests) if kept == "facts" else collection.provenance(digests)
 
 
 def _add(summary: ScanSummary, part: FinishedPart) -> None:
@@ -255,6 +284,8 @@ def _add(summary: ScanSummary, part: FinishedPart) -> None:
 
 
 def _check_unchanged(file: PartitionFile) -> None:
+    if file.in_store:
+        return
     try:
         now = Stamp.of(Path(file.address))
     except OSError:  # it is gone, but what was read is what it was

@@ -8,7 +8,7 @@ is written once and read once, whatever the number of parts.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evenrank.arrays import UInt64s
-from evenrank.evidence.scan.duplicates import compare_ids, repeated_in, size_first
+from evenrank.evidence.scan.duplicates import ShardOf, compare_ids, repeated_in, size_first
 from evenrank.ids import hash_strings
 from evenrank.io.atomic import atomic_write
 from evenrank.io.counts import ids_of_counts
@@ -33,9 +33,15 @@ class IdRange(NamedTuple):
 
 
 def check_part_ids(
-    executor: Executor, files: Sequence[Path], ends: Sequence[list[str] | None], documents: int, name: str
+    executor: Executor,
+    files: Sequence[Path],
+    ends: Sequence[list[str] | None],
+    documents: int,
+    name: str,
+    shard_of: Callable[[Sequence[int]], ShardOf | None],
 ) -> None:
-    """Raise if an id is there twice. ``ends`` has the first and last id of each part whose ids ascend."""
+    """Raise if an id is there twice. ``ends`` has the first and last id of each part whose ids ascend;
+    ``shard_of`` makes of the places of some parts what tells the file of a document in them."""
     if _ascend(ends):
         return
     names = [os.fspath(file) for file in files]
@@ -46,12 +52,14 @@ def check_part_ids(
         ranges = [IdRange(turn, bits) for turn in range(1 << bits)]
         suspects: set[int] = set()
         holders: set[int] = set()
-        for _, (hashes, places) in executor.run(partial(repeated_in_range, tuple(names)), ranges):
+        for _, (hashes, found) in executor.run(partial(repeated_in_range, tuple(names)), ranges):
             suspects.update(hashes)
-            holders.update(places)
+            holders.update(found)
         if suspects:
-            chosen = [files[place] for place in sorted(holders)]
-            compare_ids(ids_of_counts(chosen), np.array(sorted(suspects), np.uint64), name)
+            places = sorted(holders)
+            chosen = [files[place] for place in places]
+            repeated = np.array(sorted(suspects), np.uint64)
+            compare_ids(ids_of_counts(chosen), repeated, name, shard_of(places))
     finally:
         for own in names:
             _hashes_of(own).unlink(missing_ok=True)
