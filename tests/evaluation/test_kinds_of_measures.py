@@ -294,13 +294,12 @@ def test_no_query_has_both_kinds_of_judgements() -> None:
 
 
 def test_queries_in_blocks_give_the_same(monkeypatch) -> None:
-    import evenrank.evaluation.engine as engine
     from evenrank.testing import random_case
 
     case = random_case(3)
     measures = ["nDCG@5", "AP", "alpha_nDCG@5", "NRBP"]
     whole = evaluate(case.run, measures, qrels=case.qrels, intents=case.intents)
-    monkeypatch.setattr(engine, "_NUMBERS_AT_ONCE", 1)
+    monkeypatch.setattr("evenrank.evaluation.kernels._NUMBERS_AT_ONCE", 1)
     parts = evaluate(case.run, measures, qrels=case.qrels, intents=case.intents)
     for name, expected in whole.to_dict()["run"].items():
         assert parts.to_dict()["run"][name] == pytest.approx(expected, abs=1e-12, nan_ok=True)

@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from counting import python_calls
 
 import evenrank
 from evenrank.ids import IdPlaces, places_among, without
 
 MEASURES = ["nDCG@10", "RR@10", "GF(attr='size',missing='uniform')@10", "AWRF(attr='size',missing='drop')@10"]
-
-
-def python_calls(work: Callable[[], Any]) -> int:
-    """How many functions the interpreter calls: a loop in Python calls one for each step."""
-    count = 0
-
-    def note(frame: Any, event: str, argument: Any) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    sys.setprofile(note)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return count
 
 
 def make_files(folder: Path, queries: int) -> tuple[Path, Path, Path]:

@@ -15,7 +15,7 @@ from measure_evidence import evidence_for
 
 from evenrank.data.attribute import Attribute
 from evenrank.data.membership import Membership
-from evenrank.evaluation import engine, evaluate
+from evenrank.evaluation import evaluate, kernels
 from evenrank.measures import Direction, Measure, all_measures
 from evenrank.measures.groups import GroupMeasure
 from evenrank.testing import Case, random_case
@@ -43,7 +43,7 @@ def case_for(measure: Measure, seed: int = 3) -> Case:
 def test_a_query_at_a_time_or_all_at_once(measure: Measure, monkeypatch: pytest.MonkeyPatch) -> None:
     case = case_for(measure)
     whole = case.evaluate(measure)
-    monkeypatch.setattr(engine, "_NUMBERS_AT_ONCE", 1)
+    monkeypatch.setattr(kernels, "_NUMBERS_AT_ONCE", 1)
     single = case.evaluate(measure)
     assert np.array_equal(single.values, whole.values, equal_nan=True)
     assert [single.reasons[code] for code in single.status.ravel()] == [

@@ -27,3 +27,19 @@ def counted_calls(monkeypatch: pytest.MonkeyPatch, *functions: Callable[..., Any
             if name.startswith("evenrank") and getattr(module, function.__name__, None) is function:
                 monkeypatch.setattr(module, function.__name__, wrapper)
     return calls
+
+
+def python_calls(work: Callable[[], Any]) -> int:
+    """How many functions the interpreter calls: a loop in Python calls one for each step."""
+    count = 0
+
+    def note(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count

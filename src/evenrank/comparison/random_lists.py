@@ -12,7 +12,7 @@ from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.errors import ParameterError
 from evenrank.evaluation import evaluate
-from evenrank.evaluation.engine import mean_of_defined
+from evenrank.evaluation.rankings import mean_of_defined
 from evenrank.inputs import Inputs
 from evenrank.measures import Measure
 from evenrank.scores import Scores, ScoresBlock

@@ -119,6 +119,22 @@ def align(
     return RankedEvidence(len(queries), ranked, reference, facts, against, rankings, labels)
 
 
+def align_each(
+    runs: Sequence[Run], queries: Sequence[str], needs: Iterable[str], sources: Sources, depth: int | None
+) -> RankedEvidence:
+    """What ``align`` gives for each of the runs, one below the other: (S * Q, K).
+
+    Not for needs of documents that differ from run to run: a pool, or codes of documents.
+    """
+    needs = frozenset(needs)
+    blocks = split_needs(needs)
+    aligner = _Aligner(tuple(queries), sources, depth)
+    aligner.settle_targets(set().union(*blocks.values()) if blocks else set())
+    ranked = aligner.lists(runs, blocks.get("ranked", set()), stacked=True)  # (Q, S, K)
+    rows = np.ascontiguousarray(ranked.rows.swapaxes(0, 1)).reshape(-1, ranked.depth)
+    return align(runs[0], queries, needs, sources, depth).repeated(len(runs), Ranked(rows, ranked.gathered))
+
+
 class _Aligner:
     """Gathers blocks one by one and, at the end, gives documents codes common to all of them."""
 
@@ -126,6 +142,7 @@ class _Aligner:
         self.queries = queries
         self.sources = sources
         self.depth = depth
+        self._spots_of: dict[tuple[str, ...], Int64s] = {}
         self._to_encode: list[tuple[dict[str, Gathered], pa.LargeStringArray]] = []
 
     def settle_targets(self, names: set[str]) -> Sources:
@@ -253,7 +270,10 @@ class _Aligner:
         return gathered
 
     def _spots(self, run: Run) -> Int64s:
-        return places_among(self.queries, run.query_ids)
+        """Where each query stands in the run, -1 where it lacks it. Runs of a set have the same queries."""
+        if run.query_ids not in self._spots_of:
+            self._spots_of[run.query_ids] = places_among(self.queries, run.query_ids)
+        return self._spots_of[run.query_ids]
 
     def _is_whole(self, run: Run, lengths: Int64s) -> bool:
         """Whether lists of these lengths are all of the run, in its order: then no row moves."""

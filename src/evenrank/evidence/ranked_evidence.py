@@ -52,7 +52,7 @@ class Ranked:
 
     rows: Int64s  # (Q, K) or (Q, S, K): the pair at a rank, -1 in the padding
     gathered: Mapping[str, Gathered]
-    _cache: dict[str, Array] = field(default_factory=dict, repr=False)
+    _cache: dict[str, Any] = field(default_factory=dict, repr=False)
     _cuts: dict[int, Ranked] = field(default_factory=dict, repr=False)
 
     @property
@@ -80,15 +80,21 @@ class Ranked:
             column = np.where(self.mask, column, -1) if name == "documents" else column
             column.flags.writeable = False  # measures share it
             self._cache[name] = column
-        return self._cache[name]
+        found: Array = self._cache[name]
+        return found
 
     def shared(self, name: str, compute: Callable[[], Array]) -> Array:
         """An array that several measures need, computed by the first; its name says all it depends on."""
+        array = self.remembered(name, compute)
+        array.flags.writeable = False
+        return array
+
+    def remembered(self, name: str, compute: Callable[[], T]) -> T:
+        """The same for anything else."""
         if name not in self._cache:
-            array = compute()
-            array.flags.writeable = False
-            self._cache[name] = array
-        return self._cache[name]
+            self._cache[name] = compute()
+        found: T = self._cache[name]
+        return found
 
     def known(self, evidence: str) -> Bools:
         """True at ranks whose document has this evidence."""
@@ -226,6 +232,11 @@ class RankedEvidence:
             against=None if self.against is None else self.against.select(chosen),
             rankings=None if self.rankings is None else self.rankings.select(chosen),
         )
+
+    def repeated(self, times: int, ranked: Ranked) -> RankedEvidence:
+        """Other lists: those of all these queries, then of all of them again, ``times`` times."""
+        chosen = np.tile(np.arange(len(self)), times)
+        return replace(replace(self, ranked=self.ranked.cut(0)).select(chosen), ranked=ranked)
 
     def shuffled(self, keys: npt.NDArray[np.float64]) -> RankedEvidence:
         """The lists in the order of random keys, one a rank: (K,)."""

@@ -103,8 +103,13 @@ class Delegated(Measure):
                 f"largest of these judgements is {largest:,}: write smaller grades, or choose one of the "
                 "measures that 'evenrank measures' lists"
             )
-        qrels = [ir_measures.Qrel(*row) for row in self._judgements(evidence)]
-        run = [ir_measures.ScoredDoc(*row) for row in _scored(evidence)]
+        qrels, run = evidence.ranked.remembered(
+            f"{self.evidence} of ir_measures",
+            lambda: (
+                [ir_measures.Qrel(*row) for row in self._judgements(evidence)],
+                [ir_measures.ScoredDoc(*row) for row in _scored(evidence)],
+            ),
+        )
         try:
             for metric in ir_measures.iter_calc([measure], qrels, run) if qrels and run else ():
                 values[int(metric.query_id)] = metric.value

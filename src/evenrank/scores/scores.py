@@ -139,11 +139,11 @@ class Scores:
         """What these numbers came from: inputs with their hashes, tie rules, versions."""
         return self.describe_inputs()
 
-    @property
+    @cached_property
     def runs(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(block.run for block in self.blocks))
 
-    @property
+    @cached_property
     def measures(self) -> tuple[Measure, ...]:
         return tuple(dict.fromkeys(block.measure for block in self.blocks))
 
@@ -160,6 +160,11 @@ class Scores:
         """
         return replace(self, labels={**self.labels, **checked_labels(self.blocks, labels)})
 
+    @cached_property
+    def _places(self) -> dict[tuple[str, Measure], int]:
+        """The place of the first block of each run and measure."""
+        return {(block.run, block.measure): place for place, block in reversed([*enumerate(self.blocks)])}
+
     def block(self, measure: str | Measure, run: str | None = None) -> ScoresBlock:
         """The values of one measure on one run; ``run`` may be left out where there is one."""
         if run is None:
@@ -167,9 +172,8 @@ class Scores:
                 raise ParameterError(f"there are several runs: name one of {', '.join(self.runs)}")
             run = self.runs[0]
         wanted = parse_measure(measure)
-        for block in self.blocks:
-            if block.run == run and block.measure == wanted:
-                return block
+        if (run, wanted) in self._places:
+            return self.blocks[self._places[run, wanted]]
         if run not in self.runs:
             raise UnknownNameError(f"no run is called {run!r}; there are {', '.join(self.runs)}")
         # evaluate(..., missing=) gives measures a rule that who asks by name need not repeat
