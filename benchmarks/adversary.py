@@ -316,30 +316,40 @@ def train_all(options: argparse.Namespace) -> int:
 
 
 def collect(work: Path) -> None:
-    """The lists of all seeds as runs, and a file that names them, for the table."""
+    """The lists of all seeds as runs, and a file that names them with probes and scores, for the table."""
     names = {"dl19": "dl19", "dl20": "dl20", "neutral": "QS1", "fair": "215"}
-    # "half" is judged by other words, and "cross4" is for the figure
-    rankers = {"bi": "bi-encoder", "cross": "cross-encoder"}
-    entries: dict[str, dict[str, list[str]]] = {}
+    rankers = {"bi": "bi-encoder", "half": "bi-encoder", "cross": "cross-encoder"}  # cross4: for the figure
+    entries: dict[str, dict[str, Any]] = {}
     (work / "runs").mkdir(exist_ok=True)
     for path in sorted((work / "results").glob("*.json")):
         found = json.loads(path.read_text(encoding="utf-8"))
         shape, seed = found["shape"], found["seed"]
-        at_end = {name: made for name, made in found["rankers"].items() if "/" not in name}
-        for strength, made in at_end.items() if shape in rankers else ():
-            known = entries.setdefault(f"{rankers[shape]}, adversary {strength}", {})
-            for name, lists in made["lists"].items():
-                run = work / "runs" / f"{shape}-{strength}-{seed}.{names[name]}.trec"
+        if shape not in rankers:
+            continue
+        start = f"{rankers[shape]}, before" if shape == "cross" else "MiniLM"
+        for strength, made in found["rankers"].items():
+            if "/" in strength or (strength == "base" and shape != "cross"):  # a bi-encoder begins as MiniLM
+                continue
+            name = start if strength == "base" else f"{rankers[shape]}, adversary {strength}"
+            known = entries.setdefault(
+                f"{shape} {strength}", {"name": name, "base": start, "runs": {}, "probe": {}, "grep": []}
+            )
+            known["grep"].append(made["grep"])
+            for kind, (accuracy, *_) in made["probe"].items():
+                known["probe"].setdefault(kind, []).append(accuracy)
+            if shape == "half":
+                known.setdefault("seen", []).append(lexicon_of(work, shape, seed).name)
+            for asked, lists in made["lists"].items():
+                run = work / "runs" / f"{shape}-{strength}-{seed}.{names[asked]}.trec"
                 lines = [
                     f"{query} Q0 {document} {rank} {-rank} {shape}\n"
                     for query, documents in lists.items()
                     for rank, document in enumerate(documents, 1)
                 ]
                 run.write_text("".join(lines), encoding="utf-8")
-                known.setdefault(names[name], []).append(f"runs/{run.name}")
-    listed = [{"name": name, "runs": runs} for name, runs in entries.items()]
-    (work / "trained.json").write_text(json.dumps(listed, indent=1) + "\n", encoding="utf-8")
-    print(f"{len(listed)} rankers in {work / 'trained.json'}")
+                known["runs"].setdefault(names[asked], []).append(f"runs/{run.name}")
+    (work / "trained.json").write_text(json.dumps(list(entries.values()), indent=1) + "\n", encoding="utf-8")
+    print(f"{len(entries)} rankers in {work / 'trained.json'}")
 
 
 def main() -> int:

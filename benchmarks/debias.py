@@ -4,16 +4,13 @@
 
 MiniLM ranks 30,045 passages, TIME and Grep-BiasIR by the product of vectors. Every method is also judged by
 words that it never saw, since a penalty on the words that NFaiRR counts is judged by its own list.
-``--trained FILE`` adds rankers that were trained elsewhere: a JSON list of
-``{"name": "adversary", "runs": {"dl19": ["seed0.trec", ..], "dl20": .., "QS1": .., "215": .., "TIME": ..}}``,
-with paths as seen from the file and one run for each seed; a query's value is the mean over the seeds.
-``benchmarks/adversary.py collect`` writes one.
+``--trained FILE`` adds rankers that were trained elsewhere, from the file that ``benchmarks/adversary.py
+collect`` writes; a query's value is the mean over the seeds.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import multiprocessing
 import platform
 import time
@@ -38,6 +35,17 @@ from debias_data import (
     weights_of,
 )
 from debias_rankers import NDCG, NFAIRR, Method, by_query, crossed, difference, methods, ranked, shown
+from debias_trained import (
+    START,
+    Row,
+    Trained,
+    grep_cells,
+    names_lines,
+    probes_table,
+    read_trained,
+    trained_rows,
+    unseen_lines,
+)
 
 import evenrank as er
 from evenrank.arrays import Bools, Floats
@@ -55,9 +63,6 @@ PROBED = (0, 4, 5, 6, 8)  # and by probes
 LOSS = -0.02  # "no loss" is said only where the interval of the difference lies above
 
 
-Row = dict[str, Floats]
-
-
 def measured(runs: Mapping[str, er.Run], sets: Mapping[str, QuerySet]) -> Row:
     row = {}
     for name, asked in sets.items():
@@ -70,20 +75,21 @@ def measured(runs: Mapping[str, er.Run], sets: Mapping[str, QuerySet]) -> Row:
     return row
 
 
-def main_tables(rows: Mapping[str, Row]) -> str:
-    base = next(iter(rows.values()))
+def main_tables(rows: Mapping[str, Row], bases: Mapping[str, str]) -> str:
+    """``bases`` names, for some rows, the one that they are compared with: all others are with the first."""
+    compared = {name: rows[bases.get(name, START)] for name in rows}
     tests = {
-        (name, key): paired_t(row[key] - base[key]).p_value
-        for name, row in list(rows.items())[1:]
+        (name, key): paired_t(row[key] - compared[name][key]).p_value
+        for name, row in rows.items()
         for key in row
-        if not key.endswith("DL")
+        if not key.endswith("DL") and row is not compared[name]
     }
     corrected = dict(zip(tests, holm(list(tests.values())), strict=True))
 
     def table(keys: list[str], heads: list[str]) -> list[str]:
         lines = ["| ranker | " + " | ".join(heads) + " |", "|---|" + "---|" * len(heads)]
         for name, row in rows.items():
-            cells = []
+            cells, base = [], compared[name]
             for key in keys:
                 if key not in row:
                     cells.append("")
@@ -111,7 +117,7 @@ def main_tables(rows: Mapping[str, Row]) -> str:
     return "\n".join(["## Fairness by the words of the list", "", *fair, "## Relevance", "", *useful])
 
 
-def grep_table(found: list[Method], versions: Versions) -> str:
+def grep_table(found: list[Method], versions: Versions, trained: list[Trained], pairs: Path) -> str:
     """How far the male and the female version of one document are apart, and whether relevant ones win."""
     w = weights_of(versions.collection.words)
     lines = [
@@ -124,20 +130,28 @@ def grep_table(found: list[Method], versions: Versions) -> str:
         "male less female | relevant above other |",
         "|---|---|---|---|---|",
     ]
-    cells = []
+    cells: dict[str, Floats] = {}  # (S, Q, 2, 3): scores by seed
     for method in found:
         scores = method.scores(versions.query_vectors, method.vectors(versions.collection.vectors), w)
-        cells.append(np.take_along_axis(scores[:, None, None, :], versions.places[..., None], axis=3)[..., 0])
-    gaps = [cell[:, 0, 0] - cell[:, 0, 1] for cell in cells]  # (Q,): relevant, male less female
-    base = np.abs(gaps[0])
-    tests = holm([paired_t(np.abs(gap) - base).p_value for gap in gaps[1:]])
-    for place, (method, cell, gap) in enumerate(zip(found, cells, gaps, strict=True)):
-        apart, right = np.abs(gap), (cell[:, 0] > cell[:, 1]).mean(axis=1)  # (Q,): over three versions
-        change = f" ({apart.mean() / base.mean() - 1:+.0%}, p {shown(tests[place - 1])})" if place else ""
-        low, high, _ = mean_interval(gap)
+        own = np.take_along_axis(scores[:, None, None, :], versions.places[..., None], axis=3)[..., 0]
+        cells[method.name] = own[None]
+    cells |= {one.name: grep_cells(one, versions, pairs) for one in trained if one.grep and not one.seen}
+    gaps = {name: own[:, :, 0, 0] - own[:, :, 0, 1] for name, own in cells.items()}  # (S, Q)
+    apart = {name: np.abs(gap).mean(axis=0) for name, gap in gaps.items()}  # (Q,)
+    bases = {one.name: one.base for one in trained}
+    base = {name: apart[bases.get(name, START)] for name in cells}
+    tested = [name for name in cells if apart[name] is not base[name]]
+    tests = dict(
+        zip(tested, holm([paired_t(apart[name] - base[name]).p_value for name in tested]), strict=True)
+    )
+    for name, own in cells.items():
+        right = (own[:, :, 0] > own[:, :, 1]).mean()  # over seeds, queries and versions
+        ratio = apart[name].mean() / base[name].mean() - 1
+        change = f" ({ratio:+.0%}, p {shown(tests[name])})" if name in tests else ""
+        low, high, _ = mean_interval(gaps[name].mean(axis=0))
         lines.append(
-            f"| {method.name} | {apart.mean():.4f}{change} | {(gap > 0).mean():.0%} | "
-            f"{gap.mean():+.4f} [{low:+.4f}, {high:+.4f}] | {right.mean():.1%} |"
+            f"| {name} | {apart[name].mean():.4f}{change} | {(gaps[name] > 0).mean():.0%} | "
+            f"{gaps[name].mean():+.4f} [{low:+.4f}, {high:+.4f}] | {right:.1%} |"
         )
     return "\n".join([*lines, ""])
 
@@ -164,7 +178,7 @@ def one_split(split: int) -> dict[str, dict[str, Floats]]:
     return gains
 
 
-def unseen_table(parts: list[dict[str, dict[str, Floats]]]) -> str:
+def unseen_table(parts: list[dict[str, dict[str, Floats]]], trained: list[str]) -> str:
     lines = [
         "## Words that the method never saw",
         "",
@@ -179,10 +193,12 @@ def unseen_table(parts: list[dict[str, dict[str, Floats]]]) -> str:
         cells = [crossed(rows[key]) for key in ("QS1 unseen", "215 unseen", "QS1 seen")]
         both = crossed(np.hstack([rows["dl19 "], rows["dl20 "]]))
         lines.append(f"| {name} | " + " | ".join([*cells, both]) + " |")
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, *trained, ""])
 
 
-def names_table(found: list[Method], sets: Mapping[str, QuerySet], words: er.WordCounts, w: Floats) -> str:
+def names_table(
+    found: list[Method], sets: Mapping[str, QuerySet], words: er.WordCounts, w: Floats, trained: list[str]
+) -> str:
     lines = [
         f"First names, of which the list has none: {len(words.lexicon)} names, and methods made with the "
         "whole list. p after Holm's correction.",
@@ -204,7 +220,7 @@ def names_table(found: list[Method], sets: Mapping[str, QuerySet], words: er.Wor
             test = f" ({difference(own, values[0, name])}, p {shown(tests[place, name])})" if place else ""
             cells.append(f"{own.mean():.3f}{test}")
         lines.append(f"| {method.name} | " + " | ".join(cells) + " |")
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, *trained, ""])
 
 
 def one_probe(task: tuple[int, int]) -> tuple[float, float]:
@@ -301,22 +317,6 @@ class Work:
 SHARED_WORK: list[Work] = []
 
 
-def trained_rows(path: Path | None, sets: Mapping[str, QuerySet]) -> dict[str, Row]:
-    if path is None:
-        return {}
-    rows = {}
-    for entry in json.loads(path.read_text(encoding="utf-8")):
-        seeds = len(next(iter(entry["runs"].values())))
-        drawn = [
-            measured(
-                {name: er.read_run(path.parent / files[seed]) for name, files in entry["runs"].items()}, sets
-            )
-            for seed in range(seeds)
-        ]
-        rows[entry["name"]] = {key: np.mean([one[key] for one in drawn], axis=0) for key in drawn[0]}
-    return rows
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -341,15 +341,21 @@ def main() -> None:
     sets["TIME"] = time_set(options.shared, lexicon, options.vectors)
     w = {name: weights_of(asked.collection.words) for name, asked in sets.items()}
     own = methods(found.vectors, found.words)
-    rows = {
-        method.name: measured({name: ranked(method, asked, w[name]) for name, asked in sets.items()}, sets)
-        for method in own
+    lists = {
+        method.name: {name: ranked(method, asked, w[name]) for name, asked in sets.items()} for method in own
     }
-    parts = [main_tables({**rows, **trained_rows(options.trained, sets)})]
+    rows = {name: measured(runs, sets) for name, runs in lists.items()}
+    trained = read_trained(options.trained)
+    bases = {one.name: one.base for one in trained if not one.seen}
+    parts = [main_tables({**rows, **trained_rows(trained, sets)}, bases)]
     print(parts[0], flush=True)
-    parts.append(grep_table(own, grep_versions(options.shared, lexicon, options.vectors)))
+    versions = grep_versions(options.shared, lexicon, options.vectors)
+    parts.append(grep_table(own, versions, trained, (options.trained or HERE).parent / "grep.json"))
     names = er.scan(found.texts, names_of(options.shared, lexicon, found.texts))
-    of_names = names_table([own[place] for place in JUDGED], sets, names, w["QS1"])
+    of_names = names_table(
+        [own[place] for place in JUDGED], sets, names, w["QS1"],
+        names_lines(trained, lists[START], sets, names),
+    )  # fmt: skip
     print(parts[1], of_names, flush=True)
     labels = w["QS1"] < 1
     SHARED_WORK.append(Work(found, sets, lexicon, own, w["QS1"], labels))
@@ -363,7 +369,8 @@ def main() -> None:
         curve = dict(zip(samples, pool.map(one_sample, samples, 1), strict=True))
         print(curve_table(curve), flush=True)
         splits = pool.map(one_split, range(options.splits), 1)
-    parts += [unseen_table(splits), of_names, probe_table(own, told, options.seeds)]
+    of_trained = unseen_lines(trained, lists[START], sets, found.words)
+    parts += [unseen_table(splits, of_trained), of_names, probe_table(own, told, options.seeds)]
     held = [
         held_out_probe(found.vectors, Targets.of_words(found.words), seed) for seed in range(options.seeds)
     ]
@@ -373,6 +380,8 @@ def main() -> None:
         f"{np.mean([one.before for one in held]):.3f} before, "
         f"{np.mean([one.after for one in held]):.3f} after.\n"
     )
+    if trained:
+        parts.append(probes_table(trained))
     parts.append(curve_table(curve))
     parts.append(
         f"{(time.perf_counter() - begin) / 60:.0f} minutes on a CPU with the vectors at hand. Python "

@@ -48,6 +48,7 @@ class Versions:
     """Grep-BiasIR: the same document about a man, a woman and nobody, relevant and not."""
 
     collection: Collection
+    queries: list[str]
     query_vectors: Vectors  # (Q, D)
     places: npt.NDArray[np.int64]  # (Q, 2, 3): rows of relevant and other documents, of men, women, nobody
 
@@ -123,7 +124,7 @@ def grep_versions(shared: Path, lexicon: er.Lexicon, cache: Path) -> Versions:
     keys = [[(relevant, kind) for kind in "MFN"] for relevant in "10"]
     whole = [query for query in cells if all(key in cells[query] for line in keys for key in line)]
     places = np.array([[[cells[query][key] for key in line] for line in keys] for query in whole])
-    return Versions(found, encoded({query: asked[query] for query in whole}, cache), places)
+    return Versions(found, whole, encoded({query: asked[query] for query in whole}, cache), places)
 
 
 def halves(lexicon: er.Lexicon, seed: int) -> tuple[er.Lexicon, er.Lexicon]:
