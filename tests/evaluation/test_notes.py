@@ -246,7 +246,8 @@ def test_words_from_a_file_or_a_clear_error(tmp_path: Path) -> None:
     assert values == [1.0, 1.0]
     assert explain(a_run("a"), "FaiRR@1", "q", words=tmp_path / "counts.parquet").value == 1.0
     with pytest.raises(
-        TypeError, match="words= takes word counts, as scan gives, or the file that it wrote; got dict"
+        TypeError,
+        match="words= takes word counts, as scan gives, or the file or folder that it wrote; got dict",
     ):
         evaluate(a_run("a"), "FaiRR@1", words={"a": 1})  # type: ignore[arg-type]
 

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 
 COLLECTION_HELP = (
-    "documents: TSV (id, tab, text; no header line unless --columns is given), JSONL, CSV, Parquet, also "
-    ".gz and "
-    ".zst; ir_datasets:NAME; - reads stdin; :format=tsv behind the name says what the suffix does not"
+    "documents: TSV (id, tab, text; no header line unless --columns is given), JSONL, CSV, Parquet, WARC "
+    "and WET, TREC documents, also .gz and .zst; a folder or a quoted pattern of such files; s3://, gs:// "
+    "and hdfs:// addresses; ir_datasets:NAME; - reads stdin; :format=tsv behind the name says what the "
+    "suffix does not. Counts that scan wrote get an index, by which evaluate reads the rows it needs"
 )
 
 
@@ -37,6 +38,9 @@ def add(commands: Commands) -> None:
         evenrank scan collection.tsv --lexicon gender-en -o counts.parquet
         evenrank scan corpus.jsonl --lexicon my-words.csv --terms -o counts.parquet
         evenrank scan table.parquet --columns id=docno,text=body --lexicon gender-en -o counts.parquet
+        evenrank scan 'shards/*.jsonl.gz' --lexicon gender-en -o counts/
+        evenrank scan s3://bucket/crawl/ --lexicon gender-en -o counts/
+        evenrank scan counts/
         evenrank scan counts.parquet --field opensearch:run=bm25.trec:lam=0.5 -o field.jsonl
         evenrank scan 'shards/*.jsonl.gz' --lexicon gender-en -o counts/ --on dask://10.0.0.1:8786
         zcat collection.tsv.gz | evenrank scan -:format=tsv --lexicon gender-en -o counts.parquet
@@ -76,6 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.field is not None:
         return write_index_field(arguments, _count)
     collection = arguments.documents
+    if collection is not None and _holds_counts(collection.path):
+        return _index(arguments)
     output = arguments.output or (
         None if arguments.project is None else arguments.project.description().words
     )
@@ -86,6 +92,32 @@ def run(arguments: argparse.Namespace) -> int:
         )
     shared.check_output(output, [collection.path, arguments.lexicon])
     _count(arguments, output)
+    return 0
+
+
+def _holds_counts(path: str) -> bool:
+    """Whether the collection is counts already, which are indexed and not counted again."""
+    from evenrank.io.counts import is_counts
+    from evenrank.io.counts_folder import is_counts_folder
+
+    return is_counts_folder(path) or (path.endswith((".parquet", ".pq")) and is_counts(path))
+
+
+def _index(arguments: argparse.Namespace) -> int:
+    from evenrank.io.counts_index import index_counts
+
+    path = arguments.documents.path
+    if arguments.output is not None and "output" not in arguments.filled:
+        raise ParameterError(
+            f"{path}: holds word counts already, and their index lies beside them: leave -o out, or name the "
+            "documents to count"
+        )
+    with ResumableBar("indexing") as bar:
+        made = index_counts(path, threads=arguments.threads, resume=not arguments.no_resume, progress=bar)
+    say(
+        f"wrote the index of {path}: {made.rows:,} documents, {made.bytes:,} bytes in {made.seconds:.1f} s; "
+        "evaluate and report now read only the rows of ranked documents"
+    )
     return 0
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evenrank.arrays import Array
+from evenrank.arrays import Array, UInt64s
 from evenrank.data.evidence_source import Column, DocumentSets, Gathered, Pairs, Sparse
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.lookup import PairIndex
@@ -148,6 +148,15 @@ class WordCounts:
                 " they stand."
             ),
         ).to_html()
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether the terms were counted one by one."""
+        return self.terms is not None
+
+    def among(self, hashes: UInt64s) -> WordCounts:
+        """Counts that have all documents with these hashes of their ids, and perhaps others."""
+        return self
 
     @cached_property
     def _index(self) -> PairIndex:

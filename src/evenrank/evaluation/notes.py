@@ -16,6 +16,7 @@ from evenrank.data.membership import PREFIX, Membership
 from evenrank.data.polarity import Polarity
 from evenrank.data.run import Run
 from evenrank.data.words import WordCounts
+from evenrank.data.words_by_need import WordsByNeed
 from evenrank.errors import DataError, MissingEvidenceError, counted, few
 from evenrank.evaluation.spelling import query_spelling
 from evenrank.evidence.align import OF_THE_RUN, Sources, split_needs
@@ -232,6 +233,18 @@ def words_note(sources: Sources, measures: Sequence[Measure]) -> str | None:
     return (
         f"words: {len(lexicon):,} terms of lexicon {lexicon.name!r} ({', '.join(lexicon.groups)}), "
         f"tokeniser {words.tokenizer!r}{where}"
+    )
+
+
+def reading_note(sources: Sources, measures: Sequence[Measure]) -> str | None:
+    """How much of counts that are read by need was read, where a measure needs them."""
+    words = sources.evidence.get("words")
+    if not isinstance(words, WordsByNeed) or words_note(sources, measures) is None:
+        return None
+    read = words.reading
+    return (
+        f"words: {read['rows read']:,} of {read['rows']:,} rows were read for the documents of the runs, "
+        f"{read['bytes read']:,} of {read['bytes']:,} bytes"
     )
 
 

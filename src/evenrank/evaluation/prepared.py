@@ -15,6 +15,7 @@ from evenrank.evaluation.notes import (
     intent_notes,
     pair_notes,
     polarity_notes,
+    reading_note,
     settled_notes,
     words_note,
 )
@@ -22,6 +23,7 @@ from evenrank.evaluation.provenance import provenance
 from evenrank.evaluation.spelling import document_spelling
 from evenrank.evidence.align import Sources, align
 from evenrank.evidence.aligned_lists import AlignedLists
+from evenrank.evidence.foresight import foresee
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.inputs import Inputs
 from evenrank.inputs.coerce import check_needs
@@ -45,9 +47,10 @@ class PreparedEvidence:
         be told what moves up where a document is left out."""
         settled, sources, note = inputs.settle(measures)
         lists = None
+        depth = deepest(settled)
+        needs = frozenset().union(*(measure.needs for measure in settled))
+        foresee(sources, inputs.runs.values(), needs, None if depth is None else depth + keep)
         if keep:
-            depth = deepest(settled)
-            needs = frozenset().union(*(measure.needs for measure in settled))
             queries = [query for run in inputs.runs.values() for query in run.query_ids]
             queries += [
                 query
@@ -102,6 +105,9 @@ def evaluate_prepared(
             document_spelling(ranking, sources, settled, deepest(settled)) if isinstance(ranking, Run) else []
         )
         notes[name] = (*common, *paired, *said, *spelt)
+    by_need = reading_note(sources, settled)
+    if by_need is not None:
+        notes = {name: (*found, by_need) for name, found in notes.items()}
     for name, found in fair_notes(blocks).items():
         notes[name] = (*notes[name], *found)
     became = {repr(one): repr(two) for one, two in zip(wanted, settled, strict=True)}

@@ -16,6 +16,7 @@ from evenrank.data.qrels import fingerprint_columns
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.data.words import WordCounts
+from evenrank.data.words_by_need import WordsByNeed
 from evenrank.evidence.align import Sources
 
 
@@ -58,6 +59,8 @@ def _values(source: Evidence) -> dict[str, Any]:
     """What the groups are called: signed measures say first against second."""
     if isinstance(source, Membership):
         return {"values": list(source.attribute.values)}
+    if isinstance(source, WordsByNeed):
+        return {"values": list(source.lexicon.groups), "read": source.reading}
     return {"values": list(source.lexicon.groups)} if isinstance(source, WordCounts) else {}
 
 

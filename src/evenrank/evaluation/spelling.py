@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from evenrank.data.membership import PREFIX, named_by
 from evenrank.data.run import Run
+from evenrank.data.words_by_need import WordsByNeed
 from evenrank.errors import counted
 from evenrank.evidence.align import Sources, split_needs
 from evenrank.ids import offsets_of, take
@@ -71,7 +72,10 @@ def document_spelling(
     said = []
     case = _one_case(ranked)
     for name in sorted(names):
-        ids = getattr(sources.evidence.get(name), "doc_ids", None)
+        source = sources.evidence.get(name)
+        if isinstance(source, WordsByNeed):
+            continue  # its ids are not at hand
+        ids = getattr(source, "doc_ids", None)
         if not isinstance(ids, pa.LargeStringArray) or not 0 < len(ids) <= MOST_IDS:
             continue
         if case is not None and case == _one_case(ids):

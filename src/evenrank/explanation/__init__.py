@@ -124,7 +124,7 @@ def _explained(
     if (
         any(part.family == "words" for part in wanted.parts())
         and inputs.words is not None
-        and inputs.words.terms is None
+        and not inputs.words.has_terms
     ):
         notes.append(
             for_reader(

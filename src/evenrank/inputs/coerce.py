@@ -78,13 +78,14 @@ def as_intents(intents: Any) -> DiversityQrels | None:
 
 def as_words(words: Any) -> WordCounts | None:
     if isinstance(words, (str, PathLike)):
-        from evenrank.io.counts import read_counts
+        from evenrank.io.counts_by_need import open_counts
 
-        return read_counts(words)
+        return open_counts(words)
     if words is None or isinstance(words, WordCounts):
         return words
     raise InputTypeError(
-        f"words= takes word counts, as scan gives, or the file that it wrote; got {type(words).__name__}"
+        "words= takes word counts, as scan gives, or the file or folder that it wrote; got "
+        f"{type(words).__name__}"
     )
 
 

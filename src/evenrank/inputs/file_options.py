@@ -48,7 +48,9 @@ class FileOption:
 
     def seen_from(self, folder: Path) -> FileOption:
         """The same file, its path read as relative to ``folder``."""
-        return self if self.path == STDIN else replace(self, path=str(folder / self.path))
+        if self.path == STDIN or "://" in self.path:
+            return self
+        return replace(self, path=str(folder / self.path))
 
 
 @dataclass(frozen=True)

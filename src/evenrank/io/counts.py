@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -147,32 +147,72 @@ def read_counts(
     With a ``lexicon``, a ``tokenizer`` or a ``source``, the file of the collection, counts that were made
     with another one are refused.
     """
+    if Path(path).is_dir():
+        from evenrank.io.counts_by_need import open_counts
+
+        return open_counts(path, lexicon, tokenizer, source)
     counted = as_source(path)
     if counted is None or counted.path is None:
         raise ParameterError(f"counts are read from a file, got {path!r}")
     counted.check()
-    name = counted.name
+    about = about_counts(counted.path, counted.name)
+    about.check(lexicon, tokenizer, source)
     try:
         with parquet_file(counted.path) as raw, pa.parquet.ParquetFile(raw) as file:
+            table = file.read()
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{counted.name}: is not a sound Parquet file: {error}") from error
+    return counts_of_table(table, about.lexicon, about.tokenizer, about.source)
+
+
+class CountsAbout(NamedTuple):
+    """What a file of counts says about itself."""
+
+    name: str
+    lexicon: Lexicon
+    tokenizer: str
+    provenance: Mapping[str, Any]  # of the collection
+    schema: pa.Schema
+    rows: int
+
+    @property
+    def source(self) -> str | None:
+        return self.provenance.get("name")
+
+    @property
+    def has_terms(self) -> bool:
+        return _TERMS in self.schema.names and _TERMS not in self.lexicon.groups
+
+    def check(
+        self, lexicon: Lexicon | None, tokenizer: str | None, source: str | os.PathLike[str] | None
+    ) -> None:
+        """Raise where the counts were made with another lexicon or tokeniser, or of another collection."""
+        own = self.lexicon
+        if lexicon is not None and lexicon != own:
+            raise DataError(
+                f"{self.name}: was counted with another lexicon, {own!r} ({own.fingerprint[:8]}), "
+                f"not with {lexicon!r} ({lexicon.fingerprint[:8]}): scan again, or use that one"
+            )
+        if tokenizer is not None and tokenizer != self.tokenizer:
+            raise DataError(
+                f"{self.name}: was counted with the tokeniser {self.tokenizer!r}, not {tokenizer!r}: scan "
+                "again"
+            )
+        if source is not None:
+            _check_source(self.provenance, self.name, source)
+
+
+def about_counts(path: Path, name: str) -> CountsAbout:
+    """What a file of counts says about itself, without its rows."""
+    try:
+        with parquet_file(path) as raw, pa.parquet.ParquetFile(raw) as file:
             schema = file.schema_arrow
             about = _about(schema, name)
             about["source"].update(json.loads((file.metadata.metadata or {}).get(_SOURCE, b"{}")))
-            table = file.read()
+            rows = file.metadata.num_rows
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{name}: is not a sound Parquet file: {error}") from error
-    own = _lexicon(about, name)
-    if lexicon is not None and lexicon != own:
-        raise DataError(
-            f"{name}: was counted with another lexicon, {own!r} ({own.fingerprint[:8]}), "
-            f"not with {lexicon!r} ({lexicon.fingerprint[:8]}): scan again, or use that one"
-        )
-    if tokenizer is not None and tokenizer != about["tokenizer"]:
-        raise DataError(
-            f"{name}: was counted with the tokeniser {about['tokenizer']!r}, not {tokenizer!r}: scan again"
-        )
-    if source is not None:
-        _check_source(about, name, source)
-    return counts_of_table(table, own, about["tokenizer"], about["source"].get("name"))
+    return CountsAbout(name, _lexicon(about, name), about["tokenizer"], about["source"], schema, rows)
 
 
 def is_counts(path: str | os.PathLike[str]) -> bool:
@@ -231,14 +271,13 @@ def counts_of_table(table: pa.Table, lexicon: Lexicon, tokenizer: str, source: s
     )
 
 
-def _check_source(about: Mapping[str, Any], name: str, source: str | os.PathLike[str]) -> None:
+def _check_source(kept: Mapping[str, Any], name: str, source: str | os.PathLike[str]) -> None:
     from evenrank.io.content_hash import hash_of_columns, hash_of_file
 
     wanted = as_source(source)
     if wanted is None or wanted.path is None:
         raise ParameterError(f"source= is the file of the collection, got {source!r}")
     wanted.check()
-    kept = about["source"]
     own = kept.get("name")
     if "fingerprint" in kept:
         raise DataError(

@@ -21,7 +21,7 @@ from evenrank.io.atomic import TEMPORARY, atomic_write
 from evenrank.io.content_hash import hash_of_file
 from evenrank.io.resumable import Resumable
 
-_NAME = r"part-\d{5,}-[0-9a-f]{16}\.(?:arrow|parquet|json|hashes)"
+_NAME = r"part-\d{5,}-[0-9a-f]{16}\.(?:arrow|parquet|json|hashes|blocks|npy)"
 _PART = re.compile(f"{_NAME}|{TEMPORARY.format(name=_NAME)}")
 _RECORD = re.compile(r"part-(\d{5,})-([0-9a-f]{16})\.json")
 

@@ -224,7 +224,7 @@ class TermExposure(WordExposureMeasure):
 
     def settled(self, sources: Mapping[str, Evidence]) -> Measure:
         words = sources.get("words")
-        if isinstance(words, WordCounts) and words.terms is None:
+        if isinstance(words, WordCounts) and not words.has_terms:
             raise ParameterError(
                 f"{self!r}: the counts are not by term: scan again with terms=True (--terms)"
             )

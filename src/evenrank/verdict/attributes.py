@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
+from evenrank.evidence.foresight import document_hashes
 from evenrank.inputs import Inputs
 from evenrank.verdict.words import words_attribute
 
@@ -45,7 +48,11 @@ def _why_not(membership: Membership) -> str:
 
 
 def _of_words(inputs: Inputs) -> tuple[Membership, ...]:
-    return () if inputs.words is None else (words_attribute(inputs.words),)
+    if inputs.words is None:
+        return ()
+    listed = list(document_hashes(inputs.runs.values()))
+    ranked = np.concatenate(listed) if listed else np.zeros(0, np.uint64)
+    return (words_attribute(inputs.words.among(ranked)),)
 
 
 def _names(inputs: Inputs) -> set[str]:

@@ -1,0 +1,168 @@
+"""Counts that are opened, not loaded: rows are read when somebody asks for their documents."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from evenrank.arrays import UInt64s
+from evenrank.data.lexicon import Lexicon
+from evenrank.data.words import WordCounts
+from evenrank.data.words_by_need import FoundRows, WordsByNeed
+from evenrank.errors import DataError, EvenrankWarning
+from evenrank.io.counts import read_counts
+from evenrank.io.counts_blocks import PLACES, ReadBlocks
+from evenrank.io.counts_folder import read_counts_folder
+from evenrank.io.counts_index import FORMAT, INDEX, KIND, StoredCounts, bucket_name, stored_counts
+from evenrank.io.counts_stream import StreamedCounts
+from evenrank.io.source import as_source
+
+LOADED = 1 << 20  # rows: a file of so many takes less than a tenth of a second, and all of it is at hand
+
+_NEAR = 1 << 14  # bytes between two blocks that are read with them: cheaper than another call of the system
+_AT_ONCE = 1 << 24  # bytes of blocks in memory at a time
+
+
+def open_counts(
+    path: str | os.PathLike[str],
+    lexicon: Lexicon | None = None,
+    tokenizer: str | None = None,
+    source: str | os.PathLike[str] | None = None,
+) -> WordCounts:
+    """Word counts from a file or a folder that ``scan`` wrote: small files are loaded, others read by need.
+
+    With a ``lexicon``, a ``tokenizer`` or a ``source``, counts that were made with another are refused.
+    """
+    file = as_source(path)
+    if not Path(path).is_dir() and file is not None:
+        file.check()
+    stored = stored_counts(path)
+    if not stored.path.is_dir() and stored.rows <= LOADED and not stored.index_folder.is_dir():
+        return read_counts(path, lexicon, tokenizer, source)
+    stored.about.check(lexicon, tokenizer, source)
+    folder = read_counts_folder(stored.path) if stored.path.is_dir() else None
+    arguments = (str(stored.path), stored.files, stored.about, folder)
+    index = _index(stored)
+    store = (
+        StreamedCounts(*arguments) if index is None else IndexedCounts(stored.index_folder, index, *arguments)
+    )
+    return WordsByNeed(store)
+
+
+def _index(stored: StoredCounts) -> dict[str, Any] | None:
+    """The description of the index, where there is one of these very counts."""
+    try:
+        about: dict[str, Any] = json.loads((stored.index_folder / INDEX).read_bytes())
+        if about["kind"] != KIND or about["format"] != FORMAT or about["counts"] != stored.identity:
+            raise ValueError("it is of other counts")
+        for number, bucket in enumerate(about["buckets"]):
+            for kind in ("blocks", "npy"):
+                file = stored.index_folder / bucket_name(number, kind)
+                if file.stat().st_size != bucket[kind]:
+                    raise ValueError(f"{file.name} has another size")
+    except FileNotFoundError as error:
+        if error.filename is None or Path(error.filename).name == INDEX:
+            return None
+        reason = f"{Path(error.filename).name} is not there"
+    except (ValueError, KeyError, TypeError, RecursionError, OSError) as error:
+        reason = str(error)
+    else:
+        return about
+    warnings.warn(
+        f"{stored.index_folder}: the index is not used ({reason}), and all rows are read instead: make it "
+        f"again with evenrank scan {stored.path}",
+        EvenrankWarning,
+        stacklevel=3,
+    )
+    return None
+
+
+class IndexedCounts(StreamedCounts):
+    """Counts with an index by hash: of each bucket only the blocks are read that hold a wanted document."""
+
+    def __init__(self, folder: Path, index: dict[str, Any], *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._index_folder = folder
+        self._bits = int(index["bits"])
+        self._buckets = index["buckets"]
+        self._places: dict[int, npt.NDArray[np.void]] = {}
+        self.bytes = sum(int(bucket["blocks"]) for bucket in self._buckets)
+
+    def find(self, hashes: UInt64s) -> FoundRows:
+        tables = [self._about.schema.empty_table()]
+        rows_read = bytes_read = 0
+        shift = np.uint64(64 - self._bits)
+        owners = (hashes >> shift if self._bits else np.zeros(len(hashes), np.uint64)).astype(np.int64)
+        for bucket in np.unique(owners).tolist():
+            wanted = hashes[owners == bucket]
+            for blocks, size in self._blocks(bucket, wanted):
+                tables.append(blocks.table(wanted, self._about.schema))
+                rows_read += blocks.rows
+                bytes_read += size
+        return FoundRows(self._counts(pa.concat_tables(tables)), rows_read, bytes_read)
+
+    def _blocks(self, bucket: int, wanted: UInt64s) -> Any:
+        """The blocks of a bucket that can hold these hashes, some at a time, and how many bytes were read."""
+        places = self._load_places(bucket)
+        firsts, offsets = places["hash"][:-1], places["offset"].astype(np.int64)
+        if not len(firsts):
+            return
+        own = np.searchsorted(firsts, wanted, side="right") - 1
+        # rows of one hash may begin in the block before
+        begin = np.searchsorted(firsts, wanted, side="left") - 1
+        between = [np.arange(begin[at], own[at]) for at in np.flatnonzero(own - begin > 1).tolist()]
+        reached = np.unique(np.concatenate([own, begin, *between]))
+        reached = reached[reached >= 0]
+        name = str(self._index_folder / bucket_name(bucket, "blocks"))
+        groups = len(self.lexicon.groups)
+        with Path(name).open("rb") as file:
+            held, size = ReadBlocks(name, groups, self.has_terms), 0
+            for first, last in _stretches(reached, offsets):
+                raw = os.pread(file.fileno(), int(offsets[last + 1] - offsets[first]), int(offsets[first]))
+                view = memoryview(raw)
+                size += len(raw)
+                inside = reached[np.searchsorted(reached, first) : np.searchsorted(reached, last, "right")]
+                for block in inside.tolist():
+                    start, end = offsets[block] - offsets[first], offsets[block + 1] - offsets[first]
+                    held.add(view[int(start) : int(end)])
+                if size >= _AT_ONCE:
+                    yield held, size
+                    held, size = ReadBlocks(name, groups, self.has_terms), 0
+            yield held, size
+
+    def _load_places(self, bucket: int) -> npt.NDArray[np.void]:
+        if bucket not in self._places:
+            path = self._index_folder / bucket_name(bucket, "npy")
+            try:
+                found = np.load(path, allow_pickle=False)
+                if (
+                    found.dtype != PLACES
+                    or not len(found)
+                    or np.any(np.diff(found["offset"].astype(np.int64)) < 0)
+                ):
+                    raise ValueError("it is not a list of places")
+            except (ValueError, OSError, EOFError) as error:
+                raise DataError(
+                    f"{path}: is damaged: {error}: make the index of the counts again (evenrank scan COUNTS)"
+                ) from error
+            self._places[bucket] = found
+        return self._places[bucket]
+
+
+def _stretches(blocks: npt.NDArray[np.int64], offsets: npt.NDArray[np.int64]) -> Any:
+    """First and last block of what is read at once: blocks with little between them."""
+    if not len(blocks):
+        return
+    gaps = offsets[blocks[1:]] - offsets[blocks[:-1] + 1]
+    sizes = np.cumsum(offsets[blocks + 1] - offsets[blocks])
+    # also no more at once than fits
+    cuts = np.flatnonzero((gaps > _NEAR) | (np.diff(sizes // _AT_ONCE) > 0)) + 1
+    for part in np.split(blocks, cuts):
+        yield int(part[0]), int(part[-1])
