@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from evenrank.cli import shared
@@ -127,7 +130,7 @@ def _count(arguments: argparse.Namespace, output: str) -> None:
 
     collection = arguments.documents
     lexicon = read_lexicon(arguments.lexicon)
-    with opened_cluster(arguments) as cluster, ResumableBar("scanning") as bar:
+    with opened_cluster(arguments) as cluster, ResumableBar("scanning") as bar, _messages_of_work(bar):
         summary = scan_file(
             collection.path,
             lexicon,
@@ -142,6 +145,26 @@ def _count(arguments: argparse.Namespace, output: str) -> None:
             on=cluster,
         )
     say(_describe(summary, output))
+
+
+@contextmanager
+def _messages_of_work(bar: ResumableBar) -> Iterator[None]:
+    """Say what the work itself says of what takes long, as that something is compiled."""
+    from evenrank.evidence.scan.counter import LOGGER
+
+    class Said(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            bar.close()
+            say(record.getMessage())
+
+    handler, level = Said(), LOGGER.level
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        LOGGER.removeHandler(handler)
+        LOGGER.setLevel(level)
 
 
 def _describe(summary: ScanSummary, output: str) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
@@ -21,6 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.io.background import is_uncompiled
+
 Words = npt.NDArray[np.uint64]
 
 DIGEST_BYTES = 16
@@ -28,6 +31,8 @@ PIECE = 1 << 23  # of a file that is read as one stream
 
 WORDS = 1024  # of 64 bits, a chunk
 _CHUNK = 8 * WORDS
+_LARGE = 1 << 22  # bytes that are worth a kernel
+_KERNEL = "evenrank.io.content_hash_kernel"
 SHIFT = 4  # of the second key, which is the first moved on: as UMAC has it
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
@@ -145,14 +150,21 @@ def _is_fast() -> bool:
     return find_spec("numba") is not None
 
 
+def _use_kernel(size: int) -> bool:
+    """Little is summed by numpy before a kernel could be loaded."""
+    return (_KERNEL in sys.modules or (size >= _LARGE and _is_fast())) and not is_uncompiled()
+
+
 def _sums(data: memoryview | bytes) -> Words:
     """(chunks, 2): for each key the sum of (low half + key) * (high half + key), modulo 2**64."""
     words: Words = np.frombuffer(data, "<u8").reshape(-1, WORDS)
     sums: Words = np.empty((len(words), 2), "<u8")
-    if _is_fast():
+    if _use_kernel(words.nbytes):
         from evenrank.io.content_hash_kernel import chunk_sums
 
-        chunk_sums(words.reshape(-1), _key(), sums)
+        flat = words.reshape(-1)
+        flat.flags.writeable = False  # whatever it lies in, the type is the same: it is compiled once
+        chunk_sums(flat, _key(), sums)
     else:
         simple_sums(words, _key(), sums)
     return sums

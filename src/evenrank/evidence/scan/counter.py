@@ -1,12 +1,14 @@
-"""The typed door to both ways of counting: the kernel where numba is there, plain Python where it is not."""
+"""The typed door to both ways of counting: the kernel where numba is there and it pays, else plain Python."""
 
 from __future__ import annotations
 
+import logging
+import sys
 import threading
 import warnings
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +20,18 @@ from evenrank.errors import EvenrankWarning
 from evenrank.evidence.scan.phrases import Phrases
 from evenrank.evidence.scan.simple import count
 from evenrank.ids import offsets_of
+from evenrank.io.background import compile_later, compile_now
+from evenrank.io.content_hash import piece_digest
 
 Bytes = npt.NDArray[np.uint8]
 
+LOGGER = logging.getLogger(__name__)
+SMALL = 1 << 22  # bytes that are counted in plain Python before the kernel could be loaded
+TOO_SMALL_TO_COMPILE = 1 << 24  # bytes that are counted in plain Python before it could be compiled
+COMPILING = (
+    "the code that counts words is being compiled, which takes some ten seconds and happens once on a machine"
+)
+_KERNEL = "evenrank.evidence.scan.kernel"
 PADDING = 72  # bytes behind a text that the kernel may load, though it never heeds them
 
 
@@ -39,6 +50,9 @@ class Texts(NamedTuple):
 
     def rows(self, begin: int, end: int) -> Texts:
         return Texts(self.data, self.starts[begin:end], self.ends[begin:end])
+
+
+_NO_TEXTS = Texts(np.zeros(PADDING, np.uint8), np.zeros(1, np.int64), np.zeros(1, np.int64))
 
 
 class TermCounts(NamedTuple):
@@ -70,12 +84,20 @@ class Counter(Protocol):
     def __call__(self, texts: Texts) -> Counts: ...
 
 
-def make_counter(lexicon: Lexicon, tokenizer: str, *, terms: bool = False) -> Counter:
-    """A function of texts that any number of threads may call."""
+def make_counter(
+    lexicon: Lexicon, tokenizer: str, *, terms: bool = False, size: int | None = None
+) -> Counter:
+    """A function of texts that any number of threads may call. ``size`` is that of all texts, if known."""
     phrases = Phrases.of(lexicon, tokenizer)
+    if size is not None and size <= SMALL and _KERNEL not in sys.modules:
+        return SimpleCounter(phrases, terms)
     lacking = _lacking()
     if lacking is None:
-        return KernelCounter(phrases, terms)
+        kernel = KernelCounter(phrases, terms)
+        if kernel.is_compiled():
+            return kernel
+        simple = SimpleCounter(phrases, terms)
+        return simple if size is not None and size <= TOO_SMALL_TO_COMPILE else FirstCounter(kernel, simple)
     warnings.warn(
         f"{lacking}: words are counted in plain Python, with the same result, "
         "many times slower; pip install 'evenrank[scan]'",
@@ -94,6 +116,13 @@ def _lacking() -> str | None:
     except Exception as error:  # a numpy that it does not know, a library that cannot be loaded, ...
         return f"numba is installed but does not work ({type(error).__name__}: {error})"
     return None
+
+
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same memory, seen by somebody who may not write to it."""
+    seen = array.view()
+    seen.flags.writeable = False
+    return seen
 
 
 class SimpleCounter:
@@ -122,6 +151,29 @@ class SimpleCounter:
         return Counts(lengths, groups, TermCounts(offsets, pairs[:, 0].copy(), pairs[:, 1].copy()))
 
 
+class FirstCounter:
+    """Where the kernel must be compiled: the first texts are counted in plain Python, so that there is a
+    result at once; the others wait for the compiler."""
+
+    fast = True
+
+    def __init__(self, kernel: KernelCounter, simple: SimpleCounter) -> None:
+        self._kernel = kernel
+        self._simple = simple
+        self._is_first = threading.Lock()  # whoever gets it is, since nobody gives it back
+        compile_later(kernel.compile, lambda: piece_digest(bytes(SMALL)))
+
+    def __call__(self, texts: Texts) -> Counts:
+        if self._is_first.acquire(blocking=False):
+            try:
+                return self._simple(texts)
+            finally:
+                LOGGER.info(COMPILING)
+                threading.Thread(target=compile_now, daemon=True).start()
+        compile_now()
+        return self._kernel(texts)
+
+
 class KernelCounter:
     fast = True
 
@@ -132,6 +184,16 @@ class KernelCounter:
         self._terms = terms
         self._tables = Tables.of(phrases)
         self._own = threading.local()
+
+    def is_compiled(self) -> bool:
+        """Whether it can count at once: in this process or an earlier one it has."""
+        from evenrank.evidence.scan.kernel import find_words
+        from evenrank.evidence.scan.vectors import is_compiled
+
+        return is_compiled(find_words, self._arguments(_NO_TEXTS, np.zeros(0, np.int32)))
+
+    def compile(self) -> None:
+        self(_NO_TEXTS)
 
     def __call__(self, texts: Texts) -> Counts:
         rows = len(texts.starts)
@@ -152,25 +214,30 @@ class KernelCounter:
         from evenrank.evidence.scan.kernel import find_words
         from evenrank.evidence.scan.terms import count_terms
 
-        tables, words = self._tables, self._room_for_words(texts)
-        size = find_words(
-            texts.data,
-            texts.starts,
-            texts.ends,
-            True if self._phrases.tokenizer == "whitespace" else None,
-            tables.addresses,
-            tables.shift,
-            tables.head_shift,
-            tables.longest_word,
-            lengths,
-            words,
-        )
+        arguments, tables = self._arguments(texts, lengths), self._tables
+        size, words = find_words(*arguments), arguments[-1]
         if size < 0:
             raise UnsoundText(first + ~int(size))
         found = np.empty(size if self._terms else 0, np.int32)
         found_ends = np.zeros(len(lengths), np.int64)
         count_terms(words[:size], tables.begins, tables.phrases, first, groups, found, found_ends)
         return found, found_ends
+
+    def _arguments(self, texts: Texts, lengths: Int32s) -> tuple[Any, ...]:
+        """Of ``find_words``. Whatever the texts lie in, the types are the same: it is compiled once."""
+        tables = self._tables
+        return (
+            read_only(texts.data),
+            read_only(texts.starts),
+            read_only(texts.ends),
+            True if self._phrases.tokenizer == "whitespace" else None,
+            tables.addresses,
+            tables.shift,
+            tables.head_shift,
+            tables.longest_word,
+            lengths,
+            self._room_for_words(texts),
+        )
 
     def _room_for_words(self, texts: Texts) -> Int32s:
         """One array a thread, for the most there can be: a word for every second byte of all documents.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -12,6 +13,7 @@ import pyarrow as pa
 from evenrank.arrays import UInt64s
 from evenrank.errors import DataError
 from evenrank.ids import hash_strings, offsets_of
+from evenrank.io.background import compile_as_well, is_uncompiled
 
 AT_ONCE = 1 << 21  # hashes that are kept while a collection is scanned: 16 MB, and 48 to compare them
 IN_A_PASS = 6_000_000  # hashes that are compared at once when there are more: 96 MB
@@ -38,6 +40,8 @@ class Uniqueness:
     """
 
     def __init__(self, *, fast: bool = False) -> None:
+        if fast:
+            compile_as_well(lambda: _ascend(pa.array(["1", "2"], pa.large_string())))
         self._fast = fast
         self._ascending = fast  # so far
         self._largest: tuple[int, bytes] = (0, b"")
@@ -105,10 +109,17 @@ def size_first(identifier: str) -> tuple[int, bytes]:
 
 
 def _ascend(ids: pa.LargeStringArray) -> bool:
+    if is_uncompiled():
+        return _ascend_simple(ids)
     from evenrank.evidence.scan.ids import are_ascending
 
     data = ids.buffers()[2]
     return data is not None and bool(are_ascending(np.frombuffer(data, np.uint8), offsets_of(ids)))
+
+
+def _ascend_simple(ids: pa.LargeStringArray) -> bool:
+    ordered = list(map(size_first, ids.to_pylist()))
+    return all(map(operator.lt, ordered, ordered[1:]))
 
 
 def repeated_in(hashes: UInt64s) -> UInt64s:

@@ -23,7 +23,7 @@ from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.counter import Counter, UnsoundText, make_counter
 from evenrank.evidence.scan.documents import Collection, DocumentBatch, Fetch
 from evenrank.evidence.scan.duplicates import IdRun, Uniqueness
-from evenrank.evidence.scan.sources import open_collection
+from evenrank.evidence.scan.sources import open_collection, size_of
 from evenrank.evidence.scan.summary import ScanSummary
 from evenrank.io.counts import (
     CountsWriter,
@@ -96,7 +96,7 @@ def scan(
         raise ParameterError("on= needs output=, a file or folder that all workers can write to")
     lexicon = _lexicon(lexicon)
     terms = terms or lexicon.weights is not None  # they are weighed when the counts are read
-    counter = make_counter(lexicon, tokenizer, terms=terms)
+    counter = make_counter(lexicon, tokenizer, terms=terms, size=size_of(source))
     schema = counts_schema(lexicon, tokenizer, terms=terms)
     with closing(open_collection(source, format=format, columns=columns, fast=counter.fast)) as collection:
         work = _ScanWork(collection, counter, schema, None)
@@ -137,7 +137,7 @@ def scan_file(
         check_not_read(target, output, read)
     lexicon = _lexicon(lexicon)
     terms = terms or lexicon.weights is not None  # they are weighed when the counts are read
-    counter = make_counter(lexicon, tokenizer, terms=terms)
+    counter = make_counter(lexicon, tokenizer, terms=terms, size=size_of(source))
     workers = workers_of(threads)
     opened = open_collection(
         source, format=format, columns=columns, fast=counter.fast, block_bytes=block_bytes

@@ -13,9 +13,10 @@ import pyarrow.json
 
 from evenrank.errors import DataError, Problem
 from evenrank.evidence.scan.blocks import Block
-from evenrank.evidence.scan.counter import Texts
+from evenrank.evidence.scan.counter import PADDING, Texts
 from evenrank.evidence.scan.documents import DocumentBatch, document_cells, fetched, named
 from evenrank.evidence.scan.line_files import LineCollection, gather_fast, line_ends
+from evenrank.io.background import compile_as_well, is_uncompiled
 from evenrank.io.column_names import resolve_documents
 from evenrank.io.document_lines import json_tables
 from evenrank.io.documents import NoDocumentsError
@@ -49,6 +50,8 @@ class JsonCollection(LineCollection):
         self._keys = [self._chosen.get(role, "").encode() for role in ("id", "text", "title")]
         # keys that are the same could not be told apart
         self._fast = fast and len(set(self._keys)) == len(self._keys)
+        if self._fast:
+            compile_as_well(self._compile)
         types = {name: pa.string() for name in self._chosen.values()}
         if isinstance(first[self._chosen["id"]], int):
             types[self._chosen["id"]] = pa.int64()
@@ -57,6 +60,10 @@ class JsonCollection(LineCollection):
             explicit_schema=pa.schema(list(types.items())), unexpected_field_behavior="ignore"
         )
 
+    def _compile(self) -> None:
+        line = np.frombuffer(bytearray(self._first + bytes(PADDING)), np.uint8)
+        self._plain(Block(line, 0, len(self._first), 0, len(self._first), b""))
+
     def _check_first(self) -> None:
         """What the careful reader has to say about the first object, with the number of its line."""
         if not self._first.strip():
@@ -64,7 +71,7 @@ class JsonCollection(LineCollection):
         self._careful(self._first, self._file.blank_lines(), skip=0)
 
     def _documents(self, block: Block) -> DocumentBatch:
-        if self._fast and (plain := self._plain(block)) is not None:
+        if self._fast and not is_uncompiled() and (plain := self._plain(block)) is not None:
             return plain
         ids, texts = self._tables(block)
         return fetched(self.name, ids, texts, block.bytes_read, block.digest)

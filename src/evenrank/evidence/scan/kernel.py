@@ -188,7 +188,7 @@ def find_words(text, starts, ends, blanks, addresses, shift, head_shift, longest
     room = np.zeros(longest_word + PADDING, np.uint8)
     folded = np.int64(room.ctypes.data)
     windows = np.zeros((_WAITING, 8), np.uint64)
-    waiting, found = 0, 0
+    waiting, found = np.int64(0), np.int64(0)  # a literal 0 would be a type of its own, and compiled too
     for document in range(starts.size):
         begin, end = base + starts[document], base + ends[document]
         tokens = 0
@@ -247,7 +247,7 @@ def find_words(text, starts, ends, blanks, addresses, shift, head_shift, longest
                     base, windows, waiting, characters, folded, longest_word, head_shift, heads, entries,
                     spellings, words, found,
                 )  # fmt: skip
-                waiting = 0
+                waiting = np.int64(0)
             tokens += bits_set(token_starts)
             begin += step
         lengths[document] = tokens

@@ -33,7 +33,7 @@ def tokenize(text: str, tokenizer: str) -> list[str]:
         small = text.lower()
         return _WORD.findall(small) if tokenizer == "word" else [token for token in small.split(" ") if token]
     tokens = _WORD.findall(text) if tokenizer == "word" else text.split(" ")
-    return [lower(token) for token in tokens if token]
+    return [token.lower() if token.isascii() else lower(token) for token in tokens if token]
 
 
 class TermPlace(NamedTuple):

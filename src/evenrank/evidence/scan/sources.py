@@ -15,6 +15,8 @@ from evenrank.io.remote import RemoteFile, is_remote
 from evenrank.io.shards import Shard, is_many, list_shards
 from evenrank.io.source import as_source, as_text, check_format
 
+_UNPACKED = 4  # times the size of a compressed file
+
 
 def open_collection(
     source: object,
@@ -52,6 +54,19 @@ def open_collection(
         # parsing by way of Arrow holds a block several times over
         return JsonCollection(file.path, file.name, max(1, block_bytes // 2), columns, packed, fast=fast)
     return Stream(source, format, columns)
+
+
+def size_of(source: object) -> int | None:
+    """About how many bytes of text there are, where that can be told before they are read."""
+    if isinstance(source, (str, os.PathLike)):
+        path = Path(source)
+        if not path.is_file():
+            return None
+        return path.stat().st_size * (_UNPACKED if _is_packed(path) else 1)
+    if isinstance(source, (list, tuple)):
+        pairs = (row for row in source if isinstance(row, (list, tuple)) and len(row) > 1)
+        return sum(len(text) for _, text, *_ in pairs if isinstance(text, str))
+    return None
 
 
 def _is_packed(path: Path | None) -> bool:
