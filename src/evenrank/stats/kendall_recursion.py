@@ -16,8 +16,9 @@ from evenrank.arrays import Floats
 def without_ties(first: Floats, second: Floats) -> tuple[float, float]:
     """Tau and its two-sided p.
 
-    >>> without_ties(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0]))
-    (0.33333333333333326, 1.0)
+    >>> tau, p_value = without_ties(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0]))
+    >>> round(tau, 4), p_value
+    (0.3333, 1.0)
     """
     n, pairs = len(first), len(first) * (len(first) - 1) // 2
     signs = np.sign(first[:, None] - first) * np.sign(second[:, None] - second)  # (n, n)
