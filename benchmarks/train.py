@@ -124,9 +124,10 @@ def measure(options: argparse.Namespace) -> str:
     from sentence_transformers import __version__ as their_version
     from torch.utils.data import DataLoader
 
-    from evenrank.neural import CrossEncoderRanker, Examples, Labels, PairTokens, Stage, Trainer
+    from evenrank.neural import CrossEncoderRanker, Examples, PairTokens, Stage, Trainer
     from evenrank.neural.config import Training
     from evenrank.neural.encoders import encoder_path
+    from evenrank.neural.labels import PairLabels
     from evenrank.neural.scoring import pair_scores
 
     torch.set_num_threads(options.threads)
@@ -149,7 +150,7 @@ def measure(options: argparse.Namespace) -> str:
         rows,
         np.column_stack([rows[:half], rows[half:]]),
     )
-    labels = {"label": Labels("label", ("no", "yes"), rows % 2)}
+    labels = {"label": PairLabels("label", ("no", "yes"), rows % 2)}
     settings = Training(batch=options.batch // 2, warmup=0.1)
 
     def tokens() -> PairTokens:

@@ -14,6 +14,7 @@ import torch
 from evenrank.arrays import Int64s
 from evenrank.errors import DataError, EvenrankError
 from evenrank.neural.adversaries import Adversaries
+from evenrank.neural.ahead import ahead
 from evenrank.neural.judges import Judge
 from evenrank.neural.labels import PairLabels
 from evenrank.neural.logs import Log
@@ -150,7 +151,7 @@ class Trainer:
         step, best, since = standing.step, standing.best, standing.since_best
         marks = {step: number for number, step in enumerate(stage.checkpoint_steps(size), 1)}
         saved = time.monotonic()
-        for triples in stage.batches(size, step):
+        for triples in ahead(stage.batches(size, step), lambda rows: self.tokens.prepare(rows.ravel())):
             rate = self._rate(stage, step, stage.steps(size))
             for group in optimizer.param_groups:
                 group["lr"] = group["full_rate"] * rate

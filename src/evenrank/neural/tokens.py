@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from evenrank.arrays import Int64s, ragged
@@ -24,6 +26,10 @@ class PairBatches(Protocol):
 
     def lengths(self, pairs: Int64s) -> Int64s: ...
 
+    def prepare(self, pairs: Int64s) -> None:
+        """Make what a batch of these pairs needs; another thread may do it before the batch is asked for."""
+        ...
+
     def batch(self, pairs: Int64s, device: torch.device | str = "cpu") -> dict[str, torch.Tensor]: ...
 
 
@@ -41,9 +47,9 @@ class PairTokens:
         self._held = pairs <= KEEP
         self._rows = np.full(pairs if self._held else 0, -1, dtype=np.int64)  # where a pair's tokens begin
         self._lengths = np.zeros(len(self._rows), dtype=np.int64)
-        self._parts: list[dict[str, Int64s]] = []
-        self._columns: dict[str, Int64s] = {}
+        self._columns: dict[str, npt.NDArray[np.int32]] = {}  # with room at their ends
         self._filled = 0
+        self._making = threading.Lock()
         pad = getattr(tokenizer, "pad_token_id", None)
         self._padding = {"input_ids": 0 if pad is None else int(pad)}
 
@@ -58,23 +64,30 @@ class PairTokens:
 
     def prepare(self, pairs: Int64s) -> None:
         """Make the tokens of pairs that have none yet, where tokens are held."""
-        if not self._held:
+        if not self._held or not (self._rows[pairs] < 0).any():  # nobody waits for what is there
             return
-        new = np.unique(pairs[self._rows[pairs] < 0])
-        for begin in range(0, len(new), _CHUNK):
-            chunk = new[begin : begin + _CHUNK]
-            columns, lengths = self._made(chunk)
-            self._rows[chunk] = self._filled + np.cumsum(lengths) - lengths
-            self._lengths[chunk] = lengths
-            self._filled += int(lengths.sum())
-            self._parts.append(columns)
-        if len(new):
-            held = [self._columns] if self._columns else []
-            self._columns = {
-                name: np.concatenate([part[name] for part in (*held, *self._parts)])
-                for name in self._parts[0]
-            }
-            self._parts = []
+        with self._making:
+            new = np.unique(pairs[self._rows[pairs] < 0])
+            for begin in range(0, len(new), _CHUNK):
+                chunk = new[begin : begin + _CHUNK]
+                columns, lengths = self._made(chunk)
+                starts = self._filled + np.cumsum(lengths) - lengths
+                self._add(columns, int(lengths.sum()))
+                self._lengths[chunk] = lengths
+                self._rows[chunk] = starts  # last: from here other threads read them
+
+    def _add(self, columns: Mapping[str, npt.NDArray[np.int32]], count: int) -> None:
+        """Behind what is there. Columns that are full are doubled: joining anew for every batch would copy
+        all tokens every time."""
+        end = self._filled + count
+        if not self._columns or end > len(next(iter(self._columns.values()))):
+            grown = {name: np.empty(max(end, 2 * self._filled), dtype=np.int32) for name in columns}
+            for name, column in self._columns.items():
+                grown[name][: self._filled] = column[: self._filled]
+            self._columns = grown
+        for name, values in columns.items():
+            self._columns[name][self._filled : end] = values
+        self._filled = end
 
     def _made(self, pairs: Int64s) -> tuple[dict[str, Any], Int64s]:
         # a tokenizer would first make all tokens of a very long text, then drop nearly all, one by one
@@ -136,6 +149,10 @@ class SeparateTokens:
         found = [tokens.lengths(codes[pairs]) for codes, tokens in self._sides.values()]
         longest: Int64s = np.maximum(*found)
         return longest
+
+    def prepare(self, pairs: Int64s) -> None:
+        for codes, tokens in self._sides.values():
+            tokens.prepare(codes[pairs])
 
     def batch(self, pairs: Int64s, device: torch.device | str = "cpu") -> dict[str, torch.Tensor]:
         """``query.input_ids`` and so on: (T, L) of the distinct texts; ``query.of``: (P,) rows of them."""
