@@ -195,3 +195,33 @@ def value(order: list[int], rows: list[list[float]], relevant: list[float], targ
         d = fair_oracles.apart([rows[place] for place in order[:i]], target)
         total += gain / np.log2(1 + i) / ((d or 0.0) + 1)
     return total
+
+
+def test_documents_that_were_placed_do_not_compete_any_more() -> None:
+    depth, looked_at = 20, []
+
+    def divergence(achieved: np.ndarray, target: np.ndarray) -> np.ndarray:
+        looked_at.append(achieved.shape[0])
+        return DISTANCES["KL"](achieved, target)
+
+    generator = np.random.default_rng(0)
+    mixtures = generator.dirichlet([1, 1], (3, depth))
+    relevance = generator.integers(0, 2, (3, depth)).astype(float)
+    explore = generator.random((3, 4, depth)) < 0.3
+    found = greedy_order(
+        relevance, mixtures, np.full((3, 2), 0.5), np.full(3, depth), alpha=0.5, explore=explore,
+        divergence=divergence,
+    )  # fmt: skip
+    assert looked_at == list(range(depth, 0, -1))
+    assert (np.sort(found, axis=2) == np.arange(depth)).all()
+
+
+def test_lists_of_different_length_and_classes_are_ordered_as_each_alone() -> None:
+    relevance, shares, target, lengths, explore = lists(3, "tied")
+    together = greedy_order(relevance, shares, target, lengths, alpha=0.5, explore=explore)
+    for query in range(len(lengths)):
+        one = slice(query, query + 1)
+        alone = greedy_order(
+            relevance[one], shares[one], target[one], lengths[one], alpha=0.5, explore=explore[one]
+        )
+        np.testing.assert_array_equal(together[one], alone)

@@ -27,7 +27,9 @@ def total_variation(p: Floats, q: Floats) -> Floats:
 def kullback_leibler(p: Floats, q: Floats) -> Floats:
     """``sum p ln(p/q)``, with 0 ln 0 = 0, infinite where q = 0 < p."""
     lost = q <= 0
-    apart = over_values(_x_log_x(p) - p * np.log(np.where(lost, 1.0, q)))
+    terms = _x_log_x(p)
+    terms -= p * np.log(np.where(lost, 1.0, q))
+    apart = over_values(terms)
     return np.where((lost & (p > 0)).any(axis=-1), np.inf, apart) if lost.any() else apart
 
 
@@ -54,7 +56,10 @@ def kullback_leibler_of_labels(labels: npt.NDArray[np.int16], q: Floats) -> Floa
 
 def _x_log_x(x: Floats) -> Floats:
     """``x ln x``, 0 for 0."""
-    return x * np.log(np.maximum(x, _TINY))
+    out = np.maximum(x, _TINY)
+    np.log(out, out=out)
+    out *= x
+    return out
 
 
 def jensen_shannon(p: Floats, q: Floats) -> Floats:

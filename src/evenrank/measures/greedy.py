@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenrank.arrays import Bools, Floats, Int64s
+from evenrank.arrays import Array, Bools, Floats, Int64s
 from evenrank.measures.divergences import kullback_leibler
 from evenrank.measures.sums import padded_sum
 
@@ -108,6 +108,82 @@ class _Classes(NamedTuple):
         )  # fmt: skip
 
 
+class _Competing(NamedTuple):
+    """The documents that compete for a rank, one of each class that has any."""
+
+    codes: Int64s  # (C, Q, R): the smaller, the earlier the document stood
+    relevance: Floats  # (C, Q, R)
+    shares: Floats  # (L, C, Q, R)
+    sizes: Floats  # (C, Q, R): the sums of their shares
+    there: Bools | None  # (C, Q, R): False in rows behind those of a list; None: all lists have as many
+
+
+class _Heads:
+    """The first document that is left of each class.
+
+    Those of a list stand in its first rows, ``left`` of them: a class without documents costs nothing more.
+    """
+
+    def __init__(self, classes: _Classes, repetitions: int) -> None:
+        queries, depth = classes.order.shape
+        self._rows = len(classes.begins)
+        self._order, self._relevance = classes.order.ravel(), classes.relevance.ravel()
+        first = np.arange(queries) * depth  # where a query's row begins in them
+        there = classes.begins < classes.ends  # (C, Q): those of a query come first
+        self._is_last = np.zeros(queries * depth, dtype=bool)  # of its class
+        self._is_last[(first + classes.ends - 1)[there]] = True
+        at = np.where(there, first + classes.begins, 0)  # (C, Q)
+
+        def for_each(array: Array) -> Array:
+            return np.repeat(array[..., None], repetitions, axis=-1)
+
+        self._at = for_each(at)  # (C, Q, R)
+        self._codes = for_each(self._code(at, np.arange(self._rows)[:, None]))
+        self._gains = for_each(self._relevance[at])
+        self._sizes = for_each(padded_sum(classes.shares, axis=0))
+        self._shares = for_each(classes.shares)  # (L, C, Q, R)
+        self.left = for_each(there.sum(axis=0))  # (Q, R)
+
+    def _code(self, at: Int64s, rows: Int64s) -> Int64s:
+        """The place of a document, which decides between equals, and the row in which it stands here."""
+        return np.asarray(self._order[at] * self._rows + rows)
+
+    def now(self) -> _Competing:
+        width = int(self.left.max())
+        there = None if self.left.min() == width else np.arange(width)[:, None, None] < self.left
+        return _Competing(
+            self._codes[:width], self._gains[:width], self._shares[:, :width], self._sizes[:width], there
+        )
+
+    def place_and_row(self, codes: Int64s) -> tuple[Int64s, Int64s]:
+        """(Q, R) each; -1 and 0 for a list that has no document left."""
+        there = self.left > 0
+        places, rows = np.divmod(codes, self._rows)
+        return np.where(there, places, -1), np.where(there, rows, 0)
+
+    def remove(self, rows: Int64s) -> None:
+        """Take the documents in these rows (Q, R). The next of its class comes into the place of each, or,
+        where there is none, what stands in the last row of the list."""
+        left = self.left.reshape(-1)
+        lists = np.flatnonzero(left)
+        rows = rows.reshape(-1)[lists]
+        at, codes, gains, *constant = (
+            array.reshape(len(array), -1)
+            for array in (self._at, self._codes, self._gains, self._sizes, *self._shares)
+        )
+        ended = self._is_last[at[rows, lists]]
+        same = rows[~ended], lists[~ended]
+        following = at[same] + 1
+        at[same], codes[same] = following, self._code(following, rows[~ended])
+        gains[same] = self._relevance[following]
+        closed = lists[ended]
+        left[closed] -= 1
+        freed, last = (rows[ended], closed), (left[closed], closed)
+        codes[freed] = codes[last] + (rows[ended] - left[closed])
+        for array in (at, gains, *constant):
+            array[freed] = array[last]
+
+
 def _fill(
     places: Int64s,
     classes: _Classes,
@@ -121,70 +197,62 @@ def _fill(
     divergence: Divergence | None,
 ) -> None:
     """Write the first ``steps`` ranks of ``places`` (Q, R, K). ``target`` is (L, Q)."""
-    queries, repetitions, depth = places.shape
-    values = len(target)
-    order, relevance = classes.order.ravel(), classes.relevance.ravel()
-    first = (np.arange(queries) * depth)[:, None]  # (Q, 1): where a query's row begins in them
-    ahead = np.repeat(classes.begins[:, :, None], repetitions, axis=2)  # (C, Q, R): the head of each class
-    ends = classes.ends[:, :, None]
-    shares = classes.shares[:, :, :, None]  # (L, C, Q, 1)
+    queries, repetitions, _ = places.shape
+    heads = _Heads(classes, repetitions)
     wanted = target[:, None, :, None]  # (L, 1, Q, 1)
-    sizes = padded_sum(shares, axis=0)  # (C, Q, 1)
-    row = np.arange(queries)[:, None]
-    mass = np.zeros((values, queries, repetitions))
+    without_target = bool(np.isnan(target).any())
+    mass = np.zeros((len(target), queries, repetitions))
     total = np.zeros((queries, repetitions))
-    weight = np.ones((values, queries, repetitions))  # (1 - alpha)**r
+    weight = np.ones(mass.shape)  # (1 - alpha)**r
     never = np.zeros((queries, repetitions), dtype=bool)
-    for step in range(steps):
-        there = ahead < ends  # (C, Q, R)
-        at = first + np.minimum(ahead, depth - 1)
-        gain = relevance.take(at)
+    for step in range(min(steps, int(lengths.max(initial=0)))):
+        left = heads.now()
+        gain = left.relevance
         if alpha is not None:
-            gain *= padded_sum(shares * weight[:, None], axis=0)
-        apart = np.zeros_like(gain)
+            gain = gain * padded_sum(left.shares * weight[:, None], axis=0)
+        apart = np.zeros(gain.shape)
         if divergence is not None:
-            after = mass[:, None] + shares  # (L, C, Q, R)
-            whole = total + sizes  # (C, Q, R)
-            after /= np.where(whole > 0, whole, 1.0)
+            after = mass[:, None] + left.shares  # (L, C, Q, R)
+            whole = total + left.sizes  # (C, Q, R)
+            empty = bool(whole.min() <= 0)
+            after /= np.where(whole > 0, whole, 1.0) if empty else whole
             with np.errstate(invalid="ignore"):  # a query without a target
                 apart = divergence(np.moveaxis(after, 0, -1), np.moveaxis(wanted, 0, -1))
-            apart[np.isnan(apart) | (whole <= 0)] = np.inf
-            apart[apart < TIE] = 0.0
+            if empty or without_target:
+                apart[np.isnan(apart) | (whole <= 0)] = np.inf
+            apart = np.where(apart < TIE, 0.0, apart)
         exploring = never if explore is None else explore[:, :, step]
-        old = order.take(at)
-        pick = _choose(gain, apart, there, old, smoothing, exploring)  # (Q, R)
+        places[:, :, step], rows = heads.place_and_row(_choose(gain, apart, left, smoothing, exploring))
         live = (step < lengths)[:, None]  # (Q, 1)
-        places[:, :, step] = np.where(live, np.take_along_axis(old, pick[None], axis=0)[0], -1)
-        taken = classes.shares[:, pick, row] * live  # (L, Q, R)
+        taken = np.take_along_axis(left.shares, rows[None, None], axis=1)[:, 0] * live  # (L, Q, R)
         mass += taken
         total += padded_sum(taken, axis=0)
         if alpha is not None:
-            chosen = np.take_along_axis(at, pick[None], axis=0)[0]
-            weight *= (1 - alpha) ** (taken * relevance.take(chosen))
-        np.put_along_axis(ahead, pick[None], np.take_along_axis(ahead, pick[None], axis=0) + live, axis=0)
+            weight *= (1 - alpha) ** (taken * np.take_along_axis(left.relevance, rows[None], axis=0)[0])
+        heads.remove(rows)
 
 
-def _choose(
-    gain: Floats, apart: Floats, there: Bools, old: Int64s, smoothing: float, exploring: Bools
-) -> Int64s:
-    """(Q, R): which class gives the next document: two keys, then the old place."""
+def _choose(gain: Floats, apart: Floats, left: _Competing, smoothing: float, exploring: Bools) -> Int64s:
+    """(Q, R): the code of the next document: two keys, then the old place."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = gain / (apart + smoothing)  # (C, Q, R)
-    # the box of the paper has no smoothing: a gain at no divergence is infinite, no gain is nothing
-    ratio = np.where((gain > 0) & (apart < np.inf), ratio, 0.0)
+    if smoothing == 0 or gain.min() < 0:
+        # the box of the paper has no smoothing: a gain at no divergence is infinite, no gain is nothing
+        ratio = np.where((gain > 0) & (apart < np.inf), ratio, 0.0)
+    near = -apart
     slack = exploring.astype(float)  # where the first key is a divergence
-    best = _largest(np.where(exploring, -apart, ratio), there, slack)
-    best = _largest(np.where(exploring, gain, -apart), best, 1.0 - slack)
-    return np.asarray(np.argmin(np.where(best, old, np.iinfo(np.int64).max), axis=0))
+    best = _largest(np.where(exploring, near, ratio), left.there, slack)
+    best = _largest(np.where(exploring, gain, near), best, 1.0 - slack)
+    return np.asarray(np.where(best, left.codes, np.iinfo(np.int64).max).min(axis=0))
 
 
-def _largest(keys: Floats, among: Bools, slack: Floats) -> Bools:
+def _largest(keys: Floats, among: Bools | None, slack: Floats) -> Bools:
     """(C, Q, R): where a key is the largest over classes. The tolerance is relative to it, or absolute where
     ``slack`` is 1."""
-    top = np.where(among, keys, -np.inf).max(axis=0)
+    top = (keys if among is None else np.where(among, keys, -np.inf)).max(axis=0)
     with np.errstate(invalid="ignore"):
         close = keys >= np.where(np.isfinite(top), top - TIE * np.maximum(slack, np.abs(top)), top)
-    return np.asarray(close & among)
+    return np.asarray(close if among is None else close & among)
 
 
 def _classes(relevance: Floats, shares: Floats, lengths: Int64s, *, alone: bool) -> _Classes:

@@ -35,9 +35,12 @@ def padded_sum(values: Any, axis: int = 1) -> Floats:
     total = np.moveaxis(np.asarray(values, dtype=np.float64), axis, 0)
     if len(total) == 0:
         return np.zeros(total.shape[1:])
+    if len(total) == 1:
+        return np.array(total[0])
     while len(total) > 1:
         pairs = len(total) // 2
-        following = total[0::2].copy()
-        following[:pairs] += total[1::2]
+        following = np.empty((len(total) - pairs, *total.shape[1:]))
+        np.add(total[0 : 2 * pairs : 2], total[1::2], out=following[:pairs])
+        following[pairs:] = total[2 * pairs :]
         total = following
-    return np.array(total[0])
+    return np.asarray(total[0])
