@@ -188,6 +188,35 @@ def test_the_teacher_is_kept_and_not_asked_again(checkpoint: Path, tmp_path: Pat
         read_teacher(str(checkpoint), ["star"], texts, kept=tmp_path / "teacher.safetensors", max_length=24)
 
 
+def test_a_teacher_that_was_interrupted_goes_on_where_it_was(
+    checkpoint: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    texts = ["moon", "star river", "river", "moon moon star", "stone"]
+    monkeypatch.setattr("evenrank.neural.teacher.PIECE", 2)
+    kept, seen = tmp_path / "teacher.safetensors", []
+
+    def read(encoder: str = str(checkpoint), **options: Any) -> Teacher:
+        return read_teacher(encoder, ["moon"], texts, max_length=24, **options)
+
+    def stop(done: int, total: int) -> None:
+        seen.append((done, total))
+        if done > 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        read(kept=kept, progress=stop)
+    assert not kept.exists()
+    assert seen[0] == (2, 6)
+    asked: list[int] = []
+    whole = read()
+    again = read(kept=kept, progress=lambda done, total: asked.append(done))
+    assert min(asked) > 2  # the first piece was there
+    assert (again.documents == whole.documents).all()
+    assert (again.queries == whole.queries).all()
+    assert {path.name for path in tmp_path.iterdir()} >= {"teacher.safetensors"}
+    assert not list(tmp_path.glob("*.parts"))
+
+
 def test_a_bi_encoder_is_trained_in_the_three_stages(
     content: dict[str, Any], planted: Any, tmp_path: Path
 ) -> None:

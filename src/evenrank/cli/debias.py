@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import textwrap
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -111,7 +112,18 @@ def run(arguments: argparse.Namespace) -> int:
     from evenrank.neural.training import train
 
     with ResumableBar("training", "steps") as bar:
-        variants = train(config, arguments.output, read_inputs(known), resume=True, progress=bar, say=say)
+
+        def shown(what: str, unit: str) -> Callable[[int, int], None]:
+            def advance(done: int, total: int) -> None:
+                bar.begin(what, unit)
+                bar(done, total)
+
+            return advance
+
+        variants = train(
+            config, arguments.output, read_inputs(known), resume=True, say=say,
+            progress=shown("training", "steps"), reading=shown("reading by the teacher", "texts"),
+        )  # fmt: skip
     say(f"wrote {counted(len(variants), 'ranker', 'rankers')} into {arguments.output}")
     return 0
 

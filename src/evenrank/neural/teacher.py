@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
@@ -16,10 +17,13 @@ from evenrank.arrays import Int64s
 from evenrank.errors import DataError
 from evenrank.io.atomic import atomic_write
 from evenrank.io.content_hash import hash_of_file
+from evenrank.io.resumable import Resumable
 from evenrank.neural.bi_encoder import BiEncoderRanker
 from evenrank.neural.encoders import encoder_path
 from evenrank.neural.scoring import Floats, Progress, text_vectors
 
+PIECE = 1 << 13  # texts that are read before they are kept
+_SCHEMA = pa.schema([("vector", pa.list_(pa.float32()))])
 _AT_ONCE = 1 << 24  # scores of queries and documents that are held at the same time
 
 
@@ -52,7 +56,8 @@ def read_teacher(
     precision: str = "float32",
     progress: Progress | None = None,
 ) -> Teacher:
-    """The vectors that an encoder gives these texts; a file ``kept`` has them for the next time."""
+    """The vectors that an encoder gives these texts; a file ``kept`` has them for the next time, and a
+    reading that is interrupted goes on where it was."""
     key = _key(encoder, max_length, queries, documents)
     if kept is not None and kept.is_file():
         try:
@@ -62,24 +67,48 @@ def read_teacher(
         except (OSError, SafetensorError):  # made anew
             pass
     ranker = BiEncoderRanker.start(encoder, {}, max_length=max_length).to(device)
-    whole = len(queries) + len(documents)
+    texts = [*queries, *documents]
 
-    def advance(done: int, before: int) -> None:
-        if progress is not None:
-            progress(before + done, whole)
+    def read(begin: int) -> Floats:
+        def advance(done: int, _: int) -> None:
+            if progress is not None:
+                progress(begin + done, len(texts))
 
-    found = Teacher(
-        text_vectors(ranker, queries, progress=lambda done, _: advance(done, 0), precision=precision),
-        text_vectors(
-            ranker, documents, progress=lambda done, _: advance(done, len(queries)), precision=precision
-        ),
-    )
+        return text_vectors(ranker, texts[begin : begin + PIECE], progress=advance, precision=precision)
+
+    if kept is None:
+        vectors = [read(begin) for begin in range(0, len(texts), PIECE)]
+    else:
+        vectors = _resumed(kept, key, precision, range(0, len(texts), PIECE), read)
+    whole = np.concatenate(vectors) if vectors else np.empty((0, 0), np.float32)
+    found = Teacher(whole[: len(queries)], whole[len(queries) :])
     if not (np.isfinite(found.queries).all() and np.isfinite(found.documents).all()):
         raise DataError(f"teacher {encoder!r}: its vectors are not finite: name another teacher")
     if kept is not None:
         with atomic_write(kept) as file:
             file.write(save({"queries": found.queries, "documents": found.documents}, metadata={"key": key}))
     return found
+
+
+def _resumed(
+    kept: Path, key: str, precision: str, begins: Sequence[int], read: Callable[[int], Floats]
+) -> list[Floats]:
+    """The vectors of all pieces; those that an interrupted reading has finished are not made again."""
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    parts = Resumable(kept, "reading", {"key": key, "precision": precision}, resume=True)
+    try:
+        found = []
+        for index, begin in enumerate(begins):
+            if index in parts.finished:
+                stored = parts.load(index, _SCHEMA).column(0)
+                found.append(np.stack(stored.to_numpy(zero_copy_only=False)))
+            else:
+                found.append(read(begin))
+                parts.save(index, pa.record_batch([pa.array(list(found[-1]))], schema=_SCHEMA))
+        parts.remove()
+        return found
+    finally:
+        parts.close()
 
 
 def _key(encoder: str, max_length: int, *texts: Sequence[str]) -> str:

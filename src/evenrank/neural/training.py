@@ -52,6 +52,7 @@ def train(
     *,
     resume: bool = False,
     progress: Callable[[int, int], None] | None = None,
+    reading: Callable[[int, int], None] | None = None,
     say: Say | None = None,
     **known: Unpack[Known],
 ) -> tuple[TrainedRanker, ...]:
@@ -60,7 +61,8 @@ def train(
     ``inputs`` has the judgements, the texts of the queries and the documents to learn from; ``qrels``,
     ``query_texts`` and ``documents`` may be passed by name instead.
     The same configuration, seed, device and versions give the same weights. With ``resume`` a run that was
-    stopped goes on where its state was saved last, and ends as if it had never been stopped.
+    stopped goes on where its state was saved last, and ends as if it had never been stopped. ``progress`` is
+    called with the steps that are done and all of them, ``reading`` with the texts that a teacher has read.
     """
     folder = Path(output)
     about = json.loads(json.dumps(config.as_dict()))
@@ -69,7 +71,7 @@ def train(
     device = as_device(config.training.device)
     with own_randomness(device, config.training.deterministic):
         given = (inputs or Inputs({})).with_known(**known)
-        work = _TrainingWork(config, given, folder, device, progress, say or (lambda message: None))
+        work = _TrainingWork(config, given, folder, device, progress, reading, say or (lambda message: None))
         about[DATA] = work.data.fingerprint()
         check_data(folder, about)
         # only now: a run that could not begin leaves the folder to the next try
@@ -91,9 +93,9 @@ class _TrainingWork:
 
     def __init__(
         self, config: Config, inputs: Inputs, folder: Path, device: Any,
-        progress: Callable[[int, int], None] | None, say: Say,
+        progress: Callable[[int, int], None] | None, reading: Callable[[int, int], None] | None, say: Say,
     ) -> None:  # fmt: skip
-        self.config, self.folder, self.say = config, folder, say
+        self.config, self.folder, self.say, self._reading = config, folder, say, reading
         self.device = device
         self.data: TrainingData = prepare(config, inputs, self._teacher)
         self.ranker: NeuralRanker = (
@@ -144,6 +146,7 @@ class _TrainingWork:
         return read_teacher(
             config.distil.teacher, queries, documents, kept=self.folder / _TEACHER,
             max_length=config.model.max_length, device=self.device, precision=config.training.precision,
+            progress=self._reading,
         )  # fmt: skip
 
     def _objective(self) -> Objective:
