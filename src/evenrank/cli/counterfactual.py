@@ -139,7 +139,7 @@ def add(commands: Commands) -> None:
         help="write what --one-at-a-time found (TSV), or with --swap-only every pair that was swapped (JSON)",
     )  # fmt: skip
     shared.add_resuming(parser)
-    parser.set_defaults(run=run, reads_project=True)
+    parser.set_defaults(run=run, reads_project=True, takes_cluster=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -147,6 +147,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise ParameterError("name the documents: evenrank counterfactual COLLECTION QUERIES")
     if arguments.swap_only:
         return swap_only(arguments)
+    if arguments.on is not None:
+        raise ParameterError("--on works on a collection: add --swap-only, which writes the swapped one")
     if arguments.queries is None:
         raise ParameterError(
             "name the queries: counterfactual COLLECTION QUERIES (or --swap-only -o swapped.tsv)"

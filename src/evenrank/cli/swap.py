@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, NamedTuple
 
+from evenrank.cli.cluster import opened_cluster
 from evenrank.cli.progress import ResumableBar
 from evenrank.cli.shared import check_output, seed_of
 from evenrank.cli.streams import say
@@ -77,7 +78,7 @@ def swap_only(arguments: argparse.Namespace) -> int:
         raise ParameterError(
             "--swap-only writes one collection: name one share, one group, and kinds instead of 'each'"
         )
-    with ResumableBar("swapping") as bar:
+    with opened_cluster(arguments) as cluster, ResumableBar("swapping") as bar:
         summary = swap_file(
             collection.path,
             arguments.output,
@@ -94,6 +95,7 @@ def swap_only(arguments: argparse.Namespace) -> int:
             progress=bar,
             format=collection.get("format"),
             columns=arguments.columns,
+            on=cluster,
         )
     if arguments.details is not None:
         _write(summary, arguments.details)

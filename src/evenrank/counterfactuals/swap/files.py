@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import struct
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any, BinaryIO, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet
 
-from evenrank.counterfactuals.swap.blocks import Tally
+from evenrank.counterfactuals.swap.frames import FRAME, frame_of, piece_of
 from evenrank.counterfactuals.swap.pairing import KINDS
 from evenrank.counterfactuals.swap.pieces import OUTPUTS, Piece
 from evenrank.counterfactuals.swap.summary import SwapSummary
@@ -49,10 +48,6 @@ Progress = Callable[[int, int | None, str], None]
 _TAGGED_BLOCK = 1 << 20  # spaCy takes long: smaller pieces keep all cores busy
 _WORTH = {"rules": 16, "spacy": 2}  # pieces for each further process: fewer are done before it has started
 
-_FRAME = pa.schema(
-    [("data", pa.large_binary()), ("documents", pa.int64()), ("changed", pa.int64()), ("tally", pa.string())]
-)
-
 
 def swap_file(
     source: object,
@@ -72,12 +67,15 @@ def swap_file(
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
     block_bytes: int | None = None,
+    on: object = None,
+    partition_bytes: int | None = None,
 ) -> SwapSummary:
     """Swap a collection into a file: TSV, JSONL or Parquet, as the name of the output says.
 
     TSV to TSV and JSONL to JSONL keep everything but the words; other ways write id and text. ``threads``
     processes work on pieces of the collection. A swap that was killed goes on where it stopped, and its file
-    is the same, byte for byte. The other arguments are those of ``make_swapper`` and ``read_documents``.
+    is the same, byte for byte. ``on`` is a cluster that does the work instead, as ``scan`` takes it, with the
+    same file as a result. The other arguments are those of ``make_swapper`` and ``read_documents``.
     """
     begin = time.monotonic()
     target, kind = target_of(output), _output_kind(output)
@@ -96,8 +94,14 @@ def swap_file(
     }
     swapper = make_swapper(**options)  # type: ignore[arg-type]  # what is wrong with it is said here
     size = (_TAGGED_BLOCK if swapper.tagger == "spacy" else BLOCK) if block_bytes is None else block_bytes
-    work = _SwapWork.of(source, kind, swapper, options, format, columns, size)
+    work = SwapWork.of(source, kind, swapper, options, format, columns, size)
     with closing(work):
+        if on is not None:
+            summary = _spread(
+                on, work, source, target, kind, threads, resume, progress, format, partition_bytes
+            )
+            summary.seconds = time.monotonic() - begin
+            return summary
         parts = Resumable(
             target, "swap", work.settings(kind), resume=resume and work.fingerprint is not None,
             stamp=work.stamp, recheck=work.recheck,
@@ -116,7 +120,7 @@ def swap_file(
     return summary
 
 
-class _SwapWork(NamedTuple):
+class SwapWork(NamedTuple):
     """A collection and how its pieces are swapped."""
 
     job: Job
@@ -137,7 +141,7 @@ class _SwapWork(NamedTuple):
         format: str | None,
         columns: Mapping[str, str] | None,
         block_bytes: int,
-    ) -> _SwapWork:
+    ) -> SwapWork:
         file = as_source(source)
         if file is not None and file.path is not None and file.path.is_file():
             file.check()
@@ -221,7 +225,8 @@ class _SwapWork(NamedTuple):
     ) -> tuple[int, Piece]:
         index, future, documents = waiting.popleft()
         if future is None:
-            return index, _loaded(parts, index, self.job.output)
+            frame = parts.load(index, FRAME)
+            return index, piece_of(frame, self.job.output, parts.digest(index))
         try:
             piece: Piece = future.result()
         except UnsoundText as unsound:
@@ -230,7 +235,7 @@ class _SwapWork(NamedTuple):
             raise documents.unsound(unsound.row) from unsound
         if documents is not None:
             piece = piece._replace(digest=documents.digest)
-        _save(parts, index, piece)
+        parts.save(index, frame_of(piece), piece.digest)
         return index, piece
 
     def done(self, index: int, piece: Piece) -> int:
@@ -239,28 +244,78 @@ class _SwapWork(NamedTuple):
         return min(self.job.block_bytes, (self.total or 0) - index * self.job.block_bytes)
 
 
+def _spread(
+    on: object,
+    work: SwapWork,
+    source: object,
+    target: Path,
+    kind: str,
+    workers: int | None,
+    resume: bool,
+    progress: Progress | None,
+    format: str | None,
+    partition_bytes: int | None,
+) -> SwapSummary:
+    import evenrank
+    from evenrank.counterfactuals.swap.spread import swap_on
+
+    def write(pieces: Iterator[tuple[Piece, bool]], growing: Path, finish: Callable[[], Any]) -> SwapSummary:
+        return _written(work, pieces, growing, target, kind, finish)
+
+    with evenrank.open_executor(on, workers) as executor:
+        job = work.job._replace(path=work.path if work.collection is None else None)
+        summary = swap_on(
+            executor, job, source, target, work.settings(kind), write, lines=work.collection is None,
+            resume=resume, progress=progress, format=format, partition_bytes=partition_bytes,
+        )  # fmt: skip
+    summary.exceptions = work.swapper.pairing.exceptions()
+    return summary
+
+
 def _write(
-    work: _SwapWork, parts: Resumable, target: Path, kind: str, threads: int, progress: Progress | None
+    work: SwapWork, parts: Resumable, target: Path, kind: str, threads: int, progress: Progress | None
 ) -> SwapSummary:
     """Swap what is missing, join everything in a file beside the parts, and move it to its place."""
-    growing = parts.growing
-    summary = SwapSummary(model_name() if work.swapper.tagger == "spacy" else "rules")
     unit = "bytes" if work.collection is None else work.collection.unit
-    done = 0
     digests = []
+
+    def pieces() -> Iterator[tuple[Piece, bool]]:
+        done = 0
+        for index, piece in work.swapped(parts, threads):
+            digests.append(piece.digest)
+            yield piece, index in parts.finished
+            done += work.done(index, piece)
+            if progress is not None:
+                progress(done, work.total, unit)
+
+    def finish() -> dict[str, Any]:
+        check_unchanged(work.job.name, work.path, work.stamp)
+        return work.provenance(digests)
+
+    return _written(work, pieces(), parts.growing, target, kind, finish)
+
+
+def _written(
+    work: SwapWork,
+    pieces: Iterator[tuple[Piece, bool]],
+    growing: Path,
+    target: Path,
+    kind: str,
+    finish: Callable[[], dict[str, Any]],
+) -> SwapSummary:
+    """Write all pieces, which come with whether they were finished before, and move the file to its place.
+
+    ``finish`` gives the provenance of all that was read, once it is.
+    """
+    summary = SwapSummary(model_name() if work.swapper.tagger == "spacy" else "rules")
     with growing_file(growing) as file:
         with _writing(file, kind) as write:
-            for index, piece in work.swapped(parts, threads):
+            for piece, finished in pieces:
                 write(piece.data)
-                digests.append(piece.digest)
-                summary.add(piece, finished=index in parts.finished)
-                done += work.done(index, piece)
-                if progress is not None:
-                    progress(done, work.total, unit)
+                summary.add(piece, finished=finished)
         if not summary.documents:
             raise DataError(f"{work.job.name}: no documents")
-        check_unchanged(work.job.name, work.path, work.stamp)
-        summary.source = {"name": work.job.name, **work.provenance(digests)}
+        summary.source = {"name": work.job.name, **finish()}
     move_into_place(growing, target)
     return summary
 
@@ -273,35 +328,6 @@ def _writing(file: BinaryIO, kind: str) -> Iterator[Callable[[Any], object]]:
         return
     with closing(pa.parquet.ParquetWriter(file, SCHEMA, compression="zstd")) as writer:
         yield writer.write_batch
-
-
-def _save(parts: Resumable, index: int, piece: Piece) -> None:
-    data = piece.data.serialize() if isinstance(piece.data, pa.RecordBatch) else piece.data
-    edges = pa.py_buffer(struct.pack("<qq", 0, data.size))
-    tally = json.dumps([[*pair, count] for pair, count in piece.tally.items()])
-    columns = [
-        pa.Array.from_buffers(pa.large_binary(), 1, [None, edges, data]),
-        pa.array([piece.documents], pa.int64()),
-        pa.array([piece.changed], pa.int64()),
-        pa.array([tally], pa.string()),
-    ]
-    parts.save(index, pa.record_batch(columns, _FRAME), piece.digest)
-
-
-def _loaded(parts: Resumable, index: int, output: str) -> Piece:
-    frame = parts.load(index, _FRAME)
-    data = frame.column("data")[0].as_buffer()
-    tally: Tally = Counter()
-    for old, new, kind, count in json.loads(frame.column("tally")[0].as_py()):
-        tally[old, new, kind] = count
-    return Piece(
-        pa.ipc.read_record_batch(data, SCHEMA) if output == "parquet" else data,
-        frame.column("documents")[0].as_py(),
-        frame.column("changed")[0].as_py(),
-        0,
-        tally,
-        parts.digest(index),
-    )
 
 
 def _is_packed(path: Path) -> bool:

@@ -1,0 +1,120 @@
+"""What a worker does with a partition, whatever the work is: read its files, and keep a record of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Protocol
+
+from evenrank.errors import DataError
+from evenrank.evidence.scan.documents import Collection
+from evenrank.evidence.scan.partitions import FileStretch, Partition, PartitionFile
+from evenrank.evidence.scan.sharded import facts_of_file
+from evenrank.io.documents import NoDocumentsError
+from evenrank.io.part_folder import is_sealed, read_record, write_record
+from evenrank.io.partitioned import Record
+
+
+class PartJob(Protocol):
+    """What a worker is told about its work."""
+
+    @property
+    def many(self) -> bool:
+        """Whether there may be several files, of which some may be empty."""
+        ...
+
+    def open(self, file: PartitionFile) -> Collection: ...
+
+    def part(self, number: int) -> Path: ...
+
+    def record(self, number: int) -> Path: ...
+
+
+Read = Callable[[Collection, FileStretch], Iterator[tuple[bytes, int]]]
+"""Does the work on some pieces of an open file; gives the digest of each and how many documents it has."""
+
+
+def do_partition(
+    job: PartJob, partition: Partition, work: Callable[[], dict[str, Any]]
+) -> Record | DataError:
+    """Do the work on a partition and keep its record; what is wrong with the data is given back.
+
+    A partition that is finished is not done again: the worker that did it was lost before anybody had taken
+    the result.
+    """
+    try:
+        kept = _kept(job, partition)
+        if kept is not None:
+            return kept
+        record = work()
+        write_record(job.record(partition.number), record)
+        return record
+    except DataError as error:
+        return error.with_traceback(None)
+
+
+def read_stretch(job: PartJob, stretch: FileStretch, read: Read) -> dict[str, Any]:
+    """Read some pieces of a file, or all of them; what a record keeps of that."""
+    digests: list[bytes] = []
+    rows = 0
+    whole: dict[str, Any] | None = None
+    facts: dict[str, Any] = {}
+    _check_size(stretch)
+    try:
+        with closing(job.open(stretch.file)) as collection:
+            for digest, documents in read(collection, stretch):
+                digests.append(digest)
+                rows += documents
+            if stretch.whole:
+                whole, facts = collection.provenance(digests), _facts(collection, digests)
+    except NoDocumentsError:
+        if not job.many:
+            raise
+    return {
+        **stretch.to_dict(),
+        "stamp": stretch.file.stamp,
+        "rows": rows,
+        "digests": [digest.hex() for digest in digests],
+        "provenance": whole,
+        "facts": facts,
+    }
+
+
+def _facts(collection: Collection, digests: list[bytes]) -> dict[str, Any]:
+    """What is kept of one of many files."""
+    of_all = getattr(collection, "digest_of_all", None)
+    last = [*digests[:-1], of_all()] if of_all is not None and digests else digests
+    return facts_of_file(collection, last)
+
+
+def _kept(job: PartJob, partition: Partition) -> Record | None:
+    """The record of a finished partition, if it is about these files as they are and its part is sound."""
+    record = read_record(job.record(partition.number))
+    if record is None or not is_sealed(job.part(partition.number), record["part"], read=True):
+        return None
+    wanted = [{**stretch.to_dict(), "stamp": stretch.file.stamp} for stretch in partition.stretches]
+    kept = record["stretches"]
+    same = len(kept) == len(wanted) and all(
+        {name: own.get(name) for name in about} == about for own, about in zip(kept, wanted, strict=True)
+    )
+    return record if same else None
+
+
+def _check_size(stretch: FileStretch) -> None:
+    """A worker that sees another file under the same name would count something else."""
+    file = stretch.file
+    if file.in_store:
+        return
+    try:
+        size = Path(file.address).stat().st_size
+    except FileNotFoundError as error:
+        raise DataError(
+            f"{file.name}: a worker does not see it as {file.address}: put the collection where all workers "
+            "see it under the same name"
+        ) from error
+    if size != file.size:
+        raise DataError(
+            f"{file.name}: has {size:,} bytes where a worker reads it, not {file.size:,}: give the same "
+            "command again when nobody writes to it, and all workers see the same file"
+        )

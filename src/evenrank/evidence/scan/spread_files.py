@@ -1,0 +1,125 @@
+"""The files of work that is spread over workers: their partitions, and what was read of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenrank.errors import DataError, EvenrankError
+from evenrank.evidence.scan.partition_work import PartJob
+from evenrank.evidence.scan.partitions import FileStretch, Partition, PartitionFile, PartitionFiles, cut
+from evenrank.evidence.scan.sharded import facts_of_file, provenance_of_files
+from evenrank.io.content_hash import hash_of_file
+from evenrank.io.part_folder import is_sealed
+from evenrank.io.partitioned import FinishedPart, Record
+from evenrank.io.resumable import Stamp
+
+
+class SpreadFiles:
+    """Who plans the work holds this."""
+
+    def __init__(self, files: PartitionFiles, job: PartJob, size: int | None) -> None:
+        self.name, self._files, self._many = files
+        self._job = job
+        if not files.many:  # what is wrong with the beginning of it is said before any worker is asked
+            job.open(self._files[0]).close()
+        self.partitions = cut(self._files, job.open, size)
+
+    def still_valid(self, records: Mapping[int, Record]) -> dict[int, Record]:
+        """The finished partitions whose files are what they were, and whose parts are whole."""
+        found = {}
+        for partition in self.partitions:
+            record = records.get(partition.number)
+            if record is not None and self._is_valid(partition, record):
+                found[partition.number] = record
+        return found
+
+    def part(self, part: FinishedPart) -> Path:
+        """The file of a part, if it is seen here."""
+        path = self._job.part(part.number)
+        if not is_sealed(path, part.record["part"]):
+            raise EvenrankError(
+                f"{path}: a worker wrote it, but it is not seen here: choose an output in a folder that all "
+                "workers share with this machine"
+            )
+        return path
+
+    def shard_of(self, stretches: Sequence[Mapping[str, Any]]) -> Callable[[int], str] | None:
+        """The file of a document, by its number among those of some stretches; None if there is one file."""
+        if not self._many:
+            return None
+        ends = np.cumsum([stretch["rows"] for stretch in stretches])
+        return lambda row: str(stretches[int(np.searchsorted(ends, row, side="right"))]["file"])
+
+    def provenance(self, stretches: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """Of all that was read, if nobody has written to it meanwhile."""
+        for file in self._files:
+            _check_unchanged(file)
+        if not self._many:
+            return self._provenance(self._files[0], stretches, "provenance")
+        by_file: dict[str, list[dict[str, Any]]] = {}
+        for stretch in stretches:
+            by_file.setdefault(stretch["file"], []).append(stretch)
+        return provenance_of_files(
+            [
+                {"name": file.name, "bytes": file.size}
+                | self._provenance(file, by_file.get(file.name, []), "facts")
+                for file in self._files
+            ]
+        )
+
+    def _provenance(
+        self, file: PartitionFile, stretches: Sequence[dict[str, Any]], kept: str
+    ) -> dict[str, Any]:
+        """Of a file that one worker read whole, as that has it; else from the digests of its pieces."""
+        if stretches and stretches[0]["last"] is None:
+            found: dict[str, Any] = stretches[0][kept] or {}
+            return found
+        digests = [bytes.fromhex(digest) for stretch in stretches for digest in stretch["digests"]]
+        with closing(self._job.open(file)) as collection:
+            return facts_of_file(collection, digests) if kept == "facts" else collection.provenance(digests)
+
+    def _is_valid(self, partition: Partition, record: Record) -> bool:
+        kept = record.get("stretches", [])
+        if len(kept) != len(partition.stretches) or not is_sealed(
+            self._job.part(partition.number), record["part"], read=True
+        ):
+            return False
+        return all(self._is_same(*pair) for pair in zip(partition.stretches, kept, strict=True))
+
+    def _is_same(self, stretch: FileStretch, kept: Mapping[str, Any]) -> bool:
+        """Whether a stretch is what was counted: by the file's stamp, or else by its content."""
+        about = stretch.to_dict()
+        if {name: kept.get(name) for name in about} != about:
+            return False
+        if kept["stamp"] == stretch.file.stamp:
+            return True
+        if stretch.file.in_store:
+            return False
+        with closing(self._job.open(stretch.file)) as collection:
+            if collection.recheck is None:
+                known = kept["provenance"] or {}
+                if "hash" not in known:
+                    return False
+                return bool(known["hash"] == hash_of_file(Path(stretch.file.address), known["block"]))
+            first = stretch.pieces.first
+            again = (collection.recheck(first + place) for place in range(len(kept["digests"])))
+            return bool([digest.hex() for digest in again] == kept["digests"])
+
+
+def _check_unchanged(file: PartitionFile) -> None:
+    if file.in_store:
+        return
+    try:
+        now = Stamp.of(Path(file.address))
+    except OSError:  # it is gone, but what was read is what it was
+        return
+    if f"{now.size}-{now.modified}" != file.stamp:
+        raise DataError(
+            f"{file.name}: was changed while it was read: give the same command again when nobody writes "
+            "to it"
+        )
