@@ -94,6 +94,39 @@ def test_the_command_takes_runs_and_methods(
     assert (bad.code, "loss must be a number >= 0, got 'x'" in bad.err) == (2, True)
 
 
+def test_trained_rankers_and_erasers_say_what_they_need(
+    evenrank: Evenrank, inputs: Inputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_run(inputs.runs["bm25"], "bm25.trec")
+    erased = {"system": "Dense(model='minilm',eraser='g.safetensors')", "class": "dense"}
+    for file, record in (("erased.trec", erased), ("plain.trec", {"system": "BM25", "class": "lexical"})):
+        write_run(er.rerank(inputs, "Neutral(band=3)"), file)
+        Path(f"{file}.system.json").write_text(json.dumps(record))
+    ranker = {"name": "lambda-1/checkpoint-01", "strength": 1, "checkpoint": 1, "step": 9, "validation": None}
+    folder = Path("trained") / str(ranker["name"])
+    folder.mkdir(parents=True)
+    Path("trained/variants.jsonl").write_text(json.dumps(ranker) + "\n")
+    write_run(er.rerank(inputs, "Neutral(band=10)"), folder / "run.trec")
+    er.scan(list(load().documents.items()), "gender-en", "counts.parquet")
+    qrels = Path(er.__file__).parent / "sample/qrels.txt"
+    outcome = evenrank(
+        "select", "bm25.trec", "erased.trec", "plain.trec", "trained", "Penalty(lam=0.5)",
+        "--qrels", str(qrels),
+        "--words", "counts.parquet", "--fairness", "NFaiRR@10", "--background", "bm25",
+        "--relevance", "nDCG@10:loss=0.02", "--format", "jsonl",
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.err
+    rows = [json.loads(line) for line in outcome.out.splitlines()]
+    assert {row["candidate"]: (row["query time"], row["needs"]) for row in rows} == {
+        "bm25": ("that of the run", "a run"),
+        "erased": ("a search by a dense system", "vectors, labels of documents"),
+        "plain": ("a search by a lexical system", "an index"),
+        "lambda-1/checkpoint-01": ("a model for each document", "training, texts"),
+        "Penalty(lam=0.5)": ("a sort of each list", "the scores of the run, counts at index time"),
+    }
+
+
 def test_the_table_in_the_guide_is_what_the_command_prints(inputs: Inputs, tmp_path: Path) -> None:
     write_run(inputs.runs["bm25"], tmp_path / "bm25.trec")  # where scores that are equal become ranks
     inputs = inputs.with_runs({"bm25": er.read_run(tmp_path / "bm25.trec")})

@@ -75,17 +75,23 @@ def table_within_loss(
     scores: Scores,
     made: Mapping[str, Any],
     trained: Sequence[str | None],
+    files: Sequence[FileOption],
     loss: float,
     arguments: argparse.Namespace,
 ) -> Table:
     """All candidates by what they gain within the loss."""
+    from evenrank.comparison.audits.system_files import recorded_system
     from evenrank.comparison.candidates import candidates_of
 
+    recorded = {
+        name: recorded_system(file.path) for name, file in zip(inputs.runs, files, strict=False)
+    }  # runs come first, then what re-rankers made
     relevance, fairness = scores.measures[:2]
     ordered = tuple(
         block for measure in (fairness, relevance) for block in scores.blocks if block.measure == measure
     )
     found = replace(scores, blocks=ordered)
     return candidates_of(
-        inputs, found, made, loss=loss, baseline=arguments.baseline, trained=trained
-    ).to_table()
+        inputs, found, made, loss=loss, baseline=arguments.baseline, trained=trained,
+        systems={name: system for name, system in recorded.items() if system is not None},
+    ).to_table()  # fmt: skip

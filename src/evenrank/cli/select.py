@@ -154,7 +154,7 @@ def run(arguments: argparse.Namespace) -> int:
     parts = {None: scores} if categories is None else scores.split(categories)
     tables = []
     if loss is not None:
-        tables.append(table_within_loss(inputs, scores, made, trained, loss, arguments))
+        tables.append(table_within_loss(inputs, scores, made, trained, known.runs, loss, arguments))
         parts = {}
     for category, part in parts.items():
         found = select(

@@ -111,9 +111,11 @@ def candidates_of(
     loss: float,
     baseline: str | None = None,
     trained: Container[str | None] = (),
+    systems: Mapping[str, tuple[str, str]] | None = None,
 ) -> Candidates:
     """Candidates that are scored already, by fairness first and relevance second. ``made`` are the re-rankers
-    among them by name, ``trained`` the names of the trained rankers."""
+    among them by name, ``trained`` the names of the trained rankers, ``systems`` what made other runs, and
+    its class."""
     own = baseline or next(iter(known.runs))
     fair, useful = (_one_column(scores, measure) for measure in scores.measures[:2])
     reference, why = None, ""
@@ -125,7 +127,13 @@ def candidates_of(
     front = pareto_front(np.transpose([_means(table, fair, useful) for table in (fair, useful)]))
     rows = [
         _candidate(
-            name, own, (fair, useful), bool(on), loss, reference, _cost(made.get(name), name in trained)
+            name,
+            own,
+            (fair, useful),
+            bool(on),
+            loss,
+            reference,
+            _cost(made.get(name), name in trained, (systems or {}).get(name)),
         )
         for name, on in zip(scores.runs, front.tolist(), strict=True)
     ]
@@ -203,11 +211,18 @@ def _better(table: MeasureTable, name: str, baseline: str) -> DifferenceInterval
     return found._replace(difference=-found.difference, low=-found.high, high=-found.low)
 
 
-def _cost(method: Reranker | None, trained: bool) -> tuple[str, str]:
-    """What a candidate costs at query time, by its class, and what it needs; of a run nothing is known."""
+def _cost(method: Reranker | None, trained: bool, system: tuple[str, str] | None) -> tuple[str, str]:
+    """What a candidate costs at query time, by its class, and what it needs; of a run nothing is known,
+    unless what made it is."""
     if method is not None:
         return "a sort of each list", _needs(method)
-    return ("a model for each document", "training, texts") if trained else ("that of the run", "a run")
+    if trained:
+        return "a model for each document", "training, texts"
+    if system is None:
+        return "that of the run", "a run"
+    term, kind = system
+    # an eraser changes vectors once, before any query comes
+    return f"a search by a {kind} system", "vectors, labels of documents" if "eraser=" in term else "an index"
 
 
 def _needs(method: Reranker) -> str:

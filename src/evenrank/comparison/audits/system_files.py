@@ -49,13 +49,8 @@ def labelled_systems(files: Mapping[str, tuple[str, Mapping[str, Any]]]) -> dict
 
 def _recorded_class(path: str) -> str | None:
     """The class that a record beside a run names, if the run is still the one that it was written for."""
-    try:
-        record = json.loads(Path(path + RECORD_SUFFIX).read_text(encoding="utf-8"))
-        kind = str(record["class"] or "")
-        known = record.get("run", {}).get("fingerprint")  # older records have none
-        changed = known is not None and known != fingerprint(Path(path))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
+    record, changed = _record(path)
+    kind = str(record.get("class") or "")
     if changed and kind:
         warnings.warn(
             EvenrankWarning(
@@ -65,6 +60,23 @@ def _recorded_class(path: str) -> str | None:
             stacklevel=2,
         )
     return None if changed else kind or None
+
+
+def recorded_system(path: str) -> tuple[str, str] | None:
+    """The system that made a run and its class, by the record beside it; None where that is not known."""
+    record, changed = _record(path)
+    system, kind = (record.get(key) for key in ("system", "class"))
+    return None if changed or not system or not kind else (str(system), str(kind))
+
+
+def _record(path: str) -> tuple[dict[str, Any], bool]:
+    """The record beside a run, empty where none can be read, and whether the run was changed since."""
+    try:
+        record = json.loads(Path(path + RECORD_SUFFIX).read_text(encoding="utf-8"))
+        known = record.get("run", {}).get("fingerprint")  # older records have none
+        return record, known is not None and known != fingerprint(Path(path))
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}, False
 
 
 def with_systems(scores: Scores, labels: Mapping[str, RunLabel]) -> Scores:
