@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli import shared
+from evenrank.cli.cluster import opened_cluster
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say, terminal_width
@@ -87,7 +88,7 @@ def add(commands: Commands) -> None:
         help="draw a histogram of the scores, with --documents of those of FIT above it: .html, .svg, .png, "
         ".pdf",
     )  # fmt: skip
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, takes_cluster=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -166,7 +167,7 @@ def _results(arguments: argparse.Namespace, encoders: Mapping[str, int]) -> dict
         )
     results = {}
     for name, batch in encoders.items():
-        with Bar("encoding", "texts") as bar:
+        with opened_cluster(arguments) as cluster, Bar("encoding", "texts") as bar:
             results[name] = polarise_with_accuracy(
                 fit,
                 documents,
@@ -178,6 +179,7 @@ def _results(arguments: argparse.Namespace, encoders: Mapping[str, int]) -> dict
                 progress=bar,
                 positive=arguments.positive,
                 perspectives=sentences,
+                on=cluster,
             )
     return results
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli import shared
+from evenrank.cli.cluster import opened_cluster
 from evenrank.cli.parser import WIDTH, add_command
 from evenrank.cli.progress import WorkBar
 from evenrank.cli.streams import put, say
@@ -52,7 +53,7 @@ def add(commands: Commands) -> None:
         "the run to write: TREC, .csv, .tsv, .jsonl or .parquet. What the system computes is kept in the "
         f"folder {CACHE} beside it, or in FOLDER with FILE:cache=FOLDER",
     )
-    parser.set_defaults(run=run, reads_project=True, runs=None)
+    parser.set_defaults(run=run, reads_project=True, runs=None, takes_cluster=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -91,6 +92,10 @@ def _term(arguments: argparse.Namespace) -> tuple[SystemTerm, Path, bool]:
         given, folder, remote = known[given], project.folder, project.named
     term = parse_system(given, folder=folder)
     term.check(SystemSettings(folder=folder, remote=remote))
+    if arguments.on is not None and all(part.name != "Dense" for part in term.walk()):
+        raise ParameterError(
+            "--on lets a cluster encode documents, which only a dense system does: Dense(model='minilm')"
+        )
     return term, folder, remote
 
 
@@ -133,9 +138,10 @@ def _retrieve(
     asked = {query: queries.texts[query] for query in queries.distinct}
     documents, notes = _read_documents(arguments, term)
     kept = Path(cache) if cache is not None else Path(output).parent / CACHE
-    system = term.make(SystemSettings(kept, 64, bar, folder, remote))
-    if documents is not None:
-        system.index(documents)
+    with opened_cluster(arguments) as cluster:
+        system = term.make(SystemSettings(kept, 64, bar, folder, remote, cluster))
+        if documents is not None:
+            system.index(documents)
     depth = term.depth_of_lists
     done = system.retrieve(asked, depth)
     return done, record_of(term, system, documents, asked, depth, notes)

@@ -27,6 +27,7 @@ class SystemSettings:
     progress: Progress | None = None
     folder: str | os.PathLike[str] = "."  # what folders of models are relative to
     remote: bool = True  # whether a server may be asked
+    on: object = None  # a cluster that encodes documents
 
     def path(self, name: str) -> Path:
         """A folder or file that a parameter names."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,8 @@ from evenrank.erasure.eraser import Eraser
 from evenrank.erasure.identity import encoder_identity
 from evenrank.errors import ParameterError
 from evenrank.evidence.polarise.cache import VectorCache
-from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA, as_encoder, checked
+from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA, Encoder, as_encoder, checked
+from evenrank.evidence.polarise.spread import encoding_ahead
 from evenrank.grammar import choice, declare, parameter, text
 from evenrank.systems.base import (
     IndexedDocuments,
@@ -41,7 +44,8 @@ class Dense:
 
     Texts that are indexed again are not encoded again; ``cache`` is a folder that keeps vectors for later.
     With an ``eraser`` a score is the product of the query, of length 1, and the document as the eraser leaves
-    it: bringing it to length 1 again would bring some of what was erased back.
+    it: bringing it to length 1 again would bring some of what was erased back. ``on`` is a cluster that
+    encodes documents, as ``scan`` takes it; queries are encoded here.
     """
 
     def __init__(
@@ -54,8 +58,10 @@ class Dense:
         progress: Progress | None = None,
         eraser: Eraser | None = None,
         erase_queries: bool = False,
+        on: object = None,
     ) -> None:
         self._encoder = as_encoder(encoder, batch=batch)
+        self._given, self._batch, self._on = encoder, batch, on
         if eraser is not None:
             check_eraser(eraser, encoder)
         self._eraser, self._erase_queries = eraser, erase_queries
@@ -75,7 +81,7 @@ class Dense:
 
     def index(self, documents: Texts) -> None:
         texts = check_texts(documents, "documents")
-        vectors = self._encoded(texts, "encoding documents")
+        vectors = self._encoded(texts, "encoding documents", self._on)
         self._vectors = vectors if self._eraser is None else self._eraser(vectors)
         self._collection = IndexedDocuments(texts)
 
@@ -95,28 +101,46 @@ class Dense:
                 lists.append((query, [self._collection.ids[at] for at in best], row[best].tolist()))
         return run_of(lists, self.name)
 
-    def _encoded(self, texts: dict[str, str], what: str) -> Floats:
+    def _encoded(self, texts: dict[str, str], what: str, on: object = None) -> Floats:
         """(N, D): vectors of length 1."""
         known = self._known
         if len(known) > TEXTS_KEPT:
             known.clear()
         named = {text: identifier for identifier, text in texts.items() if text not in known}
         fresh = list(named)
-        for begin in range(0, len(fresh), TEXTS_AT_ONCE):
-            block = fresh[begin : begin + TEXTS_AT_ONCE]
-            vectors = self._block(block, [named[text] for text in block])
-            known.update(zip(block, vectors.astype(np.float32), strict=True))
-            if self._progress is not None:
-                self._progress(what, begin + len(block), len(fresh))
+        blocks = [fresh[begin : begin + TEXTS_AT_ONCE] for begin in range(0, len(fresh), TEXTS_AT_ONCE)]
+        done = 0
+        with self._encoder_of(blocks, on) as encoder:
+            for block in blocks:
+                vectors = self._block(block, [named[text] for text in block], encoder)
+                known.update(zip(block, vectors.astype(np.float32), strict=True))
+                done += len(block)
+                if self._progress is not None:
+                    self._progress(what, done, len(fresh))
         table = np.stack([known[text] for text in texts.values()]).astype(np.float64)
         lengths = np.linalg.norm(table, axis=1, keepdims=True)
         # a text without a word that the model knows is like no other: its cosine is 0
         return table / np.where(lengths > 0, lengths, 1.0)
 
-    def _block(self, block: list[str], ids: list[str]) -> Floats:
+    @contextmanager
+    def _encoder_of(self, blocks: list[list[str]], on: object) -> Iterator[Encoder]:
+        """The encoder of these blocks: the own one, or the workers of a cluster."""
+        if on is None or not blocks:
+            yield self._encoder
+            return
+        import evenrank
+
+        wanted = blocks if self._cache is None else [self._cache.unknown(block) for block in blocks]
+        with (
+            evenrank.open_executor(on) as executor,
+            encoding_ahead(self._given, self._batch, executor, wanted) as ahead,
+        ):
+            yield ahead
+
+    def _block(self, block: list[str], ids: list[str], encoder: Encoder) -> Floats:
         def encode(missing: list[str]) -> Floats:
             names = ids if len(missing) == len(ids) else missing
-            return checked(self._encoder.encode(missing), names, source=self.name, zero=True)
+            return checked(encoder.encode(missing), names, source=self.name, zero=True)
 
         return encode(block) if self._cache is None else self._cache.encode(block, encode)
 
@@ -175,6 +199,7 @@ class DenseTerm(SystemTerm):
             progress=settings.progress,
             eraser=None if self.eraser is None else Eraser.load(settings.path(self.eraser)),
             erase_queries=self.erase == "both",
+            on=settings.on,
         )
 
     def _encoder(self, settings: SystemSettings) -> str:

@@ -46,6 +46,11 @@ class VectorCache:
         if vectors.ndim == 2 and len(keys) == len(vectors) and np.isfinite(vectors).all():
             self._vectors.update(zip(keys, vectors, strict=True))
 
+    def unknown(self, texts: Sequence[str]) -> list[str]:
+        """The texts that ``encode`` would have encoded."""
+        keys = {text_key(self.model, text): text for text in texts}
+        return [text for key, text in keys.items() if key not in self._vectors]
+
     def encode(self, texts: Sequence[str], encode: Callable[[list[str]], Floats]) -> Floats:
         """Vectors of the texts; those that are not known are encoded and kept."""
         keys = [text_key(self.model, text) for text in texts]

@@ -26,6 +26,7 @@ from evenrank.evidence.polarise.cache import VectorCache
 from evenrank.evidence.polarise.encoders import MINILM, Encoder, as_encoder, checked
 from evenrank.evidence.polarise.held_out import FittedQuery
 from evenrank.evidence.polarise.opinions import Opinions, read_opinions, read_perspectives
+from evenrank.evidence.polarise.spread import encoding_ahead
 from evenrank.evidence.polarise.vectors import as_vectors
 from evenrank.ids import positions
 from evenrank.tables import Table
@@ -74,6 +75,7 @@ def polarise(
     seed: int = 0,
     positive: str | None = None,
     perspectives: Any = None,
+    on: object = None,
 ) -> Polarity:
     """Polarity scores of documents on the axis along which the fit documents of their query differ most.
 
@@ -87,7 +89,7 @@ def polarise(
     ``cache`` is a folder for vectors of models. Where fit documents name two perspectives, ``positive`` is
     positive, or the first in alphabetical order; else the sign of a query's scores has no meaning, unless
     ``perspectives`` has a sentence for each side of a query (columns query, perspective, text): the axis is
-    then turned by these, whatever the documents name.
+    then turned by these, whatever the documents name. ``on`` is a cluster that encodes, as ``scan`` takes it.
 
     >>> texts = {"q": {"a": "yes", "b": "no", "c": "maybe"}}
     >>> polarise(texts, encoder=lambda batch: [[len(text), 1.0] for text in batch])
@@ -96,6 +98,7 @@ def polarise(
     return polarise_with_accuracy(
         fit_documents, documents, encoder=encoder, axes=axes, distractors=distractors, batch=batch,
         cache=cache, progress=progress, seed=seed, positive=positive, perspectives=perspectives,
+        on=on,
     ).polarity  # fmt: skip
 
 
@@ -112,6 +115,7 @@ def polarise_with_accuracy(
     seed: int = 0,
     positive: str | None = None,
     perspectives: Any = None,
+    on: object = None,
 ) -> PolariseResult:
     """``polarise``, and the accuracy of the scores where fit documents have perspectives."""
     if isinstance(axes, bool) or not isinstance(axes, int) or axes < 1:
@@ -133,7 +137,7 @@ def polarise_with_accuracy(
     other = None if placed is fit else placed
     everything = [part for part in (fit, other, sentences, removed) if part is not None]
     if given is None:
-        vectors = _encoded(everything, as_encoder(encoder, batch=batch), cache, progress)
+        vectors = _encoded(everything, encoder, batch, cache, progress, on)
     else:
         vectors = [given.of(part.doc_ids) for part in everything]
     fit_vectors = vectors[0]
@@ -235,9 +239,15 @@ def _placed_right(
 
 
 def _encoded(
-    parts: list[Opinions], encoder: Encoder, cache: str | os.PathLike[str] | None, progress: Progress | None
+    parts: list[Opinions],
+    given: Any,
+    batch: int,
+    cache: str | os.PathLike[str] | None,
+    progress: Progress | None,
+    on: object,
 ) -> list[Floats]:
     """Vectors of all parts; every text is encoded once."""
+    encoder = as_encoder(given, batch=batch)
     names: dict[str, str] = {}  # the first document of each text
     for part in parts:
         for text, document in zip(part.texts or (), part.doc_ids, strict=True):
@@ -246,6 +256,31 @@ def _encoded(
     kept = None
     if cache is not None and encoder.identity is not None:
         kept = VectorCache(cache, encoder.identity)
+    if on is None:
+        everything = _in_blocks(names, encoder, kept, cache, progress)
+    else:
+        import evenrank
+
+        blocks = [texts[begin : begin + TEXTS_AT_ONCE] for begin in range(0, len(texts), TEXTS_AT_ONCE)]
+        wanted = blocks if kept is None else [kept.unknown(block) for block in blocks]
+        with (
+            evenrank.open_executor(on) as executor,
+            encoding_ahead(given, batch, executor, wanted) as ahead,
+        ):
+            everything = _in_blocks(names, ahead, kept, cache, progress)
+    place = positions(texts)
+    return [everything[[place[text] for text in part.texts or ()]] for part in parts]
+
+
+def _in_blocks(
+    names: Mapping[str, str],
+    encoder: Encoder,
+    kept: VectorCache | None,
+    cache: str | os.PathLike[str] | None,
+    progress: Progress | None,
+) -> Floats:
+    """The vectors of texts, each of which has the name of a document."""
+    texts = list(names)
     blocks: list[Floats] = []
     for begin in range(0, len(texts), TEXTS_AT_ONCE):
         block = texts[begin : begin + TEXTS_AT_ONCE]
@@ -263,9 +298,7 @@ def _encoded(
             )
         if progress is not None:
             progress(begin + len(block), len(texts))
-    everything = np.concatenate(blocks)
-    place = positions(texts)
-    return [everything[[place[text] for text in part.texts or ()]] for part in parts]
+    return np.concatenate(blocks)
 
 
 def _fit(
