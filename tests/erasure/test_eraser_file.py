@@ -197,7 +197,7 @@ def test_documents_are_encoded_to_length_one_and_the_work_is_announced(tmp_path:
             encoder, texts, cache=tmp_path / "kept", progress=lambda *work: told.append(work)
         )
     assert sum(asked) == 7  # a text that is the same is encoded once
-    assert told[0] == ("encoding documents", 0, 1500)
+    assert told[0] == ("encoding documents", 0, 7)
     assert found.ids is not None
     assert found.ids().to_pylist() == list(texts)
     vectors = np.concatenate([block.vectors for block in found.blocks()])

@@ -45,7 +45,7 @@ class Erase(ConfigSection):
     eraser: str | None = parameter(None, text(optional=True), "an eraser to apply; without it one is fitted")
     queries: bool = parameter(False, flag(), "whether a model that is written erases from queries too")
     cache: str | None = parameter(None, text(optional=True), "a folder that keeps vectors of texts for later")
-    batch: int = parameter(64, integer(1), "texts that are encoded at once")
+    batch: int = parameter(32, integer(1), "texts that are encoded at once")
 
 
 def erase_keys(project: Project | None, changes: Sequence[str]) -> Erase:

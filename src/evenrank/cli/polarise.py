@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evenrank.data.polarity import Polarity
     from evenrank.evidence.polarise import PolariseResult
 
-DEFAULT_ENCODER, BATCH = "minilm", 64
+DEFAULT_ENCODER, BATCH = "minilm", 32
 ENCODER = FileForm("an encoder", numbers=("batch",))
 ROLES = ("query", "document", "text", "perspective")
 

@@ -139,7 +139,7 @@ def _retrieve(
     documents, notes = _read_documents(arguments, term)
     kept = Path(cache) if cache is not None else Path(output).parent / CACHE
     with opened_cluster(arguments) as cluster:
-        system = term.make(SystemSettings(kept, 64, bar, folder, remote, cluster))
+        system = term.make(SystemSettings(kept, 32, bar, folder, remote, cluster))
         if documents is not None:
             system.index(documents)
     depth = term.depth_of_lists

@@ -13,8 +13,8 @@ from evenrank.arrays import Floats
 from evenrank.erasure.vector_files import VectorSource, array_blocks
 from evenrank.errors import DataError
 from evenrank.evidence.polarise.cache import VectorCache
-from evenrank.evidence.polarise.encoders import as_encoder, checked
-from evenrank.ids import as_strings
+from evenrank.evidence.polarise.encoders import as_encoder, checked, longest_first
+from evenrank.ids import as_strings, positions
 
 TEXTS_AT_ONCE = 1024
 
@@ -26,7 +26,7 @@ def encode_documents(
     texts: Mapping[str, str],
     *,
     cache: str | os.PathLike[str] | None = None,
-    batch: int = 64,
+    batch: int = 32,
     progress: Progress | None = None,
     name: str = "documents",
 ) -> VectorSource:
@@ -35,12 +35,12 @@ def encode_documents(
         raise DataError(f"{name}: no documents")
     made = as_encoder(encoder, batch=batch)
     kept = None if cache is None or made.identity is None else VectorCache(cache, made.identity)
-    ids, all_texts = list(texts), list(texts.values())
-    blocks = []
+    ids, place = list(texts), positions(longest_first(dict.fromkeys(texts.values())))
+    different, blocks = list(place), []
     if progress is not None:
-        progress("encoding documents", 0, len(ids))  # the first texts take long: the model is loaded
-    for begin in range(0, len(ids), TEXTS_AT_ONCE):
-        block = all_texts[begin : begin + TEXTS_AT_ONCE]
+        progress("encoding documents", 0, len(different))  # the first texts take long: the model is loaded
+    for begin in range(0, len(different), TEXTS_AT_ONCE):
+        block = different[begin : begin + TEXTS_AT_ONCE]
 
         def encode(missing: list[str]) -> Floats:
             return checked(made.encode(missing), missing, source=made.name, zero=True)
@@ -49,8 +49,8 @@ def encode_documents(
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         blocks.append((vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32))
         if progress is not None:
-            progress("encoding documents", begin + len(block), len(ids))
-    table = np.concatenate(blocks)
+            progress("encoding documents", begin + len(block), len(different))
+    table = np.concatenate(blocks)[[place[text] for text in texts.values()]]
     return VectorSource(
         name, len(table), table.shape[1], partial(array_blocks, table), lambda: as_strings(ids)
     )

@@ -23,7 +23,7 @@ class SystemSettings:
     """What a system may use beside its own parameters."""
 
     cache: str | os.PathLike[str] | None = None  # a folder for indexes, vectors and answers
-    batch: int = 64  # texts at once
+    batch: int = 32  # texts at once, as sentence-transformers has it
     progress: Progress | None = None
     folder: str | os.PathLike[str] = "."  # what folders of models are relative to
     remote: bool = True  # whether a server may be asked

@@ -17,7 +17,7 @@ from evenrank.erasure.eraser import Eraser
 from evenrank.erasure.identity import encoder_identity
 from evenrank.errors import ParameterError
 from evenrank.evidence.polarise.cache import VectorCache
-from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA, Encoder, as_encoder, checked
+from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA, Encoder, as_encoder, checked, longest_first
 from evenrank.evidence.polarise.spread import encoding_ahead
 from evenrank.grammar import choice, declare, parameter, text
 from evenrank.systems.base import (
@@ -54,7 +54,7 @@ class Dense:
         *,
         name: str | None = None,
         cache: str | os.PathLike[str] | None = None,
-        batch: int = 64,
+        batch: int = 32,
         progress: Progress | None = None,
         eraser: Eraser | None = None,
         erase_queries: bool = False,
@@ -107,7 +107,7 @@ class Dense:
         if len(known) > TEXTS_KEPT:
             known.clear()
         named = {text: identifier for identifier, text in texts.items() if text not in known}
-        fresh = list(named)
+        fresh = longest_first(named)
         blocks = [fresh[begin : begin + TEXTS_AT_ONCE] for begin in range(0, len(fresh), TEXTS_AT_ONCE)]
         done = 0
         with self._encoder_of(blocks, on) as encoder:

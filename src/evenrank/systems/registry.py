@@ -19,7 +19,7 @@ def make_system(
     *,
     cache: str | os.PathLike[str] | None = None,
     depth: int = 100,
-    batch: int = 64,
+    batch: int = 32,
     progress: Progress | None = None,
     folder: str | os.PathLike[str] = ".",
     remote: bool = True,

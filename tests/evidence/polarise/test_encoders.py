@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import types
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -180,3 +181,40 @@ def test_minilm_on_the_debates_of_the_sample() -> None:
     assert len(found.values) == 14
     assert found.mean == pytest.approx(0.6518, abs=0.01)
     assert found.mean_chance == pytest.approx(0.637, abs=0.01)
+
+
+@pytest.mark.parametrize("way", ["polarise", "dense", "erasure"])
+def test_like_lengths_are_encoded_together(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch is padded to its longest text: the blocks that an encoder is given go from long to short."""
+    from evenrank.erasure import encoding
+    from evenrank.evidence.polarise import engine
+    from evenrank.systems import Dense, dense
+
+    given: list[list[str]] = []
+
+    def encoder(texts: Sequence[str]) -> Any:
+        given.append(list(texts))
+        return [[len(text), text.count("e") + 0.5] for text in texts]
+
+    texts = {f"d{n}": ("e" * (n * 7 % 10) + "a" * (n % 4 + 1)) for n in range(20)}
+    for module in (engine, dense, encoding):
+        monkeypatch.setattr(module, "TEXTS_AT_ONCE", 3)
+    if way == "polarise":
+        er.polarise({"q": texts}, encoder=encoder)
+    elif way == "dense":
+        system = Dense(encoder)
+        system.index(texts)
+        vectors = np.array([[len(text), text.count("e") + 0.5] for text in texts.values()], np.float32)
+        expected = vectors / np.linalg.norm(vectors.astype(float), axis=1, keepdims=True)
+        np.testing.assert_allclose(system._vectors, expected, rtol=1e-6)
+    else:
+        found = encoding.encode_documents(encoder, texts)
+        (block,) = found.blocks()
+        vectors = np.array([[len(text), text.count("e") + 0.5] for text in texts.values()])
+        np.testing.assert_allclose(
+            block.vectors, vectors / np.linalg.norm(vectors, axis=1, keepdims=True), rtol=1e-6
+        )
+    assert sorted(text for block in given for text in block) == sorted(set(texts.values()))
+    lengths = [len(text) for block in given for text in block]
+    assert lengths == sorted(lengths, reverse=True)
+    assert len(given) > 1

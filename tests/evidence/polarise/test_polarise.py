@@ -180,11 +180,17 @@ def test_perspectives_are_two(debate: Debate, bag: Encode, sides: Any, said: str
 @pytest.mark.parametrize(
     ("encode", "said"),
     [
-        (lambda texts: [[1.0, float("nan")]] * len(texts), "document 'a': its vector holds NaN or infinity"),
-        (lambda texts: [[1.0, float("inf")]] * len(texts), "document 'a': its vector holds NaN or infinity"),
+        (
+            lambda texts: [[1.0, float("nan")]] * len(texts),
+            "document '[a-d]': its vector holds NaN or infinity",
+        ),
+        (
+            lambda texts: [[1.0, float("inf")]] * len(texts),
+            "document '[a-d]': its vector holds NaN or infinity",
+        ),
         (
             lambda texts: [[float("no" not in t), 0.0] for t in texts],
-            r"document 'b': its vector is zero, .* \(2 such documents\)",
+            r"document '[bd]': its vector is zero, .* \(2 such documents\)",
         ),
         (
             lambda texts: [[1.0]] * (len(texts) - 1),

@@ -23,7 +23,7 @@ from evenrank.evidence.polarise.axes import (
     without_direction,
 )
 from evenrank.evidence.polarise.cache import VectorCache
-from evenrank.evidence.polarise.encoders import MINILM, Encoder, as_encoder, checked
+from evenrank.evidence.polarise.encoders import MINILM, Encoder, as_encoder, checked, longest_first
 from evenrank.evidence.polarise.held_out import FittedQuery
 from evenrank.evidence.polarise.opinions import Opinions, read_opinions, read_perspectives
 from evenrank.evidence.polarise.spread import encoding_ahead
@@ -69,7 +69,7 @@ def polarise(
     encoder: Any = MINILM,
     axes: int = 1,
     distractors: Any = None,
-    batch: int = 64,
+    batch: int = 32,
     cache: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     seed: int = 0,
@@ -109,7 +109,7 @@ def polarise_with_accuracy(
     encoder: Any = MINILM,
     axes: int = 1,
     distractors: Any = None,
-    batch: int = 64,
+    batch: int = 32,
     cache: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     seed: int = 0,
@@ -252,7 +252,7 @@ def _encoded(
     for part in parts:
         for text, document in zip(part.texts or (), part.doc_ids, strict=True):
             names.setdefault(text, document)
-    texts = list(names)
+    texts = longest_first(names)
     kept = None
     if cache is not None and encoder.identity is not None:
         kept = VectorCache(cache, encoder.identity)
