@@ -144,6 +144,9 @@ def test_bad_usage(evenrank: Evenrank) -> None:
         (("counts.parquet", "--field", "solr", "-o", "counts.parquet"), "would be overwritten"),
         (("counts.parquet", "--field", "solr:lam=x", "-o", "f"), "lam must be a number >= 0, got 'x'"),
         (("counts.parquet", "--field", "solr:lam=1", "-o", "f"), "lam= needs run=RUN"),
+        (("counts.parquet", "--field", "slor", "-o", "f"), "called 'slor'; did you mean solr?"),
+        (("counts.parquet", "--field", "solr:tua=2", "-o", "f"), "'tua' is no key of the field for solr"),
+        (("counts.parquet", "--field", "solr:tua=2:lam=1", "-o", "f"), "did you mean tau?"),
         (("counts.parquet", "--field", "solr", "--terms", "-o", "f"), "--terms"),
     ):
         outcome = evenrank("scan", *arguments)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenrank.errors import ParameterError, UnknownNameError
+from evenrank.errors import ParameterError, UnknownNameError, nearest_hint
 from evenrank.grammar import choice, flag, integer, parameter, text
 from evenrank.neural.config import changed
 from evenrank.neural.sections import ConfigSection
@@ -64,7 +64,7 @@ def erase_keys(project: Project | None, changes: Sequence[str]) -> Erase:
     made = changed(named, changes)
     for key in made:
         if key not in allowed:
-            raise UnknownNameError(f"{key!r} is not a key of [{TABLE}]; they are {', '.join(allowed)}")
+            raise UnknownNameError(f"{key!r} is not a key of [{TABLE}]{nearest_hint(key, allowed)}")
     try:
         return Erase(**made)
     except ParameterError as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from evenrank.cli import shared
 from evenrank.cli.streams import put, say
-from evenrank.errors import ParameterError, counted
+from evenrank.errors import ParameterError, UnknownNameError, counted, nearest_hint
 from evenrank.inputs.file_options import FileForm, FileOption
 
 if TYPE_CHECKING:
@@ -61,6 +61,10 @@ def write_index_field(arguments: argparse.Namespace, count: Callable[[argparse.N
 def _field(option: FileOption) -> IndexField:
     from evenrank.rerankers.index_field import IndexField
 
+    form, colon, misspelt = option.path.partition(":")
+    if colon:  # what is no key of a field is left in the name of the engine
+        key = misspelt.partition("=")[0]
+        raise UnknownNameError(f"{key!r} is no key of the field for {form}{nearest_hint(key, FIELD.keys)}")
     tau = option.get("tau") or "1"
     if not (tau.isascii() and tau.isdigit()):
         raise ParameterError(f"tau must be an integer >= 0, got {tau!r}")

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from evenrank.measures.fair import BOTH, COLUMNS, FAIR
+from evenrank.measures.fair import FAIR
+from evenrank.measures.fair_parameters import BOTH, COLUMNS
 from evenrank.scores import ScoresBlock
 from evenrank.stats.correlation import pearson
 

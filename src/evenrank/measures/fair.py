@@ -13,17 +13,15 @@ from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.attention import Attention
 from evenrank.data.attribute import Attribute
 from evenrank.data.evidence_source import Evidence
-from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import ParameterRule, choice, declare, flag, make, number, parameter, term_of
 from evenrank.measures.base import Direction, Measure, Note, Result
 from evenrank.measures.combined import WeightedSum
 from evenrank.measures.divergences import MAX
-from evenrank.measures.diversity import ERR_IA, alpha_nDCG
+from evenrank.measures.diversity import alpha_nDCG
 from evenrank.measures.fair_lists import (
     BY_DOCUMENT,
     BY_GROUP,
-    JUDGED_ONLY,
     NAMES,
     ListArrays,
     ideal_by_document,
@@ -32,6 +30,7 @@ from evenrank.measures.fair_lists import (
     smallest_grade,
     worth_of_grades,
 )
+from evenrank.measures.fair_parameters import BOTH, COLUMNS, EVEN_WEIGHT, FAIRNESS, UTILITY, check_parameters
 from evenrank.measures.greedy import greedy_order
 from evenrank.measures.groups import EMPTY_LIST_MEANS, NO_TARGET, NO_TARGET_MEANS, check_divergence
 from evenrank.measures.neutrality import EMPTY_LIST
@@ -41,9 +40,7 @@ from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, divide, nDCG
 from evenrank.measures.sums import padded_sum
 
 DEFAULT_IRM: Measure = make(alpha_nDCG, {})  # type: ignore[assignment]
-BOTH, UTILITY, FAIRNESS, COLUMNS = "both", "utility", "fairness", "columns"
 PARTS = (BOTH, UTILITY, FAIRNESS, COLUMNS)
-EVEN_WEIGHT = 0.5
 OWN_RELEVANCE = (
     "relevance is that of the ranking itself, so what an order loses of it is not seen: judgements show that"
 )
@@ -129,11 +126,7 @@ class FAIR(PrefixShareMeasure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.whole:
-            self._check_whole()
-        else:
-            self._check_sum()
-        self._check_parts()
+        check_parameters(self)
         for name, holds in (
             ("needs_cutoff", self.irm.needs_cutoff and self.irm.cutoff is None and not self.alone),
             ("looks_below_cutoff", bool(self.own_order or self.reachable or self._irm_looks_deeper)),
@@ -151,54 +144,10 @@ class FAIR(PrefixShareMeasure):
         """Relevance comes from the ranking."""
         return bool(self.pseudo) and not self.alone
 
-    def _check_parts(self) -> None:
-        if self.part != BOTH and self.weight != EVEN_WEIGHT:
-            raise ParameterError(f"FAIR: give weight= or part=, not both, got {self!r}")
-        split = self.part != BOTH or self.weight != EVEN_WEIGHT
-        if split and (self.whole or self.reachable):
-            raise ParameterError(f"FAIR: weight= and part= go without whole= and reachable=, got {self!r}")
-        if self.reachable and self.div in OF_PREFIXES:
-            raise ParameterError(
-                f"FAIR: reachable=True is for distances between shares ({', '.join(OF_SHARES)}), "
-                f"got div={self.div!r}"
-            )
-        if self.pseudo and not self.alone and isinstance(self.irm, JUDGED_ONLY):
-            raise ParameterError(
-                f"FAIR: irm={self.irm!r} needs judgements (qrels=, --qrels); nDCG and RBP do without them"
-            )
-
     @property
     def _irm_looks_deeper(self) -> bool:
         own = self.irm.cutoff or 0
         return bool(getattr(self.irm, "judged_only", False)) or 0 < (self.cutoff or own) < own
-
-    def _check_whole(self) -> None:
-        if self.pseudo or self.reachable:
-            raise ParameterError(
-                "FAIR: whole=True needs judgements (qrels=, --qrels) and cannot be combined with "
-                "reachable=True: leave one of the two out"
-            )
-        if self.irm.family not in ("relevance", "diversity"):
-            raise ParameterError(
-                f"FAIR: irm must be a measure of relevance or diversity, such as nDCG, got {self.irm!r}"
-            )
-
-    def _check_sum(self) -> None:
-        if not isinstance(self.irm, BY_GROUP + BY_DOCUMENT):
-            raise ParameterError(
-                f"FAIR: {self.irm!r} is no sum over ranks that can be divided rank by rank: "
-                f"use {NAMES}, or whole=True"
-            )
-        if self.irm.cutoff is not None:
-            raise ParameterError(f"FAIR: the cut-off is its own, FAIR(irm=..)@k, got irm={self.irm!r}")
-        if getattr(self.irm, "attr", None) is not None:
-            raise ParameterError(f"FAIR: the attribute is its own, FAIR(attr=..), got irm={self.irm!r}")
-        if getattr(self.irm, "judged_only", False):
-            raise ParameterError("FAIR: ranks are those of the list: irm has no judged_only, or whole=True")
-        if isinstance(self.irm, ERR_IA) and not self.irm.normalized:
-            raise ParameterError(
-                "FAIR: ERR_IA(normalized=False) is by intents, not groups: leave it out, or whole=True"
-            )
 
     @property
     def welcomes_judgements(self) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from evenrank.arrays import Floats
 from evenrank.data.run import Run
-from evenrank.errors import DataError, ParameterError
+from evenrank.errors import DataError, ParameterError, UnknownNameError, nearest_hint
 from evenrank.io.atomic import atomic_write
 from evenrank.io.counts import counts_in_pieces
 from evenrank.measures.neutrality import neutrality
@@ -45,7 +45,10 @@ class IndexField:
 
     def __post_init__(self) -> None:
         if self.form not in FORMS:
-            raise ParameterError(f"a field can be written for {', '.join(FORMS)}, got {self.form!r}")
+            raise UnknownNameError(
+                f"no engine that a field can be written for is called {self.form!r}"
+                f"{nearest_hint(self.form, FORMS)}"
+            )
         for what, value in (("name", self.name), ("type", self.type), ("namespace", self.namespace)):
             if value is not None and not _NAME.fullmatch(value):
                 raise ParameterError(f"{what}= must be letters, digits and underscores, got {value!r}")

@@ -1,0 +1,142 @@
+"""Terms: names with parameters that are declared, registered, and found by their name."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+
+from evenrank.errors import ParameterError, UnknownNameError
+from evenrank.grammar.rules import REFUSED, ParameterRule
+
+T = TypeVar("T", bound="Term")
+
+KINDS = ("measure", "attention", "reranker", "system")
+REGISTRY: dict[str, dict[str, type[Term]]] = {kind: {} for kind in KINDS}
+ALIASES: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
+
+
+def term_of(kind: str, *, optional: bool = False) -> ParameterRule:
+    """A nested term, given as a value or as its name."""
+
+    def accept(value: Any) -> Any:
+        if value is None and optional:
+            return None
+        if isinstance(value, str):
+            from evenrank.grammar.reading import parse  # which reads terms, and so imports this module
+
+            value = parse(value, kind)
+        return value if isinstance(value, Term) and value.kind == kind else REFUSED
+
+    article = "an" if kind[0] in "aeiou" else "a"
+    # the few kinds of attention are named; measures are too many for that
+    listed = f" ({', '.join(usual_names(kind))})" if kind == "attention" else ""
+    return ParameterRule(f"{article} {kind}{listed}" + (" or None" if optional else ""), accept)
+
+
+def usual_names(kind: str) -> list[str]:
+    """The terms of a kind as they are written, with the parameters that they have by default."""
+    names = []
+    for name, cls in REGISTRY[kind].items():
+        defaults = ", ".join(f"{field.name}={field.default!r}" for field in cls.parameters())
+        names.append(f"{name}({defaults})" if defaults else name)
+    return names
+
+
+def parameter(default: Any, rule: ParameterRule, meaning: str) -> Any:
+    """Declare one parameter of a term: its default, what it may be, what it means."""
+    return dataclasses.field(default=default, kw_only=True, metadata={"rule": rule, "meaning": meaning})
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Term:
+    """A registered name with parameters. Subclasses are declared with ``@declare``."""
+
+    kind: ClassVar[str] = ""
+    name: ClassVar[str] = ""
+    listed: ClassVar[str] = ""  # the parameter that holds what is given without a name, if there is one
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            rule = field.metadata.get("rule")
+            if rule is None:
+                continue
+            given = getattr(self, field.name)
+            kept = rule.accept(given)
+            if kept is REFUSED:
+                raise ParameterError(f"{self.name}: {field.name} must be {rule.wording}, got {given!r}")
+            object.__setattr__(self, field.name, kept)
+
+    @classmethod
+    def parameters(cls) -> tuple[dataclasses.Field[Any], ...]:
+        """The declared parameters, without the cut-off."""
+        return tuple(f for f in dataclasses.fields(cls) if "rule" in f.metadata and f.name != "cutoff")
+
+    @classmethod
+    def describe_parameters(cls) -> dict[str, dict[str, Any]]:
+        """Default, rule and meaning of each parameter, as plain data."""
+        return {
+            f.name: {
+                "default": f.default,
+                "must be": f.metadata["rule"].wording,
+                "meaning": f.metadata["meaning"],
+            }
+            for f in cls.parameters()
+        }
+
+    def __repr__(self) -> str:
+        parts = [repr(one) for one in getattr(self, self.listed)] if self.listed else []
+        parts += [
+            f"{f.name}={getattr(self, f.name)!r}"
+            for f in self.parameters()
+            if f.name != self.listed and getattr(self, f.name) != f.default
+        ]
+        given = ",".join(parts)
+        cutoff = getattr(self, "cutoff", None)
+        return self.name + (f"({given})" if given else "") + ("" if cutoff is None else f"@{cutoff}")
+
+    def __str__(self) -> str:
+        return repr(self)
+
+    def __matmul__(self, cutoff: int) -> Self:
+        if "cutoff" not in {f.name for f in dataclasses.fields(self)}:
+            raise ParameterError(f"{self.name} takes no cut-off")
+        return dataclasses.replace(self, cutoff=cutoff)  # type: ignore[call-arg]
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(parameter,))
+def declare(cls: type[T]) -> type[T]:
+    """Make a class a frozen term and enter it under its name."""
+    declared = dataclasses.dataclass(frozen=True, repr=False, kw_only=True)(cls)
+    if "name" not in cls.__dict__:
+        declared.name = cls.__name__
+    register(declared)
+    return declared
+
+
+def register(cls: type[Term]) -> None:
+    known = REGISTRY[cls.kind]
+    there = known.get(cls.name)
+    # the same class again is a cell that was run twice, or a module loaded anew
+    if there is not None and (there.__module__, there.__qualname__) != (cls.__module__, cls.__qualname__):
+        raise ParameterError(f"a {cls.kind} named {cls.name!r} is registered already: call yours differently")
+    known[cls.name] = cls
+
+
+def alias(kind: str, other_name: str, name: str) -> None:
+    ALIASES[kind][other_name] = name
+
+
+def unregister(kind: str, name: str) -> None:
+    REGISTRY[kind].pop(name, None)
+
+
+def lookup(name: str, kind: str) -> type[Term]:
+    known = REGISTRY[kind]
+    found = known.get(ALIASES[kind].get(name, name))
+    if found is not None:
+        return found
+    names = [*known, *ALIASES[kind]]
+    close = [n for n in names if n.lower() == name.lower()] or difflib.get_close_matches(name, names, 3, 0.5)
+    hint = f"; did you mean {', '.join(close)}?" if close else f"; known: {', '.join(sorted(known))}"
+    raise UnknownNameError(f"no {kind} is called {name!r}{hint}")
