@@ -11,6 +11,7 @@ The vectors must be the same up to 1e-5, or nothing is reported.
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import os
 import statistics
@@ -48,6 +49,11 @@ def ways(texts: list[str]) -> dict[str, Callable[[], Any]]:
     encoder = as_encoder("minilm")
     encoder.encode(["loads the model"])
     system = Dense(encoder)
+    several = len(inspect.signature(_encoded).parameters) > 4  # earlier revisions take the encoder alone
+
+    def polarise() -> Any:
+        options = (encoder, 32, None, None, None) if several else (encoder, None, None)
+        return _encoded([opinions], *options)[0]
 
     def dense() -> Any:
         system._known.clear()
@@ -56,7 +62,7 @@ def ways(texts: list[str]) -> dict[str, Callable[[], Any]]:
 
     return {
         ALONE: lambda: library.encode(texts, show_progress_bar=False),
-        "polarise": lambda: _encoded([opinions], encoder, None, None)[0],
+        "polarise": polarise,
         "dense retrieval": dense,
     }
 

@@ -252,7 +252,8 @@ def _encoded(
     for part in parts:
         for text, document in zip(part.texts or (), part.doc_ids, strict=True):
             names.setdefault(text, document)
-    texts = longest_first(names)
+    names = {text: names[text] for text in longest_first(names)}
+    texts = list(names)
     kept = None
     if cache is not None and encoder.identity is not None:
         kept = VectorCache(cache, encoder.identity)
