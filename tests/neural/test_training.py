@@ -73,6 +73,32 @@ def test_a_run_that_was_killed_goes_on_as_if_nothing_had_happened(
     assert [one.number for one in seen] == [1, 2, 3, 4]
 
 
+def test_pairs_of_like_length_are_encoded_together(
+    checkpoint: Path, examples: Any, kin: Lexicon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The gradients are those of one padded batch, with fewer tokens."""
+    triples, found, tokens = examples.triples[:32], [], []
+    for most in (1, 4):
+        monkeypatch.setattr("evenrank.neural.length_groups.MOST", most)
+        made, read = trainer(checkpoint, examples, kin, batch=32), []
+        made.ranker.eval()  # without dropout
+        monkeypatch.setattr(
+            made.tokens, "batch",
+            lambda *given, own=made.tokens.batch, read=read: read.append(own(*given)) or read[-1],
+        )  # fmt: skip
+        losses = made._losses(Stage("joint", triples, 1, strength=0.5), triples, made._vectors(triples))
+        sum(losses.values()).backward()
+        found.append({name: value.grad for name, value in made.ranker.named_parameters()})
+        tokens.append((len(read), sum(batch["input_ids"].numel() for batch in read)))
+    assert tokens[0][0] == 1
+    assert tokens[1][0] == 4
+    assert tokens[1][1] < tokens[0][1]
+    for name, gradient in found[0].items():
+        if gradient is not None:
+            apart = (found[1][name] - gradient).abs().max() / gradient.abs().max().clamp_min(1e-3)
+            assert apart < 1e-3, (name, apart)
+
+
 def test_another_stage_does_not_begin_at_this_ones_state(
     checkpoint: Path, examples: Any, kin: Lexicon, tmp_path: Path
 ) -> None:

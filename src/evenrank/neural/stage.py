@@ -17,6 +17,7 @@ from evenrank.neural.adversaries import Adversaries
 from evenrank.neural.ahead import ahead
 from evenrank.neural.judges import Judge
 from evenrank.neural.labels import PairLabels
+from evenrank.neural.length_groups import ON_CPU, ON_GPU, length_groups
 from evenrank.neural.logs import Log
 from evenrank.neural.objectives import Objective, pairwise_objective
 from evenrank.neural.precision import computing
@@ -306,10 +307,16 @@ class Trainer:
         return [triples[begin : begin + self.piece] for begin in range(0, len(triples), self.piece)]
 
     def _vectors(self, triples: Int64s) -> torch.Tensor:
-        """Of ``triples.T.ravel()``: relevant ones, then the others."""
-        device = self.ranker.device
+        """Of ``triples.T.ravel()``: relevant ones, then the others. Pairs of like length are encoded
+        together, so that short ones are not padded to the longest of all."""
+        device, pairs = self.ranker.device, triples.T.ravel()
+        groups = length_groups(self.tokens.lengths(pairs), ON_CPU if device.type == "cpu" else ON_GPU)
         with computing(device, self.settings.precision):
-            return self.ranker.encode(self.tokens.batch(triples.T.ravel(), device))
+            parts = [self.ranker.encode(self.tokens.batch(pairs[rows], device)) for rows in groups]
+        if len(parts) == 1:
+            return parts[0]
+        back = torch.from_numpy(np.argsort(np.concatenate(groups))).to(device)
+        return torch.cat(parts)[back]
 
     def _losses(self, stage: Stage, triples: Int64s, vectors: torch.Tensor) -> dict[str, torch.Tensor]:
         """Sums over these triples: the utility loss, and of every adversary."""
