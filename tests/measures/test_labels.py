@@ -112,7 +112,7 @@ def test_every_measure_is_the_same_for_labels_and_shares(
 def test_attributes_of_the_same_documents_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
     run = Run.build(["q"] * 3, ["a", "b", "c"], [3, 2, 1])
     one = Membership.from_labels("one", {"a": "x", "b": "y", "c": "y"})
-    same = Membership.from_labels("same", {"c": "u", "a": "v", "b": "u"})
+    same = Membership.from_labels("same", {"a": "v", "b": "u", "c": "u"})
     fewer = Membership.from_labels("fewer", {"a": "u", "c": "v"})
     others = Membership.from_labels("others", {"a": "u", "b": "v", "z": "u"})
     by_query = Membership.from_labels("by_query", {"q": {"a": "u", "b": "u", "c": "v"}})

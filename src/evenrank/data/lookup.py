@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.arrays import Int64s, UInt64s
+from evenrank.arrays import Bools, Int64s, UInt64s
 from evenrank.ids import WHOLE_IN_HASH, StringRows, hash_strings, lengths_of, mix_codes, same, take
 
 _NO_QUERY = mix_codes(np.zeros(1, np.int64))[0]
@@ -19,7 +20,13 @@ _FREE = np.uint64((1 << 64) - 1)  # in place of row and length: no row is there
 _SLOTS_A_ROW = 3  # more is hardly faster, and takes more memory
 _PAIRS_AT_ONCE = 1 << 15  # keeps the temporaries of one step inside the cache
 _FEW = 1 / 20  # of the rows: so few ids are found faster by one pass over the table than by an index of it
+_MANY_TIMES = 4  # the rows: so many pairs are looked for that a first look at a few bits of their keys pays
 _PASSES = 8  # over the table before an index is made after all, which costs about twenty
+
+
+def _low_bits(keys: UInt64s, count: int) -> Int64s:
+    """The last bits of keys, as places among ``count``, which is a power of two."""
+    return (keys & np.uint64(count - 1)).view(np.int64)
 
 
 class PairIndex:
@@ -75,6 +82,14 @@ class PairIndex:
         records[slots, 1] = order.astype(np.uint64) << _HALF | lengths
         return records.view("V16")[:, 0]  # moved as one
 
+    @cached_property
+    def _seen(self) -> Bools:
+        """For the last bits of a key, whether any row has them."""
+        seen = np.zeros(1 << (4 * len(self._doc_ids)).bit_length(), dtype=bool)
+        keys = hash_strings(self._doc_ids) + mix_codes(self._query_codes)
+        seen[_low_bits(keys, len(seen))] = True
+        return seen
+
     def _slots(self, keys: UInt64s) -> Int64s:
         """Where to look first: the leading half of a key, as a fraction of all slots."""
         slots: Int64s = ((keys >> _HALF) * self._size >> _HALF).astype(np.int64)
@@ -86,11 +101,16 @@ class PairIndex:
         if self._records is None:
             self._records = self._make_records()
         found = np.full(len(hashes), -1, dtype=np.int64)
-        all_lengths = lengths_of(doc_ids.strings, doc_ids.rows).astype(np.uint64)
+        # where most pairs are not there, as most documents are not judged, a few bits of a key tell so
+        seen = self._seen if len(hashes) > _MANY_TIMES * len(self._doc_ids) else None
         for begin in range(0, len(hashes), _PAIRS_AT_ONCE):
             pairs = np.arange(begin, min(begin + _PAIRS_AT_ONCE, len(hashes)))  # those still looked for
-            keys, lengths = hashes[pairs], all_lengths[pairs]
-            keys += _NO_QUERY if query_codes is None else mix_codes(query_codes[pairs])
+            keys = hashes[begin : begin + _PAIRS_AT_ONCE]
+            keys = keys + (_NO_QUERY if query_codes is None else mix_codes(query_codes[pairs]))
+            if seen is not None:
+                likely = np.flatnonzero(seen.take(_low_bits(keys, len(seen))))
+                pairs, keys = pairs[likely], keys[likely]
+            lengths = lengths_of(doc_ids.strings, doc_ids.rows_at(pairs)).astype(np.uint64)
             slots = self._slots(keys)
             while len(pairs):  # as often as the longest row of taken slots is long
                 records = self._records.take(slots).view(np.uint64).reshape(-1, 2)

@@ -321,13 +321,16 @@ def _target_words(attribute: Attribute) -> str:
 def group_notes(sources: Sources, measures: Sequence[Measure]) -> list[str]:
     """Which value has which share of a given target, and which side of a signed measure is which."""
     said: dict[str, None] = {}
+    described: set[str] = set()
     for measure in itertools.chain.from_iterable(measure.parts() for measure in measures):
         name = next((need.partition(".")[2] for need in sorted(measure.needs) if PREFIX in need), "")
         source = sources.evidence.get(name)
         if not isinstance(source, Membership):
             continue
         attribute = source.attribute
-        said[describe_groups(source)] = None
+        if name not in described:
+            described.add(name)
+            said[describe_groups(source)] = None
         if measure.direction is Direction.SIGNED and len(attribute.values) == 2:
             said[_sides(measure, *attribute.values)] = None
     return list(said)

@@ -255,7 +255,7 @@ class _Aligner:
 
     def _gather(self, pairs: Pairs, evidence: set[str], ready: Mapping[str, Gathered]) -> dict[str, Gathered]:
         gathered = dict(ready)
-        found: list[tuple[Membership, Int64s]] = []  # attributes often list the same documents
+        found: list[tuple[Membership, Int64s]] = []  # attributes of one file list the same documents
         for name in sorted(evidence):
             source = self.sources.evidence.get(name)
             if name == "documents":

@@ -54,6 +54,7 @@ class Ranked:
     gathered: Mapping[str, Gathered]
     _cache: dict[str, Any] = field(default_factory=dict, repr=False)
     _cuts: dict[int, Ranked] = field(default_factory=dict, repr=False)
+    _kept: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def depth(self) -> int:
@@ -94,6 +95,13 @@ class Ranked:
         if name not in self._cache:
             self._cache[name] = compute()
         found: T = self._cache[name]
+        return found
+
+    def kept(self, name: str, compute: Callable[[], T]) -> T:
+        """What does not depend on which queries these are: it is kept for all queries of the run."""
+        if name not in self._kept:
+            self._kept[name] = compute()
+        found: T = self._kept[name]
         return found
 
     def known(self, evidence: str) -> Bools:

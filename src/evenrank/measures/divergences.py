@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -67,8 +70,15 @@ def jensen_shannon(p: Floats, q: Floats) -> Floats:
 
     As entropies, H((p + q)/2) - (H(p) + H(q))/2: each logarithm is taken once.
     """
-    middle = (p + q) / 2
-    inner = over_values(_x_log_x(p) - 2 * _x_log_x(middle)) + over_values(_x_log_x(q))
+    return SUMS["JSD"].of(p, q)
+
+
+def _jensen_shannon_term(p: Floats, q: Floats) -> Floats:
+    return _x_log_x(p) - 2 * _x_log_x((p + q) / 2)
+
+
+def _jensen_shannon(total: Floats, q: Floats) -> Floats:
+    inner = total + over_values(_x_log_x(q))
     bits: Floats = np.clip(inner / (2 * np.log(2)), 0.0, 1.0)  # equal distributions differ in the last bit
     return bits
 
@@ -90,13 +100,40 @@ def root_normalised_order_aware(p: Floats, q: Floats) -> Floats:
 
     OD is the mean over i with q_i > 0 of ``sum_j |i - j| (p_j - q_j)^2``.
     """
-    values = np.arange(p.shape[-1])
+    return SUMS["RNOD"].of(p, q)
+
+
+def _order_aware_facts(q: Floats) -> tuple[Floats, Floats]:
+    """The target, and the mean over i of ``|i - j|``, which weighs each j once."""
+    values = np.arange(q.shape[-1])
     apart = np.abs(values[:, None] - values)  # (L, L)
     wanted = (q > 0).astype(float)  # (.., L)
-    # the mean over i does not depend on p: it weighs each j once
-    weight = wanted @ apart / wanted.sum(axis=-1, keepdims=True)  # (.., L)
-    divergence: Floats = np.sqrt(over_values((p - q) ** 2 * weight) / (p.shape[-1] - 1))
-    return divergence
+    return q, wanted @ apart / wanted.sum(axis=-1, keepdims=True)
+
+
+def _order_aware_term(p: Floats, q: Floats, weight: Floats) -> Floats:
+    return np.asarray((p - q) ** 2 * weight)
+
+
+def _root_normalised(total: Floats, q: Floats) -> Floats:
+    return np.asarray(np.sqrt(total / (q.shape[-1] - 1)))
+
+
+class SumOverValues(NamedTuple):
+    """A divergence that is a function of a sum over values: each adds a term of its own share and target."""
+
+    facts: Callable[[Floats], tuple[Floats, ...]]  # of the target: (.., L) each
+    term: Callable[..., Floats]  # of a share and what the facts are for its value
+    whole: Callable[[Floats, Floats], Floats]  # of the sum and the target
+
+    def of(self, p: Floats, q: Floats) -> Floats:
+        return self.whole(over_values(self.term(p, *self.facts(q))), q)
+
+
+SUMS = {
+    "JSD": SumOverValues(lambda q: (q,), _jensen_shannon_term, _jensen_shannon),
+    "RNOD": SumOverValues(_order_aware_facts, _order_aware_term, _root_normalised),
+}
 
 
 def largest_difference(p: Floats, q: Floats) -> Floats:

@@ -13,6 +13,8 @@ import numpy as np
 
 from evenrank.arrays import Floats
 
+_FEW = 16
+
 
 def set_sum(values: Any, axis: int = 1) -> Floats:
     """The sum of numbers >= 0 over an axis on which they stand in no order: documents of a pool.
@@ -37,9 +39,11 @@ def padded_sum(values: Any, axis: int = 1) -> Floats:
         return np.zeros(total.shape[1:])
     if len(total) == 1:
         return np.array(total[0])
+    # many numbers lie in rows, and are added there; few ones, such as those of groups, each as a plane
+    order: Any = "K" if len(total) > _FEW else "C"
     while len(total) > 1:
         pairs = len(total) // 2
-        following = np.empty((len(total) - pairs, *total.shape[1:]))
+        following = np.empty_like(total[: len(total) - pairs], order=order)
         np.add(total[0 : 2 * pairs : 2], total[1::2], out=following[:pairs])
         following[pairs:] = total[2 * pairs :]
         total = following
