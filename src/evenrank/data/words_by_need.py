@@ -131,7 +131,7 @@ class WordsByNeed(WordCounts):
 
     def foresee(self, hashes: UInt64s) -> None:
         """Read the rows of all documents with these hashes of their ids, which may stand there many times."""
-        wanted = np.unique(hashes)
+        wanted = _distinct(hashes)
         if len(self._asked):
             places = np.minimum(np.searchsorted(self._asked, wanted), len(self._asked) - 1)
             wanted = wanted[self._asked[places] != wanted]
@@ -140,7 +140,7 @@ class WordsByNeed(WordCounts):
         found = self._store.find(wanted)
         parts = [found.words] if self._known is None else [self._known, found.words]
         object.__setattr__(self, "_known", parts[0] if len(parts) == 1 else joined_counts(parts))
-        object.__setattr__(self, "_asked", np.union1d(self._asked, wanted))
+        object.__setattr__(self, "_asked", np.sort(np.concatenate([self._asked, wanted])))
         object.__setattr__(self, "_rows_read", self._rows_read + found.rows_read)
         object.__setattr__(self, "_bytes_read", self._bytes_read + found.bytes_read)
 
@@ -154,6 +154,12 @@ class WordsByNeed(WordCounts):
     def _rows_of(self, hashes: UInt64s) -> WordCounts:
         self.foresee(hashes)
         return self._store.find(hashes[:0]).words if self._known is None else self._known
+
+
+def _distinct(hashes: UInt64s) -> UInt64s:
+    """Sorted, each once. (``np.unique`` builds a table of them, which takes ten times as long.)"""
+    ordered = np.sort(hashes)
+    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
 
 
 def joined_counts(parts: Sequence[WordCounts]) -> WordCounts:

@@ -81,7 +81,8 @@ class ReadBlocks:
         self._name, self._terms = name, terms
         self._dtype = record_dtype(groups, terms)
         self._blocks: list[memoryview] = []
-        self._records: list[Records] = []
+        self._records: list[memoryview] = []
+        self._sizes: list[int] = []  # rows of each block
         self.rows = 0
 
     def add(self, block: memoryview) -> None:
@@ -93,18 +94,20 @@ class ReadBlocks:
         if rows * self._dtype.itemsize > len(body) or zlib.crc32(body) != int(header["crc"]):
             raise self._damaged()
         self._blocks.append(block)
-        self._records.append(np.frombuffer(body, self._dtype, rows))
+        self._records.append(body[: rows * self._dtype.itemsize])
+        self._sizes.append(rows)
         self.rows += rows
 
     def table(self, hashes: UInt64s, schema: pa.Schema) -> pa.Table:
         """The rows whose hashes are among these, which are sorted, with the columns of a file of counts."""
         if not self._records:
             return schema.empty_table()
-        records = np.concatenate(self._records)
-        places = np.minimum(np.searchsorted(hashes, records["hash"]), len(hashes) - 1)
-        kept = np.flatnonzero(hashes[places] == records["hash"])
+        records: Records = np.frombuffer(b"".join(self._records), self._dtype)
+        own = np.ascontiguousarray(records["hash"])  # blocks are in their order, and so are their rows
+        firsts = np.searchsorted(own, hashes, side="left")
+        kept = ragged(firsts, np.searchsorted(own, hashes, side="right") - firsts)
         begins = np.cumsum([0, *(len(block) for block in self._blocks)])[:-1]
-        owners = np.repeat(np.arange(len(self._records)), [len(one) for one in self._records])[kept]
+        owners = np.searchsorted(np.cumsum(self._sizes), kept, side="right")
         records = records[kept]
         content = np.frombuffer(b"".join(self._blocks), np.uint8)
         at = begins[owners] + records["id_at"]

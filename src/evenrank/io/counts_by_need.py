@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import warnings
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -100,15 +102,18 @@ class IndexedCounts(StreamedCounts):
         rows_read = bytes_read = 0
         shift = np.uint64(64 - self._bits)
         owners = (hashes >> shift if self._bits else np.zeros(len(hashes), np.uint64)).astype(np.int64)
-        for bucket in np.unique(owners).tolist():
-            wanted = hashes[owners == bucket]
+        edges = np.searchsorted(owners, np.arange((1 << self._bits) + 1)).tolist()
+        for bucket, (first, last) in enumerate(pairwise(edges)):
+            if first == last:
+                continue
+            wanted = hashes[first:last]
             for blocks, size in self._blocks(bucket, wanted):
                 tables.append(blocks.table(wanted, self._about.schema))
                 rows_read += blocks.rows
                 bytes_read += size
         return FoundRows(self._counts(pa.concat_tables(tables)), rows_read, bytes_read)
 
-    def _blocks(self, bucket: int, wanted: UInt64s) -> Any:
+    def _blocks(self, bucket: int, wanted: UInt64s) -> Iterator[tuple[ReadBlocks, int]]:
         """The blocks of a bucket that can hold these hashes, some at a time, and how many bytes were read."""
         places = self._load_places(bucket)
         firsts, offsets = places["hash"][:-1], places["offset"].astype(np.int64)
@@ -124,14 +129,11 @@ class IndexedCounts(StreamedCounts):
         groups = len(self.lexicon.groups)
         with Path(name).open("rb") as file:
             held, size = ReadBlocks(name, groups, self.has_terms), 0
-            for first, last in _stretches(reached, offsets):
-                raw = os.pread(file.fileno(), int(offsets[last + 1] - offsets[first]), int(offsets[first]))
-                view = memoryview(raw)
-                size += len(raw)
-                inside = reached[np.searchsorted(reached, first) : np.searchsorted(reached, last, "right")]
-                for block in inside.tolist():
-                    start, end = offsets[block] - offsets[first], offsets[block + 1] - offsets[first]
-                    held.add(view[int(start) : int(end)])
+            for begins, ends in _stretches(offsets[reached], offsets[reached + 1]):
+                view = memoryview(os.pread(file.fileno(), ends[-1] - begins[0], begins[0]))
+                size += len(view)
+                for start, end in zip(begins, ends, strict=True):
+                    held.add(view[start - begins[0] : end - begins[0]])
                 if size >= _AT_ONCE:
                     yield held, size
                     held, size = ReadBlocks(name, groups, self.has_terms), 0
@@ -156,13 +158,15 @@ class IndexedCounts(StreamedCounts):
         return self._places[bucket]
 
 
-def _stretches(blocks: npt.NDArray[np.int64], offsets: npt.NDArray[np.int64]) -> Any:
-    """First and last block of what is read at once: blocks with little between them."""
-    if not len(blocks):
+def _stretches(
+    begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Where blocks begin and end that are read at once: those with little between them, and not too many."""
+    if not len(begins):
         return
-    gaps = offsets[blocks[1:]] - offsets[blocks[:-1] + 1]
-    sizes = np.cumsum(offsets[blocks + 1] - offsets[blocks])
-    # also no more at once than fits
-    cuts = np.flatnonzero((gaps > _NEAR) | (np.diff(sizes // _AT_ONCE) > 0)) + 1
-    for part in np.split(blocks, cuts):
-        yield int(part[0]), int(part[-1])
+    sizes = np.cumsum(ends - begins)
+    cuts = np.flatnonzero((begins[1:] - ends[:-1] > _NEAR) | (np.diff(sizes // _AT_ONCE) > 0)) + 1
+    edges = [0, *cuts.tolist(), len(begins)]
+    starts, stops = begins.tolist(), ends.tolist()
+    for first, last in pairwise(edges):
+        yield starts[first:last], stops[first:last]

@@ -1,0 +1,235 @@
+"""Scoring runs against the counts of many documents, of which only the ranked ones are read.
+
+    python benchmarks/counts_by_need.py --write
+
+The counts are made up: as many documents as ``--documents``, called 0, 1, 2, .., as MS MARCO's passages are,
+in parts of a million, with the index that ``evenrank scan COUNTS`` makes. The runs are the published ones of
+TREC Deep Learning where they are at hand, else drawn. ``evenrank evaluate`` runs in a fresh process for each
+way, round after round, and the medians are compared with those of a file that holds nothing but the rows that
+are needed. All ways must print the same values, or nothing is reported. Memory is the peak of the process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+HERE = Path(__file__).parent
+RUNS = HERE.parents[1] / "shared/data/msmarco_trecdl"
+PART = 1_000_000
+MEASURES = ["NFaiRR@10", "RaB@10", "NFaiRR@100"]
+MEASURED = """
+import sys, time
+begin, used = time.perf_counter(), time.process_time()
+from evenrank.cli import main
+code = main(sys.argv[1:])
+seconds, used = time.perf_counter() - begin, time.process_time() - used
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]
+print(f"MEASURED {seconds} {used} {peak}", file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def runs(folder: Path) -> list[Path]:
+    found = sorted([*RUNS.glob("runs_rankllm/*.trec"), *RUNS.glob("runs_cpjku_dl19fair/*.run")])
+    if found:
+        return found
+    generator = np.random.default_rng(1)
+    paths = []
+    for number in range(22):
+        path = folder / f"drawn-{number}.trec"
+        lines = [
+            f"{query} Q0 {document} {rank + 1} {200 - rank} drawn\n"
+            for query in range(50)
+            for rank, document in enumerate(generator.integers(0, 8_800_000, 160))
+        ]
+        path.write_text("".join(lines))
+        paths.append(path)
+    return paths
+
+
+def large_run(folder: Path, documents: int) -> Path:
+    """7,000 queries x 1,000 documents, each anywhere in the collection."""
+    path = folder / "large.trec"
+    generator = np.random.default_rng(2)
+    with path.open("w") as file:
+        for query in range(7000):
+            drawn = np.unique(generator.integers(0, documents, 1000))
+            generator.shuffle(drawn)
+            file.writelines(
+                f"{query} Q0 {doc} {rank + 1} {2000 - rank} l\n" for rank, doc in enumerate(drawn)
+            )
+    return path
+
+
+def counts_table(begin: int, end: int, schema: pa.Schema) -> pa.RecordBatch:
+    from evenrank.io.counts import counts_batch
+
+    generator = np.random.default_rng(begin)
+    ids = pa.array(np.arange(begin, end)).cast(pa.large_string())
+    lengths = generator.integers(20, 100, end - begin).astype(np.int32)
+    groups = np.minimum(generator.poisson(0.4, (end - begin, 2)), 9).astype(np.int32)
+    return counts_batch(schema, ids, lengths, groups)
+
+
+def make_counts(folder: Path, documents: int, wanted: list[str]) -> tuple[Path, Path, Path]:
+    """The folder, a copy of it without an index, and a file with the wanted rows alone."""
+    from evenrank.io.counts import CountsWriter, counts_schema
+    from evenrank.io.counts_folder import commit_counts_folder, describe_part, part_name
+    from evenrank.io.lexicons import read_lexicon
+
+    schema = counts_schema(read_lexicon("gender-en"), "word", source={"name": "made up"})
+    indexed, in_order, needed = folder / "counts", folder / "in-order", folder / "needed.parquet"
+    indexed.mkdir()
+    value_set, kept, parts = pa.array(wanted, pa.large_string()), [], []
+    for number, begin in enumerate(range(0, documents, PART)):
+        batch = counts_table(begin, min(begin + PART, documents), schema)
+        path = indexed / part_name(number)
+        with path.open("wb") as file:
+            writer = CountsWriter(file, schema)
+            for at in range(0, len(batch), 1 << 17):
+                writer.write(batch.slice(at, 1 << 17))
+            writer.close()
+        parts.append(describe_part(path, len(batch)))
+        kept.append(pa.Table.from_batches([batch]).filter(pa.compute.is_in(batch.column(0), value_set)))
+    commit_counts_folder(indexed, parts, {"name": "made up"})
+    in_order.mkdir()
+    for path in indexed.iterdir():
+        os.link(path, in_order / path.name)
+    pq.write_table(pa.concat_tables(kept).cast(schema), needed)
+    return indexed, in_order, needed
+
+
+def forget(path: Path) -> None:
+    """Ask the system to drop what it keeps of files in memory, so that they are read from the disk."""
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    for file in files:
+        with file.open("rb") as opened:
+            os.fsync(opened.fileno())
+            os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+class Measured(NamedTuple):
+    seconds: float
+    used: float  # of the processor, by all threads
+    peak: float  # MB
+    printed: str
+    note: str
+
+
+def measured(words: Path, names: list[Path], measures: list[str], background: bool = True) -> Measured:
+    command = [sys.executable, "-c", MEASURED, "evaluate", *map(str, names), "--words", str(words)]
+    command += ["-m", ",".join(measures), "--missing", "drop", "--format", "tsv"]
+    command += ["--background", str(names[0])] if background else []
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    line = next(line for line in done.stderr.split("\n") if line.startswith("MEASURED"))
+    seconds, used, peak = map(float, line.split()[1:])
+    found = re.search(
+        r"([\d,]+) of [\d,]+ rows were read.*?([\d,]+) of [\d,]+ bytes", " ".join(done.stderr.split())
+    )
+    note = "all rows" if found is None else f"{found[1]} rows, {int(found[2].replace(',', '')) / 1e6:,.0f} MB"
+    return Measured(seconds, used, peak / 1024, done.stdout, note)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=int, default=50_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--write", action="store_true")
+    arguments = parser.parse_args()
+    from evenrank import read_run
+    from evenrank.io.counts_index import index_counts
+
+    with tempfile.TemporaryDirectory(prefix="counts-by-need-") as name:
+        folder = Path(name)
+        names = runs(folder)
+        wanted = sorted({doc for path in names for doc in read_run(path).doc_ids.to_pylist()})
+        begin = time.perf_counter()
+        indexed, in_order, needed = make_counts(folder, arguments.documents, wanted)
+        print(f"made {arguments.documents:,} rows in {time.perf_counter() - begin:.0f} s", flush=True)
+        taken = time.process_time()
+        made = index_counts(indexed)
+        taken = time.process_time() - taken
+        size = sum(path.stat().st_size for path in indexed.glob("*.parquet"))
+        index = (
+            f"The index took {made.seconds:.0f} s, {taken:.0f} s of the processor "
+            f"({made.rows / taken / 1e6:.1f} million rows a second), and {made.bytes / 1e9:.2f} GB "
+            f"beside {size / 1e9:.2f} GB of Parquet."
+        )
+        print(index, flush=True)
+        base = "only the needed rows, one file"
+        ways = {base: needed, "folder with an index": indexed, "folder in order": in_order}
+        found: dict[str, list[Measured]] = {way: [] for way in ways}
+        measured(needed, names, MEASURES)  # modules are compiled and in memory
+        for _ in range(arguments.rounds):
+            for way, path in ways.items():
+                found[way].append(measured(path, names, MEASURES))
+        for way, path in ways.items():
+            forget(path)
+            found[f"{way}, from the disk"] = [measured(path, names, MEASURES)]
+        if len({one.printed for several in found.values() for one in several}) != 1:
+            raise SystemExit("the ways do not print the same values")
+        seconds = {way: statistics.median(one.seconds for one in several) for way, several in found.items()}
+        used = {way: statistics.median(one.used for one in several) for way, several in found.items()}
+        lines = [
+            f"| {way} | {seconds[way]:.2f} | {seconds[way] / seconds[base]:.2f} | {used[way]:.2f} | "
+            f"{used[way] / used[base]:.2f} | {max(one.peak for one in several):.0f} | {several[-1].note} |"
+            for way, several in found.items()
+        ]
+        print("\n".join(lines), flush=True)
+        run = large_run(folder, arguments.documents)
+        large = []
+        for measure, way in product(("FaiRR@10", "FaiRR@1000"), ("folder with an index", "folder in order")):
+            one = measured(ways[way], [run], [measure], background=False)
+            large.append(
+                f"| {way} | {measure} | {one.seconds:.1f} | {one.used:.1f} | {one.peak:.0f} | {one.note} |"
+            )
+            print(large[-1], flush=True)
+    rows = sum(1 for path in names for _ in path.open())
+    text = f"""# Reading counts by need
+
+Made by `python benchmarks/counts_by_need.py --write` on {platform.machine()}, {os.cpu_count()} cores,
+Python {platform.python_version()}, Arrow {pa.__version__}.
+Aims: below 600 MB, and at most 3 times the time of a file with the needed rows alone.
+
+{len(names)} runs with {rows:,} rows and {len(wanted):,} different documents, scored with
+{", ".join(MEASURES)} (background: the first run) against the counts of {arguments.documents:,} documents.
+Seconds are the median of {arguments.rounds} fresh processes, in turn, on a machine that is shared; seconds of
+the processor are those of all threads. "From the disk" is one process after the system was asked to forget
+the files.
+
+| counts | seconds | times the first | of the processor | times the first | peak MB | read |
+|---|---|---|---|---|---|---|
+{chr(10).join(lines)}
+
+{index}
+
+One run of 7,000 queries x 1,000 documents, which are drawn from the whole collection, in one process each:
+
+| counts | measure | seconds | of the processor | peak MB | read |
+|---|---|---|---|---|---|
+{chr(10).join(large)}
+"""
+    print(text)
+    if arguments.write:
+        (HERE / "counts_by_need.md").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
