@@ -283,7 +283,8 @@ class Description:
         from evenrank.inputs.id_lists import can_be_read_twice
         from evenrank.io.lexicons import read_lexicon
 
-        if not can_be_read_twice(documents.path) and not documents.path.startswith("ir_datasets:"):
+        folder = Path(documents.path).is_dir()
+        if not (folder or can_be_read_twice(documents.path) or documents.path.startswith("ir_datasets:")):
             raise ParameterError(
                 "--documents are read twice, to count words and for their texts: give a file, not - or a pipe"
             )

@@ -199,7 +199,9 @@ class CountsAbout(NamedTuple):
                 "again"
             )
         if source is not None:
-            _check_source(self.provenance, self.name, source)
+            from evenrank.io.counts_source import check_source
+
+            check_source(self.provenance, self.name, source)
 
 
 def about_counts(path: Path, name: str) -> CountsAbout:
@@ -269,39 +271,6 @@ def counts_of_table(table: pa.Table, lexicon: Lexicon, tokenizer: str, source: s
         terms=terms,
         source=source,
     )
-
-
-def _check_source(kept: Mapping[str, Any], name: str, source: str | os.PathLike[str]) -> None:
-    from evenrank.io.content_hash import hash_of_columns, hash_of_file
-
-    wanted = as_source(source)
-    if wanted is None or wanted.path is None:
-        raise ParameterError(f"source= is the file of the collection, got {source!r}")
-    wanted.check()
-    own = kept.get("name")
-    if "fingerprint" in kept:
-        raise DataError(
-            f"{name}: was counted by an earlier version, which kept no hash of all of {own!r}: scan again"
-        )
-    if "hash" not in kept:
-        raise DataError(
-            f"{name}: was not counted in a file ({own}), so it cannot be checked whether this is "
-            f"{wanted.name}"
-        )
-    found: str | None
-    try:
-        if "columns" in kept:
-            found = hash_of_columns(wanted.path, kept["columns"])
-        else:
-            same_size = wanted.path.stat().st_size == kept["bytes"]
-            found = hash_of_file(wanted.path, kept["block"]) if same_size else None
-    except pa.ArrowException:  # no Parquet file
-        found = None
-    if found != kept["hash"]:
-        raise DataError(
-            f"{name}: was counted in another source, {own!r}, or in one that has changed since; "
-            f"it is not {wanted.name}: scan again"
-        )
 
 
 def _about(schema: pa.Schema, name: str) -> dict[str, Any]:

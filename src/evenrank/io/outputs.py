@@ -36,6 +36,13 @@ def target_of(output: str | os.PathLike[str]) -> Path:
 
 def check_not_read(target: Path, output: str | os.PathLike[str], value: object) -> None:
     """What is read must not be what is written over, by whatever name, or through a pipe."""
+    if isinstance(value, (str, os.PathLike)) and value and Path(value).is_dir():
+        if Path(value).resolve() in target.resolve().parents:
+            raise ParameterError(
+                f"{output}: lies in the folder that is read, and would be taken for one of its files: choose "
+                "a name outside of it"
+            )
+        return
     file = None if value == "" else as_source(value)
     if file is None or not target.exists():
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from object_store import local_s3
 
 import evenrank as er
 from evenrank.data.lexicon import Lexicon
-from evenrank.errors import DataError, EvenrankWarning
+from evenrank.errors import DataError, EvenrankWarning, ParameterError
 from evenrank.evidence.scan import scan_file
 from evenrank.evidence.scan.sources import open_collection
 from evenrank.io.documents import read_documents
@@ -226,3 +226,45 @@ def test_shards_in_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         assert [file["name"] for file in source["files"]] == [
             f"s3://docs/jsonl.gz/part-{number}.jsonl.gz" for number in range(3)
         ]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_counts_know_the_files_that_they_were_made_of(tmp_path: Path, format: str) -> None:
+    folder, output = tmp_path / "shards", tmp_path / "counts.parquet"
+    shards(folder, format)
+    scan_file(folder, KIN, output, block_bytes=100)
+    er.read_counts(output, source=folder)
+    er.read_counts(output, source=str(folder / f"*.{format}"))
+    first = folder / f"part-0.{format}"
+    before = first.read_bytes()
+    rows = [(name, text.replace("mother", "father")) for name, text in documents()[:15]]
+    first.write_bytes(as_bytes(rows, format))
+    with pytest.raises(DataError, match=r"another source, .* or in one that has changed since"):
+        er.read_counts(output, source=folder)
+    first.write_bytes(before)
+    (folder / f"part-20.{format}").write_bytes(before)
+    with pytest.raises(DataError, match="another source"):
+        er.read_counts(output, source=folder)
+
+
+def test_an_output_inside_of_the_folder_is_refused(tmp_path: Path) -> None:
+    shards(tmp_path / "shards", "tsv")
+    with pytest.raises(ParameterError, match="lies in the folder that is read"):
+        scan_file(tmp_path / "shards", KIN, tmp_path / "shards" / "counts.parquet")
+
+
+def test_the_command_reads_a_pattern_and_a_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, evenrank: Callable[..., tuple[int, str, str]]
+) -> None:
+    rows = shards(tmp_path / "shards", "jsonl.gz")
+    wanted = f"{len(rows):,} documents"
+    output = tmp_path / "counts.parquet"
+    code, _, err = evenrank("scan", tmp_path / "shards/*.gz", "--lexicon", "gender-en", "-o", output)
+    assert (code, wanted in err) == (0, True), err
+    files = {path.name: path.read_bytes() for path in (tmp_path / "shards").iterdir()}
+    with local_s3(monkeypatch, "commands", files):
+        code, _, err = evenrank("scan", "s3://commands/", "--lexicon", "gender-en", "-o", output)
+        assert (code, wanted in err) == (0, True), err
+        code, _, err = evenrank("scan", "s3://nowhere/", "--lexicon", "gender-en", "-o", output)
+        assert code != 0
+        assert "s3://nowhere/" in err
