@@ -8,7 +8,8 @@
 ``prepare`` makes a folder that has everything. Queries that are measured on are kept out of training by id
 and by text. ``train`` goes on where it stopped: what is in WORK/results is not made again. Every ranker
 orders the documents for TREC DL 2019 and 2020, the 1,765 neutral queries and the 215 fairness-sensitive
-ones: a bi-encoder all 30,045 passages, a cross-encoder BM25's first 100 (DL) and the teacher's first 50.
+ones: a bi-encoder all 30,045 passages, a cross-encoder BM25's first 100 (DL) and the teacher's first 50; and
+the articles of TIME, which no training saw.
 The label is "neutrality below 1" by the published word list; ``half`` has labels by a random half of that
 list, drawn by the seed. Of cross-encoders, those at four points of the training against the adversary are
 kept; the neutral queries are ordered by the last of them only. ``cross4`` has four layers of the six.
@@ -95,6 +96,10 @@ def prepare(data: Path, work: Path, queries: Path) -> None:
                 text = f"{row['doc_title']} {row['document']}"
                 pairs.append([row["q_id"], row["d_id"], row["query"], text])
     (work / "grep.json").write_text(json.dumps(pairs), encoding="utf-8")
+    from debias_data import time_texts
+
+    articles, asked, _ = time_texts(data)
+    (work / "time.json").write_text(json.dumps([articles, asked]), encoding="utf-8")
     print(f"{len(training):,} queries to learn from, {len(measured):,} to measure on")
 
 
@@ -173,8 +178,10 @@ class Orders:
     def __init__(
         self, work: Path, documents: dict[str, str], device: str, precision: str, encoder: str
     ) -> None:
-        self.ids, self.texts, self.precision = list(documents), list(documents.values()), precision
         self.sets = json.loads((work / "sets.json").read_text(encoding="utf-8"))
+        articles, self.sets["time"] = json.loads((work / "time.json").read_text(encoding="utf-8"))
+        self.ids, self.texts = [*documents, *articles], [*documents.values(), *articles.values()]
+        self.passages, self.precision = len(documents), precision  # articles stand behind the passages
         self.bm25 = json.loads((work / "bm25.json").read_text())
         self.grep = json.loads((work / "grep.json").read_text(encoding="utf-8"))
         self._labels: Any = None
@@ -192,10 +199,10 @@ class Orders:
         made: dict[str, Any] = {"grep": [round(float(score), 6) for score in scores], "lists": {}}
         if ranker.separate:
             documents = text_vectors(ranker, self.texts, batch=512, precision=self.precision)
-            made["probe"] = self.probes(documents)
+            made["probe"] = self.probes(documents[: self.passages])
             for name, queries in self.sets.items():
                 vectors = text_vectors(ranker, list(queries.values()), precision=self.precision)
-                made["lists"][name] = self._named(queries, first(vectors, documents, TOP))
+                made["lists"][name] = self._named(queries, self._first(name, vectors, documents, TOP))
             return made
         for name, pools in self.pools().items():
             if name == "neutral" and not at_end:
@@ -239,13 +246,25 @@ class Orders:
                 ]
                 for name in SETS
             }
-            for name in ("neutral", "fair"):
-                teacher = read_teacher(
-                    self._encoder, list(self.sets[name].values()), self.texts, max_length=160,
-                    device=self._device, precision=self.precision,
-                )  # fmt: skip
-                self._pools[name] = teacher.first(POOL).tolist()
+            others = ("neutral", "fair", "time")
+            asked = [text for name in others for text in self.sets[name].values()]
+            teacher = read_teacher(
+                self._encoder, asked, self.texts, max_length=160, device=self._device,
+                precision=self.precision,
+            )  # fmt: skip
+            begin = 0
+            for name in others:
+                own = teacher.queries[begin : begin + len(self.sets[name])]
+                self._pools[name] = self._first(name, own, teacher.documents, POOL).tolist()
+                begin += len(own)
         return self._pools
+
+    def _first(self, name: str, queries: Any, documents: Any, depth: int) -> Any:
+        """The best of the passages, or of the articles for queries about them."""
+        from evenrank.neural.teacher import Teacher
+
+        begin, end = (self.passages, None) if name == "time" else (0, self.passages)
+        return begin + Teacher(queries, documents[begin:end]).first(depth)
 
     def probes(self, documents: Any) -> dict[str, list[float]]:
         """Balanced accuracy of a fresh probe on documents that it did not learn from: linear, two layers."""
@@ -279,19 +298,12 @@ class Orders:
         from evenrank.neural.labels import label_texts
 
         if self._labels is None:
-            self._labels = label_texts(
-                [""] * len(self.texts), self.texts, read_lexicon(str(self._work / WORDS))
-            )
+            passages = self.texts[: self.passages]
+            self._labels = label_texts([""] * len(passages), passages, read_lexicon(str(self._work / WORDS)))
         return self._labels
 
     def _named(self, queries: dict[str, str], lists: Any) -> dict[str, list[str]]:
         return {query: [self.ids[place] for place in own] for query, own in zip(queries, lists, strict=True)}
-
-
-def first(queries: Any, documents: Any, depth: int) -> Any:
-    from evenrank.neural.teacher import Teacher
-
-    return Teacher(queries, documents).first(depth)
 
 
 def train_all(options: argparse.Namespace) -> int:
@@ -317,7 +329,7 @@ def train_all(options: argparse.Namespace) -> int:
 
 def collect(work: Path) -> None:
     """The lists of all seeds as runs, and a file that names them with probes and scores, for the table."""
-    names = {"dl19": "dl19", "dl20": "dl20", "neutral": "QS1", "fair": "215"}
+    names = {"dl19": "dl19", "dl20": "dl20", "neutral": "QS1", "fair": "215", "time": "TIME"}
     rankers = {"bi": "bi-encoder", "half": "bi-encoder", "cross": "cross-encoder"}  # cross4: for the figure
     entries: dict[str, dict[str, Any]] = {}
     (work / "runs").mkdir(exist_ok=True)

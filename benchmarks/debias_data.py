@@ -88,8 +88,8 @@ def query_sets(shared: Path, found: Collection, cache: Path) -> dict[str, QueryS
     return made
 
 
-def time_set(shared: Path, lexicon: er.Lexicon, cache: Path) -> QuerySet:
-    """The 423 articles and 83 queries of TIME, 1963."""
+def time_texts(shared: Path) -> tuple[Texts, Texts, list[tuple[str, str]]]:
+    """The 423 articles and 83 queries of TIME, 1963, and the relevant pairs of query and article."""
     folder = shared / "classic_ir/time"
     raw = {name: (folder / f"TIME.{name}").read_text(encoding="latin-1") for name in ("ALL", "QUE", "REL")}
     articles = re.split(r"^\*(?:TEXT|STOP).*$", raw["ALL"], flags=re.M)[1:]
@@ -100,10 +100,14 @@ def time_set(shared: Path, lexicon: er.Lexicon, cache: Path) -> QuerySet:
         for number, text in zip(asked[1::2], asked[2::2], strict=True)
     }
     rows = [line.split() for line in raw["REL"].splitlines() if line.strip()]
-    judged = [(row[0], f"t{place}") for row in rows for place in row[1:]]
     texts = {f"t{place}": text for place, text in enumerate(articles, 1)}
+    judged = dict.fromkeys((row[0], f"t{place}") for row in rows for place in row[1:])
+    return texts, queries, [pair for pair in judged if pair[1] in texts]
+
+
+def time_set(shared: Path, lexicon: er.Lexicon, cache: Path) -> QuerySet:
+    texts, queries, judged = time_texts(shared)
     found = collection(texts, lexicon, cache)
-    judged = [pair for pair in dict.fromkeys(judged) if pair[1] in texts]
     qrels = er.Qrels.build([query for query, _ in judged], [doc for _, doc in judged], [1] * len(judged))
     return QuerySet(queries, encoded(queries, cache), found, qrels)
 
