@@ -21,6 +21,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -192,6 +193,45 @@ def hash_cost(paths: dict[str, Path], rounds: int) -> dict[str, list[float]]:
     return ratios
 
 
+def processors() -> dict[str, dict[str, str]]:
+    """Processors that this one can play, by the environment that numba compiles for."""
+    from llvmlite.binding import get_host_cpu_features, get_host_cpu_name
+
+    features = get_host_cpu_features()
+
+    def without(*kinds: str) -> dict[str, str]:
+        left = {name: on and not name.startswith(kinds) for name, on in features.items()}
+        text = ",".join(f"{'+' if on else '-'}{name}" for name, on in left.items())
+        return {"NUMBA_CPU_NAME": get_host_cpu_name(), "NUMBA_CPU_FEATURES": text}
+
+    has = any(on and name.startswith("avx512") for name, on in features.items())
+    found = {f"this one ({'with' if has else 'without'} AVX-512)": {}}
+    if has:
+        found["without AVX-512"] = without("avx512")
+    return found | {
+        "without AVX-512 and AVX2": without("avx512", "avx2", "fma", "f16c", "vaes", "vpclmul"),
+        "any of 64 bits (SSE2)": {"NUMBA_CPU_NAME": "generic"},
+    }
+
+
+def speeds_of_processors(path: Path, rounds: int) -> str:
+    """Least processor time to count a file on one thread, as each of the processors, round after round."""
+    seconds: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory() as kernels:
+        for number in range(rounds + 1):
+            for place, (name, choice) in enumerate(processors().items()):
+                environment = {**os.environ, **choice, "NUMBA_CACHE_DIR": f"{kernels}/{place}"}
+                command = [sys.executable, str(Path(__file__)), "--warm", str(path)]
+                done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+                if number:  # the first compiles
+                    seconds.setdefault(name, []).append(float(done.stdout))
+    size, own = path.stat().st_size, min(next(iter(seconds.values())))
+    rows = ["| processor | MB/s of text, one thread | speed over this one's |", "|---|---:|---:|"]
+    for name, times in seconds.items():
+        rows.append(f"| {name} | {size / min(times) / 1e6:,.0f} | {own / min(times):.2f} |")
+    return "\n".join(rows)
+
+
 def fresh(path: Path) -> dict[str, float]:
     """Seconds and peak MB of a new process that scans a file."""
     begin = time.perf_counter()
@@ -224,7 +264,19 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--write", action="store_true", help="put the table into benchmarks/scan.md")
     parser.add_argument("--hash", action="store_true", help="only: what the hash of the content costs")
+    parser.add_argument("--processors", action="store_true", help="only: what lesser processors cost")
+    parser.add_argument("--warm", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.warm:
+        from evenrank.evidence.scan import scan_file
+
+        seconds = []
+        for _ in range(6):  # the first loads or compiles
+            begin = time.process_time()
+            scan_file(options.warm, lexicon(), HERE / "work/counts-warm.parquet", threads=1, resume=False)
+            seconds.append(time.process_time() - begin)
+        print(min(seconds[1:]))
+        return
     if options.only:
         from evenrank.evidence.scan import scan_file
 
@@ -233,6 +285,9 @@ def main() -> None:
         print(int(status.partition("VmHWM:")[2].split()[0]) / 1024)  # of this program alone, since it started
         return
     paths = make_files(HERE / "work", options.documents)
+    if options.processors:
+        print(speeds_of_processors(paths["tsv"], options.rounds))
+        return
     if options.hash:
         for way, ratios in hash_cost(paths, options.rounds).items():
             print(f"| {way} | {statistics.median(ratios):.2f} | {min(ratios):.2f} to {max(ratios):.2f} |")

@@ -48,6 +48,13 @@ def test_marked_is_what_is_counted(tokenizer: str, text: str) -> None:
     assert all(before.end <= after.start for before, after in itertools.pairwise(spans))
 
 
+def test_tokens_of_ascii_are_those_of_the_regular_expression() -> None:
+    """Whatever two characters stand beside each other."""
+    for first, second in itertools.product(map(chr, range(128)), repeat=2):
+        text = f"{first}{second}Ab{second}{first}"
+        assert tokenize(text, "word") == re.findall(r"\w+", text.lower())
+
+
 @pytest.mark.parametrize("tokenizer", ["word", "whitespace"])
 @example(text="step mother she he step she")
 @given(text=TEXTS)

@@ -13,6 +13,9 @@ from evenrank.data.words import TOKENIZERS
 from evenrank.errors import DataError, ParameterError
 
 _WORD = re.compile(r"\w+")
+_ASCII_WORDS = "".join(
+    character.lower() if _WORD.match(character) else " " for character in map(chr, range(128))
+)
 
 
 def check_tokenizer(tokenizer: str) -> None:
@@ -30,8 +33,9 @@ def tokenize(text: str, tokenizer: str) -> list[str]:
     (['mother', 's', 'day'], ["mother's", 'day'])
     """
     if text.isascii():  # Python's own lower case is the same there, and faster
-        small = text.lower()
-        return _WORD.findall(small) if tokenizer == "word" else [token for token in small.split(" ") if token]
+        if tokenizer == "word":
+            return text.translate(_ASCII_WORDS).split()  # in half the time of the regular expression
+        return [token for token in text.lower().split(" ") if token]
     tokens = _WORD.findall(text) if tokenizer == "word" else text.split(" ")
     return [token.lower() if token.isascii() else lower(token) for token in tokens if token]
 
