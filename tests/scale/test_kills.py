@@ -143,3 +143,29 @@ def test_a_worker_of_an_earlier_scan_with_other_settings_is_not_read(
     scan_file(collection, LEXICON, output, on=Late(), **SIZES)
     check(collection, output)
     assert seen
+
+
+@pytest.mark.slow
+def test_a_cluster_without_workers_is_not_waited_for_without_end(
+    collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The work is kept, and a cluster of our own gets its workers back."""
+    from evenrank.errors import EvenrankError
+    from evenrank.scale import dask
+
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+    monkeypatch.setattr(dask, "LOOK", 0.1)
+    monkeypatch.setattr(dask, "ALONE", 0.3)
+    output = tmp_path / "out.parquet"
+    with (
+        distributed.LocalCluster(
+            n_workers=0, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        distributed.Client(cluster) as found,
+    ):
+        with pytest.raises(EvenrankError, match=r"no worker for .* what is finished was kept"):
+            scan_file(collection, LEXICON, output, on=found, **SIZES)
+        revived = dask.DaskExecutor(found, lambda: cluster.scale(1))
+        monkeypatch.setattr(dask, "ALONE", PATIENCE)
+        scan_file(collection, LEXICON, output, on=revived, **SIZES)
+    check(collection, output)

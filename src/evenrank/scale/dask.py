@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from evenrank.errors import EvenrankError, MissingExtraError, ParameterError
@@ -15,27 +17,33 @@ Result = TypeVar("Result")
 
 RETRIES = 2  # of a task that fails for another reason than its data
 PATIENCE = 10  # seconds for a scheduler to answer
+ALONE = 300  # seconds for a worker to come, where there is none
+REVIVE = 60.0  # seconds that workers have to come
+LOOK = 5.0  # seconds between two looks at whether there are workers
 
 
 class DaskExecutor:
-    """A client of Dask, which its owner closes."""
+    """A client of Dask, which its owner closes. ``revive`` starts lost workers again, where that is ours."""
 
-    def __init__(self, client: Any) -> None:
-        self._client = client
+    def __init__(self, client: Any, revive: Callable[[], None] | None = None) -> None:
+        self._client, self._revive = client, revive
         self.name = "Dask"
         self.link: str | None = client.dashboard_link or None
 
     def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
-        from distributed import KilledWorker, as_completed
+        from distributed import KilledWorker
         from distributed.client import FutureCancelledError
 
+        ended: SimpleQueue[int] = SimpleQueue()
         futures = self._client.map(work, list(tasks), pure=False, retries=RETRIES)
-        places = {future.key: place for place, future in enumerate(futures)}
-        waiting = as_completed(futures, with_results=True)
-        del futures  # each result is let go when it has been taken
+        waiting: dict[int, Any] = dict(enumerate(futures))
+        del futures
+        for place, future in waiting.items():
+            future.add_done_callback(partial(_note, ended, place))
         try:
-            for future, result in waiting:
-                yield places[future.key], result
+            while waiting:
+                place = self._next(ended)
+                yield place, waiting.pop(place).result()  # which is let go when it has been taken
         except KilledWorker as error:
             raise EvenrankError(
                 "Dask lost every worker that did one of the tasks, perhaps for lack of memory: give the "
@@ -44,7 +52,25 @@ class DaskExecutor:
         except (FutureCancelledError, TimeoutError, OSError) as error:
             raise EvenrankError(f"Dask's scheduler was lost ({type(error).__name__}); {KEPT}") from error
         finally:
-            waiting.clear()
+            self._client.cancel(list(waiting.values()))
+
+    def _next(self, ended: SimpleQueue[int]) -> int:
+        """The next task that has ended. Dask itself would wait for workers as long as there are none."""
+        lonely, due = 0.0, LOOK  # seconds without any worker, and when some are started
+        while True:
+            try:
+                return ended.get(timeout=LOOK)
+            except Empty:
+                lonely = 0.0 if self._client.nthreads() else lonely + LOOK
+            if self._revive is not None and lonely >= due:
+                self._revive()
+                due += REVIVE
+            if lonely > ALONE:
+                raise EvenrankError(f"Dask has had no worker for {ALONE} seconds: start some; {KEPT}")
+
+
+def _note(ended: SimpleQueue[int], place: int, future: Any) -> None:
+    ended.put(place)
 
 
 @contextmanager
@@ -58,7 +84,12 @@ def local_client(workers: int) -> Iterator[DaskExecutor]:
         ) as cluster,
         distributed.Client(cluster) as client,
     ):  # fmt: skip
-        yield DaskExecutor(client)
+
+        def revive() -> None:
+            cluster.scale(0)
+            cluster.scale(workers)
+
+        yield DaskExecutor(client, revive)
 
 
 @contextmanager
