@@ -27,6 +27,8 @@ test-train: .venv/train.stamp
 
 # the rest: what takes long, and what is drawn at random with many more examples
 test-full: .venv/dev.stamp
+	if command -v java >/dev/null; then $(INSTALL) pyspark; fi || \
+	  echo "Spark could not be installed: its tests will skip"
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "slow or hypothesis" --hypothesis-profile=thorough
 
 # search servers that tests start on loopback, as far as they can be fetched; the tests of others skip and say so
@@ -45,6 +47,7 @@ bench: .venv/bench.stamp
 	$(BIN)/python benchmarks/tukey.py --write
 	$(BIN)/python benchmarks/gate.py --write
 	$(BIN)/python benchmarks/intervals.py
+	$(BIN)/python benchmarks/scale.py --write
 	$(BIN)/python tests/engines/servers.py
 	$(BIN)/python benchmarks/engines.py --write
 

@@ -37,6 +37,7 @@ def test_what_is_no_cluster_is_refused(
     assert outcome.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_running(tmp_path: Path, client: Any, evenrank: Callable[..., Any]) -> None:
     source = write(tmp_path / "c.tsv", rows(200))
     address = client.scheduler.address.replace("tcp://", "dask://")
