@@ -190,7 +190,8 @@ def test_only_ranks_that_measures_reach_are_asked_for(made: Path) -> None:
     assert len(words._asked) <= 6
 
 
-def test_evaluate_and_report_read_a_folder(made: Path, tmp_path: Path, evenrank: object) -> None:
+@pytest.mark.parametrize("reports", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_commands_read_a_folder(made: Path, tmp_path: Path, evenrank: object, reports: bool) -> None:
     random = np.random.default_rng(6)
     lines = [
         f"q{query} Q0 {name} {rank + 1} {50 - rank} r"
@@ -204,6 +205,8 @@ def test_evaluate_and_report_read_a_folder(made: Path, tmp_path: Path, evenrank:
         code, out, err = evenrank("evaluate", run, "--words", counts, "-m", "NFaiRR@5", "--format", "tsv")  # type: ignore[operator]
         assert code == 0, err
         shown.append(out)
+        if not reports:
+            continue
         page = tmp_path / f"{words}.html"
         code, _, err = evenrank("report", run, "--words", counts, "-o", page)  # type: ignore[operator]
         assert code == 0, err

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import gzip
+import sys
 from pathlib import Path
 
 import pytest
 from object_store import SECRET, local_s3
 
-from evenrank.errors import DataError, ParameterError, RemoteError
-from evenrank.io.remote import glob_pattern, open_remote
+from evenrank.errors import DataError, MissingExtraError, ParameterError, RemoteError
+from evenrank.io.documents import read_documents
+from evenrank.io.remote import _entry, glob_pattern, naming, open_remote
 from evenrank.io.shards import is_many, list_shards
 
 LINE = b'{"_id": "d1", "text": "a cat"}\n'
@@ -152,3 +154,43 @@ def test_a_store_that_cannot_be_reached_is_named_without_its_keys(monkeypatch: p
         list_shards("s3://docs/a.tsv")
     assert SECRET not in str(raised.value)
     assert endpoint in str(raised.value)
+
+
+def test_what_a_store_says_is_shown_without_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    with pytest.raises(RemoteError) as raised, naming("s3://me:pass@bucket/x"):
+        raise OSError(f"the signature of {SECRET} does not match (Request ID: 7)")
+    assert str(raised.value).startswith(
+        "s3://bucket/x: cannot be read: the signature of [AWS_SECRET_ACCESS_KEY] does not match: check"
+    )
+    assert raised.value.__cause__ is None
+
+
+def test_files_of_an_hdfs_keep_their_host() -> None:
+    """No HDFS is at hand: what Arrow says of a file there, made up."""
+
+    class Info:
+        path, size, mtime_ns = "/crawl/part-1.tsv", 7, 1
+
+    entry = _entry("hdfs://namenode:8020/crawl", Info())
+    assert entry.address == "hdfs://namenode:8020/crawl/part-1.tsv"
+
+
+def test_a_store_through_fsspec() -> None:
+    fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
+    with fsspec.open("memory://shards/part-1.tsv", "wb") as out:
+        out.write(b"d1\ta cat\n")
+    (shard,) = list_shards("memory://shards/*.tsv")
+    assert (shard.size, shard.format) == (9, "tsv")
+    assert [batch.to_pylist() for batch in read_documents("memory://shards/part-1.tsv")] == [
+        [{"id": "d1", "text": "a cat"}]
+    ]
+
+
+def test_without_a_package_the_error_is_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyarrow import fs
+
+    monkeypatch.delattr(fs, "S3FileSystem", raising=False)
+    monkeypatch.setitem(sys.modules, "s3fs", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'evenrank\[cloud\]'"):
+        list_shards("s3://a-bucket-of-its-own/a.tsv")

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -76,14 +75,13 @@ def list_remote(address: str) -> list[RemoteEntry]:
 
     with naming(address):
         store, path = _store(address)
-        scheme = _parts(address)[0]
         own = store.get_file_info(path)
         if own.type == fs.FileType.File:
-            return [_entry(scheme, own)]
+            return [_entry(address, own)]
         if own.type == fs.FileType.NotFound:
             return []
         found = store.get_file_info(fs.FileSelector(path, recursive=True, allow_not_found=True))
-        return [_entry(scheme, info) for info in found if info.type == fs.FileType.File]
+        return [_entry(address, info) for info in found if info.type == fs.FileType.File]
 
 
 def matching_remote(address: str) -> list[RemoteEntry]:
@@ -202,5 +200,8 @@ def _without_secrets(message: str) -> str:
     return shortened(message.rstrip("."), 400)
 
 
-def _entry(scheme: str, info: Any) -> RemoteEntry:
-    return RemoteEntry(f"{scheme}://{PurePosixPath(info.path)}", info.size or 0, info.mtime_ns or 0)
+def _entry(address: str, info: Any) -> RemoteEntry:
+    """A file by its whole address: the path in an HDFS does not name the host."""
+    scheme, path = _parts(address)
+    host = path.partition("/")[0] + "/" if scheme == "hdfs" else ""
+    return RemoteEntry(f"{scheme}://{host}{info.path.lstrip('/')}", info.size or 0, info.mtime_ns or 0)

@@ -91,8 +91,8 @@ class Stopped(Exception):
     pass
 
 
-@pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("stop", [1, 3, 5])
+@pytest.mark.parametrize("format", ["tsv", "parquet", "csv", "jsonl.gz"])
+@pytest.mark.parametrize("stop", [1, 4])
 def test_a_scan_that_was_stopped_goes_on(tmp_path: Path, format: str, stop: int) -> None:
     shards(tmp_path / "shards", format)
     whole, again = tmp_path / "whole.parquet", tmp_path / "again.parquet"
