@@ -133,7 +133,7 @@ class Measured(NamedTuple):
 
 def measured(words: Path, names: list[Path], measures: list[str], background: bool = True) -> Measured:
     command = [sys.executable, "-c", MEASURED, "evaluate", *map(str, names), "--words", str(words)]
-    command += ["-m", ",".join(measures), "--missing", "drop", "--format", "tsv"]
+    command += ["-m", ",".join(measures), "--format", "tsv"]
     command += ["--background", str(names[0])] if background else []
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
