@@ -129,3 +129,15 @@ def test_what_is_refused(evenrank: Evenrank, folder: Path, call: str, message: s
     assert message in done.err
     assert done.err.count("\n") <= 2
     assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_the_columns_of_a_project_file_are_those_of_the_labels_too(evenrank: Evenrank, folder: Path) -> None:
+    rows = [line.split("\t") for line in (folder / "documents.tsv").read_text().splitlines()]
+    lines = (json.dumps({"docno": key, "body": text, "text": "nobody"}) for key, text in rows)
+    (folder / "documents.jsonl").write_text("\n".join(lines) + "\n")
+    (folder / "evenrank.toml").write_text(
+        '[data]\ndocuments = "documents.jsonl"\n[data.columns]\nid = "docno"\ntext = "body"\n'
+    )
+    done = evenrank("debias", "--erase", "v.npy")
+    assert done.code == 0, done.err
+    assert "fitted to 800 documents; erased 1 direction of 8: biased, has female" in done.err

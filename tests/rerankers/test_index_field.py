@@ -158,3 +158,19 @@ def test_the_guide_shows_the_queries_that_are_printed() -> None:
     page = Path(__file__).resolve().parents[2] / "docs/guides/scan.md"
     text = page.read_text(encoding="utf-8")
     assert [form for form in FORMS if query_of(field_of(form), 0.5) not in text] == []
+
+
+def test_no_file_of_somebody_else_is_touched(evenrank: Evenrank) -> None:
+    er.scan(TEXTS, LEXICON, "field.json.counts")
+    Path(".other.json.evenrank-counts").write_text("mine")
+    before = Path("field.json.counts").read_bytes()
+    command = "scan", "d.jsonl", "--lexicon", "sides.csv", "--field", "solr", "-o"
+    assert evenrank(*command, "field.json").code == 0
+    assert Path("field.json.counts").read_bytes() == before
+    refused = evenrank(*command, "other.json")
+    assert (refused.code, "is in the way of the counts" in refused.err) == (2, True)
+    assert Path(".other.json.evenrank-counts").read_text() == "mine"
+    assert sorted(path.name for path in Path().iterdir()) == [
+        ".other.json.evenrank-counts", "counts.parquet", "d.jsonl", "field.json", "field.json.counts",
+        "sides.csv",
+    ]  # fmt: skip

@@ -146,7 +146,13 @@ def _targets(source: VectorSource, known: Description, keys: Erase) -> Targets:
     if file is None:
         raise ParameterError("words are counted in documents: give --documents FILE")
     with Bar("scanning", "bytes") as bar:
-        words = scan(file.path, read_lexicon(keys.lexicon), progress=bar, format=file.get("format"))
+        words = scan(
+            file.path,
+            read_lexicon(keys.lexicon),
+            progress=bar,
+            format=file.get("format"),
+            columns=known.document_columns,
+        )
     found = Targets.of_words(words, ids, tau=keys.tau, label_alone=keys.targets == "label")
     missing = [str(ids[int(place)]) for place in np.flatnonzero(~found.known)[:4]]
     if missing:
@@ -165,7 +171,7 @@ def _encoded(encoder: str, known: Description, keys: Erase) -> VectorSource:
         raise ParameterError("documents are encoded: give --documents FILE")
 
     def texts() -> Iterator[tuple[str, str]]:
-        for batch in read_documents(file.path, format=file.get("format"), columns=known.columns):
+        for batch in read_documents(file.path, format=file.get("format"), columns=known.document_columns):
             columns = (batch.column(name).to_pylist() for name in ("id", "text"))
             yield from zip(*columns, strict=True)
 

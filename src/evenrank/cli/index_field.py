@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 FIELD = FileForm("a field", keys=("name", "tau", "lam", "run", "type", "namespace"))
 
 
-def write_index_field(arguments: argparse.Namespace, count: Callable[[argparse.Namespace, str], None]) -> int:
+def write_index_field(
+    arguments: argparse.Namespace, count: Callable[[argparse.Namespace, str, str], None]
+) -> int:
     """Count the words of the collection where that is not done, and write the field."""
     from evenrank.io.counts import is_counts
     from evenrank.rerankers.index_field import query_of, write_field
@@ -42,12 +44,12 @@ def write_index_field(arguments: argparse.Namespace, count: Callable[[argparse.N
             "scan wrote instead of the collection"
         )
     else:
-        counts = f"{output}.counts"  # an interrupted scan goes on from the parts beside it
-        if Path(counts).exists() and not is_counts(counts):
-            raise ParameterError(f"{counts}: is in the way of the counts: give -o another name")
-        count(arguments, counts)
-        written = write_field(counts, output, field)
-        Path(counts).unlink()
+        counts = _counts_beside(output)
+        count(arguments, str(counts), f"counted the words of {collection.path}")
+        try:
+            written = write_field(counts, output, field)
+        finally:
+            counts.unlink()
     say(f"wrote {output}: neutrality of {written:,} documents, as {field.name} for {field.form}")
     if weight is None:
         say(
@@ -56,6 +58,18 @@ def write_index_field(arguments: argparse.Namespace, count: Callable[[argparse.N
         )
     put(query_of(field, 1.0 if weight is None else weight) + "\n")
     return 0
+
+
+def _counts_beside(output: str) -> Path:
+    """Where the words are counted: the same name each time, so that an interrupted scan goes on."""
+    place = Path(output)
+    found = place.with_name(f".{place.name}.evenrank-counts")
+    if found.exists():  # only a process that was killed leaves one, and nobody else's file is overwritten
+        raise ParameterError(
+            f"{found}: is in the way of the counts; an interrupted scan may have left it: delete it if "
+            "nobody needs it, or give -o another name"
+        )
+    return found
 
 
 def _field(option: FileOption) -> IndexField:

@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
             "counts.parquet"
         )
     shared.check_output(output, [collection.path, arguments.lexicon])
-    _count(arguments, output)
+    _count(arguments, output, f"wrote {output}")
     return 0
 
 
@@ -124,7 +124,7 @@ def _index(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _count(arguments: argparse.Namespace, output: str) -> None:
+def _count(arguments: argparse.Namespace, output: str, done: str) -> None:
     from evenrank.evidence.scan import scan_file
     from evenrank.io.lexicons import read_lexicon
 
@@ -144,7 +144,7 @@ def _count(arguments: argparse.Namespace, output: str) -> None:
             columns=_columns(arguments),
             on=cluster,
         )
-    say(_describe(summary, output))
+    say(_describe(summary, done))
 
 
 @contextmanager
@@ -167,10 +167,10 @@ def _messages_of_work(bar: ResumableBar) -> Iterator[None]:
         LOGGER.setLevel(level)
 
 
-def _describe(summary: ScanSummary, output: str) -> str:
+def _describe(summary: ScanSummary, done: str) -> str:
     groups = ", ".join(f"{name} {count:,}" for name, count in summary.groups.items())
     lines = [
-        f"wrote {output}: {summary.documents:,} documents, {summary.tokens:,} tokens; {groups}",
+        f"{done}: {summary.documents:,} documents, {summary.tokens:,} tokens; {groups}",
         f"read {summary.bytes_read:,} bytes in {summary.seconds:.1f} s",
     ]
     if summary.found:
