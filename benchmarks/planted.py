@@ -473,7 +473,7 @@ def render(results: list[dict[str, Any]]) -> str:
             [np.nanmean(one["scores"][name][m]) for one in results if name in one["scores"]] for m in MEASURES
         ]
         lines.append(f"| {name} | {' | '.join(_mean(values) for values in (probes, *scores))} |")
-    lines += ["", "Every seed, with bootstrap intervals over its queries:", ""]
+    lines += ["", "Every seed, with intervals over its queries:", ""]
     lines += [
         "| seed | ranker | probe | change from tuned | excess left | NFaiRR@10 | nDCG@10 |",
         "|---|---|---|---|---|---|---|",

@@ -55,6 +55,25 @@ def test_each_candidate_is_what_its_run_scores(inputs: Inputs) -> None:
     assert found.rows[3].within == "no"  # far down the list for neutral documents
 
 
+def test_the_share_is_of_the_queries_that_the_bound_is_of(inputs: Inputs) -> None:
+    few = set(sorted(inputs.runs["bm25"].query_ids)[:8])
+    rows = [(q, d, g) for q, own in inputs.qrels.to_dict().items() if q in few for d, g in own.items()]
+    partly = inputs.with_known(qrels=er.Qrels.build(*map(list, zip(*rows, strict=True))))
+    found = candidates(partly, ["Penalty(lam={0.2,0.5,1})"], **MEASURES, loss=0.5)
+    assert found.reference is not None
+    assert 0 < found.reference.queries <= 8
+    own, reference = inputs.runs["bm25"], found.reference
+    for row in found.rows[1:]:
+        lists = er.rerank(inputs, row.name)
+        scores = er.evaluate(lists, "NFaiRR@10", words=inputs.words, background=own).to_dict()
+        values = next(iter(scores.values()))["NFaiRR@10"]
+        gain = statistics.mean(values[query] for query in reference.query_ids) - reference.fairness
+        assert row.share == pytest.approx(gain / (reference.bound - reference.fairness))
+        assert 0 < row.share <= 1
+    record = found.to_table().to_records()[0]
+    assert record["within"] == ""
+
+
 def test_measures_without_a_reference_say_so(inputs: Inputs) -> None:
     found = candidates(inputs, METHODS, fairness="NFaiRR@10", relevance="RR", loss=0.01)
     assert found.reference is None
@@ -90,6 +109,9 @@ def test_the_command_takes_runs_and_methods(
     chosen = evenrank(*given, "--relevance", "nDCG@10", "--folds", "2")  # by beta, as runs are
     assert chosen.code == 0, chosen.err
     assert "Penalty(lam=0.5)@20" in chosen.out
+    for option in (("--also", "RR"), ("--beta", "1"), ("--folds", "3"), ("--alpha", "0.1")):
+        ignored = evenrank(*given, "--relevance", "nDCG@10:loss=0.02", *option)
+        assert (ignored.code, f"{option[0]}: part of the choice by beta" in ignored.err) == (2, True)
     bad = evenrank(*given, "--relevance", "nDCG@10:loss=x")
     assert (bad.code, "loss must be a number >= 0, got 'x'" in bad.err) == (2, True)
 

@@ -210,6 +210,18 @@ def test_the_probe_is_a_logistic_regression(planted) -> None:
     )
 
 
+def test_numbers_and_labels_are_told_apart(planted) -> None:
+    codes = np.arange(len(planted.vectors)) % 3
+    with pytest.raises(ParameterError, match="may be labels or amounts"):
+        Eraser.fit(planted.vectors, codes)
+    assert Eraser.fit(planted.vectors, codes.tolist()).rank == 2  # labels: two of three say it all
+    amounts = np.linspace(0, 1, len(planted.vectors))
+    assert Eraser.fit(planted.vectors, amounts.tolist()).rank == 1
+    assert Eraser.fit(planted.vectors, codes.astype(float)).rank == 1
+    with pytest.raises(DataError, match="different labels of"):
+        Eraser.fit(planted.vectors, [f"d{place}" for place in range(len(planted.vectors))])
+
+
 def test_bad_input(planted, tmp_path: Path) -> None:
     x, labels = planted.vectors, planted.labels
     with pytest.raises(DataError, match="two different labels are needed to erase one, got only 'f'"):

@@ -248,6 +248,26 @@ def test_a_bi_encoder_is_trained_in_the_three_stages(
             assert torch.equal(value, again.state_dict()[name]), name
 
 
+def test_a_teacher_that_pools_otherwise_is_refused(checkpoint: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(checkpoint, folder)
+    kind = "sentence_transformers.models."
+    modules = [{"path": "", "type": f"{kind}Transformer"}, {"path": "1_Pooling", "type": f"{kind}Pooling"}]
+    (folder / "1_Pooling").mkdir()
+    for modes, more, refused in (
+        ({"pooling_mode_mean_tokens": True}, [], None),
+        ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, [], "pooling by cls_token"),
+        ({"pooling_mode": "mean"}, [{"path": "2_Dense", "type": f"{kind}Dense"}], "with Dense"),
+    ):
+        (folder / "modules.json").write_text(json.dumps([*modules, *more]))
+        (folder / "1_Pooling/config.json").write_text(json.dumps(modes))
+        if refused is None:
+            read_teacher(str(folder), ["moon"], ["star"], max_length=24)
+        else:
+            with pytest.raises(DataError, match=refused):
+                read_teacher(str(folder), ["moon"], ["star"], max_length=24)
+
+
 def test_a_cross_encoder_learns_the_order_of_a_teacher(
     content: dict[str, Any], planted: Any, tmp_path: Path
 ) -> None:

@@ -199,7 +199,10 @@ def test_train_rank_and_select_from_a_shell(command: Any, files: Path, checkpoin
     assert (again.code, "was begun with another joint.epochs" in again.err) == (2, True)
     Path("fewer.txt").write_text("".join(Path("qrels.txt").read_text().splitlines(True)[:-9]))
     again = command("debias", "--qrels", "fewer.txt")
-    assert (again.code, "was begun with other judgements, queries or documents" in again.err) == (2, True)
+    assert (again.code, "was begun with other judgements, queries, documents or lexicons" in again.err) == (
+        2,
+        True,
+    )
     name = "lambda-1/checkpoint-02"
     arguments = ["--queries", "queries.tsv", "--documents", "docs.tsv"]
     model = f"models/{name}"

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch", reason="needs pip install 'evenrank[train]'
 from evenrank.data.lexicon import Lexicon  # noqa: E402
 from evenrank.errors import DataError, EvenrankError, ParameterError  # noqa: E402
 from evenrank.neural import CrossEncoderRanker, PairTokens, Stage, Trainer, label_pairs, make_config, train  # noqa: E402
-from evenrank.neural.config import Training  # noqa: E402
+from evenrank.neural.config import Adversary, Training  # noqa: E402
 from evenrank.neural.stage import Checkpoint, TrainingStoppedError  # noqa: E402
 from evenrank.neural.state import read_standing  # noqa: E402
 from evenrank.neural.variants import read_variants  # noqa: E402
@@ -134,6 +134,52 @@ def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_state(
     kept._resumed(Stage("joint", examples.triples, 1, strength=0.5), optimizer, kept._scaler())
     assert same(weights(kept.ranker), calls[3])
     assert all(torch.isfinite(value).all() for value in kept.ranker.state_dict().values())
+
+
+def test_steps_of_the_adversaries_alone_do_not_spoil_them(
+    checkpoint: Path, examples: Any, kin: Lexicon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = trainer(checkpoint, examples, kin, tmp_path / "state", save_seconds=3600)
+    made.adversary = Adversary(steps=3)
+    made.__post_init__()
+    vectors, calls = made._vectors, []
+
+    def broken(triples: Any) -> Any:
+        calls.append(weights(made.ranker))
+        return vectors(triples) * (float("nan") if len(calls) == 4 else 1.0)
+
+    monkeypatch.setattr(made, "_vectors", broken)
+    with pytest.raises(TrainingStoppedError, match=r"joint-0\.5, step 4"):
+        made.run(Stage("joint", examples.triples, 1, strength=0.5))
+    assert same(weights(made.ranker), calls[3])
+
+
+def test_a_lexicon_that_has_changed_is_not_gone_on_with(
+    checkpoint: Path, planted: Any, tmp_path: Path
+) -> None:
+    lexicon = tmp_path / "kin.json"
+    content = {
+        "attributes": [{"name": "kin", "lexicon": str(lexicon), "tau": 0}],
+        "model": {"encoder": str(checkpoint), "max_length": 24},
+        "training": {"device": "cpu", "batch": 8},
+        "tune": {"epochs": 0},
+        "adversary": {"epochs": 1},
+        "joint": {"strengths": [1.0], "epochs": 1, "checkpoints": 1},
+    }
+    known = {"qrels": planted.qrels, "query_texts": planted.queries, "documents": planted.documents}
+
+    def write(male: list[str], female: list[str]) -> None:
+        lexicon.write_text(json.dumps({"name": "kin", "groups": {"male": male, "female": female}}))
+
+    def stop(step: int, steps: int) -> None:
+        raise Killed
+
+    write(["he", "his"], ["she", "her"])
+    with pytest.raises(Killed):
+        train(make_config(content), tmp_path / "out", progress=stop, **known)
+    write(["moon", "star"], ["river", "bread"])
+    with pytest.raises(ParameterError, match="documents or lexicons: name another folder"):
+        train(make_config(content), tmp_path / "out", resume=True, **known)
 
 
 NO_MEMORY = (

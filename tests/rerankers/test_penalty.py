@@ -46,6 +46,14 @@ def test_the_unit_of_scores_does_not_matter(factor: float) -> None:
     assert scaled(scores, mask, "sd")[0, :4] == pytest.approx(expected)
 
 
+def test_equal_distances_of_groups_keep_the_order() -> None:
+    """Of three groups with equal targets all are 2/3 away, whatever the last bit of that is."""
+    run = er.read_run({"q": {"d0": 4.0, "d1": 3.0, "d2": 2.0, "d3": 2.0}})
+    groups = er.Membership.from_labels("kind", {"d0": "b", "d1": "b", "d2": "c", "d3": "a"})
+    found = er.rerank(run, "GroupPenalty(lam=1,marginal=False)", groups=groups)
+    assert found.documents("q") == run.documents("q")
+
+
 def test_scores_that_are_all_equal_are_left_as_they_are() -> None:
     scores, mask = np.array([[2.0, 2.0], [7.0, 0.0]]), np.array([[True, True], [True, False]])
     assert scaled(scores, mask, "sd")[mask].tolist() == [2.0, 2.0, 7.0]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from evenrank.tables import Table
 
 METHOD = "method"
+BETAS, FOLDS = "0,0.2,0.5,1,2,5,inf", 5
 CANDIDATES_HELP = (
     "A re-ranker, such as 'Penalty(lam={0.2,0.5})@20', is a candidate too: it re-ranks the baseline"
 )
@@ -68,6 +69,13 @@ def loss_of(relevance: str | None) -> tuple[str | None, float | None]:
 def check_within_loss(arguments: argparse.Namespace) -> None:
     if arguments.by is not None:
         raise ParameterError("--by splits the choice by beta: leave it out, or leave out :loss=")
+    given = {
+        "--also": bool(arguments.also), "--beta": arguments.beta != BETAS,
+        "--folds": arguments.folds != FOLDS, "--alpha": arguments.alpha is not None,
+    }  # fmt: skip
+    if any(given.values()):
+        named = ", ".join(option for option, there in given.items() if there)
+        raise ParameterError(f"{named}: part of the choice by beta: leave it out, or leave out :loss=")
 
 
 def table_within_loss(

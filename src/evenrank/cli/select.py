@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from evenrank.cli import shared
 from evenrank.cli.candidates import (
+    BETAS,
     CANDIDATES_HELP,
+    FOLDS,
     METHOD,
     candidate_of,
     check_within_loss,
@@ -72,15 +74,15 @@ def add(commands: Commands) -> None:
         help="further measures, which take no part in the choice but must not get worse",
     )  # fmt: skip
     parser.add_argument(
-        "--beta", default="0,0.2,0.5,1,2,5,inf", metavar="B,B,..",
-        help="weights of fairness against relevance (default: 0,0.2,0.5,1,2,5,inf)",
+        "--beta", default=BETAS, metavar="B,B,..",
+        help=f"weights of fairness against relevance (default: {BETAS})",
     )  # fmt: skip
     parser.add_argument(
         "--baseline", metavar="NAME", help="the run that choices are tested against (default: the first)"
     )
     parser.add_argument(
-        "--folds", type=positive, default=5, metavar="N",
-        help="number of parts of the queries in cross-validation (default: 5)",
+        "--folds", type=positive, default=FOLDS, metavar="N",
+        help=f"number of parts of the queries in cross-validation (default: {FOLDS})",
     )  # fmt: skip
     parser.add_argument("--alpha", type=float, metavar="P", help="significance level (default: 0.05)")
     shared.add_inputs(parser)

@@ -199,9 +199,15 @@ def _candidate(
     within = "surely" if kept and change.low >= -loss else "yes" if kept else "no"
     share = math.nan
     if reference is not None and kept and name != baseline:
-        share = reference.share_of(reference.fairness + gain.difference)
+        share = reference.share_of(_mean_over(tables[0], name, reference.query_ids))
     means = [float(np.nanmean(table.values[:, table.place(name)])) for table in tables]
     return CandidateRow(name, means[0], means[1], gain, change, front, within, share, cost[0], cost[1])
+
+
+def _mean_over(table: MeasureTable, name: str, queries: Sequence[str]) -> float:
+    """The mean of a system over these queries: a bound holds for no others."""
+    rows = {query: row for row, query in enumerate(table.query_ids)}
+    return float(table.values[[rows[query] for query in queries], table.place(name)].mean())
 
 
 def _better(table: MeasureTable, name: str, baseline: str) -> DifferenceInterval:
@@ -263,20 +269,18 @@ def _notes(found: Candidates) -> list[str]:
 
 
 def _record(found: Candidates, row: CandidateRow) -> dict[str, Any]:
-    best = found.reference
+    best, is_baseline = found.reference, row is found.rows[0]
+    # the baseline has no difference from itself, and an interval of nothing would look like one
+    gain, change = ([math.nan] * 3 if is_baseline else list(one[:3]) for one in (row.gain, row.change))
     return {
         "candidate": row.name,
         "front": row.front,
         found.fairness: row.fairness,
         found.relevance: row.relevance,
-        "gain": row.gain.difference,
-        "gain low": row.gain.low,
-        "gain high": row.gain.high,
-        "change": row.change.difference,
-        "change low": row.change.low,
-        "change high": row.change.high,
+        **dict(zip(("gain", "gain low", "gain high"), gain, strict=True)),
+        **dict(zip(("change", "change low", "change high"), change, strict=True)),
         "loss": found.loss,
-        "within": row.within,
+        "within": "" if is_baseline else row.within,
         "share": row.share,
         "bound": math.nan if best is None else best.bound,
         "attained": math.nan if best is None else best.attained,

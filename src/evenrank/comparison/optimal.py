@@ -54,7 +54,11 @@ class OptimalReference:
     attained_relevance: float
     fairness: float
     relevance: float
-    queries: int
+    query_ids: tuple[str, ...]
+
+    @property
+    def queries(self) -> int:
+        return len(self.query_ids)
 
     def share_of(self, fairness: float, of: float | None = None) -> float:
         """Which part of the possible gain a value of fairness is; nan where nothing can be gained."""
@@ -184,7 +188,7 @@ def optimal_reference(
     )
     return OptimalReference(
         ranking.name, measures[0], measures[1], float(loss), found.bound, found.attained,
-        found.attained_relevance, found.fairness, found.relevance, len(queries),
+        found.attained_relevance, found.fairness, found.relevance, tuple(queries),
     )  # fmt: skip
 
 

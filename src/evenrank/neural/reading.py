@@ -52,6 +52,9 @@ class TrainingData:
             self.validation.triples,
         ):
             digest.update(np.ascontiguousarray(rows, dtype="<i8").tobytes() + b"|")
+        for name, found in sorted(self.labels.items()):  # a lexicon may have changed
+            digest.update(repr((name, found.values)).encode())
+            digest.update(np.ascontiguousarray(found.codes, dtype="<i8").tobytes() + b"|")
         return digest.hexdigest()
 
 

@@ -38,7 +38,7 @@ def check_data(folder: Path, about: dict[str, Any]) -> None:
     there = folder / CONFIG
     if there.is_file() and read_notes(there).get(DATA) != about[DATA]:
         raise ParameterError(
-            f"{folder}: was begun with other judgements, queries or documents: name another folder"
+            f"{folder}: was begun with other judgements, queries, documents or lexicons: name another folder"
         )
 
 

@@ -103,7 +103,9 @@ class Trainer:
 
     def __post_init__(self) -> None:
         self.piece = self.settings.batch
-        self._adversaries = Adversaries(self.labels, self.adversary.steps, self.weighted, self.ranker.device)
+        self._adversaries = Adversaries(
+            self.labels, self.adversary.steps, self.weighted, self.ranker.device, self.settings.clip
+        )
 
     def run(
         self,

@@ -20,6 +20,7 @@ from evenrank.inputs import Inputs, Known
 from evenrank.io import read_run, write_run
 from evenrank.io.atomic import atomic_write
 from evenrank.io.folders import recover_folder
+from evenrank.io.lexicons import read_lexicon
 from evenrank.io.texts import read_texts
 from evenrank.neural.config import Config
 from evenrank.neural.judges import LOSS, PROBE, Judge, MeasureJudge, ProbeJudge
@@ -34,6 +35,7 @@ from evenrank.neural.reading import TrainingData, prepare
 from evenrank.neural.reranker import NeuralReranker, ScorablePairs
 from evenrank.neural.run_folder import CONFIG, DATA, check_begun, check_data, damaged, read_notes, write_notes
 from evenrank.neural.sampling import balanced, check_values, paper_balanced
+from evenrank.neural.scrub import scrubbed
 from evenrank.neural.sections import Joint
 from evenrank.neural.stage import ADVERSARY, JOINT, TUNE, Checkpoint, Say, Stage, Trainer
 from evenrank.neural.state import forget_state, read_checked, read_standing, write_checked
@@ -203,6 +205,10 @@ class _TrainingWork:
         if source is None:
             raise ParameterError("evaluate.documents must be given: the inputs have no documents")
         documents = read_texts(source, wanted=set(head.doc_ids.to_pylist()))
+        if self.config.examples.scrub:  # it ranks texts as it learnt them
+            for attribute in self.config.attributes:
+                lexicon = read_lexicon(attribute.lexicon)
+                queries, documents = (scrubbed(texts, lexicon) for texts in (queries, documents))
         return head, ScorablePairs.of(head, queries, documents), run.name
 
     def all(self) -> tuple[TrainedRanker, ...]:
