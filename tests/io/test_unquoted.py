@@ -65,6 +65,13 @@ def test_what_is_not_utf_8_or_too_long_is_left_to_the_other_reader() -> None:
     assert unquoted_table(pa.py_buffer(b"a,b\n1," + b"x" * 140_000 + b"\n"), "csv") is None
 
 
+def test_a_header_may_be_quoted() -> None:
+    frame = unquoted_table(pa.py_buffer(b'"document","size, in words"\nd1,small\n'), "csv")
+    assert frame is not None
+    assert frame.names == ["document", "size, in words"]
+    assert unquoted_table(pa.py_buffer(b'"document","size\nin words"\nd1,small\n'), "csv") is None
+
+
 def test_a_plain_file_is_read_in_columns() -> None:
     frame = unquoted_table(pa.py_buffer(b"document\tsize\nd1\tsmall\nd2\t\n"), "tsv")
     assert frame is not None

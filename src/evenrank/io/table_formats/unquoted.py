@@ -1,10 +1,13 @@
-"""The columnar way through a CSV or TSV file that is plain: no quotes, the same fields in every line.
+"""The columnar way through a CSV or TSV file that is plain: no quotes but in the header, the same
+fields in every line.
 
 It answers None for any file that it is not sure of; the row-by-row reader then decides. What it accepts, the
 other one accepts too, with the same cells.
 """
 
 from __future__ import annotations
+
+import csv
 
 import numpy as np
 import pyarrow as pa
@@ -22,21 +25,28 @@ _NEWLINE = ord("\n")
 def unquoted_table(data: pa.Buffer, format: str) -> Frame | None:
     """The columns of a plain file by name, as text, or None."""
     head, newline, _ = data.slice(0, min(data.size, _CELL_LIMIT)).to_pybytes().partition(b"\n")
-    delimiter = b"\t" if format == "tsv" else b","
-    fields = head.count(delimiter) + 1
     rest = data.slice(len(head) + 1) if newline else data.slice(data.size)
-    if any(quote in head for quote in (b"\r", b'"')):
+    if not rest.size or b"\r" in head or not _is_plain(rest, b"\r" if format == "tsv" else b'\r"'):
         return None
-    if fields < 2 or not rest.size or not _is_plain(rest, b"\r" if format == "tsv" else b'\r"'):
-        return None
+    delimiter = "\t" if format == "tsv" else ","
     try:
-        names = [cell.strip() for cell in head.decode().split(delimiter.decode())]
-        table = _read(rest, [str(place) for place in range(fields)], delimiter.decode())
-    except (pa.ArrowInvalid, UnicodeDecodeError):  # another number of fields in some line, or not UTF-8
+        names = _header(head.decode(), delimiter)
+        if len(names) < 2:  # a blank line, which is no row, would be one of a single empty cell
+            return None
+        table = _read(rest, [str(place) for place in range(len(names))], delimiter)
+    except (pa.ArrowInvalid, UnicodeDecodeError, csv.Error):  # other fields in some line, or not UTF-8
         return None
     if any(_longest(column) > _CELL_LIMIT for column in table.columns):
         return None
     return Frame(names, lambda name: table.column(names.index(name)), text=True)
+
+
+def _header(line: str, delimiter: str) -> list[str]:
+    """The names of the columns, which many programs write in quotes, also where nothing else is."""
+    if delimiter == "\t":  # a quote in TSV is a character like any other
+        return [cell.strip() for cell in line.split(delimiter)]
+    cells: list[str] = next(csv.reader([line], strict=True), [])
+    return [cell.strip() for cell in cells]
 
 
 def _is_plain(rows: pa.Buffer, forbidden: bytes) -> bool:
