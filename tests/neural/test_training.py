@@ -11,10 +11,23 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs pip install 'evenrank[train]'")
 
+import evenrank as er  # noqa: E402
 from evenrank.data.lexicon import Lexicon  # noqa: E402
 from evenrank.errors import DataError, EvenrankError, ParameterError  # noqa: E402
-from evenrank.neural import CrossEncoderRanker, PairTokens, Stage, Trainer, label_pairs, make_config, train  # noqa: E402
+from evenrank.io import write_run  # noqa: E402
+from evenrank.neural import (  # noqa: E402
+    CrossEncoderRanker,
+    NeuralReranker,
+    PairTokens,
+    Stage,
+    Trainer,
+    label_pairs,
+    load_ranker,
+    make_config,
+    train,
+)
 from evenrank.neural.config import Adversary, Training  # noqa: E402
+from evenrank.neural.scrub import scrubbed  # noqa: E402
 from evenrank.neural.stage import Checkpoint, TrainingStoppedError  # noqa: E402
 from evenrank.neural.state import read_standing  # noqa: E402
 from evenrank.neural.variants import read_variants  # noqa: E402
@@ -180,6 +193,37 @@ def test_a_lexicon_that_has_changed_is_not_gone_on_with(
     write(["moon", "star"], ["river", "bread"])
     with pytest.raises(ParameterError, match="documents or lexicons: name another folder"):
         train(make_config(content), tmp_path / "out", resume=True, **known)
+
+
+def test_a_scrubbed_ranker_ranks_scrubbed_texts(checkpoint: Path, planted: Any, tmp_path: Path) -> None:
+    words = {"male": ["he", "his"], "female": ["she", "her"]}
+    (tmp_path / "kin.json").write_text(json.dumps({"name": "kin", "groups": words}))
+    run = er.read_run({query: {f"{query}-{n}": 9.0 - n for n in range(8)} for query in planted.queries})
+    write_run(run, tmp_path / "run.trec")
+    texts = "".join(f"{query}\t{text}\n" for query, text in planted.queries.items())
+    (tmp_path / "queries.tsv").write_text(texts)
+    content = {
+        "attributes": [{"name": "kin", "lexicon": str(tmp_path / "kin.json"), "tau": 0}],
+        "examples": {"scrub": True},
+        "model": {"encoder": str(checkpoint), "max_length": 24},
+        "training": {"device": "cpu", "batch": 8, "learning_rate": 1e-3},
+        "tune": {"epochs": 2},
+        "adversary": {"epochs": 0},
+        "joint": {"epochs": 0},
+        "evaluate": {"run": str(tmp_path / "run.trec"), "queries": str(tmp_path / "queries.tsv")},
+    }
+    known = {"qrels": planted.qrels, "query_texts": planted.queries, "documents": planted.documents}
+    train(make_config(content), tmp_path / "out", **known)
+    found = er.read_run(tmp_path / "out/base/run.trec")
+    ranker = load_ranker(tmp_path / "out/base").eval()
+    lexicon = er.read_lexicon(str(tmp_path / "kin.json"))
+    clean = scrubbed(planted.documents, lexicon)
+    orders = [
+        er.rerank(run, NeuralReranker.of(ranker, scrubbed(planted.queries, lexicon), documents))
+        for documents in (clean, planted.documents)
+    ]
+    same_lists = [all(found.documents(q) == one.documents(q) for q in planted.queries) for one in orders]
+    assert same_lists == [True, False]
 
 
 NO_MEMORY = (
