@@ -113,6 +113,17 @@ def test_the_keys_are_listed(evenrank: Evenrank, folder: Path) -> None:
         ("bad.npy --documents documents.tsv", "bad.npy: row 4, document 'd3', holds NaN or infinity"),
         ("v.npy --documents documents.tsv -o v.npy", "is also an input, and would be overwritten"),
         ("alone.npy --documents documents.tsv", "the ids of these vectors are missing"),
+        ("mnilm --documents documents.tsv", "'mnilm' is neither an encoder nor the folder of a model nor"),
+        ("mnilm --documents documents.tsv", "did you mean minilm?"),
+        ("v.npy --set encoder=worldlama", "did you mean wordllama?"),
+        ("./nowhere --documents documents.tsv", "'./nowhere' is neither an encoder nor the folder"),
+        ("groups.csv --documents documents.tsv", "groups.csv: is a file, but neither .npy nor .parquet"),
+        ("v.npy --set eraser=e.st --set second_order=4 -o x.npy", "--set second_order has no effect here"),
+        ("v.npy --set eraser=e.st --set lexicon=none -o x.npy", "e.st is applied, and nothing is fitted"),
+        ("v.npy --documents documents.tsv --set queries=true", "--set queries has no effect here: it is a"),
+        ("v.npy --documents documents.tsv --set batch=8", "--set batch has no effect here: the vectors of a"),
+        ("minilm --documents documents.tsv --set encoder=minilm", "--erase names the encoder already"),
+        ("v.npy --set groups=groups.csv --set tau=2", "--set tau has no effect here: groups= is erased"),
     ],
 )
 def test_what_is_refused(evenrank: Evenrank, folder: Path, call: str, message: str) -> None:

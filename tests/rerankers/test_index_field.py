@@ -80,7 +80,7 @@ def test_the_weight_is_the_median_deviation() -> None:
     lists = {
         "q1": [9.0, 5.0, 1.0],
         "q2": [3.0, 2.5, 2.0],
-        "q3": [float(-at) for at in range(150)],
+        "q3": [float(-2 * at) for at in range(150)],
         "q4": [7.0],
     }
     run = er.read_run({q: {f"d{at}": s for at, s in enumerate(own)} for q, own in lists.items()})
@@ -174,3 +174,28 @@ def test_no_file_of_somebody_else_is_touched(evenrank: Evenrank) -> None:
         ".other.json.evenrank-counts", "counts.parquet", "d.jsonl", "field.json", "field.json.counts",
         "sides.csv",
     ]  # fmt: skip
+
+
+def test_ranks_are_no_scores(evenrank: Evenrank) -> None:
+    """A TREC file has ranks where scores are equal, and a table may have nothing else."""
+    tied = er.read_run({"q": {f"d{at}": 0.5 - at // 2 / 100 for at in range(60)}}, name="tied")
+    er.write_run(tied, "tied.trec")
+    er.write_run(tied, "tied.csv")
+    command = "scan", "counts.parquet", "-o", "field.json", "--field"
+    right = evenrank(*command, "solr:run=tied.csv:lam=0.5")
+    expected = 0.5 * statistics.pstdev(0.5 - at // 2 / 100 for at in range(60))
+    assert f"lam 0.5 is {expected:.6g} in the scores" in right.err
+    refused = evenrank(*command, "solr:run=tied.trec:lam=0.5")
+    assert refused.code == 1
+    assert "run 'tied' has ranks in place of the engine's scores" in refused.err
+    with Path("tied.trec").open("a") as file:
+        file.write("q2 Q0 a 1 4 x\nq2 Q0 n 2 2 x\n")
+    mixed = evenrank(*command, "solr:run=tied.trec:lam=0.5")
+    assert "scores of 1 query is 1; 1 query with ranks in place of scores left out" in mixed.err
+    with pytest.raises(DataError, match="ranks in place of the engine's scores"):
+        weight_of(er.read_run({"q": {"a": -1.0, "b": -2.0, "c": -3.0}}), 1)
+
+
+def test_a_name_may_hold_the_word_for_the_weight() -> None:
+    assert "doc['FLAME'].value" in query_of(IndexField("opensearch", "FLAME"), 0.5)
+    assert "LAM_FIELD" in query_of(IndexField("solr", "LAM_FIELD"), 0.5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenrank.cli.erase_keys import Erase, erase_keys
+from evenrank.cli.erase_keys import Erase, erase_keys, refuse_idle
 from evenrank.cli.progress import Bar, WorkBar
 from evenrank.cli.shared import check_written, default_output, read_inputs, seed_of
 from evenrank.cli.streams import say
-from evenrank.errors import DataError, ParameterError, counted, few
+from evenrank.errors import DataError, ParameterError, UnknownNameError, counted, few, nearest_hint
 from evenrank.tables import number
 
 if TYPE_CHECKING:
@@ -36,8 +37,11 @@ def run_erase(arguments: argparse.Namespace, known: Description) -> int:
     writes = _kind_of(output)
     check_written(known, output, further=[what, *([keys.eraser] if keys.eraser else [])])
     _check_asked(what, is_file, output, writes, keys)
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # the library warns of forks that do not happen
     encoder = keys.encoder if is_file else what
+    if encoder is not None:
+        _check_encoder_name(encoder)
+    refuse_idle(keys, list(arguments.changes or ()), is_file=is_file, model=writes == MODEL)
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # the library warns of forks that do not happen
     eraser = (
         _loaded(keys.eraser, encoder) if keys.eraser else _fitted(what, is_file, encoder, known, keys, seed)
     )
@@ -86,6 +90,21 @@ def _check_asked(what: str, is_file: bool, output: str, writes: str, keys: Erase
         )
     if is_file and not Path(what).is_file():
         raise DataError(f"{what}: no such file")
+
+
+def _check_encoder_name(name: str) -> None:
+    """A misspelt name is not looked up on a network; only OWNER/NAME is a model of the hub."""
+    from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA
+
+    if name in (MINILM, WORDLLAMA) or Path(name).expanduser().is_dir():
+        return
+    if Path(name).expanduser().is_file():
+        raise DataError(f"{name}: is a file, but neither .npy nor .parquet: name vectors or an encoder")
+    if not re.fullmatch(r"\w[\w.-]*/[\w.-]+", name):
+        raise UnknownNameError(
+            f"{name!r} is neither an encoder nor the folder of a model nor a file of vectors"
+            f"{nearest_hint(name, (MINILM, WORDLLAMA))}"
+        )
 
 
 def _loaded(path: str, encoder: str | None) -> Eraser:

@@ -72,6 +72,29 @@ def erase_keys(project: Project | None, changes: Sequence[str]) -> Erase:
         raise type(error)(f"{where}{error}") from None
 
 
+_OF_FITTING = ("lexicon", "groups", "targets", "tau", "sample", "second_order", "cache", "batch")
+
+
+def refuse_idle(keys: Erase, changes: Sequence[str], *, is_file: bool, model: bool) -> None:
+    """Raise for a key on the command line that changes nothing; a project file is for several commands."""
+    idle: dict[str, str] = {}
+    if keys.groups is not None:
+        why = "groups= is erased instead of the words of a lexicon"
+        idle.update(dict.fromkeys(("lexicon", "targets", "tau"), why))
+    if is_file:
+        idle.update(dict.fromkeys(("cache", "batch"), "the vectors of a file are not encoded again"))
+    else:
+        idle["encoder"] = "--erase names the encoder already"
+    if keys.eraser is not None:
+        idle.update(dict.fromkeys(_OF_FITTING, f"{keys.eraser} is applied, and nothing is fitted"))
+    if not model:
+        idle["queries"] = "it is a key of a model, which -o FOLDER writes"
+    for change in changes:
+        key = change.partition("=")[0].strip()
+        if key in idle:
+            raise ParameterError(f"--set {key} has no effect here: {idle[key]}; leave it out")
+
+
 def described_keys() -> Iterator[tuple[str, Any, str, str]]:
     """Every key: its name, default, what it must be, what it means."""
     for field in dataclasses.fields(Erase):

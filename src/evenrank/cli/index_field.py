@@ -114,10 +114,15 @@ def _weight(path: str, lam: float) -> float:
 
     run = read_run(path)
     found = weight_of(run, lam)
-    flat = f"; {counted(found.flat, 'query', 'queries')} with equal scores left out" if found.flat else ""
+    left_out = f"; {counted(found.flat, 'query', 'queries')} with equal scores left out" if found.flat else ""
+    if found.ranked:
+        left_out += (
+            f"; {counted(found.ranked, 'query', 'queries')} with ranks in place of scores left out: a .csv "
+            "or .parquet file of the run keeps the scores"
+        )
     say(
         f"lam {lam:g} is {found.weight:.6g} in the scores of {run.name!r}, of which the median standard "
         f"deviation of the first {DEPTH} scores of {counted(found.queries, 'query', 'queries')} is "
-        f"{found.deviation:.6g}{flat}"
+        f"{found.deviation:.6g}{left_out}"
     )
     return found.weight

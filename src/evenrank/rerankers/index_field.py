@@ -70,6 +70,7 @@ class FieldWeight:
     deviation: float  # the median over queries
     queries: int
     flat: int  # queries left out, because their scores do not differ
+    ranked: int  # queries left out, because their scores are ranks
 
 
 def write_field(counts: str | os.PathLike[str], path: str | os.PathLike[str], field: IndexField) -> int:
@@ -92,20 +93,38 @@ def write_field(counts: str | os.PathLike[str], path: str | os.PathLike[str], fi
 def weight_of(run: Run, lam: float) -> FieldWeight:
     """``lam`` times the median over queries of the standard deviation of their first 100 scores.
 
+    Queries whose scores are ranks are left out: TREC files have n, n - 1, ..., 1 where scores are equal, and
+    tables without scores have -1, -2, ..., which say nothing about the engine's scores.
+
     >>> weight_of(Run.build(["q", "q"], ["a", "b"], [3.0, 1.0]), 0.5).weight
     0.5
     """
-    spreads = []
+    spreads, ranked = [], 0
     for begin, end in zip(run.offsets[:-1].tolist(), run.offsets[1:].tolist(), strict=True):
         scores = run.scores[None, begin : min(end, begin + DEPTH)]
+        if _are_ranks(scores[0]):
+            ranked += 1
+            continue
         spreads.append(float(deviations(scores, np.ones(scores.shape, dtype=bool))[0, 0]))
     known = [spread for spread in spreads if spread > 0]
+    if ranked and not known:
+        raise DataError(
+            f"run {run.name!r} has ranks in place of the engine's scores, as TREC files have for queries "
+            "with equal scores: give it as a .csv or .parquet file, which keep the scores "
+            "(evenrank retrieve -o RUN.csv)"
+        )
     if not known:
         raise DataError(
             f"no query of run {run.name!r} has scores that differ: give a run with the engine's own scores"
         )
     deviation = float(np.median(known))
-    return FieldWeight(lam * deviation, deviation, len(known), len(spreads) - len(known))
+    return FieldWeight(lam * deviation, deviation, len(known), len(spreads) - len(known), ranked)
+
+
+def _are_ranks(scores: Floats) -> bool:
+    """Whether they are whole numbers of which each is one less than that before it."""
+    whole = bool((scores == np.round(scores)).all())
+    return len(scores) > 1 and whole and bool((np.diff(scores) == -1).all())
 
 
 def _neutralities(
@@ -172,9 +191,11 @@ def query_of(field: IndexField, lam: float) -> str:
 
     In all but ``rank_feature``, a document that lacks the field counts as neutral, as in the re-ranker.
     """
-    return _QUERIES[field.form].replace("FIELD", field.name).replace("LAM", f"{lam:.6g}")
+    values = {"FIELD": field.name, "LAM": f"{lam:.6g}"}
+    return _PLACES.sub(lambda found: values[found[0]], _QUERIES[field.form])  # at once: a name may hold LAM
 
 
+_PLACES = re.compile("FIELD|LAM")
 _SCRIPT = (
     '{"query": {"script_score": {\n'
     '  "query": {"match": {"text": "QUERY"}},\n'
