@@ -335,6 +335,19 @@ def test_the_command_makes_the_index(made: Path, tmp_path: Path, evenrank: objec
     code, _, err = evenrank("scan", tmp_path / "counts", "-o", tmp_path / "x.parquet")  # type: ignore[operator]
     assert code != 0
     assert "leave -o out" in err
+    code, _, err = evenrank("scan", tmp_path / "counts", "--on", "dask")  # type: ignore[operator]
+    assert code != 0
+    assert "leave --on out" in err
+
+
+def test_a_field_of_a_search_index_comes_from_a_folder(made: Path, tmp_path: Path, evenrank: object) -> None:
+    written = []
+    for words in ("kin.parquet", "kin-index"):
+        output = tmp_path / f"{words}.jsonl"
+        code, _, err = evenrank("scan", made / words, "--field", "opensearch", "-o", output)  # type: ignore[operator]
+        assert code == 0, err
+        written.append(output.read_bytes())
+    assert written[0] == written[1]
 
 
 def test_other_tools_see_only_the_parts(made: Path) -> None:

@@ -6,6 +6,7 @@ import argparse
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenrank.cli import shared
@@ -101,9 +102,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _holds_counts(path: str) -> bool:
     """Whether the collection is counts already, which are indexed and not counted again."""
     from evenrank.io.counts import is_counts
-    from evenrank.io.counts_folder import is_counts_folder
 
-    return is_counts_folder(path) or (path.endswith((".parquet", ".pq")) and is_counts(path))
+    return (path.endswith((".parquet", ".pq")) or Path(path).is_dir()) and is_counts(path)
 
 
 def _index(arguments: argparse.Namespace) -> int:
@@ -115,6 +115,8 @@ def _index(arguments: argparse.Namespace) -> int:
             f"{path}: holds word counts already, and their index lies beside them: leave -o out, or name the "
             "documents to count"
         )
+    if arguments.on is not None and "on" not in arguments.filled:
+        raise ParameterError(f"{path}: the index of counts is made on this machine: leave --on out")
     with ResumableBar("indexing") as bar:
         made = index_counts(path, threads=arguments.threads, resume=not arguments.no_resume, progress=bar)
     say(

@@ -218,7 +218,11 @@ def about_counts(path: Path, name: str) -> CountsAbout:
 
 
 def is_counts(path: str | os.PathLike[str]) -> bool:
-    """Whether a file was written by ``scan``."""
+    """Whether a file was written by ``scan``, or is a folder of such files."""
+    if Path(path).is_dir():
+        from evenrank.io.counts_folder import is_counts_folder
+
+        return is_counts_folder(path)
     try:
         with parquet_file(Path(path)) as raw, pa.parquet.ParquetFile(raw) as file:
             return _KEY in (file.schema_arrow.metadata or {})
@@ -227,7 +231,13 @@ def is_counts(path: str | os.PathLike[str]) -> bool:
 
 
 def counts_in_pieces(path: str | os.PathLike[str]) -> Iterator[WordCounts]:
-    """The counts of a file, some documents at a time: constant memory whatever the size."""
+    """The counts of a file or a folder, some documents at a time: constant memory whatever the size."""
+    if Path(path).is_dir():
+        from evenrank.io.counts_folder import read_counts_folder
+
+        for part in read_counts_folder(path).files:
+            yield from counts_in_pieces(part)
+        return
     try:
         with parquet_file(Path(path)) as raw, pa.parquet.ParquetFile(raw) as file:
             about = _about(file.schema_arrow, str(path))
