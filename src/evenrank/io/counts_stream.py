@@ -23,7 +23,7 @@ from evenrank.io.counts import CountsAbout, counts_of_table
 from evenrank.io.counts_folder import CountsFolder
 from evenrank.io.source import parquet_file
 
-_SIEVE_BITS = 22  # of a hash: half a megabyte that most rows do not pass
+_LARGEST_SIEVE = 26  # bits of a hash: 64 MB
 
 
 class StreamedCounts:
@@ -63,8 +63,10 @@ class StreamedCounts:
     def find(self, hashes: UInt64s) -> FoundRows:
         if not len(hashes):
             return FoundRows(self._counts(self._about.schema.empty_table()), 0, 0)
-        sieve = np.zeros(1 << _SIEVE_BITS, dtype=bool)
-        shift = np.uint64(64 - _SIEVE_BITS)
+        # most rows that nobody wants do not pass the sieve, and need not be looked for
+        bits = min(_LARGEST_SIEVE, max(10, (8 * len(hashes)).bit_length()))
+        sieve = np.zeros(1 << bits, dtype=bool)
+        shift = np.uint64(64 - bits)
         sieve[hashes >> shift] = True
 
         def wanted(ids: pa.LargeStringArray) -> Any:
