@@ -47,7 +47,7 @@ bench: .venv/bench.stamp
 	$(BIN)/python benchmarks/tukey.py --write
 	$(BIN)/python benchmarks/gate.py --write
 	$(BIN)/python benchmarks/intervals.py
-	$(BIN)/python benchmarks/scale.py --write
+	$(BIN)/python benchmarks/clusters.py --write
 	$(BIN)/python tests/engines/servers.py
 	$(BIN)/python benchmarks/engines.py --write
 

@@ -40,13 +40,14 @@ class Rate(NamedTuple):
 
 
 def measured(folder: Path) -> dict[str, Rate]:
+    import clusters
+
     import evenrank as er
-    import scale
     from evenrank.evidence.scan import scan_file
 
-    rows = [row for block in scale.repeated(PASSAGES) for row in block]
+    rows = [row for block in clusters.repeated(PASSAGES) for row in block]
     ids, texts = [str(one) for one, _ in rows], [text.decode() for _, text in rows]
-    scale.make_tsv(folder / "c.tsv", PASSAGES)
+    clusters.make_tsv(folder / "c.tsv", PASSAGES)
     lines = "".join(
         json.dumps({"id": one, "text": text}) + "\n" for one, text in zip(ids, texts, strict=True)
     )

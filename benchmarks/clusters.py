@@ -1,6 +1,6 @@
 """A scan on Dask and on Spark beside the same scan in one process, and what kills cost.
 
-    python benchmarks/scale.py --write
+    python benchmarks/clusters.py --write
 
 Real passages are repeated with new ids. Every way scans the same file on the same cores, round after round,
 and the fastest rounds are compared: what else runs on a machine only adds time. Processor time is that of all
@@ -256,25 +256,29 @@ def swaps_and_vectors(folder: Path, texts: int, encoded: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="write the figures to scale.json")
+    parser.add_argument("--write", action="store_true", help="write the figures to clusters.json")
     parser.add_argument("--counts", default="5000000,20000000")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", default="speed,equality,kills,vectors")
     parser.add_argument("--encoded", type=int, default=100_000)
+    parser.add_argument("--killed", type=int, default=500_000, help="passages of the scans that are killed")
+    parser.add_argument(
+        "--equal", type=int, default=1_000_000, help="passages of the files that are compared"
+    )
     arguments = parser.parse_args()
-    path = HERE / "scale.json"
+    path = HERE / "clusters.json"
     found = json.loads(path.read_text()) if path.exists() else {}
     for name in arguments.only.split(","):
-        folder = Path(tempfile.mkdtemp(prefix="scale-"))
+        folder = Path(tempfile.mkdtemp(prefix="clusters-"))
         try:
             if name == "speed":
                 found[name] = speed(
                     folder, [int(one) for one in arguments.counts.split(",")], arguments.rounds
                 )
             elif name == "equality":
-                found[name] = equality(folder, 1_000_000)
+                found[name] = equality(folder, arguments.equal)
             elif name == "kills":
-                found[name] = kills(folder, 500_000)
+                found[name] = kills(folder, arguments.killed)
             else:
                 found[name] = swaps_and_vectors(folder, 100_000, arguments.encoded)
             print(json.dumps({name: found[name]}, indent=1))
