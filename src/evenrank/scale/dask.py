@@ -18,7 +18,6 @@ Result = TypeVar("Result")
 RETRIES = 2  # of a task that fails for another reason than its data
 PATIENCE = 10  # seconds for a scheduler to answer
 ALONE = 300  # seconds for a worker to come, where there is none
-REVIVE = 60.0  # seconds that workers have to come
 LOOK = 5.0  # seconds between two looks at whether there are workers
 
 
@@ -42,8 +41,11 @@ class DaskExecutor:
             future.add_done_callback(partial(_note, ended, place))
         try:
             while waiting:
-                place = self._next(ended)
-                yield place, waiting.pop(place).result()  # which is let go when it has been taken
+                place = self._patiently(partial(ended.get, timeout=LOOK))
+                future = waiting.pop(place)  # it is let go when it has been taken
+                # its worker may have been lost meanwhile, and then it is done once more
+                result: Result = self._patiently(partial(_result, future))
+                yield place, result
         except KilledWorker as error:
             raise EvenrankError(
                 "Dask lost every worker that did one of the tasks, perhaps for lack of memory: give the "
@@ -54,19 +56,34 @@ class DaskExecutor:
         finally:
             self._client.cancel(list(waiting.values()))
 
-    def _next(self, ended: SimpleQueue[int]) -> int:
-        """The next task that has ended. Dask itself would wait for workers as long as there are none."""
-        lonely, due = 0.0, LOOK  # seconds without any worker, and when some are started
+    def _patiently(self, take: Callable[[], Result]) -> Result:
+        """What ``take`` gives, which is asked again when it gives nothing for a while.
+
+        Dask itself would wait for workers without end where there are none.
+        """
+        lonely = 0.0  # seconds without any worker
         while True:
             try:
-                return ended.get(timeout=LOOK)
-            except Empty:
+                return take()
+            except (Empty, _NotYet):
                 lonely = 0.0 if self._client.nthreads() else lonely + LOOK
-            if self._revive is not None and lonely >= due:
+            if self._revive is not None:
                 self._revive()
-                due += REVIVE
             if lonely > ALONE:
                 raise EvenrankError(f"Dask has had no worker for {ALONE} seconds: start some; {KEPT}")
+
+
+class _NotYet(Exception):
+    """A result that is still to come."""
+
+
+def _result(future: Any) -> Any:
+    try:
+        return future.result(timeout=LOOK)
+    except TimeoutError as error:
+        if future.done():  # it is the task's own
+            raise
+        raise _NotYet from error
 
 
 def _note(ended: SimpleQueue[int], place: int, future: Any) -> None:
@@ -77,19 +94,19 @@ def _note(ended: SimpleQueue[int], place: int, future: Any) -> None:
 def local_client(workers: int) -> Iterator[DaskExecutor]:
     """A cluster of processes on this machine, which ends with the block."""
     distributed = _distributed()
+    import dask
+
     with (
+        # on a busy machine a worker that was lost needs longer than usual to come back
+        dask.config.set({"distributed.deploy.lost-worker-timeout": f"{ALONE} s"}),
         distributed.LocalCluster(
             n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
             silence_logs=logging.ERROR,
         ) as cluster,
         distributed.Client(cluster) as client,
     ):  # fmt: skip
-
-        def revive() -> None:
-            cluster.scale(0)
-            cluster.scale(workers)
-
-        yield DaskExecutor(client, revive)
+        # asked for as many workers as there were, it starts those that are gone for good
+        yield DaskExecutor(client, lambda: cluster.scale(workers))
 
 
 @contextmanager
