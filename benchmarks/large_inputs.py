@@ -223,6 +223,20 @@ def draws_as_queries(folder: Path) -> Made:
     return lambda: evenrank.evaluate(run, measures, groups=known["groups"]), values_of
 
 
+def greedy_mixtures(folder: Path) -> Made:
+    import rerank
+
+    lists = rerank.make_lists(rerank.AT_ONCE, soft=True)
+    return lambda: rerank.kernel(lists, 8, 5), lambda found: repr(np.concatenate(found).tolist())
+
+
+def greedy_loop(folder: Path) -> Made:
+    import rerank
+
+    lists = rerank.make_lists(rerank.AT_ONCE, soft=True)
+    return lambda: [rerank.loop(lists, rerank.AT_ONCE, seed) for seed in range(8)], len
+
+
 WORK = [
     Work("read 4.8M labels, Parquet", lambda folder: read_labels(large_files(folder)[2]),
          "read a run of 7M lines", read_run_lines),
@@ -238,6 +252,8 @@ WORK = [
          "pytrec_eval: 400 measures of relevance", one_measure_of_each),
     Work("3 measures, 1,000 draws of 50 x 100", a_thousand_draws,
          "2 measures, 50,000 lists of one run", draws_as_queries),
+    Work("FAIR_greedy of mixtures, 8 draws of 50 x 100", greedy_mixtures,
+         "a plain loop, as many lists", greedy_loop),
 ]  # fmt: skip
 
 
