@@ -152,3 +152,36 @@ def test_the_columns_of_a_project_file_are_those_of_the_labels_too(evenrank: Eve
     done = evenrank("debias", "--erase", "v.npy")
     assert done.code == 0, done.err
     assert "fitted to 800 documents; erased 1 direction of 8: biased, has female" in done.err
+
+
+def test_an_encoder_that_nobody_names_is_noted(evenrank: Evenrank, folder: Path) -> None:
+    (folder / "toy").mkdir()
+    (folder / "toy/model.safetensors").write_bytes(b"weights")
+    for settings in ((), ("--set", "encoder=toy")):
+        call = ("debias", "--erase", "v.npy", "--documents", "documents.tsv", *settings)
+        assert evenrank(*call, "-o", "e.safetensors").code == 0
+        done = evenrank("debias", "--erase", "v.npy", "--set", "eraser=e.safetensors", "-o", "out.npy")
+        assert done.code == 0
+        expected = "was fitted to vectors of toy" if settings else "does not say which encoder"
+        assert f"e.safetensors: {expected}" in done.err
+        assert "not checked" in done.err
+    done = evenrank(
+        "debias", "--erase", "v.npy", "--set", "eraser=e.safetensors", "--set", "encoder=toy", "-o", "out.npy"
+    )
+    assert "not checked" not in done.err
+
+
+def test_second_order_is_checked_on_held_out_documents(
+    evenrank: Evenrank, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    from evenrank.erasure import held_out_probe
+
+    def probe(*arguments: object, **settings: object) -> object:
+        asked.append(settings)
+        return held_out_probe(*arguments, **settings)
+
+    monkeypatch.setattr("evenrank.erasure.held_out_probe", probe)
+    done = evenrank("debias", "--erase", "v.npy", "--documents", "documents.tsv", "--set", "second_order=2")
+    assert done.code == 0, done.err
+    assert asked == [{"second_order": 2}]

@@ -245,3 +245,33 @@ def test_bad_input(planted, tmp_path: Path) -> None:
         Targets.of_groups(Membership.from_labels("g", {"a": "x", "b": "y"}), ["n1", "n2"])
     with pytest.raises(DataError, match="needs 80 documents or more with each label"):
         held_out_probe(x[:60], labels[:60])
+
+
+def test_vectors_of_zeros_have_no_length(planted) -> None:
+    """A document without a text has one, and the others still are of length 1."""
+    unit = planted.vectors / np.linalg.norm(planted.vectors, axis=1, keepdims=True)
+    unit[5] = 0
+    assert Eraser.fit(unit, planted.labels).unit
+    assert not Eraser.fit(2 * unit, planted.labels).unit
+
+
+def test_the_check_on_held_out_documents_is_of_the_same_kind(recwarn: pytest.WarningsRecorder) -> None:
+    """It takes off as many directions, and does not warn that its half of the documents is small."""
+    generator = np.random.default_rng(5)
+    labels = generator.random(1000) < 0.4
+    x = generator.normal(size=(1000, 6)) + np.outer(labels, [3, 0, 0, 0, 0, 0])
+    x[labels, 2:4] *= 3
+    wanted = []
+
+    def probed(self: Eraser, vectors: np.ndarray) -> np.ndarray:
+        wanted.append(self.rank)
+        return self.erased(vectors)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Eraser, "__call__", probed)
+        held_out_probe(x, labels)
+        held_out_probe(x, labels, second_order=2)
+    assert wanted == [1, 3]
+    wide = generator.normal(size=(300, 160))
+    held_out_probe(wide, labels[:300])
+    assert not recwarn.list

@@ -98,7 +98,9 @@ def test_an_eraser_of_another_encoder_is_refused(eraser: Eraser, tmp_path: Path)
     assert encoder_identity(tmp_path / "one") == one
     with pytest.raises(ParameterError, match=r"vectors of toy \(weights abababababab\), not of two"):
         eraser.check_encoder(encoder_identity(tmp_path / "two"))
-    eraser.check_encoder(EncoderIdentity("unknown"))
+    with pytest.raises(ParameterError, match=r"vectors of toy \(weights abababababab\), not of BAAI/bge"):
+        eraser.check_encoder(EncoderIdentity("BAAI/bge"))
+    eraser.check_encoder(EncoderIdentity("owner/toy"))
     with pytest.raises(DataError, match="has no weights"):
         encoder_identity(tmp_path / "empty")
 
@@ -205,3 +207,10 @@ def test_documents_are_encoded_to_length_one_and_the_work_is_announced(tmp_path:
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), expected, atol=1e-6)
     with pytest.raises(DataError, match="documents: no documents"):
         encode_documents(encoder, {})
+
+
+def test_an_empty_file_of_vectors_is_refused(eraser: Eraser, tmp_path: Path) -> None:
+    np.save(tmp_path / "none.npy", np.zeros((0, 12)))
+    with pytest.raises(DataError, match=r"none\.npy: no vectors"):
+        erase_file(eraser, tmp_path / "none.npy", tmp_path / "out.npy")
+    assert not (tmp_path / "out.npy").exists()

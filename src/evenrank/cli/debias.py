@@ -30,8 +30,9 @@ def add(commands: Commands) -> None:
         """With --erase: fit the smallest change of an encoder's vectors after which no linear
         function of them tells what the words or groups of documents are, and write it (-o
         NAME.safetensors), the erased vectors (-o NAME.parquet or .npy) or the encoder with it (-o
-        FOLDER). The table [erase] of the project file says what is erased. It takes seconds on a
-        CPU and needs no training. Without --erase: train a ranker in three stages: for relevance,
+        FOLDER). The table [erase] of the project file says what is erased. Fitting takes
+        seconds on a CPU and needs no training; encoding the documents first takes longer.
+        Without --erase: train a ranker in three stages: for relevance,
         or to keep the order of a teacher without judgements; adversaries that tell protected labels
         from its vectors; and both together with the adversaries' gradients reversed, once for each
         strength. The table [debias] of the project file describes what to train. The folder gets a

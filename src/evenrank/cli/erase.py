@@ -114,6 +114,13 @@ def _loaded(path: str, encoder: str | None) -> Eraser:
     found = Eraser.load(path)
     if encoder is not None:
         found.check_encoder(encoder_identity(encoder), path)
+    if found.encoder is None:
+        say(f"{path}: does not say which encoder its vectors were of: it was not checked")
+    elif encoder is None:
+        say(
+            f"{path}: was fitted to vectors of {found.encoder}; whether these are such was not checked: add "
+            "--set encoder=NAME"
+        )
     return found
 
 
@@ -145,7 +152,7 @@ def _fitted(
         f"fitted to {counted(eraser.documents, 'document', 'documents')}{of_labels}; erased "
         f"{counted(eraser.rank, 'direction', 'directions')} of {eraser.width}: {', '.join(eraser.targets)}"
     )
-    _say_what_is_left(source, targets, seed)
+    _say_what_is_left(source, targets, seed, keys.second_order)
     return eraser
 
 
@@ -200,7 +207,7 @@ def _encoded(encoder: str, known: Description, keys: Erase) -> VectorSource:
         )
 
 
-def _say_what_is_left(source: VectorSource, targets: Targets, seed: int) -> None:
+def _say_what_is_left(source: VectorSource, targets: Targets, seed: int, second_order: int) -> None:
     from evenrank.erasure import held_out_probe
 
     places = np.flatnonzero(targets.known)
@@ -208,7 +215,7 @@ def _say_what_is_left(source: VectorSource, targets: Targets, seed: int) -> None
         places = np.sort(np.random.default_rng(seed).choice(places, PROBED, replace=False))
     wanted = targets.at(places)
     try:
-        found = held_out_probe(source.take(places), wanted, seed)
+        found = held_out_probe(source.take(places), wanted, seed, second_order=second_order)
     except DataError as error:
         say(f"not measured on held-out documents: {error}")
         return

@@ -72,6 +72,27 @@ class Eraser:
         off so many directions more: those in which documents with the first target spread most unlike others,
         which a probe that is not linear uses.
         """
+        made = cls.fitted(vectors, targets, encoder=encoder, second_order=second_order, progress=progress)
+        if made.labelled <= made.width:
+            warnings.warn(
+                f"{counted(made.labelled, 'labelled document', 'labelled documents')} for vectors of "
+                f"{made.width} dimensions: on other documents less is erased than on these",
+                EvenrankWarning,
+                stacklevel=2,
+            )
+        return made
+
+    @classmethod
+    def fitted(
+        cls,
+        vectors: Any,
+        targets: Any,
+        *,
+        encoder: str | os.PathLike[str] | EncoderIdentity | None = None,
+        second_order: int = 0,
+        progress: Progress | None = None,
+    ) -> Eraser:
+        """The same as ``fit``, without a warning where the documents are few."""
         source, wanted = vector_source(vectors), as_targets(targets)
         if source.count != len(wanted):
             raise DataError(
@@ -94,13 +115,6 @@ class Eraser:
         rank = projection.left.shape[1]
         if moments.documents > source.width:  # of fewer documents, others vary where these do not
             projection = projection.then(still(moments.covariance))
-        if moments.labelled <= source.width:
-            warnings.warn(
-                f"{counted(moments.labelled, 'labelled document', 'labelled documents')} for vectors of "
-                f"{source.width} dimensions: on other documents less is erased than on these",
-                EvenrankWarning,
-                stacklevel=2,
-            )
         return cls(
             moments.mean, projection, wanted.names, moments.documents, moments.labelled, rank, found, unit
         )
@@ -170,7 +184,7 @@ def _moments(
     source: VectorSource, targets: Targets, marked: Bools | None, progress: Progress | None
 ) -> tuple[Moments, bool]:
     found = Moments(source.width, len(targets.names))
-    unit, row = True, 0
+    unit, any_length, row = True, False, 0
     for block in source.blocks():
         rows = slice(row, row + len(block.vectors))
         found.add(
@@ -178,8 +192,10 @@ def _moments(
         )
         if unit:
             lengths = np.linalg.norm(block.vectors, axis=1)
+            lengths = lengths[lengths > 0]  # a document without a text has a vector of zeros
             unit = bool((np.abs(lengths - 1) < _UNIT).all())
+            any_length |= len(lengths) > 0
         row = rows.stop
         if progress is not None:
             progress(row, source.count)
-    return found, unit
+    return found, unit and any_length

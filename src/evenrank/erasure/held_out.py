@@ -27,11 +27,12 @@ class ProbedErasure(NamedTuple):
     documents: int  # that it was tested on
 
 
-def held_out_probe(vectors: Any, targets: Any, seed: int = 0) -> ProbedErasure:
+def held_out_probe(vectors: Any, targets: Any, seed: int = 0, *, second_order: int = 0) -> ProbedErasure:
     """Fit an eraser to half of the documents; let a logistic regression learn the first target from a quarter
     that the eraser has not seen, and test it on the last quarter.
 
     The guarantee of an eraser is for the documents that it was fitted to. This is what other documents tell.
+    ``second_order`` is that of ``Eraser.fit``.
     """
     wanted = as_targets(targets)
     table = real_numbers(vectors)
@@ -46,7 +47,7 @@ def held_out_probe(vectors: Any, targets: Any, seed: int = 0) -> ProbedErasure:
             raise DataError(
                 f"a probe of {wanted.names[0]!r} needs {4 * LEAST} documents or more with each label"
             )
-    eraser = Eraser.fit(table[fitted], wanted.at(fitted))
+    eraser = Eraser.fitted(table[fitted], wanted.at(fitted), second_order=second_order)
     accuracies = [
         balanced_accuracy(predicted(x[tested], logistic(x[learnt], labels[learnt])), labels[tested])
         for x in (table, eraser(table))

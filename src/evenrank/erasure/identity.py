@@ -22,8 +22,20 @@ class EncoderIdentity(NamedTuple):
     weights: str = ""
 
     def is_other_than(self, other: EncoderIdentity) -> bool:
-        """Whether the weights are known to differ; names alone say little, since folders are renamed."""
-        return bool(self.weights and other.weights and self.weights != other.weights)
+        """Whether the weights differ, or the names where nobody knows the weights of one of the two.
+
+        A folder may be renamed, but it has weights. The owner of a model of a hub is not compared.
+
+        >>> EncoderIdentity("BAAI/bge-small").is_other_than(EncoderIdentity("bge-small", "0f"))
+        False
+        """
+        if self.weights and other.weights:
+            return self.weights != other.weights
+        return self._last_name != other._last_name
+
+    @property
+    def _last_name(self) -> str:
+        return self.name.rstrip("/").rpartition("/")[2].lower()
 
     def __str__(self) -> str:
         return f"{shortened(self.name)} (weights {self.weights[:12]})" if self.weights else self.name

@@ -139,6 +139,8 @@ def _npy_source(path: Path) -> VectorSource:
         begin = file.tell()
     if path.stat().st_size - begin != count * width * dtype.itemsize:
         raise DataError(f"{path}: is cut off, or longer than its head says")
+    if not count:
+        raise DataError(f"{path}: no vectors")
 
     def read() -> Iterator[VectorBlock]:
         with path.open("rb") as file:
