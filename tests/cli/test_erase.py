@@ -185,3 +185,10 @@ def test_second_order_is_checked_on_held_out_documents(
     done = evenrank("debias", "--erase", "v.npy", "--documents", "documents.tsv", "--set", "second_order=2")
     assert done.code == 0, done.err
     assert asked == [{"second_order": 2}]
+
+
+def test_the_list_of_keys_says_which_of_them_can_be_set(evenrank: Evenrank, folder: Path) -> None:
+    shown = evenrank("debias", "--set").out
+    assert "preset = not given\n    settings of published rankers; one of advbert-L2, advbert-L4\n" in shown
+    assert "attributes.lexicon" not in shown
+    assert "[[attributes]] lexicon" in shown

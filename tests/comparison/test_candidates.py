@@ -13,7 +13,7 @@ import pytest
 import evenrank as er
 from evenrank.comparison.candidates import candidates
 from evenrank.comparison.optimal import optimal_reference
-from evenrank.errors import ParameterError
+from evenrank.errors import ParameterError, UnknownNameError
 from evenrank.inputs import Inputs
 from evenrank.io import write_run
 from evenrank.sample import demo, load
@@ -158,3 +158,13 @@ def test_the_table_in_the_guide_is_what_the_command_prints(inputs: Inputs, tmp_p
     printed = repr(found).splitlines()
     assert all(any(one.startswith(line) for one in printed) for line in shown)
     assert len(shown) == 1 + len(found.rows)
+
+
+def test_a_misspelt_reranker_is_no_file() -> None:
+    from evenrank.cli.candidates import candidate_of
+
+    with pytest.raises(UnknownNameError, match=r"no re-ranker is called 'Penalt'; did you mean Penalty\?"):
+        candidate_of("Penalt(lam=0.5)")
+    assert candidate_of("Penalty(lam=0.5)").get("method")
+    assert candidate_of("Penalt").path == "Penalt"
+    assert candidate_of("run(1).trec").path == "run(1).trec"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenrank.errors import ParameterError
+from evenrank.errors import ParameterError, UnknownNameError
 from evenrank.inputs.file_options import RUN, FileOption
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ def candidate_of(text: str) -> FileOption:
 
         if term[1] in all_rerankers():
             return FileOption(text, text, {METHOD: True})
+        close = difflib.get_close_matches(term[1], all_rerankers(), 1, 0.6)
+        if close and text[term.end() - 1] == "(":
+            raise UnknownNameError(f"no re-ranker is called {term[1]!r}; did you mean {close[0]}?")
     return RUN.parse(text)
 
 

@@ -159,11 +159,19 @@ def _check_inputs(given: dict[str, object]) -> None:
 def _keys(*, erase: bool) -> str:
     from evenrank.cli.erase_keys import described_keys
     from evenrank.neural.config import described
+    from evenrank.neural.presets import PRESETS
 
     width = max(terminal_width() or 100, 60)
-    lines = [] if erase else ["seed = 0", "    seed of everything that is drawn at random; an integer >= 0"]
+    lines = []
+    if not erase:
+        lines += ["seed = 0", "    seed of everything that is drawn at random; an integer >= 0"]
+        lines += ["preset = not given", f"    settings of published rankers; one of {', '.join(PRESETS)}"]
     for name, default, wording, meaning in described_keys() if erase else described():
         shown = "not given" if default is None else repr(default)
+        section, _, key = name.partition(".")
+        if section == "attributes":
+            name = f"[[attributes]] {key}"
+            meaning += " (in a project file: --set cannot change it)"
         lines.append(f"{name} = {shown}")
         lines.append(
             textwrap.fill(f"{meaning}; {wording}", width, initial_indent="    ", subsequent_indent="    ")
