@@ -47,3 +47,13 @@ def test_unknown_names() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = evenrank.neural.nonsense
     assert set(evenrank.neural.__all__) == set(evenrank.neural._HOME)
+
+
+def test_a_measure_that_a_training_cannot_compute_is_refused_at_the_start(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for change in ("tune.stop_on=NFaiRR@10", "joint.stop_on=GFR@10"):
+        call = ["debias", "--set", "examples.triples=t.tsv", "--set", change, "-o", str(tmp_path / "x")]
+        assert main(call) == 2
+        assert f"{change.partition('=')[0]} = " in (shown := capsys.readouterr().err)
+        assert "needs more than judgements" in shown
