@@ -188,3 +188,26 @@ def test_what_is_wrong_with_trec_documents_names_the_line(
 
 def test_text_of_pages() -> None:
     assert html_text("<p>one<br>two</p><style>p {}</style> <td>a</td><td>b</td>") == "one\ntwo\na\nb"
+
+
+@pytest.mark.usefixtures("fastwarc")
+def test_pages_that_were_sent_packed_or_in_chunks(tmp_path: Path) -> None:
+    html = b"<p>She and her mother said that he left"
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n"
+    chunks = b"%x\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n" % (25, html[:25], len(html) - 25, html[25:])
+    pages = [
+        head + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(html),
+        head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks,
+        head + b"\r\n" + html,
+    ]
+    response = "application/http; msgtype=response"
+    data = [
+        record("response", one, WARC_Record_ID=name(number), Content_Type=response)
+        for number, one in enumerate(pages)
+    ]
+    (tmp_path / "t.warc").write_bytes(b"".join(data))
+    assert [text for _, text in read(tmp_path / "t.warc")] == ["She and her mother said that he left"] * 3
+
+
+def test_a_section_that_the_parser_does_not_know() -> None:
+    assert html_text("<p>a<![foo[b]]>c<p>d") == "a foo[b]]>c\nd"

@@ -48,6 +48,14 @@ def test_what_is_looked_up_is_what_is_computed(div: str, values: int, even: bool
             np.testing.assert_array_equal(found, expected[part])  # to the last bit
 
 
+def test_few_long_lists_are_computed() -> None:
+    """There are more pairs of rank and number than ranks: looking them up would cost more than it saves."""
+    long = lists_of_labels(2, [2000, 1500])
+    assert divergence_of_labels(long, "group:g", "JSD", np.array([0.5, 0.5])) is None
+    many = lists_of_labels(2, [400] * 300)
+    assert divergence_of_labels(many, "group:g", "JSD", np.array([0.5, 0.5])) is not None
+
+
 def test_a_target_of_its_own_for_each_query_is_computed() -> None:
     run = evenrank.read_run({q: {f"d{d}": float(-d) for d in range(6)} for q in ("q1", "q2")})
     labels = {f"d{d}": "ab"[d % 2] for d in range(6)}

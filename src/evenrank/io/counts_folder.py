@@ -20,6 +20,7 @@ from evenrank.io.atomic import atomic_write
 from evenrank.io.content_hash import hash_of_file
 
 COMMIT = "_evenrank.json"
+INDEX_FOLDER = "_by_hash"  # the folder of an index of the rows
 IN_ORDER = "in order"  # of the documents of the collection
 BY_HASH = "by hash"  # of the id: the part of a document is known before any part is opened
 LAYOUTS = (IN_ORDER, BY_HASH)
@@ -94,9 +95,24 @@ def commit_counts_folder(
 
 
 def is_counts_folder(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder holds counts, finished or not."""
+    """Whether a folder holds counts, finished or not. Other tools call their files ``part-00000`` too."""
+    from evenrank.io.counts import is_counts
+
     folder = Path(path)
-    return folder.is_dir() and ((folder / COMMIT).is_file() or (folder / part_name(0)).is_file())
+    return folder.is_dir() and ((folder / COMMIT).is_file() or is_counts(folder / part_name(0)))
+
+
+def others_in(folder: Path) -> list[str]:
+    """The names in a folder of counts that no scan wrote, which must not be deleted with it."""
+    from evenrank.io.counts import is_counts
+
+    try:
+        written = {part.name for part in read_counts_folder(folder).parts}
+    except DataError:  # what is left of counts: every part is looked at
+        written = {file.name for file in folder.glob("part-*.parquet") if is_counts(file)}
+    return sorted(
+        entry.name for entry in folder.iterdir() if entry.name not in {COMMIT, INDEX_FOLDER, *written}
+    )
 
 
 def read_counts_folder(path: str | os.PathLike[str]) -> CountsFolder:

@@ -27,7 +27,7 @@ from evenrank.ids import as_strings, hash_strings
 from evenrank.io.atomic import atomic_write
 from evenrank.io.counts import CountsAbout, about_counts
 from evenrank.io.counts_blocks import PLACES, ROWS, TermLists, blocks_of
-from evenrank.io.counts_folder import COMMIT, read_counts_folder
+from evenrank.io.counts_folder import COMMIT, INDEX_FOLDER, read_counts_folder
 from evenrank.io.fingerprint import fingerprint
 from evenrank.io.outputs import workers_of
 from evenrank.io.part_folder import PartFolder, part_path
@@ -62,7 +62,9 @@ class StoredCounts(NamedTuple):
     def index_folder(self) -> Path:
         """Where the index is: in the folder, under a name that other tools pass over, or beside the file."""
         return (
-            self.path / "_by_hash" if self.path.is_dir() else self.path.with_name(self.path.name + ".by-hash")
+            self.path / INDEX_FOLDER
+            if self.path.is_dir()
+            else self.path.with_name(self.path.name + ".by-hash")
         )
 
     @property

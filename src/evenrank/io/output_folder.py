@@ -10,7 +10,7 @@ from pathlib import Path
 
 from evenrank.errors import DataError, InputTypeError
 from evenrank.io.atomic import refuse_standard_output
-from evenrank.io.counts_folder import COMMIT, is_counts_folder
+from evenrank.io.counts_folder import COMMIT, is_counts_folder, others_in
 from evenrank.io.folders import whole_folder
 
 
@@ -27,9 +27,19 @@ def folder_target(output: str | os.PathLike[str]) -> Path | None:
         return None
     if path.exists() and not path.is_dir():
         raise DataError(f"{output}: is a file: name a folder, or leave the slash out to replace it")
-    if path.is_dir() and not is_counts_folder(path) and any(path.iterdir()):
-        raise DataError(f"{output}: is a folder with something else in it: name a new folder, or a file")
+    if path.is_dir():
+        _refuse_others(path)
     return Path(os.path.realpath(path))
+
+
+def _refuse_others(folder: Path) -> None:
+    """What a scan did not write must not be deleted by one."""
+    counts = is_counts_folder(folder)
+    others = others_in(folder) if counts else sorted(entry.name for entry in folder.iterdir())
+    if others:
+        raise DataError(
+            f"{folder}: is a folder with something else in it ({others[0]!r}): name a new folder, or a file"
+        )
 
 
 @contextmanager
@@ -41,5 +51,6 @@ def new_counts_folder(target: Path) -> Iterator[Path]:
     with whole_folder(target) as new:
         yield new
         if target.is_dir():
+            _refuse_others(target)
             (target / COMMIT).unlink(missing_ok=True)
             shutil.rmtree(target)

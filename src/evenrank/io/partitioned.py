@@ -6,8 +6,9 @@ import logging
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from evenrank.errors import PROBLEMS_SHOWN, DataError
+from evenrank.errors import PROBLEMS_SHOWN, DataError, EvenrankError, counted
 from evenrank.io.executor import Executor
+from evenrank.io.resumable import KEPT
 
 Progress = Callable[[int, int | None, str], None]
 """Called with how much is done, of how much (None: unknown), and of what: bytes or documents."""
@@ -85,3 +86,9 @@ def run_partitions(
             close()
     if errors:
         raise DataError.joined([errors[number] for number in sorted(errors)])
+    if at < len(partitions):  # an output without them would look whole
+        lacking = len(partitions) - at - len(ready)
+        raise EvenrankError(
+            f"{executor.name} ended without {counted(lacking, 'partition', 'partitions')} of "
+            f"{len(partitions)}; {KEPT}"
+        )

@@ -18,6 +18,8 @@ from evenrank.evidence.ranked_evidence import Ranked
 from evenrank.measures.divergences import SIMILAR, SUMS
 from evenrank.measures.sums import padded_sum
 
+FEW, MOST = 1 << 16, 1 << 24  # pairs (i, n) that are always kept, and never: 128 MB for each divergence
+
 
 class _Known:
     """The values of a function of (i, n), n of the first i, as far as somebody has asked for them."""
@@ -45,9 +47,11 @@ def divergence_of_labels(ranked: Ranked, source: str, div: str, target: Floats) 
     """(Q, K): what ``SIMILAR[div]`` says of the shares of the first k labels and one target (L,).
 
     ``source`` is the evidence that has the labels. None for a divergence that has to be computed from all
-    shares together.
+    shares together, and for lists so long or few that there are more pairs (i, n) than ranks.
     """
     values, depth = len(target), ranked.depth
+    if (depth + 1) * (depth + 2) // 2 > min(MOST, max(FEW, ranked.rows.size)):
+        return None
     name = f"{div} of labels, target {target.tolist()}, depth {depth}"
     if values == 2:
 

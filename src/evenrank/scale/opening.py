@@ -32,7 +32,7 @@ def open_executor(on: object, workers: int | None = None) -> Iterator[Executor]:
         yield SparkExecutor(on)
     elif callable(getattr(on, "run", None)) and hasattr(on, "link"):
         yield on  # type: ignore[misc]  # an executor of the user's
-    elif on == "dask" or (isinstance(on, str) and on.startswith("dask://")):
+    elif on == "dask" or (isinstance(on, str) and on.startswith("dask://") and on != "dask://"):
         from evenrank.scale.dask import local_client, remote_client
 
         address = str(on).removeprefix("dask").removeprefix("://")

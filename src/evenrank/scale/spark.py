@@ -47,6 +47,7 @@ class SparkExecutor:
                     ) from error.__cause__
             if not missing:
                 return
+        raise EvenrankError(f"Spark ended {ATTEMPTS} jobs without the results of all tasks; {KEPT}")
 
     def _once(self, work: Callable[[Task], Result], tasks: dict[int, Task]) -> Iterator[tuple[int, Result]]:
         """One job for all tasks; their results come by way of an accumulator, each when it is there."""

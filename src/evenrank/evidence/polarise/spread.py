@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenrank.errors import DataError, ParameterError
+from evenrank.errors import DataError, EvenrankError, ParameterError
 from evenrank.evidence.polarise.encoders import Encoder, as_encoder
 from evenrank.io.executor import Executor
 
@@ -52,8 +52,10 @@ def encoding_ahead(
         if tasks[place].texts != list(texts):
             raise ParameterError("blocks of texts are asked for in another order than was said")
         while place not in ready:
-            number, vectors = next(results)
-            ready[number] = vectors
+            arrived = next(results, None)
+            if arrived is None:
+                raise EvenrankError(f"{executor.name} ended without the vectors of all texts: try again")
+            ready[arrived[0]] = arrived[1]
         found = ready.pop(place)
         if isinstance(found, DataError):
             raise found

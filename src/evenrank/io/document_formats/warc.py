@@ -37,7 +37,7 @@ def read_warc(source: Source, columns: Mapping[str, str] | None) -> Iterator[pa.
     texts: list[str] = []
     held = number = 0
     stream: Any = _BlockReader(source)
-    records = ArchiveIterator(stream, record_types=kinds, parse_http=True)
+    records = ArchiveIterator(stream, record_types=kinds, parse_http=True, auto_decode="all")
     while True:
         try:
             record = next(records, None)
@@ -85,7 +85,7 @@ def _text(record: Any, name: str, number: int) -> str | None:
     """The text of a record; None for what is no page."""
     length = record.content_length  # behind the headers of HTTP, where there are any
     content = bytes(record.reader.read())
-    if len(content) < length:
+    if len(content) < length and not _is_coded(record):  # what was packed has another length now
         raise DataError(
             f"{name}: record {number}: ends after {len(content):,} of {length:,} bytes: the file is truncated"
         )
@@ -100,6 +100,14 @@ def _text(record: Any, name: str, number: int) -> str | None:
         return None
     page = content.decode(_charset(record), "replace")
     return html_text(page) if kind in _PAGES else page
+
+
+def _is_coded(record: Any) -> bool:
+    """Whether a page was sent packed, or in chunks."""
+    headers = record.http_headers if record.is_http else None
+    return headers is not None and any(
+        headers.get(name) for name in ("Content-Encoding", "Transfer-Encoding")
+    )
 
 
 def _charset(record: Any) -> str:

@@ -26,7 +26,8 @@ def library() -> str:
     import vl_convert
 
     folder = _folder()
-    path = None if folder is None else folder / f"charts-{version('vl-convert-python')}.js"
+    made_of = f"{version('vl-convert-python')}-{hashlib.sha256(_SNIPPET.encode()).hexdigest()[:8]}"
+    path = None if folder is None else folder / f"charts-{made_of}.js"
     kept = None if path is None else _read(path)
     if kept is not None:
         return kept
