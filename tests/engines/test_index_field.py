@@ -130,7 +130,7 @@ def test_opensearch_orders_as_the_penalty(
         return [(hit["_id"], hit["_score"]) for hit in hits["hits"]]
 
     # updates change which documents come first among equals: the lists without the field are asked after them
-    write_field(evenrank, form, {"q": [("a", 2.0), ("b", 1.0)]})
+    write_field(evenrank, form, {"q": [("a", 2.5), ("b", 1.0)]})
     loaded = servers.ask(f"{server}/index/_bulk?refresh=true", Path("field").read_bytes())
     assert not loaded["errors"], loaded
     servers.ask(f"{server}/index/_forcemerge?max_num_segments=1", b" ", method="POST")
