@@ -90,15 +90,16 @@ def makespan(
     dies = generator.exponential(mean, workers) if losses_an_hour else np.full(workers, np.inf)
     free = [(0.0, worker) for worker in range(workers)]
     heapq.heapify(free)
-    waiting, again, end = own.tolist(), 0, 0.0
-    waiting.reverse()
+    waiting = [(0.0, place) for place in range(tasks)]  # from when on it can be begun
+    again, end = 0, 0.0
     while waiting:
-        begin, worker = heapq.heappop(free)
-        task = waiting.pop()
-        finish = begin + task * speed[worker]
+        free_at, worker = heapq.heappop(free)
+        lost_at, place = heapq.heappop(waiting)
+        begin = max(free_at, lost_at)  # nobody can take a task before its worker is lost
+        finish = begin + own[place] * speed[worker]
         if dies[worker] < finish:
             again += dies[worker] > begin
-            waiting.append(task)
+            heapq.heappush(waiting, (max(dies[worker], begin), place))
             back = max(dies[worker], begin) + restart
             dies[worker] = back + generator.exponential(mean)
             speed[worker] = slow_factor if generator.random() < slow_share else 1.0
@@ -141,7 +142,7 @@ def simulated(draws: int = 20) -> list[dict[str, Any]]:
 
 
 def plan(rate: Rate, documents: int, bytes_each: int, price: float, network: float) -> dict[str, float]:
-    """Core hours and bytes; what is slower of counting and fetching decides."""
+    """Core hours and bytes; a core that fetches does not count, so that both are paid."""
     text = float(documents * bytes_each)
     fetched = text / rate.packed
     counting, fetching = text / rate.text / 3600, fetched / (network * 1e6) / 3600
@@ -151,7 +152,7 @@ def plan(rate: Rate, documents: int, bytes_each: int, price: float, network: flo
         "counts": documents * rate.counts,
         "counting": counting,
         "fetching": fetching,
-        "price": max(counting, fetching) * price,
+        "price": (counting + fetching) * price,
     }
 
 
