@@ -38,7 +38,7 @@ def test_lost_workers_repeat_as_many_tasks_as_they_lose(planning: Any) -> None:
 
 
 def test_a_lost_task_is_begun_again_after_it_was_lost(planning: Any) -> None:
-    """Two workers, one task; the first worker dies within it, and the second begins it then and not before."""
+    """Two workers, one task; the first worker dies within it, and the second begins it then, not before."""
 
     class Draws:
         """A first worker that dies after 10 s, and a second that lives for ever."""
