@@ -23,6 +23,7 @@ def test_a_command_that_needs_no_cluster_says_which_do(evenrank: Callable[..., A
     ("on", "message"),
     [
         ("hadoop", "--on is dask, dask://HOST:PORT or spark"),
+        ("dask://", "dask, dask://HOST:PORT or spark"),
         ("dask://here", "a scheduler of Dask is named as dask://HOST:PORT, got 'dask://here'"),
     ],
 )

@@ -11,7 +11,7 @@ from backwards import Backwards
 from collections_in_formats import FORMATS, rows, write
 
 from evenrank.data.lexicon import Lexicon
-from evenrank.errors import DataError, MissingExtraError, ParameterError
+from evenrank.errors import DataError, EvenrankError, MissingExtraError, ParameterError
 from evenrank.evidence.scan import ScanSummary, scan_file
 from evenrank.evidence.scan.partitions import cut, partition_files
 from evenrank.evidence.scan.sources import open_collection
@@ -242,3 +242,14 @@ def test_clusters_find_bad_lines_and_repeated_ids(
     with pytest.raises(DataError, match=r"c.tsv:4: no tab.*\n.*c.tsv:2501: no tab"):
         scan(source, f"{tmp_path}/out/", on)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c.tsv"]
+
+
+def _full_disk(task: int) -> int:
+    raise OSError(28, "No space left on device", "/shared/part")
+
+
+def test_the_error_of_a_task_is_not_that_of_the_scheduler(client: Any) -> None:
+    from evenrank.scale.dask import DaskExecutor
+
+    with pytest.raises(EvenrankError, match=r"its task: .*No space left.*/shared/part"):
+        list(DaskExecutor(client).run(_full_disk, [1, 2]))

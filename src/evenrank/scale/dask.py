@@ -37,6 +37,7 @@ class DaskExecutor:
         futures = self._client.map(work, list(tasks), pure=False, retries=RETRIES)
         waiting: dict[int, Any] = dict(enumerate(futures))
         del futures
+        future: Any = None
         for place, future in waiting.items():
             future.add_done_callback(partial(_note, ended, place))
         try:
@@ -52,6 +53,8 @@ class DaskExecutor:
                 f"workers more of it; {KEPT}"
             ) from error
         except (FutureCancelledError, TimeoutError, OSError) as error:
+            if future is not None and future.status == "error":  # of the task itself, as a full disk
+                raise EvenrankError(f"a worker of Dask could not do its task: {error}; {KEPT}") from error
             raise EvenrankError(f"Dask's scheduler was lost ({type(error).__name__}); {KEPT}") from error
         finally:
             self._client.cancel(list(waiting.values()))
