@@ -64,6 +64,12 @@ def opened(browser: Any, port: int, path: str, complaints: list[str], **options:
     return page
 
 
+def send(page: Any) -> None:
+    """Send the form with the mouse; then the next page is there."""
+    with page.expect_navigation():
+        page.click("button[type=submit]")
+
+
 def press(page: Any, *keys: str) -> None:
     """Choose with keys and send with Enter; then the next page is there."""
     before = page.content()
@@ -125,13 +131,13 @@ def test_an_expert_with_keys_and_without_scripts(browser: Any, tmp_path: Path, s
         else:
             for _ in range(2):
                 page.check("input[value=yes]")
-                page.click("button[type=submit]")
+                send(page)
             page.check("input[name=domain-0]")
             page.check("input[name=domain-4]")
             page.fill("#reason", "roles, 1 of them")
-            page.click("button[type=submit]")
+            send(page)
             page.check("input[value=no]")
-            page.click("button[type=submit]")
+            send(page)
         assert page.locator("h1").inner_text() == "All 2 queries are answered"
         page.context.close()
     votes = read_sheets(paths, PROCEDURE)
@@ -165,7 +171,7 @@ def test_no_page_has_a_barrier(browser: Any, tmp_path: Path) -> None:
         assert page.locator("[role=alert]").count() == 1
         check("a complaint")
         page.fill("#reason", "roles")
-        page.click("button[type=submit]")
+        send(page)
         check("the end")
         for address in (f"{path}?at=1", "/nowhere"):
             page.goto(f"http://127.0.0.1:{port}{address}")

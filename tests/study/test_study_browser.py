@@ -68,10 +68,10 @@ def steps(page: Any, answer: Any) -> Iterator[str]:
 
 def fill(page: Any) -> None:
     """Answer the page with the mouse."""
-    from evenrank.study.browser import _fill
+    from evenrank.study.browser import _fill, press
 
     if page.locator("button[value=agree]").count():
-        page.click("button[value=agree]")
+        press(page, "button[value=agree]")
     elif page.locator("#results").count():
         page.locator("#results summary").nth(1).click()
         assert page.locator("#results details[open] .document").count() == 1  # it opens in the page
@@ -98,6 +98,29 @@ def test_the_whole_study_with_the_mouse(browser: Any, client: Any, name: str, si
     assert all(trial.clicked for trial in trials)
     kinds = {kind for (kind,) in walks.rows(client, "SELECT DISTINCT kind FROM events")}
     assert {"shown", "open", "leave"} <= kinds
+
+
+def test_a_document_that_is_opened_before_the_script_arrives_counts(browser: Any, client: Any) -> None:
+    from evenrank.study.records import trials_of
+
+    def tells_of_opening(response: Any) -> bool:
+        return "kind=open" in (response.request.post_data or "")
+
+    with opened(browser, client.study_server, DESK) as (page, _):
+        while not page.locator("#query").count():
+            fill(page)
+        held: list[Any] = []
+        page.route("**/static/study.js", lambda route: held.append(route))
+        with page.expect_navigation(wait_until="commit"):  # without the script the page is never complete
+            page.click("main form button[type=submit]")
+        page.locator("#results summary").nth(1).click()
+        assert page.locator("#results details[open]").count() == 1
+        while not held:
+            page.wait_for_timeout(10)
+        with page.expect_response(tells_of_opening):
+            held.pop().continue_()
+    with client.study_server.store.reading() as transaction:
+        assert [trial.opened for trial in trials_of(transaction)] == [1]
 
 
 def test_the_whole_study_without_scripts(browser: Any, client: Any) -> None:
@@ -127,7 +150,6 @@ def test_the_whole_study_with_the_keyboard(browser: Any, client: Any) -> None:
         content = page.content()
         if page.locator("button[value=agree]").count():
             focus(page, "button[value=agree]")
-            page.keyboard.press("Enter")
         else:
             if page.locator("#results").count():
                 focus(page, "#results summary")
@@ -143,9 +165,8 @@ def test_the_whole_study_with_the_keyboard(browser: Any, client: Any) -> None:
                 if 'name="answer"' in content:
                     page.keyboard.press("ArrowDown")
             focus(page, "main form button[type=submit]")
+        with page.expect_navigation():
             page.keyboard.press("Enter")
-        page.wait_for_function("before => document.documentElement.outerHTML !== before", arg=content)
-        page.wait_for_load_state()
 
     with opened(browser, client.study_server, DESK) as (page, _):
         assert list(steps(page, answer))[-1] == "Thank you"
@@ -228,11 +249,11 @@ PLAIN = {
 
 
 def fill_with_payloads(page: Any) -> None:
-    from evenrank.study.browser import _fill
+    from evenrank.study.browser import _fill, press
 
     everything = " ".join(payloads.PAYLOADS).replace("\u2028", " ").replace("\u2029", " ")
     if page.locator("button[value=agree]").count():
-        page.click("button[value=agree]")
+        press(page, "button[value=agree]")
     elif page.locator("#results").count():
         page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
         _fill(page, {"opinion": everything})

@@ -81,7 +81,7 @@ def walk_in_browser(page: Any, study: Study, bot: Bot, start: str) -> str | None
         if page.locator("#code").count():
             return str(page.locator("#code").inner_text())
         if page.locator("button[value=agree]").count():
-            page.click("button[value=agree]")
+            press(page, "button[value=agree]")
             continue
         kind = _kind_of(page)
         shown: ShownList | None = None
@@ -125,7 +125,13 @@ def _fill(page: Any, answers: dict[str, str]) -> None:
             ).check()
         else:
             field.fill(value)
-    page.locator("main form button[type=submit]").first.click()
+    press(page, "main form button[type=submit]")
+
+
+def press(page: Any, button: str) -> None:
+    """Send a form, and wait until the next page is there with its script."""
+    with page.expect_navigation():
+        page.locator(button).first.click()
 
 
 def _quoted(text: str) -> str:

@@ -24,4 +24,6 @@
   document.addEventListener("visibilitychange", () => tell(document.hidden ? "hidden" : "visible"));
   window.addEventListener("pagehide", () => tell("leave"));
   tell("shown");
+  // what was opened before this script arrived counts as well
+  for (const item of results.querySelectorAll("details[data-rank][open]")) { tell("open", item.dataset.rank); }
 })();
