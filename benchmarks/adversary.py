@@ -4,15 +4,18 @@
     python benchmarks/adversary.py train WORK --jobs 4                   # needs [train]; best with a GPU
     python benchmarks/adversary.py collect WORK                          # trained.json, and runs beside it
     python benchmarks/debias.py --trained WORK/trained.json --write      # the table
+    python benchmarks/tradeoffs.py --adversary WORK/results --write      # Figure 4 and Table 4
 
 ``prepare`` makes a folder that has everything. Queries that are measured on are kept out of training by id
-and by text. ``train`` goes on where it stopped: what is in WORK/results is not made again. Every ranker
+and by text. ``train`` goes on where it stopped: what is in WORK/results is not made again (there, a file that
+ends in .partial has the rankers that were finished when the time ended). Every ranker
 orders the documents for TREC DL 2019 and 2020, the 1,765 neutral queries and the 215 fairness-sensitive
 ones: a bi-encoder all 30,045 passages, a cross-encoder BM25's first 100 (DL) and the teacher's first 50; and
 the articles of TIME, which no training saw.
 The label is "neutrality below 1" by the published word list; ``half`` has labels by a random half of that
 list, drawn by the seed. Of cross-encoders, those at four points of the training against the adversary are
-kept; the neutral queries are ordered by the last of them only. ``cross4`` has four layers of the six.
+kept; the neutral queries are ordered by the last of them only. ``cross4`` has four layers of the six, and
+``cross2`` two: it is there to try everything out without a GPU.
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ WORDS = "wordlist_gender_representative.txt"
 TOP, POOL, BM25_DEPTH = 10, 50, 100
 STRENGTHS = {
     "bi": [0, 0.5, 1.5, 4], "half": [1.5], "cross": [0, 0.1, 0.3, 1, 3], "cross4": [0.1, 0.3, 1, 3],
+    "cross2": [0, 0.3, 1, 3],
 }  # fmt: skip
 SHARED_SETTINGS: dict[str, dict[str, Any]] = {
     "examples": {"validation": 0.02, "keep_out": "measured.tsv"},
@@ -59,6 +63,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 SETTINGS["half"] = SETTINGS["bi"]
 SETTINGS["cross4"] = {**SETTINGS["cross"], "model": {**SETTINGS["cross"]["model"], "layers": 4}}
+SETTINGS["cross2"] = {  # to try the whole way out on a CPU: too few steps for a ranker that is good
+    "model": {**SETTINGS["cross"]["model"], "layers": 2, "max_length": 128},
+    "training": {"batch": 8, "learning_rate": 1e-4},
+    "tune": {"epochs": 0.5, "checkpoints": 1, "patience": 0},
+    "joint": {"epochs": 0.1, "checkpoints": 4, "schedule": "linear", "ceiling": 1.2},
+}
 
 
 def prepare(data: Path, work: Path, queries: Path) -> None:
@@ -128,7 +138,9 @@ def lexicon_of(work: Path, shape: str, seed: int) -> Path:
     return path
 
 
-def one(work: Path, shape: str, seed: int, device: str, encoder: str) -> None:
+def one(
+    work: Path, shape: str, seed: int, device: str, encoder: str, precision: str | None, skip: list[str]
+) -> None:
     """Train every strength of a shape and a seed, and write the lists of each ranker."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
@@ -138,11 +150,12 @@ def one(work: Path, shape: str, seed: int, device: str, encoder: str) -> None:
     done = work / "results" / f"{shape}-{seed}.json"
     if done.is_file():
         return
+    done.parent.mkdir(exist_ok=True)
     own = SETTINGS[shape]
     content: dict[str, Any] = {**SHARED_SETTINGS, **own, "seed": seed}
     content["model"] = {**own["model"], "encoder": encoder}
     content["distil"] = {**own.get("distil", {}), "teacher": encoder}
-    precision = "bfloat16" if device.startswith("cuda") else "float32"
+    precision = precision or ("bfloat16" if device.startswith("cuda") else "float32")
     content["training"] = {
         **own["training"], "device": device, "precision": precision, "adversary_learning_rate": 1e-3,
         "save_seconds": 600,
@@ -158,17 +171,26 @@ def one(work: Path, shape: str, seed: int, device: str, encoder: str) -> None:
     )  # fmt: skip
     seconds = time.perf_counter() - begun
     documents = read_texts(str(work / "passages.tsv"))
+    # what has ranked is written at once: where the time ends before the last ranker, the others count
+    begun_on = done.with_suffix(".partial")
     found: dict[str, Any] = {"shape": shape, "seed": seed, "training_seconds": seconds, "rankers": {}}
+    if begun_on.is_file():
+        found = json.loads(begun_on.read_text(encoding="utf-8"))
     order = Orders(work, documents, device, precision, encoder)
+    for name in skip:
+        del order.sets[name]
     last = {variant.strength: variant.name for variant in trained}
     for variant in trained:
-        ranker = load_ranker(folder / variant.name).to(device).eval()
-        name = "base" if variant.strength is None else f"{variant.strength:g}"
         at_end = variant.name == last[variant.strength]
-        found["rankers"][name if at_end else f"{name}/{variant.checkpoint}"] = order.of(ranker, at_end)
+        name = "base" if variant.strength is None else f"{variant.strength:g}"
+        name = name if at_end else f"{name}/{variant.checkpoint}"
+        if name in found["rankers"]:
+            continue
+        ranker = load_ranker(folder / variant.name).to(device).eval()
+        found["rankers"][name] = order.of(ranker, at_end)
+        begun_on.write_text(json.dumps(found), encoding="utf-8")
         print(shape, seed, "ranked by", variant.name, flush=True)
-    done.parent.mkdir(exist_ok=True)
-    done.write_text(json.dumps(found), encoding="utf-8")
+    begun_on.replace(done)
     shutil.rmtree(folder)
 
 
@@ -246,11 +268,11 @@ class Orders:
                 ]
                 for name in SETS
             }
-            others = ("neutral", "fair", "time")
+            others = [name for name in ("neutral", "fair", "time") if name in self.sets]
             asked = [text for name in others for text in self.sets[name].values()]
             teacher = read_teacher(
                 self._encoder, asked, self.texts, max_length=160, device=self._device,
-                precision=self.precision,
+                precision=self.precision, kept=self._work / f"pools-{'-'.join(others)}.safetensors",
             )  # fmt: skip
             begin = 0
             for name in others:
@@ -316,15 +338,19 @@ def train_all(options: argparse.Namespace) -> int:
             return 1
         call = [sys.executable, __file__, "one", str(work), job[0], str(job[1])]
         with (work / "results" / f"{job[0]}-{job[1]}.log").open("w") as log:
-            return subprocess.call(
-                [*call, "--device", options.device, "--encoder", options.encoder], stdout=log, stderr=log
-            )
+            return subprocess.call([*call, *passed_on(options)], stdout=log, stderr=log)
 
     with ThreadPoolExecutor(options.jobs) as pool:
         codes = list(pool.map(run, jobs))
     for job, code in zip(jobs, codes, strict=True):
         print(*job, "done" if code == 0 else f"failed ({code}): see its log")
     return max(codes)
+
+
+def passed_on(options: argparse.Namespace) -> list[str]:
+    """The options of all rankers, for the process of one."""
+    given = ["--device", options.device, "--encoder", options.encoder, "--skip", *options.skip]
+    return given if options.precision is None else [*given, "--precision", options.precision]
 
 
 def collect(work: Path) -> None:
@@ -379,12 +405,14 @@ def main() -> int:
         ran.add_argument("work", type=Path)
         ran.add_argument("--device", default="cuda")
         ran.add_argument("--encoder", default="minilm")
+        ran.add_argument("--precision", choices=("float32", "bfloat16"), help="default: bfloat16 on a GPU")
+        ran.add_argument("--skip", nargs="*", default=[], choices=("neutral", "time"), help="sets of queries")
         if name == "one":
             ran.add_argument("shape", choices=list(SETTINGS))
             ran.add_argument("seed", type=int)
         else:
             ran.add_argument("--seeds", type=int, default=5)
-            ran.add_argument("--shapes", nargs="+", default=list(STRENGTHS))
+            ran.add_argument("--shapes", nargs="+", default=["bi", "half", "cross", "cross4"])
             ran.add_argument("--jobs", type=int, default=1)
             ran.add_argument("--until", type=float, help="begin nothing later than a minute before this time")
     options = parser.parse_args()
@@ -395,7 +423,10 @@ def main() -> int:
         collect(options.work)
         return 0
     if options.command == "one":
-        one(options.work.resolve(), options.shape, options.seed, options.device, options.encoder)
+        one(
+            options.work.resolve(), options.shape, options.seed, options.device, options.encoder,
+            options.precision, options.skip,
+        )  # fmt: skip
         return 0
     options.work = options.work.resolve()
     return train_all(options)

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evenrank.erasure import Eraser
+from evenrank.evidence.polarise.encoders import Encoder
 
 Evenrank = Callable[..., SimpleNamespace]
 COUNT = 800
@@ -90,6 +91,33 @@ def test_an_eraser_is_applied(evenrank: Evenrank, folder: Path) -> None:
     assert not (folder / "wrong").exists()
 
 
+def test_a_penalty_beside_erasure(evenrank: Evenrank, folder: Path) -> None:
+    vectors = np.load("v.npy")
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    ids = [f"d{place}" for place in range(COUNT)]
+    pq.write_table(pa.table({"document": ids, "vector": vectors.tolist()}), "unit.parquet")
+    call = ("debias", "--erase", "unit.parquet", "--documents", "documents.tsv", "--set", "penalty=0.05")
+    done = evenrank(*call, "-o", "e.safetensors")
+    assert done.code == 0, done.err
+    assert "penalty: 0.0500 times the probability of 'biased'\n" in done.err
+    eraser = Eraser.load("e.safetensors")
+    for settings in (call[3:], ("--set", "eraser=e.safetensors")):
+        done = evenrank(*call[:3], *settings, "-o", "out.parquet")
+        assert done.code == 0, done.err
+        written = pq.read_table("out.parquet")["probability"].to_numpy()
+        np.testing.assert_allclose(written, eraser.probability(vectors), atol=1e-6)
+    (folder / "toy").mkdir()
+    (folder / "toy/model.safetensors").write_bytes(b"weights")
+    for what, output, message in (
+        ("toy", "erasing", "erasing: a model gives vectors, and a penalty is no part of them"),
+        ("v.npy", "out.npy", "out.npy: a penalty needs a column for the probability of every document"),
+    ):
+        done = evenrank("debias", "--erase", what, "--set", "eraser=e.safetensors", "-o", output)
+        assert done.code == 2
+        assert message in done.err
+        assert not (folder / output).exists()
+
+
 def test_the_keys_are_listed(evenrank: Evenrank, folder: Path) -> None:
     shown = evenrank("debias", "--erase", "minilm", "--set").out
     assert "lexicon = 'gender-en'\n" in shown
@@ -123,6 +151,16 @@ def test_the_keys_are_listed(evenrank: Evenrank, folder: Path) -> None:
         ("v.npy --documents documents.tsv --set queries=true", "--set queries has no effect here: it is a"),
         ("v.npy --documents documents.tsv --set batch=8", "--set batch has no effect here: the vectors of a"),
         ("minilm --documents documents.tsv --set encoder=minilm", "--erase names the encoder already"),
+        ("v.npy --documents documents.tsv --set penalty=-1", "erase.penalty must be a number >= 0, got -1"),
+        ("v.npy --documents documents.tsv --set penalty=nan", "erase.penalty must be a number >= 0, got"),
+        ("v.npy --documents documents.tsv --set penalty=0.05", "the vectors are not of length 1: bring them"),
+        ("v.npy --documents documents.tsv --set penalty=1 -o x.npy", "x.npy: a penalty needs a column for"),
+        ("minilm --documents documents.tsv --set penalty=1 -o x", "x: a model gives vectors, and a penalty"),
+        (
+            "v.npy --set groups=groups.csv --set penalty=1",
+            "penalty is for the words of a lexicon: of several",
+        ),
+        ("v.npy --set eraser=e.st --set penalty=1 -o x.npy", "--set penalty has no effect here: e.st is"),
         ("v.npy --set groups=groups.csv --set tau=2", "--set tau has no effect here: groups= is erased"),
     ],
 )
@@ -192,3 +230,62 @@ def test_the_list_of_keys_says_which_of_them_can_be_set(evenrank: Evenrank, fold
     assert "preset = not given\n    settings of published rankers; one of advbert-L2, advbert-L4\n" in shown
     assert "attributes.lexicon" not in shown
     assert "[[attributes]] lexicon" in shown
+
+
+def test_encoding_that_was_interrupted_goes_on(
+    evenrank: Evenrank, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"{'she' if place % 3 else 'the sun'} rose {place} times" for place in range(3000)]
+    (folder / "many.tsv").write_text("".join(f"d{place}\t{text}\n" for place, text in enumerate(texts)))
+    encoded: list[int] = []
+    stop_at = [1500]
+
+    def vectors(given: list[str]) -> np.ndarray:
+        if encoded and sum(encoded) > stop_at[0]:
+            raise KeyboardInterrupt
+        encoded.append(len(given))
+        seeds = np.array([sum(text.encode()) for text in given])
+        return np.stack([np.sin(seeds * factor) for factor in range(1, 9)], axis=1)
+
+    def toy(*_: object, **__: object) -> Encoder:
+        return Encoder("toy", vectors, "toy 1")
+
+    monkeypatch.setattr("evenrank.erasure.encoding.as_encoder", toy)
+    (folder / "toy").mkdir()
+    (folder / "toy/model.safetensors").write_bytes(b"weights")  # an eraser knows its encoder by their hash
+    keys = ("--set", "tau=0", "--set", "penalty=0.05")
+    call = ("debias", "--erase", "toy", "--documents", "many.tsv", *keys, "-o", "e.safetensors")
+    assert evenrank(*call).code == 130
+    before = sum(encoded)
+    assert 0 < before < 3000
+    assert (folder / "e.safetensors.vectors").is_dir()
+    stop_at[0] = 10**9
+    assert evenrank(*call).code == 0
+    assert sum(encoded) == 3000  # nothing twice
+    assert not (folder / "e.safetensors.vectors").exists()
+    assert Eraser.load(folder / "e.safetensors").penalty is not None
+    assert evenrank(*call[:-1], "whole.safetensors").code == 0
+    assert (folder / "whole.safetensors").read_bytes() == (folder / "e.safetensors").read_bytes()
+
+
+def test_a_folder_of_the_users_is_left_alone(
+    evenrank: Evenrank, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "e.safetensors.vectors").mkdir()
+    (folder / "e.safetensors.vectors/thesis.txt").write_text("mine")
+    (folder / "toy").mkdir()
+    (folder / "toy/model.safetensors").write_bytes(b"weights")
+
+    def vectors(given: list[str]) -> np.ndarray:
+        return np.random.default_rng(1).normal(size=(len(given), 8))
+
+    def toy(*_: object, **__: object) -> Encoder:
+        return Encoder("toy", vectors, "toy 1")
+
+    monkeypatch.setattr("evenrank.erasure.encoding.as_encoder", toy)
+    texts = [f"{'she' if place % 3 else 'the sun'} rose {place} times" for place in range(300)]
+    (folder / "many.tsv").write_text("".join(f"d{place}\t{text}\n" for place, text in enumerate(texts)))
+    done = evenrank("debias", "--erase", "toy", "--documents", "many.tsv", "-o", "e.safetensors")
+    assert done.code == 0
+    assert "e.safetensors.vectors: is in the way" in done.err
+    assert [path.name for path in (folder / "e.safetensors.vectors").iterdir()] == ["thesis.txt"]

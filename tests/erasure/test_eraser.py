@@ -9,7 +9,8 @@ import pytest
 
 from evenrank import DataError, EvenrankWarning, Lexicon, Membership, ParameterError, scan
 from evenrank.erasure import Eraser, Targets, held_out_probe
-from evenrank.erasure.held_out import balanced_accuracy, logistic, predicted
+from evenrank.erasure.held_out import balanced_accuracy
+from evenrank.erasure.logistic import logistic, predicted
 
 
 def slow_leace(x: np.ndarray, z: np.ndarray) -> np.ndarray:

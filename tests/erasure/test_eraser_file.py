@@ -80,7 +80,7 @@ def test_damaged_files_are_refused(eraser: Eraser, tmp_path: Path) -> None:
     write_tensors(path, arrays, metadata | {"about": "{}"})
     with pytest.raises(DataError, match="metadata are broken"):
         Eraser.load(path)
-    write_tensors(path, arrays, metadata | {"layout": "2", "version": "9.9"})
+    write_tensors(path, arrays, metadata | {"layout": "3", "version": "9.9"})
     with pytest.raises(DataError, match=r"written by evenrank 9\.9 in another layout"):
         Eraser.load(path)
 

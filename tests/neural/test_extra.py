@@ -10,7 +10,7 @@ import pytest
 
 import evenrank.neural
 from evenrank.cli import main
-from evenrank.errors import MissingExtraError
+from evenrank.errors import MissingExtraError, ParameterError
 from evenrank.neural import extra
 
 
@@ -52,6 +52,8 @@ def test_unknown_names() -> None:
 def test_a_measure_that_a_training_cannot_compute_is_refused_at_the_start(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    with pytest.raises(ParameterError, match=r"joint.stop_on = 'GFR@10' needs more than judgements"):
+        evenrank.neural.make_config({"joint": {"stop_on": "GFR@10"}})  # in Python as well
     for change in ("tune.stop_on=NFaiRR@10", "joint.stop_on=GFR@10"):
         call = ["debias", "--set", "examples.triples=t.tsv", "--set", change, "-o", str(tmp_path / "x")]
         assert main(call) == 2

@@ -264,6 +264,31 @@ def test_too_little_memory_halves_what_is_done_at_once(
         small.run(Stage("joint", examples.triples[:8], 1, strength=0.5))
 
 
+def test_too_little_memory_gives_adversaries_no_further_steps(
+    checkpoint: Path, examples: Any, kin: Lexicon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What they learnt before memory ran out is kept; learning it again would favour them."""
+    small = trainer(checkpoint, examples, kin)
+    small.adversary = Adversary(steps=3)
+    small.__post_init__()
+    caught_up: list[int] = []
+    catch_up, losses = small._adversaries.catch_up, small._losses
+
+    def counting(ranker: Any, vectors: Any, pairs: Any, optimizer: Any) -> None:
+        caught_up.append(len(pairs))
+        catch_up(ranker, vectors, pairs, optimizer)
+
+    def scarce(stage: Stage, triples: Any, vectors: Any) -> dict[str, Any]:
+        if len(triples) > 2:
+            raise NO_MEMORY[0]
+        return losses(stage, triples, vectors)
+
+    monkeypatch.setattr(small._adversaries, "catch_up", counting)
+    monkeypatch.setattr(small, "_losses", scarce)
+    small.run(Stage("joint", examples.triples[:16], 1, strength=0.5))
+    assert caught_up == [16, 16]  # two steps of eight triples
+
+
 def test_too_little_memory_for_validation(
     checkpoint: Path, examples: Any, kin: Lexicon, monkeypatch: pytest.MonkeyPatch
 ) -> None:

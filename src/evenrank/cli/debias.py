@@ -100,8 +100,6 @@ def run(arguments: argparse.Namespace) -> int:
         changes.append(f"seed={arguments.seed}")
     project = arguments.project
     config = make_config(changed({}, changes)) if project is None else config_of(project, changes)
-    for stage, stop_on in (("tune", config.tune.stop_on), ("joint", config.joint.stop_on)):
-        _check_stop_on(f"{stage}.stop_on", stop_on)
     if config.model.loss == DISTILLATION:
         _check_inputs(_texts(known))
         known = replace(known, qrels=())  # the project may have some for other queries
@@ -140,19 +138,6 @@ def _description(arguments: argparse.Namespace) -> Description:
         documents=arguments.documents,
         columns=arguments.columns,
     )
-
-
-def _check_stop_on(key: str, stop_on: str) -> None:
-    """A training knows judgements alone, and measures by them; another measure would fail hours later."""
-    from evenrank.measures import parse_measure
-
-    if stop_on in ("loss", "probe"):
-        return
-    if any(not need.endswith(".relevance") for need in parse_measure(stop_on).needs):
-        raise ParameterError(
-            f"{key} = {stop_on!r} needs more than judgements: name loss, probe or a measure of relevance, as "
-            "RR@10 or nDCG@10"
-        )
 
 
 def _texts(known: Description) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from evenrank.cli.progress import Bar, WorkBar
 from evenrank.cli.shared import check_written, default_output, read_inputs, seed_of
 from evenrank.cli.streams import say
 from evenrank.errors import DataError, ParameterError, UnknownNameError, counted, few, nearest_hint
+from evenrank.io.atomic import atomic_write
 from evenrank.tables import number
 
 if TYPE_CHECKING:
@@ -42,9 +44,15 @@ def run_erase(arguments: argparse.Namespace, known: Description) -> int:
         _check_encoder_name(encoder)
     refuse_idle(keys, list(arguments.changes or ()), is_file=is_file, model=writes == MODEL)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # the library warns of forks that do not happen
+    meanwhile = None
+    if keys.cache is None and keys.eraser is None and not is_file:
+        meanwhile = _folder_meanwhile(output)
+        keys = replace(keys, cache=None if meanwhile is None else str(meanwhile))
     eraser = (
         _loaded(keys.eraser, encoder) if keys.eraser else _fitted(what, is_file, encoder, known, keys, seed)
     )
+    if eraser.penalty is not None:
+        _check_penalty(output, writes)
     if writes == ERASER:
         eraser.save(output)
     elif writes == VECTORS:
@@ -57,8 +65,24 @@ def run_erase(arguments: argparse.Namespace, known: Description) -> int:
         from evenrank.erasure.model import write_model
 
         write_model(eraser, what, output, queries=keys.queries)
+    if meanwhile is not None:
+        shutil.rmtree(meanwhile, ignore_errors=True)
     say(f"wrote {output}")
     return 0
+
+
+def _folder_meanwhile(output: str) -> Path | None:
+    """A folder for vectors, from which an encoding that was interrupted goes on, and which is removed at the
+    end; None where there is one of this name that this command did not make."""
+    folder = Path(f"{output.rstrip('/')}.vectors")
+    mark = folder / "made-by-evenrank-debias"
+    if folder.exists() and not mark.is_file():
+        say(f"{folder}: is in the way, so that vectors are not kept if this is interrupted")
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    with atomic_write(mark) as file:
+        file.write(b"")
+    return folder
 
 
 def _kind_of(output: str) -> str:
@@ -88,8 +112,28 @@ def _check_asked(what: str, is_file: bool, output: str, writes: str, keys: Erase
             f"{output}: there is an eraser already, {keys.eraser}: write vectors (.npy, .parquet) or a model "
             "(a folder) with it, or leave out the key eraser to fit another one"
         )
+    if keys.penalty and keys.eraser is None:
+        if keys.groups is not None:
+            raise ParameterError(
+                "penalty is for the words of a lexicon: of several groups, nobody says which one goes down; "
+                "leave penalty or groups out"
+            )
+        _check_penalty(output, writes)
     if is_file and not Path(what).is_file():
         raise DataError(f"{what}: no such file")
+
+
+def _check_penalty(output: str, writes: str) -> None:
+    """What is written must have a place for the penalty."""
+    if writes == MODEL:
+        raise ParameterError(
+            f"{output}: a model gives vectors, and a penalty is no part of them: write an eraser (-o "
+            "NAME.safetensors) and search with Dense(eraser=..), or leave the penalty out"
+        )
+    if writes == VECTORS:
+        from evenrank.erasure.applying import check_column
+
+        check_column(output)
 
 
 def _check_encoder_name(name: str) -> None:
@@ -145,13 +189,22 @@ def _fitted(
     if keys.sample is not None:
         targets = targets.sampled(keys.sample, seed)
     with Bar("fitting", "vectors") as bar:
-        eraser = Eraser.fit(source, targets, encoder=encoder, second_order=keys.second_order, progress=bar)
+        eraser = Eraser.fit(
+            source,
+            targets,
+            encoder=encoder,
+            second_order=keys.second_order,
+            penalty=keys.penalty,
+            progress=bar,
+        )
     lacking = len(targets) - int(targets.known.sum())
     of_labels = f", {lacking:,} of them without a label" if lacking else ""
     say(
         f"fitted to {counted(eraser.documents, 'document', 'documents')}{of_labels}; erased "
         f"{counted(eraser.rank, 'direction', 'directions')} of {eraser.width}: {', '.join(eraser.targets)}"
     )
+    if eraser.penalty is not None:
+        say(f"penalty: {number(eraser.penalty.strength)} times the probability of {eraser.targets[0]!r}")
     _say_what_is_left(source, targets, seed, keys.second_order)
     return eraser
 

@@ -1,7 +1,8 @@
 """Erasing what vectors tell about groups: fit on documents, keep as a file, apply wherever vectors are.
 
 ``targets.py`` says what is erased, ``moments.py`` and ``leace.py`` find the map, ``eraser.py`` is the map,
-``eraser_file.py`` keeps it. ``vector_files.py`` and ``applying.py`` go through files of any size,
+``penalty.py`` and ``logistic.py`` are what may be subtracted from scores beside it, ``eraser_file.py`` keeps
+it. ``vector_files.py`` and ``applying.py`` go through files of any size,
 ``model.py`` puts an eraser into a sentence-transformers model, ``held_out.py`` measures what a probe tells.
 """
 

@@ -14,12 +14,14 @@ from evenrank.arrays import Array
 from evenrank.erasure.eraser import Eraser
 from evenrank.erasure.identity import EncoderIdentity
 from evenrank.erasure.vector_files import NPY, VectorSource, vector_column, vector_source
-from evenrank.errors import ParameterError
+from evenrank.errors import DataError, ParameterError
 from evenrank.evidence.polarise.vectors import IDS, PARQUET
 from evenrank.io.atomic import atomic_write
 from evenrank.io.source import parquet_file
 
 Progress = Callable[[int, int], None]
+
+PROBABILITY = "probability"  # the column for an eraser with a penalty
 
 
 def erase_file(
@@ -33,9 +35,12 @@ def erase_file(
     """Write the vectors of a ``.npy`` or Parquet file without what was erased, and say how many there are.
 
     The output is of the same kind; of Parquet all other columns stay as they are. ``encoder``, where it is
-    known, must be the eraser's own.
+    known, must be the eraser's own. An eraser with a penalty brings vectors to length 1 again and adds the
+    column ``probability``, so the files are Parquet.
     """
     check_outputs(source, output)
+    if eraser.penalty is not None:
+        check_column(output)
     vectors = vector_source(source)
     eraser.check_width(vectors.width, vectors.name)
     if encoder is not None:
@@ -55,6 +60,15 @@ def check_outputs(source: str | os.PathLike[str], output: str | os.PathLike[str]
         )
     if os.path.realpath(source) == os.path.realpath(output):
         raise ParameterError(f"{output}: is the file that is read: name another one")
+
+
+def check_column(output: str | os.PathLike[str]) -> None:
+    """Raise where the probabilities of a penalty have no place."""
+    if Path(output).suffix.lower() == NPY:
+        raise ParameterError(
+            f"{output}: a penalty needs a column for the probability of every document: use vectors in a "
+            "Parquet file"
+        )
 
 
 def _write_npy(
@@ -83,7 +97,8 @@ def _write_parquet(
     output: str | os.PathLike[str],
     progress: Progress | None,
 ) -> None:
-    schema = pq.ParquetFile(parquet_file(source)).schema_arrow
+    own = pq.ParquetFile(parquet_file(source)).schema_arrow
+    schema = own if eraser.penalty is None else _with_probability(own, vectors.name)
     place = schema.names.index(vector_column(schema.names, vectors.name))
     kind, done = schema.field(place).type, 0
     with atomic_write(output) as file, pq.ParquetWriter(file, schema) as writer:
@@ -91,10 +106,25 @@ def _write_parquet(
             batch = block.rest
             if batch is None:
                 continue
-            erased = batch.set_column(place, schema.field(place), _lists(eraser.erased(block.vectors), kind))
-            writer.write_batch(erased)
+            if eraser.penalty is None:
+                columns = {place: _lists(eraser.erased(block.vectors), kind)}
+            else:
+                told = eraser.probability(block.vectors).astype(np.float32)
+                columns = {place: _lists(eraser.for_index(block.vectors), kind), len(own): pa.array(told)}
+            held = [*batch.columns, None]
+            arrays = [columns.get(at, held[at]) for at in range(len(schema))]
+            writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
             done += len(batch)
             _report(progress, done, vectors.count)
+
+
+def _with_probability(schema: pa.Schema, source: str) -> pa.Schema:
+    if PROBABILITY in schema.names:
+        raise DataError(
+            f"{source}: has a column {PROBABILITY!r} already, where the probabilities of the penalty would "
+            "go: rename it"
+        )
+    return schema.append(pa.field(PROBABILITY, pa.float32()))
 
 
 def _lists(vectors: Array, kind: pa.DataType) -> pa.Array:

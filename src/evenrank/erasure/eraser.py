@@ -16,6 +16,7 @@ from evenrank.erasure.identity import EncoderIdentity, encoder_identity
 from evenrank.erasure.leace import Projection, leace, still
 from evenrank.erasure.leace import second_order as spread_directions
 from evenrank.erasure.moments import Moments
+from evenrank.erasure.penalty import LearntPenalty, check_strength
 from evenrank.erasure.targets import Targets, as_targets
 from evenrank.erasure.vector_files import VectorSource, vector_source
 from evenrank.errors import DataError, EvenrankWarning, ParameterError, counted
@@ -50,9 +51,12 @@ class Eraser:
     encoder: EncoderIdentity | None = None
     unit: bool = False  # whether those vectors had length 1
     version: str = __version__
+    penalty: LearntPenalty | None = None
 
     def __post_init__(self) -> None:
         lock(self.mean, *self.projection)
+        if self.penalty is not None:
+            lock(self.penalty.weights)
 
     @classmethod
     def fit(
@@ -62,6 +66,7 @@ class Eraser:
         *,
         encoder: str | os.PathLike[str] | EncoderIdentity | None = None,
         second_order: int = 0,
+        penalty: float = 0.0,
         progress: Progress | None = None,
     ) -> Eraser:
         """Fit to vectors (an array, or a ``.npy`` or Parquet file of any size, in one pass) and targets
@@ -70,9 +75,18 @@ class Eraser:
         ``encoder`` is what made the vectors: ``minilm``, or the folder of a model. Its name and a hash of
         its weights are kept, and the eraser then refuses to be used with another one. ``second_order`` takes
         off so many directions more: those in which documents with the first target spread most unlike others,
-        which a probe that is not linear uses.
+        which a probe that is not linear uses. ``penalty``, for vectors of length 1, is how much is subtracted
+        from the score of a document whose vector shows the first target for sure; others lose as much less as
+        ``probability`` says.
         """
-        made = cls.fitted(vectors, targets, encoder=encoder, second_order=second_order, progress=progress)
+        made = cls.fitted(
+            vectors,
+            targets,
+            encoder=encoder,
+            second_order=second_order,
+            penalty=penalty,
+            progress=progress,
+        )
         if made.labelled <= made.width:
             warnings.warn(
                 f"{counted(made.labelled, 'labelled document', 'labelled documents')} for vectors of "
@@ -90,10 +104,11 @@ class Eraser:
         *,
         encoder: str | os.PathLike[str] | EncoderIdentity | None = None,
         second_order: int = 0,
+        penalty: float = 0.0,
         progress: Progress | None = None,
     ) -> Eraser:
         """The same as ``fit``, without a warning where the documents are few."""
-        source, wanted = vector_source(vectors), as_targets(targets)
+        source, wanted, strength = vector_source(vectors), as_targets(targets), check_strength(penalty)
         if source.count != len(wanted):
             raise DataError(
                 f"{source.name}: {source.count:,} vectors, but targets of {len(wanted):,} documents"
@@ -115,9 +130,18 @@ class Eraser:
         rank = projection.left.shape[1]
         if moments.documents > source.width:  # of fewer documents, others vary where these do not
             projection = projection.then(still(moments.covariance))
+        learnt = None
+        if strength:
+            if not unit:
+                raise ParameterError(
+                    "penalty is subtracted from cosines, but the vectors are not of length 1: bring them to "
+                    "length 1 first"
+                )
+            learnt = LearntPenalty.fit(strength, source, wanted.marked, wanted.known)
         return cls(
-            moments.mean, projection, wanted.names, moments.documents, moments.labelled, rank, found, unit
-        )
+            moments.mean, projection, wanted.names, moments.documents, moments.labelled, rank, found, unit,
+            penalty=learnt,
+        )  # fmt: skip
 
     @property
     def width(self) -> int:
@@ -125,6 +149,29 @@ class Eraser:
 
     def __call__(self, vectors: Any) -> Array:
         """The vectors (N, D), or one vector (D,), without what was erased; of the type that they had."""
+        return self.erased(self._sound(vectors))
+
+    def probability(self, vectors: Any) -> Floats:
+        """(N,), or a number for one vector: how likely the first target is, by the vector before erasure.
+
+        An eraser with a penalty knows it. The score of a document is then the product of the query and
+        ``for_index(vectors)``, less ``penalty.strength`` times this.
+        """
+        x = self._sound(vectors)
+        if self.penalty is None:
+            raise ParameterError("the eraser has no penalty: fit it with penalty=0.05 or so")
+        return self.penalty.probability(x)
+
+    def for_index(self, vectors: Any) -> Array:
+        """The erased vectors as a search has them: with a penalty of length 1 again, which keeps relevance
+        and brings back a little that the penalty then covers; without one as ``__call__`` leaves them."""
+        found = self(vectors)
+        if self.penalty is None:
+            return found
+        lengths = np.linalg.norm(found, axis=-1, keepdims=True)
+        return np.asarray(found / np.where(lengths > 0, lengths, 1), dtype=found.dtype)
+
+    def _sound(self, vectors: Any) -> Array:
         x = np.asarray(vectors)
         if x.dtype.kind != "f":
             x = x.astype(np.float64)
@@ -134,7 +181,7 @@ class Eraser:
         flawed = np.flatnonzero(~np.isfinite(np.atleast_2d(x)).all(axis=1))
         if len(flawed):
             raise DataError(f"vectors: row {int(flawed[0]) + 1} holds NaN or infinity")
-        return self.erased(x)
+        return x
 
     def erased(self, x: Array) -> Array:
         """The same for vectors that are known to be sound; half precision is computed in float32."""
@@ -174,9 +221,10 @@ class Eraser:
 
     def __repr__(self) -> str:
         of = "" if self.encoder is None else f" of {self.encoder.name}"
+        less = "" if self.penalty is None else f", penalty {self.penalty.strength:g}"
         return (
             f"<Eraser: {', '.join(self.targets)} from vectors{of} of {self.width} dimensions, "
-            f"rank {self.rank}, fitted to {counted(self.documents, 'document', 'documents')}>"
+            f"rank {self.rank}, fitted to {counted(self.documents, 'document', 'documents')}{less}>"
         )
 
 

@@ -74,11 +74,26 @@ class Config:
             raise ParameterError(
                 "a distillation has no judgements to measure rankings by: stop_on must be loss or probe"
             )
+        for stage, stop_on in (("tune", self.tune.stop_on), ("joint", self.joint.stop_on)):
+            _check_stop_on(f"{stage}.stop_on", stop_on)
         if evaluate.run is not None and evaluate.queries is None:
             raise ParameterError("evaluate.queries must be given: those of the run")
 
     def as_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
+
+
+def _check_stop_on(key: str, stop_on: str) -> None:
+    """A training knows judgements alone, and measures by them; another measure would fail hours later."""
+    from evenrank.measures import parse_measure
+
+    if stop_on in ("loss", "probe"):
+        return
+    if any(not need.endswith(".relevance") for need in parse_measure(stop_on).needs):
+        raise ParameterError(
+            f"{key} = {stop_on!r} needs more than judgements: name loss, probe or a measure of relevance, as "
+            "RR@10 or nDCG@10"
+        )
 
 
 SECTIONS = {

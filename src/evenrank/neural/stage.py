@@ -103,6 +103,7 @@ class Trainer:
 
     def __post_init__(self) -> None:
         self.piece = self.settings.batch
+        self._behind = False  # whether the adversaries have steps of their own to do in this step
         self._adversaries = Adversaries(
             self.labels, self.adversary.steps, self.weighted, self.ranker.device, self.settings.clip
         )
@@ -256,6 +257,7 @@ class Trainer:
         scaler: torch.amp.GradScaler,
     ) -> Callable[[], dict[str, float]] | None:
         """One step; gives what to log, None if it was not done because something is not finite."""
+        self._behind = stage.kind == JOINT and self.adversary.steps > 1
         while True:
             # by step, so that a resumed run draws what an uninterrupted one does
             noise = np.random.SeedSequence([stage.seed, step]).generate_state(1, np.uint64)[0]
@@ -286,24 +288,28 @@ class Trainer:
     ) -> dict[str, torch.Tensor]:
         """Gradients of the mean loss over the triples, piece by piece; the parts of the loss, as means."""
         totals: dict[str, torch.Tensor] = {}
-        behind = stage.kind == JOINT and self.adversary.steps > 1
         whole = len(triples) <= self.piece
-        if behind and not whole:
+        if self._behind and not whole:
             with torch.no_grad():
                 parts = [self._vectors(piece) for piece in self._pieces(triples)]
             rows = np.concatenate([piece.T.ravel() for piece in self._pieces(triples)])
-            self._adversaries.catch_up(self.ranker, torch.cat(parts), rows, optimizer)
+            self._catch_up(torch.cat(parts), rows, optimizer)
         for piece in self._pieces(triples):
             with torch.set_grad_enabled(stage.kind != ADVERSARY):
                 vectors = self._vectors(piece)
-            if behind and whole:  # what was encoded once serves both
-                self._adversaries.catch_up(self.ranker, vectors.detach(), piece.T.ravel(), optimizer)
+            if self._behind and whole:  # what was encoded once serves both
+                self._catch_up(vectors.detach(), piece.T.ravel(), optimizer)
             losses = self._losses(stage, piece, vectors)
             losses = {name: loss / len(triples) for name, loss in losses.items()}
             scaler.scale(torch.stack(list(losses.values())).sum()).backward()
             for name, loss in losses.items():
                 totals[name] = totals.get(name, 0) + loss.detach()
         return totals
+
+    def _catch_up(self, vectors: torch.Tensor, pairs: Int64s, optimizer: torch.optim.Optimizer) -> None:
+        """Once a step: a step that memory did not suffice for is begun again without it."""
+        self._adversaries.catch_up(self.ranker, vectors, pairs, optimizer)
+        self._behind = False
 
     def _pieces(self, triples: Int64s) -> list[Int64s]:
         return [triples[begin : begin + self.piece] for begin in range(0, len(triples), self.piece)]

@@ -44,8 +44,9 @@ class Dense:
 
     Texts that are indexed again are not encoded again; ``cache`` is a folder that keeps vectors for later.
     With an ``eraser`` a score is the product of the query, of length 1, and the document as the eraser leaves
-    it: bringing it to length 1 again would bring some of what was erased back. ``on`` is a cluster that
-    encodes documents, as ``scan`` takes it; queries are encoded here.
+    it: bringing it to length 1 again would bring some of what was erased back. An eraser with a penalty does
+    that, and its strength times the probability of the label is subtracted from every score. ``on`` is a
+    cluster that encodes documents, as ``scan`` takes it; queries are encoded here.
     """
 
     def __init__(
@@ -77,12 +78,15 @@ class Dense:
             self._cache = VectorCache(cache, self._encoder.identity)
         self._collection: IndexedDocuments | None = None
         self._vectors: Floats = np.empty((0, 0))
+        self._penalties: Floats | None = None
         self._known: dict[str, npt.NDArray[np.float32]] = {}
 
     def index(self, documents: Texts) -> None:
         texts = check_texts(documents, "documents")
         vectors = self._encoded(texts, "encoding documents", self._on)
-        self._vectors = vectors if self._eraser is None else self._eraser(vectors)
+        self._vectors = vectors if self._eraser is None else self._eraser.for_index(vectors)
+        if self._eraser is not None and self._eraser.penalty is not None:
+            self._penalties = self._eraser.penalty.strength * self._eraser.probability(vectors)  # (N,)
         self._collection = IndexedDocuments(texts)
 
     def retrieve(self, queries: Texts, k: int = 100) -> Run:
@@ -95,7 +99,10 @@ class Dense:
         lists = []
         ids = list(asked)
         for begin in range(0, len(ids), QUERIES_AT_ONCE):
-            scores = (vectors[begin : begin + QUERIES_AT_ONCE] @ self._vectors.T).round(DECIMALS)  # (q, N)
+            scores = vectors[begin : begin + QUERIES_AT_ONCE] @ self._vectors.T  # (q, N)
+            if self._penalties is not None:
+                scores -= self._penalties
+            scores = scores.round(DECIMALS)
             for query, row in zip(ids[begin:], scores, strict=False):
                 best = self._collection.best(row, k)
                 lists.append((query, [self._collection.ids[at] for at in best], row[best].tolist()))

@@ -1,0 +1,148 @@
+"""The learnt penalty: its regression against a slow one, its file, its column, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evenrank import DataError, ParameterError
+from evenrank.erasure import Eraser, Targets, erase_file
+from evenrank.erasure.logistic import DECAY, logistic
+from evenrank.io.tensors import read_tensors, write_tensors
+
+
+@pytest.fixture
+def unit(planted) -> np.ndarray:
+    """Vectors of length 1 around a common direction, as those of encoders are."""
+    x = planted.vectors - 45
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def slow_probabilities(x: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The balanced loss with its decay, written out and minimised by a library."""
+    optimize = pytest.importorskip("scipy.optimize")
+    z = (x - x.mean(axis=0)) / x.std(axis=0)
+
+    def loss(weights: np.ndarray) -> float:
+        losses = np.logaddexp(0, np.where(labels, -1, 1) * (z @ weights[:-1] + weights[-1]))
+        return (losses[labels].mean() + losses[~labels].mean()) / 2 + DECAY / 2 * np.sum(weights[:-1] ** 2)
+
+    weights = optimize.minimize(loss, np.zeros(x.shape[1] + 1), tol=1e-12).x
+    return 1 / (1 + np.exp(-(z @ weights[:-1] + weights[-1])))
+
+
+def test_the_regression_minimises_the_balanced_loss(unit, planted, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = slow_probabilities(unit, planted.labels)
+    assert expected[planted.labels].mean() - expected[~planted.labels].mean() > 0.1
+    whole = Eraser.fit(unit, planted.labels, penalty=0.05)
+    np.testing.assert_allclose(whole.probability(unit), expected, atol=2e-5)
+    assert whole.probability(unit[3]) == pytest.approx(expected[3], abs=2e-5)
+    monkeypatch.setattr("evenrank.erasure.vector_files.ROWS_AT_ONCE", 33)
+    pieces = Eraser.fit(unit, planted.labels, penalty=0.05)
+    np.testing.assert_allclose(pieces.probability(unit), whole.probability(unit), atol=1e-9)
+
+
+def test_only_labelled_documents_are_learnt_from(unit, planted) -> None:
+    known = np.arange(400) % 4 > 0
+    labels = planted.labels.copy()
+    table = labels[:, None].astype(float)
+    table[~known] = 1 - table[~known]  # nobody knows these
+    eraser = Eraser.fit(unit, Targets(("biased",), table, known), penalty=0.1)
+    expected = Eraser.fit(unit[known], labels[known], penalty=0.1)
+    np.testing.assert_allclose(eraser.probability(unit), expected.probability(unit), atol=1e-7)
+
+
+def test_the_last_digits_of_constant_dimensions_tell_nothing(unit, planted) -> None:
+    wide = np.hstack([unit, 0.25 + 1e-9 * planted.labels[:, None], np.zeros((400, 1))])
+    found = logistic(wide, planted.labels).plain()
+    np.testing.assert_allclose(found[12:14], 0)
+    np.testing.assert_allclose(found[[*range(12), 14]], logistic(unit, planted.labels).plain(), atol=1e-6)
+
+
+def test_erasure_is_the_same_and_the_index_has_vectors_of_length_one(unit, planted) -> None:
+    without, eraser = (Eraser.fit(unit, planted.labels, penalty=strength) for strength in (0, 0.05))
+    np.testing.assert_array_equal(eraser(unit), without(unit))
+    np.testing.assert_array_equal(without.for_index(unit), without(unit))
+    expected = without(unit) / np.linalg.norm(without(unit), axis=1, keepdims=True)
+    np.testing.assert_allclose(eraser.for_index(unit), expected)
+    assert eraser.for_index(unit.astype(np.float32)).dtype == np.float32
+    assert "penalty 0.05" in repr(eraser)
+    assert "penalty" not in repr(without)
+
+
+def test_the_file_keeps_it_and_is_as_before_without_it(unit, planted, tmp_path: Path) -> None:
+    eraser = Eraser.fit(unit, planted.labels, penalty=0.05)
+    eraser.save(tmp_path / "e.safetensors")
+    again = Eraser.load(tmp_path / "e.safetensors")
+    assert again.penalty is not None
+    assert again.penalty.strength == 0.05
+    np.testing.assert_array_equal(again.probability(unit), eraser.probability(unit))
+    again.save(tmp_path / "again.safetensors")
+    assert (tmp_path / "again.safetensors").read_bytes() == (tmp_path / "e.safetensors").read_bytes()
+    assert read_tensors(tmp_path / "e.safetensors").metadata["layout"] == "2"  # older versions refuse it
+    Eraser.fit(unit, planted.labels).save(tmp_path / "plain.safetensors")
+    plain = read_tensors(tmp_path / "plain.safetensors")
+    assert sorted(plain.arrays) == ["left", "mean", "right"]
+    assert plain.metadata["layout"] == "1"
+    assert "penalty" not in plain.metadata["about"]
+
+
+def test_damaged_penalties_are_refused(unit, planted, tmp_path: Path) -> None:
+    path = tmp_path / "e.safetensors"
+    Eraser.fit(unit, planted.labels, penalty=0.05).save(path)
+    arrays, metadata = read_tensors(path)
+    write_tensors(path, arrays | {"penalty": arrays["penalty"][:-1]}, metadata)
+    with pytest.raises(DataError, match="do not fit together"):
+        Eraser.load(path)
+    write_tensors(path, arrays | {"penalty": arrays["penalty"] * np.nan}, metadata)
+    with pytest.raises(DataError, match="holds NaN or infinity"):
+        Eraser.load(path)
+    write_tensors(path, {name: arrays[name] for name in ("left", "mean", "right")}, metadata)
+    with pytest.raises(DataError, match="metadata are broken"):
+        Eraser.load(path)
+    about = metadata["about"].replace('"penalty": 0.05', '"penalty": -1')
+    write_tensors(path, arrays, metadata | {"about": about})
+    with pytest.raises(DataError, match=r"penalty must be a number >= 0, got -1\): fit the eraser again"):
+        Eraser.load(path)
+
+
+def test_probabilities_are_a_column_of_parquet(
+    unit, planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evenrank.erasure.vector_files.ROWS_AT_ONCE", 64)
+    eraser = Eraser.fit(unit, planted.labels, penalty=0.05)
+    ids = [f"d{place}" for place in range(400)]
+    table = pa.table({"document": ids, "vector": unit.tolist(), "title": ["a title"] * 400})
+    pq.write_table(table, tmp_path / "v.parquet")
+    erase_file(eraser, tmp_path / "v.parquet", tmp_path / "out.parquet")
+    written = pq.read_table(tmp_path / "out.parquet")
+    assert written.column_names == ["document", "vector", "title", "probability"]
+    assert written.select(["document", "title"]).equals(table.select(["document", "title"]))
+    np.testing.assert_allclose(np.array(written["vector"].to_pylist()), eraser.for_index(unit))
+    np.testing.assert_allclose(written["probability"].to_numpy(), eraser.probability(unit), atol=1e-6)
+    with pytest.raises(DataError, match=r"out\.parquet: has a column 'probability' already"):
+        erase_file(eraser, tmp_path / "out.parquet", tmp_path / "twice.parquet")
+    np.save(tmp_path / "v.npy", unit)
+    with pytest.raises(ParameterError, match=r"out\.npy: a penalty needs a column for the probability"):
+        erase_file(eraser, tmp_path / "v.npy", tmp_path / "out.npy")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.parquet", "v.npy", "v.parquet"]
+
+
+def test_what_is_refused(unit, planted) -> None:
+    for strength in (-0.1, np.nan, np.inf, True):
+        with pytest.raises(ParameterError, match=r"penalty must be a number >= 0, got"):
+            Eraser.fit(unit, planted.labels, penalty=strength)
+    with pytest.raises(ParameterError, match="the vectors are not of length 1: bring them to length 1 first"):
+        Eraser.fit(planted.vectors, planted.labels, penalty=0.05)
+    one_label = Targets(("biased", "words"), np.stack([np.ones(400), planted.counts], 1), np.ones(400, bool))
+    with pytest.raises(DataError, match="two labels, but all 400 that have one have the same"):
+        Eraser.fit(unit, one_label, penalty=0.05)
+    eraser = Eraser.fit(unit, planted.labels, penalty=0.05)
+    with pytest.raises(DataError, match="5 dimensions, but the eraser was fitted to vectors of 12"):
+        eraser.probability(unit[:, :5])
+    with pytest.raises(ParameterError, match=r"the eraser has no penalty: fit it with penalty=0\.05"):
+        Eraser.fit(unit, planted.labels).probability(unit)
