@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from importlib import import_module
 
 import fair_oracles
 import numpy as np
@@ -14,6 +15,7 @@ from evenrank.data.attribute import Attribute
 from evenrank.data.membership import Membership
 from evenrank.data.qrels import Qrels
 from evenrank.data.run import Run
+from evenrank.measures import greedy
 from evenrank.measures.divergences import DISTANCES
 from evenrank.measures.greedy import greedy_order
 from evenrank.rerankers import rerank
@@ -81,6 +83,78 @@ def test_every_pick_is_the_best_of_the_others(kind: str, alpha: float, smoothing
                     bool(explore[query, draw, rank]),
                 )  # fmt: skip
                 assert order[rank] == best, (seed, query, draw, rank)
+
+
+@pytest.mark.slow  # it compiles
+@pytest.mark.parametrize("kind", ["labels", "tied", "soft"])
+def test_the_compiled_loop_chooses_the_same_documents(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also with targets of 0, no target, no gain, negative gains, and documents of no group."""
+    pytest.importorskip("numba")
+    compared = 0
+    for seed, alpha, smoothing in itertools.product(range(25), (None, 0.0, 0.5, 1.0), (0.0, 1.0, 0.1)):
+        relevance, shares, target, lengths, explore = lists(seed, kind)
+        if seed % 5 == 1 and alpha is None:  # with alpha, relevance is never negative
+            relevance = relevance - 0.5 * (np.arange(len(relevance)) % 2)[:, None]
+        if seed % 5 == 2:
+            target = np.where((np.arange(len(target)) == 3)[:, None], np.nan, target)
+        given = relevance, shares, target, lengths
+        options = {"alpha": alpha, "smoothing": smoothing, "explore": explore}
+        options |= {"steps": 4} if seed % 3 == 0 else {}
+        options |= {"divergence": None} if seed % 7 == 3 else {}
+        found = []
+        for loaded in (None, import_module(greedy._KERNEL)):
+            monkeypatch.setattr(greedy, "kernel", lambda *_, loaded=loaded: loaded)
+            found.append(greedy_order(*given, **options))
+        np.testing.assert_array_equal(*found)
+        compared += 1
+    assert compared == 300
+
+
+@pytest.mark.slow  # it compiles
+@pytest.mark.parametrize("values", [2, 5])
+@pytest.mark.parametrize("smoothing", [0.0, 1.0])
+def test_the_compiled_loop_chooses_the_same_of_long_lists(
+    values: int, smoothing: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With targets that no mixture comes near, with targets whose sum is not 1, and with equal documents."""
+    pytest.importorskip("numba")
+    generator = np.random.default_rng(3)
+    shares = generator.dirichlet(np.full(values, 0.7), (12, 120))
+    shares[:4, 60:] = shares[:4, :60]
+    relevance = generator.integers(0, 3, (12, 120)).astype(float)
+    relevance[::2] *= generator.random((6, 120))
+    target, lengths = generator.dirichlet(np.full(values, 0.3), 12), np.full(12, 120)
+    target[:3] = 1 / values
+    target[3:6] *= [[0.4], [0.9], [1.7]]
+    explore = generator.random((12, 5, 120)) < 0.3
+    found = []
+    for loaded in (None, import_module(greedy._KERNEL)):
+        monkeypatch.setattr(greedy, "kernel", lambda *_, loaded=loaded: loaded)
+        found.append(
+            greedy_order(relevance, shares, target, lengths, alpha=0.5, smoothing=smoothing, explore=explore)
+        )
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.slow  # it compiles
+@pytest.mark.parametrize(
+    ("rows", "target"),
+    [
+        ([[0.3, 0.7]] + [[0.1 + 0.2, 0.7]] * 6 + [[0.3, 0.7]], [0.3, 0.7]),  # divergences of 0, and nearly 0
+        ([[0.3 + step * 2**-54] for step in range(8)], [1.0]),  # gains that grow from the first to the last
+    ],
+)
+def test_the_compiled_loop_rules_out_no_document_that_differs_in_the_last_bit(
+    rows: list[list[float]], target: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("numba")
+    monkeypatch.setattr(greedy, "kernel", lambda *_: import_module(greedy._KERNEL))
+    for smoothing, explore in itertools.product((0.0, 1.0), (False, True)):
+        places = greedy_order(
+            np.ones((1, 8)), np.array([rows]), np.array([target]), np.array([8]), alpha=0.0,
+            smoothing=smoothing, explore=np.full((1, 1, 8), explore),
+        )  # fmt: skip
+        assert places.tolist() == [[list(range(8))]]
 
 
 def test_divergences_that_differ_in_the_last_bit_are_equal() -> None:

@@ -126,8 +126,13 @@ class GroupMeasure(Measure):
 
     def labels(self, evidence: RankedEvidence) -> npt.NDArray[np.int16] | None:
         """(Q, K): the value of the document at each rank, -1 in the padding; None unless all have one."""
-        labels = evidence.ranked.labels(self.source)
-        return labels if labels is not None and ((labels >= 0) == evidence.ranked.mask).all() else None
+        ranked = evidence.ranked
+
+        def compute() -> npt.NDArray[np.int16] | None:
+            labels = ranked.labels(self.source)
+            return labels if labels is not None and ((labels >= 0) == ranked.mask).all() else None
+
+        return ranked.remembered(f"{self.source} labels of all", compute)
 
     def even(self, evidence: RankedEvidence) -> Floats:
         """(Q, L): the shares of a document that is equally of all values of its query."""
