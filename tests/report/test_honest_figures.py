@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,11 +15,18 @@ import evenrank as er
 from evenrank.data.run import Run
 from evenrank.report.figures.bars import bars_figure
 from evenrank.report.figures.cloud import cloud_figure
-from evenrank.report.figures.labels import place_labels
+from evenrank.report.figures.labels import DIRECTIONS, DISTANCES, _candidates, place_labels
 from evenrank.report.figures.origin import UNSHOWN, origin_figure
 from evenrank.report.figures.power import power_figure
 from evenrank.report.figures.scatter import scatter_figure
-from evenrank.report.figures.style import OTHERS, group_colours, query_names, series_colours
+from evenrank.report.figures.style import (
+    OTHERS,
+    group_colours,
+    load_altair,
+    query_names,
+    rows_of,
+    series_colours,
+)
 from evenrank.report.figures.trend import trend_figure
 from evenrank.report.page.group_colours import looks_of
 from evenrank.verdict.findings import findings_of
@@ -127,6 +135,44 @@ def test_a_band_is_drawn_where_there_are_runs_enough(runs: int, bands: int) -> N
     kinds = [layer["mark"]["type"] for layer in chart["layer"]]
     assert kinds.count("area") == bands
     assert kinds.count("line") == 1
+
+
+@pytest.mark.parametrize(("runs", "crosses"), [(30, 30), (32, 2)])
+def test_of_many_runs_the_middle_one_of_each_family_shows_its_interval(runs: int, crosses: int) -> None:
+    scores = many_runs(runs)
+    families = {"even": scores.runs[::2], "odd": scores.runs[1::2]}
+    chart = cloud_figure(scores, "nDCG@10", "P@5", families=families).to_dict()
+    drawn = [layer["data"]["values"] for layer in chart["layer"] if layer["mark"]["type"] == "rule"]
+    assert [len(rows) for rows in drawn[:2]] == [crosses, crosses]  # across and down; then lines to names
+    assert ("one run of each family" in " ".join(chart["title"]["subtitle"])) == (crosses == 2)
+    for place, own in enumerate(families.values()):
+        if crosses == 2:
+            means = sorted(scores.mean("nDCG@10", run) for run in own)
+            assert drawn[0][place]["x"] == pytest.approx(means[len(means) // 2])
+
+
+def test_places_for_a_name_are_around_its_point() -> None:
+    """To the last bit, since one of two places that are equally good is taken."""
+    boxes, costs = _candidates(np.array([120.3, 81.7]), 33.3, 12.1)
+    expected = []
+    for distance in DISTANCES:
+        for turn in range(DIRECTIONS):
+            angle = 2 * math.pi * turn / DIRECTIONS
+            across, down = math.cos(angle), math.sin(angle)
+            left = 120.3 + distance * across - 33.3 * (0 if across > 0.3 else 1 if across < -0.3 else 0.5)
+            top = 81.7 + distance * down - 12.1 * (0 if down > 0.6 else 1 if down < -0.6 else 0.5)
+            expected.append([left, top, left + 33.3, top + 12.1])
+    assert boxes.tolist() == expected
+    assert costs.tolist() == [d + (0 if n == 0 else 4) for d in DISTANCES for n in range(DIRECTIONS)]
+
+
+def test_copies_of_a_chart_share_its_rows() -> None:
+    alt, rows = load_altair(), [{"x": 1, "y": 2}]
+    chart = alt.layer(alt.Chart(rows_of(alt, rows)).mark_point().encode(x="x:Q"))
+    plain = alt.layer(alt.Chart(alt.Data(values=rows)).mark_point().encode(x="x:Q"))
+    assert chart.to_dict() == plain.to_dict()
+    data = rows_of(alt, rows)
+    assert data.copy() is data
 
 
 def test_a_name_between_two_points_is_joined_to_its_own() -> None:

@@ -22,7 +22,9 @@ from evenrank.data.runset import RunSet
 from evenrank.inputs import Inputs
 from evenrank.measures import parse_measure
 from evenrank.measures.relevance import NO_RELEVANT
+from evenrank.report.figures.style import load_altair
 from evenrank.report.page import write_report
+from evenrank.report.page.lists import _effect
 from evenrank.report.page.safe import link, prose, script_json
 from evenrank.scores import INFINITE, OK, ScoresBlock
 from evenrank.tables import number
@@ -69,6 +71,38 @@ def test_the_policy_names_our_scripts_and_our_style_and_nothing_else(sample_repo
     digest = base64.b64encode(hashlib.sha256(library).digest()).decode()
     assert set(rules["script-src"].split()) == hashes("script") | {f"'sha256-{digest}'"}
     assert set(rules["style-src"].split()) == hashes("style")
+
+
+def test_charts_are_what_vega_lite_allows(sample_report: Any) -> None:
+    """They are built without that check, which takes as long as building them."""
+    alt = load_altair()
+    specs = re.findall(r'class="chart-spec">(.*?)</script>', sample_report.path.read_text(encoding="utf-8"))
+    charts = [chart for spec in specs for chart in json.loads(spec)]
+    assert charts
+    for chart in charts:
+        alt.Chart.from_dict(chart).to_dict(validate=True)
+    with pytest.raises(Exception, match="wide"):
+        alt.Chart.from_dict({**charts[0], "width": "wide"}).to_dict(validate=True)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_change_is_written_as_any_number(sign: int) -> None:
+    for size in (
+        1e-12,
+        3e-7,
+        4.99e-5,
+        5e-5,
+        9.9999e-5,
+        1e-4,
+        0.00015,
+        0.1,
+        123.45675,
+        999999.99995,
+        1e6,
+        2e7,
+    ):
+        assert _effect(sign * size) == number(sign * size, signed=True)
+    assert [_effect(sign * 1e-13), _effect(float("nan"))] == ["0", "-"]
 
 
 def test_sections(sample_report: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -13,7 +14,7 @@ from evenrank.data.lexicon import Lexicon
 from evenrank.evidence.scan.phrases import Phrases, tokenize
 from evenrank.evidence.scan.simple import count
 from evenrank.report.page.group_colours import mark_of
-from evenrank.report.page.texts import AROUND, GAP, pieces_of, spans_of, windows
+from evenrank.report.page.texts import AROUND, GAP, _ascii_spans, _at_blank, pieces_of, spans_of, windows
 
 LEXICON = Lexicon.build("kin", {"f": ["mother", "step mother", "she"], "m": ["father", "he", "she he"]})
 PIECES = st.sampled_from(
@@ -85,6 +86,56 @@ def test_pieces_are_of_the_text(text: str, limit: int) -> None:
         shown = windows(text, list(spans_of(text, phrases)), limit)
         assert sum(end - start for start, end in shown) <= limit + 2 * AROUND
         assert all(a[1] < b[0] for a, b in itertools.pairwise(shown))
+
+
+@given(text=TEXTS)
+def test_spans_of_ascii_are_where_the_regular_expression_finds_tokens(text: str) -> None:
+    text = text.encode("ascii", "replace").decode()
+    phrases, tokens = Phrases.of(LEXICON, "word"), list(re.finditer(r"\w+", text))
+    slowly = [
+        (tokens[place].start(), tokens[place + length - 1].end())
+        for place, length, _ in phrases.find([token[0].lower() for token in tokens])
+    ]
+    assert [(span.start, span.end) for span in spans_of(text, phrases)] == slowly
+
+
+class Counted(str):
+    """A text that counts the characters that are looked at when it is split or searched."""
+
+    looked_at = 0
+
+    def split(self, *options: Any, **named: Any) -> list[str]:
+        self.looked_at += len(self)
+        return super().split(*options, **named)
+
+    def find(self, *options: Any) -> int:
+        found = super().find(*options)
+        self.looked_at += (found if found >= 0 else len(self)) - (options[1] if len(options) > 1 else 0)
+        return found
+
+    def encode(self, *options: Any) -> bytes:
+        self.looked_at += len(self)
+        return super().encode(*options)
+
+
+def test_spans_take_as_many_steps_as_the_text_is_long() -> None:
+    phrases, looked_at = Phrases.of(LEXICON, "word"), []
+    for length in (500, 1000):
+        words = Counted("she said that the father " * length)
+        assert len(list(_ascii_spans(words, phrases))) == 2 * length
+        looked_at.append(words.looked_at)
+    assert 0 < looked_at[1] <= 2 * looked_at[0]
+
+
+@given(text=st.text("ab \t\u2003", max_size=120), place=st.integers(-50, 170), step=st.sampled_from([-1, 1]))
+def test_a_window_ends_where_a_step_by_step_search_ends(text: str, place: int, step: int) -> None:
+    start = max(0, min(place, len(text)))
+    slowly = start
+    for at in range(start, start + step * AROUND, step):
+        if at <= 0 or at >= len(text) or text[at].isspace():
+            slowly = max(0, min(at, len(text)))
+            break
+    assert _at_blank(text, place, step) == slowly
 
 
 def test_a_long_text_shows_words_far_down() -> None:

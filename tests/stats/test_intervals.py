@@ -25,7 +25,7 @@ from evenrank.stats.intervals import (
     mean_interval,
     resampled_interval,
 )
-from evenrank.stats.student import student_quantile
+from evenrank.stats.student import student_quantile, student_tails
 
 UNIT = (0.0, 1.0)
 SHARES = st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.8, 1.0]), min_size=5, max_size=30)
@@ -145,6 +145,23 @@ def test_expanded_percentiles_are_those_of_students_t() -> None:
 def test_quantiles_of_students_t(degrees: float) -> None:
     for p in (0.0005, 0.025, 0.3, 0.55, 0.9, 0.975, 0.9995):
         assert student_quantile(p, degrees) == pytest.approx(scipy.stats.t.ppf(p, degrees), rel=1e-7)
+
+
+@pytest.mark.parametrize("degrees", [1e-3, 0.5, 1.0, 9.0, 1e5, 1e12])
+def test_the_middle_of_students_t_is_0(degrees: float) -> None:
+    assert student_quantile(0.5, degrees) == 0
+    for t in (1e-150, 1e-161, 1e-162, 1e-163, 5e-324):
+        assert student_tails(t, degrees) == (0.5, 0.5)
+
+
+@pytest.mark.parametrize("degrees", [0.5, 1.0, 9.0, 39.0, 41.0, 999.0, 1e5])
+def test_tails_of_students_t(degrees: float) -> None:
+    for t in (0.0, 1e-3, 0.7, 1.96, 4.0, 30.0):
+        below, above = student_tails(-t, degrees)
+        assert below == pytest.approx(scipy.stats.t.cdf(-t, degrees), rel=1e-11)
+        assert above == pytest.approx(scipy.stats.t.cdf(t, degrees), rel=1e-11)
+        assert student_tails(t, degrees) == (above, below)
+    assert student_tails(math.inf, degrees) == (1, 0)
 
 
 def samples(shape: str, repeats: int, n: int) -> tuple[np.ndarray, float, tuple[float, float]]:

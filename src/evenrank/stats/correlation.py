@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from statistics import NormalDist
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -256,8 +257,6 @@ def _fisher(value: float, n: int, level: float, lost: int, variance: float) -> C
         return ConfidenceInterval(math.nan, math.nan, PERFECT)
     if n <= lost:
         return ConfidenceInterval(math.nan, math.nan, f"an interval needs more than {lost} points")
-    from scipy.special import ndtri
-
-    half = float(ndtri((1 + level) / 2)) * math.sqrt(variance / (n - lost))
+    half = NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(variance / (n - lost))
     centre = math.atanh(value)
     return ConfidenceInterval(math.tanh(centre - half), math.tanh(centre + half))

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from evenrank.arrays import Floats
 from evenrank.errors import DataError, ParameterError
+from evenrank.stats.student import student_tails
 from evenrank.stats.ties import TOLERANCE, tie_sizes, tied_ranks
 
 Alternative = Literal["two-sided", "greater", "less"]
@@ -58,10 +59,7 @@ def paired_t(differences: npt.ArrayLike, *, alternative: Alternative = "two-side
         statistic = math.copysign(math.inf, mean)
     else:
         statistic = mean / (deviation / math.sqrt(n))
-    from scipy.special import stdtr
-
-    below = float(stdtr(n - 1, statistic))  # P(T <= t)
-    above = float(stdtr(n - 1, -statistic))
+    below, above = student_tails(statistic, n - 1)
     return PairedTest(statistic, _tail(below, above, alternative), n, "t")
 
 

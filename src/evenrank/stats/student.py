@@ -1,4 +1,4 @@
-"""Quantiles of Student's t for any degrees of freedom, whole or not.
+"""Student's t for any degrees of freedom, whole or not: quantiles, and how much lies beyond a value.
 
 scipy has them too, but importing it takes longer than scoring a run does, and every table has intervals.
 """
@@ -9,6 +9,7 @@ import math
 from functools import lru_cache
 
 _TINY = 1e-300
+_SERIES_FROM = 20.0  # from there on, the series of the gamma function is exact to the last bit
 _STEPS = 10_000  # of the continued fraction; it ends long before
 
 
@@ -19,6 +20,8 @@ def student_quantile(probability: float, degrees: float) -> float:
     >>> round(student_quantile(0.975, 9), 4), round(student_quantile(0.025, 4.5), 4)
     (2.2622, -2.6589)
     """
+    if probability == 0.5:
+        return 0.0
     tail = min(probability, 1 - probability)
     low, high = 0.0, 1.0
     while _upper_tail(high, degrees) > tail:
@@ -32,22 +35,36 @@ def student_quantile(probability: float, degrees: float) -> float:
     return found if probability > 0.5 else -found
 
 
+def student_tails(t: float, degrees: float) -> tuple[float, float]:
+    """``P(T <= t)`` and ``P(T > t)``, each exact where it is small.
+
+    >>> [round(tail, 4) for tail in student_tails(2.2622, 9)]
+    [0.975, 0.025]
+    """
+    beyond = 0.0 if math.isinf(t) else _upper_tail(abs(t), degrees)
+    return (1 - beyond, beyond) if t >= 0 else (beyond, 1 - beyond)
+
+
 def _upper_tail(t: float, degrees: float) -> float:
     """``P(T > t)`` for ``t >= 0``: half the regularised incomplete beta function at ``d / (d + t^2)``."""
     square = t * t
-    return _beta(degrees / 2, 0.5, degrees / (degrees + square), square / (degrees + square)) / 2
-
-
-def _beta(a: float, b: float, x: float, rest: float) -> float:
-    """``I_x(a, b)``, with ``rest`` = 1 - x given apart, since it may be too small to subtract."""
-    if x <= 0 or rest <= 0:
-        return 0.0 if x <= 0 else 1.0
-    front = math.exp(
-        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log(rest)
-    )
+    x, rest = degrees / (degrees + square), square / (degrees + square)
+    if x <= 0 or rest <= _TINY:  # so near to the middle, one half is exact, and a logarithm may not exist
+        return 0.0 if x <= 0 else 0.5
+    a, b = degrees / 2, 0.5
+    front = math.exp(_log_gamma_step(a) - a * math.log1p(square / degrees) + b * math.log(rest / math.pi))
     if x < (a + 1) / (a + b + 2):
-        return front * _fraction(a, b, x) / a
-    return 1 - front * _fraction(b, a, rest) / b
+        return front * _fraction(a, b, x) / a / 2
+    return (1 - front * _fraction(b, a, rest) / b) / 2
+
+
+def _log_gamma_step(a: float) -> float:
+    """``log(gamma(a + 1/2) / gamma(a))``; of two large logarithms the difference would be inexact."""
+    if a < _SERIES_FROM:
+        return math.lgamma(a + 0.5) - math.lgamma(a)
+    square = a * a
+    terms = -1 / 8 + (1 / 192 + (-1 / 640 + (17 / 14336 - 31 / 18432 / square) / square) / square) / square
+    return math.log(a) / 2 + terms / a
 
 
 def _fraction(a: float, b: float, x: float) -> float:

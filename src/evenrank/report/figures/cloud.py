@@ -18,6 +18,7 @@ from evenrank.report.figures.measure_values import by_run, choose
 from evenrank.report.figures.scatter_layers import (
     AXIS_WIDTH,
     FAINT,
+    FIRM,
     NAME_SIZE,
     Canvas,
     Spot,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 600, 420
 TITLE_WIDTH, SUBTITLE_WIDTH = 84, 104  # characters
 FEWEST_FOR_BAND = 6  # the interval of a line through fewer runs says little more than that they are few
-NAMED = 30  # runs; the names of more would hide the points
+NAMED = 30  # runs; the names and the intervals of more would hide the points
 ALONE = "(others)"
 FILL, LIGHTEST = 0.75, 0.2  # how dense points are, and that of the smallest shade
 
@@ -74,11 +75,13 @@ def cloud_figure(
     spots = _spots(scores, pair)
     if not spots:
         raise ParameterError(f"no run has a value of both {pair[0].measure!r} and {pair[1].measure!r}")
-    plane = plane_of(spots.values(), WIDTH, HEIGHT)
+    typical = _typical(spots, own)
+    bare = [spot._replace(ends=None) for spot in spots.values()]
+    plane = plane_of([*bare, *typical], WIDTH, HEIGHT)
     canvas = Canvas(alt, plane)
     lines = {name: _line(spots, runs) for name, runs in own.items() if name != ALONE}
     shown = shown_names(scores.runs)
-    layers: list[Any] = [*canvas.crosses(list(spots.values()), FAINT)]
+    layers: list[Any] = [*canvas.crosses(typical, FAINT if len(typical) == len(spots) else FIRM)]
     for place, (name, line) in enumerate(lines.items()):
         there = sum(run in spots for run in own[name])
         layers += _drawn(canvas, line, there, _colour(name, place), plane)
@@ -118,6 +121,15 @@ def _families(scores: Scores, given: Mapping[str, Sequence[str]] | None) -> dict
 def _spots(scores: Scores, pair: tuple[Chosen, Chosen]) -> dict[str, Spot]:
     xs, ys = (by_run(scores, chosen) for chosen in pair)
     return {run: run_spot(run, xs[run], ys[run]) for run in scores.runs if run in xs and run in ys}
+
+
+def _typical(spots: Mapping[str, Spot], families: Mapping[str, Sequence[str]]) -> list[Spot]:
+    """The runs whose intervals are shown: all, or of many runs the middle one of each family."""
+    if len(spots) <= NAMED:
+        return list(spots.values())
+    there = ([spots[run] for run in runs if run in spots] for runs in families.values())
+    ordered = [sorted(family, key=lambda spot: spot.x) for family in there]
+    return [family[len(family) // 2] for family in ordered if family]
 
 
 def _line(spots: Mapping[str, Spot], runs: Sequence[str]) -> Line | None:
@@ -228,6 +240,8 @@ def _subtitle(
         remarks.append(f"slope: {', '.join(slopes)}")
     else:
         remarks[0] += f"; a line is drawn through {FEWEST} runs of a family or more"
+    if len(spots) > NAMED:
+        remarks.append("crosses: the 95% intervals of one run of each family, the middle one")
     if len(spots) < len(scores.runs):
         remarks.append(f"left out, without both values: {len(scores.runs) - len(spots)}")
     if shades:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenrank.errors import ParameterError
 from evenrank.measures import Direction
-from evenrank.report.figures.style import COLOURS, EVEN, OTHERS, SHAPES, load_altair, styled, wrapped
+from evenrank.report.figures.style import COLOURS, EVEN, OTHERS, SHAPES, load_altair, rows_of, styled, wrapped
 from evenrank.scores.cutoff_series import Point, points_of
 from evenrank.scores.names import arrow
 from evenrank.text import printable
@@ -124,7 +124,7 @@ def _panel(alt: Any, points: list[Point], runs: list[str], *, by_rank: bool) -> 
     depth = _depth(alt, cutoffs, by_rank=by_rank)
     scale = alt.Scale(zero=False, nice=False, padding=10)
     tip = [alt.Tooltip(field) for field in ("run:N", "cutoff:Q", "value:Q", "low:Q", "high:Q", "queries:Q")]
-    base = alt.Chart(alt.Data(values=[_row(point) for point in points if math.isfinite(point.value)]))
+    base = alt.Chart(rows_of(alt, [_row(point) for point in points if math.isfinite(point.value)]))
     band = base.mark_area(opacity=BAND if len(runs) <= MANY_RUNS else BAND_OF_MANY).encode(
         x=depth, y=alt.Y("low:Q", scale=scale), y2="high:Q", color=colour
     )
@@ -139,7 +139,7 @@ def _panel(alt: Any, points: list[Point], runs: list[str], *, by_rank: bool) -> 
         step = math.ceil(len(cutoffs) / MARKS)
         kept = {*cutoffs[::step], cutoffs[-1]}
         rows = [_row(point) for point in points if math.isfinite(point.value) and point.cutoff in kept]
-        marked = alt.Chart(alt.Data(values=rows))
+        marked = alt.Chart(rows_of(alt, rows))
     marks = marked.mark_point(filled=True, opacity=1, size=45).encode(
         x=depth, y=value, color=colour, shape=alt.Shape("run:N", scale=alt.Scale(**shapes), legend=legend),
         tooltip=tip,

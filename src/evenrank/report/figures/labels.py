@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -148,17 +149,28 @@ def _best(
 
 def _candidates(own: Floats, wide: float, high: float) -> tuple[Floats, Floats]:
     """(C, 4) boxes around a point, and (C,) how far off each is."""
-    boxes, costs = [], []
+    moved, begins, costs = _ways()
+    left, top = (own + moved - np.array([wide, high]) * begins).T
+    return np.column_stack([left, top, left + wide, top + high]), costs
+
+
+@cache
+def _ways() -> tuple[Floats, Floats, Floats]:
+    """(C, 2) how far a box stands from its point, (C, 2) which share of it lies before that, (C,) costs."""
+    moved, begins, costs = [], [], []
     for distance in DISTANCES:
         for turn in range(DIRECTIONS):
             angle = 2 * math.pi * turn / DIRECTIONS
             across, down = math.cos(angle), math.sin(angle)
-            x, y = own[0] + distance * across, own[1] + distance * down
-            left = x - wide * (0 if across > 0.3 else 1 if across < -0.3 else 0.5)
-            top = y - high * (0 if down > 0.6 else 1 if down < -0.6 else 0.5)
-            boxes.append((left, top, left + wide, top + high))
+            moved.append((distance * across, distance * down))
+            begins.append(
+                (
+                    0 if across > 0.3 else 1 if across < -0.3 else 0.5,
+                    0 if down > 0.6 else 1 if down < -0.6 else 0.5,
+                )
+            )
             costs.append(distance + (0 if turn == 0 else NOT_RIGHT))
-    return np.array(boxes), np.array(costs)
+    return np.array(moved), np.array(begins), np.array(costs)
 
 
 def _overlap(boxes: Floats, others: Floats) -> npt.NDArray[np.bool_]:
@@ -182,9 +194,9 @@ def _around(x: float, y: float, half: float = POINT) -> tuple[float, float, floa
 
 def _nearest(box: Floats, point: Floats) -> tuple[tuple[float, float], float]:
     """The place of the box next to a point, and how far it is."""
-    x = float(np.clip(point[0], box[0], box[2]))
-    y = float(np.clip(point[1], box[1], box[3]))
-    return (x, y), math.hypot(x - point[0], y - point[1])
+    (px, py), (left, top, right, bottom) = point.tolist(), box.tolist()
+    x, y = min(max(px, left), right), min(max(py, top), bottom)
+    return (x, y), math.hypot(x - px, y - py)
 
 
 def _along(start: Floats, end: Floats) -> Floats:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenrank.report.figures.contours import Contour, Plane
 from evenrank.report.figures.labels import Label, text_width
-from evenrank.report.figures.style import COLOURS, EVEN, GREY, wrapped
+from evenrank.report.figures.style import COLOURS, EVEN, GREY, rows_of, wrapped
 from evenrank.tables import interval
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Canvas(NamedTuple):
         return max(2, int((self.plane.width if place == "x" else self.plane.height) // TICK[place]))
 
     def rows(self, rows: Sequence[dict[str, Any]]) -> Any:
-        return self.alt.Chart(self.alt.Data(values=list(rows)))
+        return self.alt.Chart(rows_of(self.alt, rows))
 
     def even(self, signed: Sequence[bool]) -> Iterator[Any]:
         """Lines where a signed measure is even, if that is within the figure."""

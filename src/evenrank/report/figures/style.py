@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any
 
 from evenrank.errors import MissingExtraError
@@ -86,6 +88,28 @@ def load_altair() -> Any:
     except ImportError:
         raise MissingExtraError.for_job("figures", "altair and vl-convert-python", "report") from None
     return altair
+
+
+def unchecked() -> AbstractContextManager[None]:
+    """Inside, charts are not checked against the schema of Vega-Lite at every step, which takes as long as
+    building them. Tests check ours; a chart that is wrong is refused by what draws it."""
+    load_altair()
+    from altair.utils.schemapi import debug_mode
+
+    return debug_mode(False)
+
+
+def rows_of(alt: Any, rows: Sequence[Mapping[str, Any]]) -> Any:
+    """The rows that a chart is drawn from. Altair copies a chart at every step; copies share the rows."""
+    return _rows_class(alt)(values=list(rows))
+
+
+@cache
+def _rows_class(alt: Any) -> Any:
+    def itself(data: Any, _: Any) -> Any:
+        return data
+
+    return type("Rows", (alt.Data,), {"__deepcopy__": itself})
 
 
 def styled(chart: Any) -> Any:

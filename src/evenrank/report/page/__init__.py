@@ -18,7 +18,7 @@ from evenrank.comparison.evaluated import evaluated_inputs
 from evenrank.errors import ParameterError, counted
 from evenrank.inputs import Inputs
 from evenrank.io.atomic import atomic_write
-from evenrank.report.figures.style import load_altair
+from evenrank.report.figures.style import load_altair, unchecked
 from evenrank.report.page import safe
 from evenrank.report.page import sections as _declared  # noqa: F401  every section declares itself
 from evenrank.report.page.chart_library import library
@@ -136,7 +136,8 @@ def page_of(
     for done, make in enumerate(wanted):
         if progress is not None:
             progress(done, len(wanted))
-        section = make(material)
+        with unchecked():
+            section = make(material)
         if section is not None:
             sections.append(section)
     charts = [chart for section in sections for chart in section.charts]

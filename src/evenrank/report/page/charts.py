@@ -32,7 +32,7 @@ def chart_of(figure: Any, label: str, *, narrow: Any = None, **legend: Any) -> C
     """An altair chart, drawn. ``legend`` changes its legend's look, ``narrow`` is another one for a phone."""
     import vl_convert
 
-    spec = figure.to_dict()
+    spec = figure.to_dict(validate=False)  # what cannot be drawn is refused below
     spec["background"] = "white"
     if legend:
         spec.setdefault("config", {}).setdefault("legend", {}).update(legend)

@@ -41,6 +41,7 @@ TEXT_BYTES = 3_600_000  # of all texts: with more documents each gets less
 LONGEST, SHORTEST = 600, 120  # characters of a text
 
 NOTHING = 1e-12  # sums of the same numbers differ in the last bit
+PLAIN, LARGE = 1e-4, 1e6  # between them four decimals are written whatever the number
 
 BETTER = {Direction.HIGHER: 1, Direction.LOWER: -1}
 EFFECT_WORDS = {ADDS: "adds", "without": "without it", "": ""}
@@ -234,7 +235,7 @@ def _written(
     undefined = number(math.nan)
     written: list[list[str]] = []
     changes: list[list[str]] = []
-    base = material.baseline
+    base, isfinite = material.baseline, math.isfinite
     for explained, shown in zip(effects, values, strict=False):
         without = {
             system for system, value in zip(material.systems, shown, strict=True) if value == undefined
@@ -254,7 +255,7 @@ def _written(
         changes.append(
             [
                 " ".join(
-                    _effect(value - there.get(document, absent)) if math.isfinite(value) else "-"
+                    _effect(value - there.get(document, absent)) if isfinite(value) else "-"
                     for document, value in zip(lists[system], rows.get(system, ()), strict=True)
                 )
                 for system in material.systems
@@ -265,7 +266,10 @@ def _written(
 
 def _effect(value: float) -> str:
     """A change as it is written; ``-`` where there is none, ``0`` where nothing changes."""
-    if abs(value) < NOTHING:
+    size = abs(value)
+    if PLAIN <= size < LARGE:  # most of some hundred thousand; ``number`` would write the same
+        return f"{value:+.4f}"
+    if size < NOTHING:
         return "0"
     return "-" if math.isnan(value) else number(value, signed=True)
 

@@ -35,7 +35,7 @@ def prose(text: str) -> str:
     >>> prose("naïve\x00\ttext")
     'naïve�\ttext'
     """
-    return _CONTROL.sub("�", text)
+    return text if text.isprintable() else _CONTROL.sub("�", text)
 
 
 def link(url: str) -> str | None:

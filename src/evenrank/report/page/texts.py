@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from evenrank.evidence.scan.phrases import Phrases, tokenize
+import numpy as np
+
+from evenrank.evidence.scan.phrases import Phrases, ascii_words, tokenize
 from evenrank.report.page.safe import prose
 
 # a text in pieces: plain strings, and [group, words] where words of a group stand
@@ -16,6 +18,7 @@ Pieces = list[str | list[Any]]
 GAP = " … "
 AROUND = 36  # characters on either side of a word
 _BLANKS = re.compile(r"\s{2,}|[^\S ]")  # whatever is no single blank already
+_BLANK, _LAST_BLANK = re.compile(r"\s"), re.compile(r".*\s", re.DOTALL)
 _TOKENS = {"word": re.compile(r"\w+"), "whitespace": re.compile(r"[^ ]+")}
 
 
@@ -27,6 +30,9 @@ class Span(NamedTuple):
 
 def spans_of(text: str, phrases: Phrases) -> Iterator[Span]:
     """Where the terms stand, by the rule that they are counted by: from left to right the longest."""
+    if phrases.tokenizer == "word" and text.isascii():
+        yield from _ascii_spans(ascii_words(text), phrases)
+        return
     found = list(phrases.find(tokenize(text, phrases.tokenizer)))
     if not found:
         return
@@ -35,6 +41,19 @@ def spans_of(text: str, phrases: Phrases) -> Iterator[Span]:
     for place, length, term in found:
         first, last = matches[place], matches[place + length - 1]
         yield Span(first.start(), last.end(), phrases.lexicon.term_groups[term])
+
+
+def _ascii_spans(words: str, phrases: Phrases) -> Iterator[Span]:
+    """The same from words between blanks, without an object for every word of every text of a report."""
+    tokens = words.split()
+    found = list(phrases.find(tokens))
+    if not found:
+        return
+    in_word = np.frombuffer(b" " + words.encode(), np.uint8) != ord(" ")
+    starts = np.flatnonzero(in_word[1:] > in_word[:-1]).tolist()  # of all tokens, in one pass
+    for place, length, term in found:
+        last = place + length - 1
+        yield Span(starts[place], starts[last] + len(tokens[last]), phrases.lexicon.term_groups[term])
 
 
 def pieces_of(text: str, phrases: Phrases | None, limit: int) -> Pieces:
@@ -86,11 +105,18 @@ def windows(text: str, spans: list[Span], limit: int) -> list[tuple[int, int]]:
 def _at_blank(text: str, place: int, step: int) -> int:
     """The next end of a word, looking no farther than a window's width."""
     place = max(0, min(place, len(text)))
-    for moved in range(AROUND):
-        at = place + step * moved
-        if at <= 0 or at >= len(text) or text[at].isspace():
-            return max(0, min(at, len(text)))
-    return place
+    if step > 0:
+        if place == 0:
+            return 0
+        blank = _BLANK.search(text, place, place + AROUND)
+        edge = len(text) if len(text) < place + AROUND else place
+        return edge if blank is None else blank.start()
+    if place == len(text):
+        return place
+    first = max(0, place - AROUND + 1)
+    last = _LAST_BLANK.match(text, first, place + 1)
+    edge = 0 if first == 0 else place
+    return edge if last is None else last.end() - 1
 
 
 def _joined(pieces: Pieces) -> Pieces:
@@ -98,9 +124,11 @@ def _joined(pieces: Pieces) -> Pieces:
     out: Pieces = []
     for piece in pieces:
         if isinstance(piece, str):
-            piece = _BLANKS.sub(" ", prose(piece))
+            piece = prose(piece)
             if not piece:
                 continue
+            if "  " in piece or not piece.isprintable():  # nothing else can have such blanks
+                piece = _BLANKS.sub(" ", piece)
             if out and isinstance(out[-1], str):
                 out[-1] += piece
                 continue

@@ -114,5 +114,5 @@ def _groups(membership: Membership, query: str, documents: list[str]) -> Mapping
     ids = as_strings(documents)
     pairs = Pairs((query,), np.zeros(len(ids), np.int64), StringRows(ids), hash_strings(ids))
     rows = membership.rows_of(pairs)
-    members = membership.shares.dense(np.maximum(rows, 0))
+    members = membership.dense_at(rows)
     return {d: int(members[n].argmax()) if rows[n] >= 0 else -1 for n, d in enumerate(documents)}
