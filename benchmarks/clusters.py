@@ -1,19 +1,21 @@
 """A scan on Dask and on Spark beside the same scan in one process, and what kills cost.
 
     python benchmarks/clusters.py --write
+    python benchmarks/clusters.py --write --only speed
 
-Real passages are repeated with new ids. Every way scans the same file on the same cores, round after round,
-and the fastest rounds are compared: what else runs on a machine only adds time. Processor time is that of all
-processes of a way, Java included. The fixed cost is the time until a cluster has started, and what the first
-scan on it takes longer than the next ones: workers load the compiled kernel. Every way must give the same
-file, byte for byte, or nothing is reported. A kill ends a worker at a task that a seed draws, or the process
-that plans the work when a number of parts that a seed draws is there.
+Real passages are repeated with new ids. Every way scans the same file on the same cores, one after another in
+each round, and the fastest rounds are compared: what else runs on a machine only adds time. Processor time is
+that of all processes of a way, Java included. The slope is what the passages between the smaller and the
+larger file take. The fixed cost is apart: the time until a cluster has started, and what the first scan on it
+takes longer than the next ones, in which workers import what they need and load the compiled kernel. Every
+way must give the same file, byte for byte, or nothing is reported. A kill ends a worker at a task that a seed
+draws, or the process that plans the work when a number of parts that a seed draws is there. ``--write``
+keeps the figures in clusters.json and writes clusters.md from all that are kept.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import os
 import random
@@ -23,13 +25,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+from cluster_inputs import WORKERS, Spent, make_formats, make_tsv, measured, same
+from cluster_page import page
+from cluster_texts import swaps, vectors
 
 import evenrank as er
 from evenrank.evidence.scan import scan_file
@@ -37,9 +40,7 @@ from evenrank.scale import open_executor
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests/support"))
-PASSAGES = HERE.parents[1] / "shared/data/msmarco_trecdl/passages.tsv"
 LEXICON = "gender-en"
-WORKERS = 2
 KILLS = 10
 SCRIPT = """
 import sys
@@ -57,119 +58,66 @@ with open_executor("dask", 2) as executor:
 """
 
 
-def passages() -> list[bytes]:
-    lines = PASSAGES.read_bytes().split(b"\n")[:-1]
-    return [line.partition(b"\t")[2] for line in lines]
-
-
-def repeated(count: int) -> Iterator[list[tuple[int, bytes]]]:
-    texts, done = passages(), 0
-    while done < count:
-        own = texts[: count - done]
-        yield [(done + place, text) for place, text in enumerate(own)]
-        done += len(own)
-
-
-def make_tsv(path: Path, count: int) -> Path:
-    with path.open("wb") as file:
-        for block in repeated(count):
-            file.write(b"".join(b"%d\t%s\n" % row for row in block))
-    return path
-
-
-def make_formats(folder: Path, count: int) -> list[Path]:
-    """TSV, JSONL.gz in ten shards, and Parquet."""
-    shards = folder / "shards"
-    shards.mkdir()
-    schema = pa.schema([("id", pa.string()), ("text", pa.string())])
-    with pq.ParquetWriter(folder / "c.parquet", schema, compression="zstd") as writer:
-        lines_of: list[list[bytes]] = [[] for _ in range(10)]
-        for number, block in enumerate(repeated(count)):
-            ids, texts = [str(one) for one, _ in block], [text.decode() for _, text in block]
-            writer.write_table(pa.table([ids, texts], schema=schema))
-            lines = (json.dumps({"id": one, "text": text}) for one, text in zip(ids, texts, strict=True))
-            lines_of[number % 10].append(("\n".join(lines) + "\n").encode())
-    for number, own in enumerate(lines_of):
-        (shards / f"s{number}.jsonl.gz").write_bytes(gzip.compress(b"".join(own), 1))
-    return [make_tsv(folder / "c.tsv", count), shards, folder / "c.parquet"]
-
-
-def processor_seconds() -> float:
-    """Of this process and everything that it started and that is still running."""
-    own = os.getpid()
-    parents: dict[int, list[int]] = {}
-    spent: dict[int, float] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            pid = int(entry.name)
-            parents.setdefault(int(fields[1]), []).append(pid)
-            # with those of children that have ended
-            spent[pid] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-    total, waiting = 0.0, [own]
-    while waiting:
-        pid = waiting.pop()
-        total += spent.get(pid, 0.0)
-        waiting += parents.get(pid, [])
-    return total
-
-
-def timed(source: Path, output: Path, on: Any) -> tuple[float, float]:
-    cpu, begin = processor_seconds(), time.perf_counter()
-    scan_file(source, er.read_lexicon(LEXICON), output, on=on, threads=WORKERS)
-    return time.perf_counter() - begin, processor_seconds() - cpu
-
-
-def same(one: Path, other: Path) -> bool:
-    return one.read_bytes() == other.read_bytes()
+def scanned(source: Path, output: Path, on: Any) -> Spent:
+    with measured() as spent:
+        scan_file(source, er.read_lexicon(LEXICON), output, on=on, threads=WORKERS)
+    return spent
 
 
 def speed(folder: Path, counts: list[int], rounds: int) -> dict[str, Any]:
     files = {count: make_tsv(folder / f"p{count}.tsv", count) for count in counts}
-    result: dict[str, Any] = {"bytes": {str(count): path.stat().st_size for count, path in files.items()}}
-    timed(files[counts[0]], folder / "local.parquet", None)  # the kernel is compiled and loaded
-    clusters, started = {}, {}
-    with open_executor_stack() as stack:
+    result: dict[str, Any] = {
+        "bytes": {str(count): path.stat().st_size for count, path in files.items()},
+        "rounds": rounds,
+        "load before": os.getloadavg()[0],
+    }
+    scanned(files[counts[0]], folder / "local.parquet", None)  # the kernel is compiled and loaded
+    ways: dict[str, Any] = {"local": None}
+    fixed: dict[str, dict[str, dict[str, float]]] = {}
+    with ExitStack() as stack:
         for name in ("dask", "spark"):
-            begin = time.perf_counter()
-            clusters[name] = stack.enter_context(open_executor(name, WORKERS))
-            begun = time.perf_counter() - begin
-            first = timed(files[counts[0]], folder / f"{name}.parquet", clusters[name])[0]
-            started[name] = {"start": begun, "first": first}
-        ways = {"local": None, **clusters}
+            with measured() as start:
+                ways[name] = stack.enter_context(open_executor(name, WORKERS))
+            first = scanned(files[counts[0]], folder / f"{name}.parquet", ways[name])
+            fixed[name] = {"start": start.to_dict(), "first": first.to_dict()}
         for count, path in files.items():
-            found: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
-            for _ in range(rounds):
-                for name, on in ways.items():
-                    found[name].append(timed(path, folder / f"{name}.parquet", on))
-                    print(f"{count:,} {name}: {found[name][-1][0]:.2f} s", file=sys.stderr)
-            for name in clusters:
-                if not same(folder / "local.parquet", folder / f"{name}.parquet"):
-                    raise SystemExit(f"{name} gave another file")
-            result[str(count)] = {
-                name: {
-                    "seconds": min(wall for wall, _ in own), "processor": min(cpu for _, cpu in own),
-                }
-                for name, own in found.items()
-            }  # fmt: skip
-    for name, own in started.items():
-        own["first"] -= result[str(counts[0])][name]["seconds"]
-    result["fixed"] = started
+            result[str(count)] = _rounds(folder, path, ways, rounds)
+    smaller = result[str(counts[0])]
+    for name, own in fixed.items():
+        own["first"] = {kind: own["first"][kind] - smaller[name][kind] for kind in own["first"]}
+    result["fixed"] = fixed
+    result["slope"] = _slopes(smaller, result[str(counts[-1])], (counts[-1] - counts[0]) / 1e6)
     return result
 
 
-def open_executor_stack() -> Any:
-    from contextlib import ExitStack
+def _rounds(folder: Path, path: Path, ways: dict[str, Any], rounds: int) -> dict[str, Any]:
+    """The least time of every way on one file."""
+    found: dict[str, list[Spent]] = {name: [] for name in ways}
+    for _ in range(rounds):
+        for name, on in ways.items():
+            spent = scanned(path, folder / f"{name}.parquet", on)
+            found[name].append(spent)
+            seconds = f"{spent.seconds:.2f} s, {spent.processor:.2f} s of processors"
+            print(f"{path.name} {name}: {seconds}", file=sys.stderr)
+            if not same(folder / "local.parquet", folder / f"{name}.parquet"):
+                raise SystemExit(f"{name} gave another file")
+    return {
+        name: Spent(min(one.seconds for one in own), min(one.processor for one in own)).to_dict()
+        for name, own in found.items()
+    }
 
-    return ExitStack()
+
+def _slopes(smaller: Any, larger: Any, millions: float) -> dict[str, dict[str, float]]:
+    """Seconds a million passages between two sizes."""
+    return {
+        name: {kind: (larger[name][kind] - smaller[name][kind]) / millions for kind in larger[name]}
+        for name in larger
+    }
 
 
-def equality(folder: Path, count: int) -> dict[str, bool]:
+def equality(folder: Path, count: int) -> dict[str, Any]:
     """Byte-equal files from one process, Dask and Spark."""
-    found = {}
+    found: dict[str, bool] = {}
     sources = make_formats(folder, count)
     with open_executor("dask", WORKERS) as dask, open_executor("spark", WORKERS) as spark:
         for source in sources:
@@ -178,10 +126,10 @@ def equality(folder: Path, count: int) -> dict[str, bool]:
                 if on is not None:
                     equal = same(folder / "local.parquet", folder / f"{name}.parquet")
                     found[f"{source.name} {name}"] = equal
-    return found
+    return {"passages": count, "files": found}
 
 
-def kills(folder: Path, count: int) -> dict[str, list[dict[str, Any]]]:
+def kills(folder: Path, count: int) -> dict[str, Any]:
     """Ten deaths of a worker and ten of the process that plans: the file, and how much was done twice."""
     from attempts import Attempts, attempts
 
@@ -211,7 +159,7 @@ def kills(folder: Path, count: int) -> dict[str, list[dict[str, Any]]]:
             equal = same(plain, output)
             drivers.append({"parts": wanted, "equal": equal, "again": attempts(noted) - total})
             print(f"killed the driver after {wanted} of {total} parts: {drivers[-1]}", file=sys.stderr)
-    return {"partitions": total, "workers": workers, "drivers": drivers}  # type: ignore[dict-item]
+    return {"passages": count, "partitions": total, "workers": workers, "drivers": drivers}
 
 
 def _kill_driver(arguments: list[str], output: Path, wanted: int) -> None:
@@ -230,37 +178,13 @@ def _kill_driver(arguments: list[str], output: Path, wanted: int) -> None:
         process.stdin.close()
 
 
-def swaps_and_vectors(folder: Path, texts: int, encoded: int) -> dict[str, Any]:
-    """The same swap and the same vectors of MiniLM through Dask."""
-    from evenrank.counterfactuals.swap.files import swap_file
-    from evenrank.systems.dense import Dense
-
-    source = make_tsv(folder / "s.tsv", texts)
-    documents = {str(one): text.decode() for block in repeated(encoded) for one, text in block}
-    result: dict[str, Any] = {"texts": texts, "encoded": encoded}
-    with open_executor("dask", WORKERS) as dask:
-        for name, on in (("local", None), ("dask", dask)):
-            swap_file(source, folder / f"{name}.tsv", "gender-en", on=on, threads=WORKERS)
-        result["swap equal"] = same(folder / "local.tsv", folder / "dask.tsv")
-        vectors = {}
-        for name, on in (("local", None), ("dask", dask)):
-            system = Dense("minilm", on=on)
-            begin = time.perf_counter()
-            system.index(documents)
-            result[f"encoding {name}"] = time.perf_counter() - begin
-            vectors[name] = system._vectors
-        result["vectors equal"] = bool(np.array_equal(vectors["local"], vectors["dask"]))
-        result["largest difference"] = float(np.abs(vectors["local"] - vectors["dask"]).max())
-    return result
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="write the figures to clusters.json")
+    parser.add_argument("--write", action="store_true", help="write clusters.json and clusters.md")
     parser.add_argument("--counts", default="5000000,20000000")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", default="speed,equality,kills,vectors")
-    parser.add_argument("--encoded", type=int, default=100_000)
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--only", default="speed,equality,kills,swap,vectors")
+    parser.add_argument("--texts", type=int, default=100_000, help="texts that are swapped and encoded")
     parser.add_argument("--killed", type=int, default=500_000, help="passages of the scans that are killed")
     parser.add_argument(
         "--equal", type=int, default=1_000_000, help="passages of the files that are compared"
@@ -268,24 +192,24 @@ def main() -> None:
     arguments = parser.parse_args()
     path = HERE / "clusters.json"
     found = json.loads(path.read_text()) if path.exists() else {}
+    counts = [int(count) for count in arguments.counts.split(",")]
+    work: dict[str, Callable[[Path], Any]] = {
+        "speed": lambda folder: speed(folder, counts, arguments.rounds),
+        "equality": lambda folder: equality(folder, arguments.equal),
+        "kills": lambda folder: kills(folder, arguments.killed),
+        "swap": lambda folder: swaps(folder, arguments.texts),
+        "vectors": lambda folder: vectors(arguments.texts),
+    }
     for name in arguments.only.split(","):
         folder = Path(tempfile.mkdtemp(prefix="clusters-"))
         try:
-            if name == "speed":
-                found[name] = speed(
-                    folder, [int(one) for one in arguments.counts.split(",")], arguments.rounds
-                )
-            elif name == "equality":
-                found[name] = equality(folder, arguments.equal)
-            elif name == "kills":
-                found[name] = kills(folder, arguments.killed)
-            else:
-                found[name] = swaps_and_vectors(folder, 100_000, arguments.encoded)
+            found[name] = work[name](folder)
             print(json.dumps({name: found[name]}, indent=1))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         if arguments.write:
             path.write_text(json.dumps(found, indent=1) + "\n")
+            (HERE / "clusters.md").write_text(page(found))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,11 @@ in parts of a million, with the index that ``evenrank scan COUNTS`` makes. The r
 TREC Deep Learning where they are at hand, else drawn. ``evenrank evaluate`` runs in a fresh process for each
 way, round after round, and the medians are compared with those of a file that holds nothing but the rows that
 are needed. All ways must print the same values, or nothing is reported. Memory is the peak of the process.
+
+    python benchmarks/counts_by_need.py --groups 3000000 --write
+
+measures groups that were derived from such counts instead, beside the same groups loaded whole, and writes
+that section of the page alone.
 """
 
 from __future__ import annotations
@@ -132,27 +137,87 @@ class Measured(NamedTuple):
 
 
 def measured(words: Path, names: list[Path], measures: list[str], background: bool = True) -> Measured:
-    command = [sys.executable, "-c", MEASURED, "evaluate", *map(str, names), "--words", str(words)]
-    command += ["-m", ",".join(measures), "--format", "tsv"]
-    command += ["--background", str(names[0])] if background else []
+    options = ["--words", str(words), "-m", ",".join(measures)]
+    options += ["--background", str(names[0])] if background else []
+    return measured_with(names, options)
+
+
+def measured_with(names: list[Path], options: list[str], first: str = "") -> Measured:
+    """One ``evaluate`` in a process of its own; ``first`` is code that runs before it."""
+    command = [sys.executable, "-c", first + MEASURED, "evaluate", *map(str, names), *options]
+    command += ["--format", "tsv"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(done.stderr)
     line = next(line for line in done.stderr.split("\n") if line.startswith("MEASURED"))
     seconds, used, peak = map(float, line.split()[1:])
     found = re.search(
-        r"([\d,]+) of [\d,]+ rows were read.*?([\d,]+) of [\d,]+ bytes", " ".join(done.stderr.split())
+        r"([\d,]+)(?: of [\d,]+)? rows were read.*?([\d,]+)(?: of [\d,]+)? bytes",
+        " ".join(done.stderr.split()),
     )
     note = "all rows" if found is None else f"{found[1]} rows, {int(found[2].replace(',', '')) / 1e6:,.0f} MB"
     return Measured(seconds, used, peak / 1024, done.stdout, note)
+
+
+LOADS = "import evenrank.io.groups\nevenrank.io.groups.LOADED = 1 << 62\n"
+SECTION = "## Derived groups\n"
+
+
+def measure_groups(folder: Path, documents: int, names: list[Path], rounds: int) -> str:
+    """The section of the page about groups: read by need, and loaded whole."""
+    from evenrank.evidence.scan import derive_groups
+    from evenrank.io.counts_folder import read_counts_folder
+
+    _, counts, _ = make_counts(folder, documents, [])
+    derive_groups(counts, f"{folder}/groups/")
+    stored = read_counts_folder(folder / "groups", "groups")
+    measure = "GF(attr='side')@10"
+    options = ["--groups", f"side={folder}/groups", "-m", measure]
+    ways = {"read by need": "", "loaded whole": LOADS}
+    found: dict[str, list[Measured]] = {way: [] for way in ways}
+    measured_with(names, options)
+    for _ in range(rounds):
+        for way, first in ways.items():
+            found[way].append(measured_with(names, options, first))
+    if len({one.printed for several in found.values() for one in several}) != 1:
+        raise SystemExit("the ways do not print the same values")
+    lines = [
+        f"| {way} | {statistics.median(one.seconds for one in several):.2f} | "
+        f"{statistics.median(one.used for one in several):.2f} | {max(one.peak for one in several):.0f} | "
+        f"{several[-1].note} |"
+        for way, several in found.items()
+    ]
+    size = sum(part.bytes for part in stored.parts) / 1e6
+    return f"""{SECTION}
+Groups that were derived from the counts of {documents:,} documents, {stored.rows:,} of which are listed,
+in a folder of {size:,.0f} MB; {len(names)} runs with {measure}, the median of {rounds} fresh processes each.
+
+| groups | seconds | of the processor | peak MB | read |
+|---|---|---|---|---|
+{chr(10).join(lines)}
+"""
+
+
+def write_groups(text: str) -> None:
+    page = HERE / "counts_by_need.md"
+    page.write_text(page.read_text(encoding="utf-8").partition(SECTION)[0].rstrip() + "\n\n" + text, "utf-8")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=50_000_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--groups", type=int, metavar="DOCUMENTS", help="measure derived groups alone")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
+    if arguments.groups:
+        with tempfile.TemporaryDirectory(prefix="groups-by-need-") as name:
+            folder = Path(name)
+            section = measure_groups(folder, arguments.groups, runs(folder), arguments.rounds)
+        print(section)
+        if arguments.write:
+            write_groups(section)
+        return
     from evenrank import read_run
     from evenrank.io.counts_index import index_counts
 
@@ -228,7 +293,9 @@ One run of 7,000 queries x 1,000 documents, which are drawn from the whole colle
 """
     print(text)
     if arguments.write:
-        (HERE / "counts_by_need.md").write_text(text, encoding="utf-8")
+        page = HERE / "counts_by_need.md"
+        _, section, rest = page.read_text(encoding="utf-8").partition(SECTION)
+        page.write_text(f"{text}\n{section}{rest}" if section else text, encoding="utf-8")
 
 
 if __name__ == "__main__":

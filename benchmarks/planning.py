@@ -40,14 +40,14 @@ class Rate(NamedTuple):
 
 
 def measured(folder: Path) -> dict[str, Rate]:
-    import clusters
+    from cluster_inputs import make_tsv, repeated
 
     import evenrank as er
     from evenrank.evidence.scan import scan_file
 
-    rows = [row for block in clusters.repeated(PASSAGES) for row in block]
+    rows = [row for block in repeated(PASSAGES) for row in block]
     ids, texts = [str(one) for one, _ in rows], [text.decode() for _, text in rows]
-    clusters.make_tsv(folder / "c.tsv", PASSAGES)
+    make_tsv(folder / "c.tsv", PASSAGES)
     lines = "".join(
         json.dumps({"id": one, "text": text}) + "\n" for one, text in zip(ids, texts, strict=True)
     )

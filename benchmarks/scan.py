@@ -170,10 +170,10 @@ def measure(paths: dict[str, Path], count: int, rounds: int) -> dict[str, float]
 
 def hash_cost(paths: dict[str, Path], rounds: int) -> dict[str, list[float]]:
     """For each way the processor time of a round with the hash of the content, over that without it."""
-    from evenrank.evidence.scan import blocks, documents, scan_file
+    from evenrank.evidence.scan import blocks, parquet_files, scan_file
 
     words, output, nothing = lexicon(), HERE / "work/counts.parquet", bytes(16)
-    places = ((blocks, "piece_digest"), (documents, "digest_of_ranges"))
+    places = ((blocks, "piece_digest"), (parquet_files, "digest_of_ranges"))
     shipped = [getattr(module, name) for module, name in places]
     scan_file(paths["tsv"], words, output)
     ratios: dict[str, list[float]] = {way: [] for way in WAYS}

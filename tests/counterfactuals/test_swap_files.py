@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -319,3 +320,22 @@ def test_the_tagger_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert main([*arguments, "--tagger", "spacy"]) == 0
     assert "her and his by en_core_web_sm" in capsys.readouterr().err
     assert (tmp_path / "s.tsv").read_text() == "d1\tThe committee admired his speech\n"
+
+
+@pytest.mark.parametrize("suffix", ["tsv", "jsonl"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_folder_names_the_bytes_that_are_bad(tmp_path: Path, suffix: str, threads: int) -> None:
+    """The block of a bad text has been overwritten when it is known to be bad."""
+    row = b'{"id": "d%d", "text": "no pronoun here %s"}' if suffix == "jsonl" else b"d%d\tno pronoun here %s"
+    lines = [row % (number, b"x" * 20) for number in range(200)]
+    for number in (3, 4, 150):
+        lines[number] = lines[number].replace(b"pronoun", b"abc\xff")
+    content = b"\n".join(lines) + b"\n"
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / f"a.{suffix}").write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        swapped(tmp_path / "c", tmp_path / "s.parquet", threads=threads, block_bytes=300)
+    found = [re.fullmatch(rf".*a\.{suffix}:(\d+): .* at byte (\d+) of .*", line) for line in
+             str(caught.value).split("\n")]  # fmt: skip
+    at = [place for place, byte in enumerate(content) if byte == 255]
+    assert [one and (int(one[1]), int(one[2])) for one in found] == list(zip((4, 5, 151), at, strict=True))

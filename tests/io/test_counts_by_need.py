@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from meeting import Meeting
 
 import evenrank as er
+from evenrank.data import words_by_need
 from evenrank.data.evidence_source import Pairs
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.words import WordCounts
@@ -238,8 +243,48 @@ def test_verdicts_on_words_are_the_same(made: Path) -> None:
         np.testing.assert_array_equal(column.dense(rows), other.columns[name].dense(rows))  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("lexicon", ["kin", "weighed"])
+@pytest.mark.parametrize("kind", ["stream", "index"])
+def test_the_catalogue_is_all_documents_whatever_is_ranked(made: Path, lexicon: str, kind: str) -> None:
+    from evenrank.verdict import verdicts
+
+    texts = dict(documents())
+    men = [
+        name for name in texts if "father" in texts[name] and not {"mother", "aunt"} & {*texts[name].split()}
+    ]
+    ranked = {f"q{query}": dict(zip(men[query::40], range(100), strict=False)) for query in range(40)}
+    run = er.read_run(ranked, name="men")
+    loaded, needed = (
+        verdicts(run, words=made / name) for name in (f"{lexicon}.parquet", f"{lexicon}-{kind}")
+    )
+    assert repr(needed) == repr(loaded)
+    sizes = {group.value: group.documents for group in needed[0].groups}
+    assert sum(sizes.values()) == ROWS
+    assert sizes["f"] > ROWS / 4  # though none of them is ranked
+    words = open_counts(made / f"{lexicon}-{kind}")
+    assert (
+        words.leading_sizes(2).tolist() == read_counts(made / f"{lexicon}.parquet").leading_sizes(2).tolist()
+    )
+    words.leading_sizes(2)
+    assert words.reading["rows read"] == ROWS  # one pass for both
+
+
 class Stopped(Exception):
     pass
+
+
+def test_each_pass_of_an_index_counts_every_document_once(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counts_index, "BUCKET", 700)
+    monkeypatch.setattr(counts_index, "STRETCH", 500)
+    folder = tmp_path / "counts"
+    shutil.copytree(made / "kin-stream", folder)
+    told: list[tuple[int, int | None, str]] = []
+    index_counts(folder, progress=lambda *what: told.append(what), threads=1)
+    assert {total for _, total, _ in told} == {ROWS}
+    last = {what: done for done, _, what in told}
+    assert last == {"documents sorted": ROWS, "documents joined": ROWS}
 
 
 @pytest.mark.parametrize("stop", [1, 3, 8, 12])
@@ -286,7 +331,7 @@ def test_a_damaged_part_is_named(made: Path, tmp_path: Path) -> None:
     data = bytearray(part.read_bytes())
     data[4:400] = b"\xff" * 396
     part.write_bytes(data)
-    with pytest.raises(DataError, match=r"part-00001.parquet: is not a sound part of word counts"):
+    with pytest.raises(DataError, match=r"part-00001.parquet: is not a sound Parquet file of word counts"):
         open_counts(tmp_path / "counts").gather(pairs_of(NAMES))
 
 
@@ -352,3 +397,49 @@ def test_a_field_of_a_search_index_comes_from_a_folder(made: Path, tmp_path: Pat
 
 def test_other_tools_see_only_the_parts(made: Path) -> None:
     assert len(pq.read_table(made / "kin-index")) == ROWS
+
+
+@pytest.mark.parametrize("kind", ["stream", "index"])
+@pytest.mark.parametrize("place", ["find", "joined_counts"])
+def test_two_threads_lose_no_rows_and_read_none_twice(
+    made: Path, monkeypatch: pytest.MonkeyPatch, kind: str, place: str
+) -> None:
+    """They meet where both have seen what is known, and neither has added to it."""
+    meeting, whole = Meeting(), read_counts(made / "kin.parquet")
+    with monkeypatch.context() as patch:
+        patch.setattr("threading.RLock", meeting.lock)
+        words = open_counts(made / f"kin-{kind}")
+    assert isinstance(words, WordsByNeed)
+    words.gather(pairs_of(NAMES[:5]))
+    if place == "find":
+        monkeypatch.setattr(words._store, "find", meeting.at(words._store.find))
+    else:
+        monkeypatch.setattr(words_by_need, place, meeting.at(words_by_need.joined_counts))
+    asked = [NAMES[:40], NAMES[:40] if place == "find" else NAMES[40:80]]
+    meeting.run(*(partial(words.gather, pairs_of(names)) for names in asked))
+    for names in asked:
+        assert_equal(words, whole, names)
+    assert words._known is not None
+    known = words._known.doc_ids.to_pylist()
+    assert len(known) == len(set(known))
+
+
+@pytest.mark.parametrize("kind", ["stream", "index"])
+def test_counts_can_be_sent_and_copied(made: Path, kind: str) -> None:
+    words = open_counts(made / f"kin-{kind}")
+    words.gather(pairs_of(NAMES[:5]))
+    sent = pickle.loads(pickle.dumps(words))  # noqa: S301
+    for other in (sent, copy.copy(words), copy.deepcopy(words)):
+        assert isinstance(other, WordsByNeed)
+        assert_equal(other, read_counts(made / "kin.parquet"), NAMES[:40])
+
+
+def test_what_several_passes_read_is_not_said_to_be_a_share_of_all_rows(made: Path) -> None:
+    words = open_counts(made / "kin-stream")
+    words.gather(pairs_of(["not there"]))
+    run = er.read_run({"q": dict.fromkeys(NAMES[:9], 1.0)})
+    scores = er.evaluate(run, "NFaiRR@5", words=words, background=run)
+    (note,) = (note for note in scores.notes["run"] if "rows were read" in note)
+    assert note.startswith("words: 6,000 rows were read for the documents of the runs, ")
+    assert "in 2 passes (all are 3,000 rows" in note
+    assert scores.provenance["evidence"]["words"]["read"]["passes"] == 2

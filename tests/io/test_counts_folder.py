@@ -75,6 +75,10 @@ def test_a_part_that_is_missing_cut_or_changed_is_found(folder: Path) -> None:
 def test_a_damaged_commit_is_refused(folder: Path, change: dict[str, object], message: str) -> None:
     about = json.loads((committed(folder) / COMMIT).read_text())
     (folder / COMMIT).write_text(json.dumps({**about, **change}))
+    with pytest.raises(DataError, match="is damaged: its description is damaged: scan again"):
+        read_counts_folder(folder)
+    del about["check"]  # as before there was one
+    (folder / COMMIT).write_text(json.dumps({**about, **change}))
     with pytest.raises(DataError, match=message):
         read_counts_folder(folder)
 

@@ -118,7 +118,13 @@ BAD = {
     "not JSON": (
         "jsonl",
         b'{"_id": "a", "text": "b"}\nx\n',
-        "<file>:2: not JSON: Expecting value: line 1 column 1 (char 0)",
+        "<file>:2: not JSON: Expecting value: column 1",
+    ),
+    "of several kinds": (
+        "jsonl",
+        b'{"_id": "a", "text": "b"}\n{"_id": "c"}\nx\n{"_id": "d", "text": 1}\n',
+        "<file>:2: text is missing\n<file>:3: not JSON: Expecting value: column 1\n"
+        "<file>:4: text 1 (int) is not text",
     ),
     "text missing": ("jsonl", b'{"_id": "a", "text": "b"}\n{"_id": "c"}\n', "<file>:2: text is missing"),
     "text is a number": ("jsonl", b'{"_id": "a", "text": 1}\n', "<file>:1: text 1 (int) is not text"),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from object_store import SECRET, local_s3
 
 from evenrank.errors import DataError, MissingExtraError, ParameterError, RemoteError
 from evenrank.io.documents import read_documents
-from evenrank.io.remote import _entry, glob_pattern, naming, open_remote
+from evenrank.io.remote import RemoteFile, _entry, glob_pattern, naming
 from evenrank.io.shards import is_many, list_shards
 
 LINE = b'{"_id": "d1", "text": "a cat"}\n'
@@ -73,7 +74,8 @@ def test_a_stamp_tells_another_content(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "source", "message"),
     [
-        ((), "*.jsonl", r"\*.jsonl: no file matches: put the pattern in quotes"),
+        ((), "*.jsonl", r"\*.jsonl: no file matches \(names .* left out\): check the pattern$"),
+        ((), "absent/*.jsonl", r"absent/\*.jsonl: no file matches: there is no folder .*/absent$"),
         ((), ".", "the folder holds no files"),
         (("a.tsv", "b.jsonl"), ".", r"several formats: tsv \(.*a.tsv\), jsonl \(.*b.jsonl\).*by a pattern"),
         (("a.tsv", "README.md"), ".", "the suffix of '?.*README.md'? does not tell the format"),
@@ -140,7 +142,7 @@ def test_shards_of_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
             assert [shard.address for shard in list_shards(source)] == expected
         (shard,) = list_shards(expected[0])
         assert (shard.size, shard.format, shard.packed) == (len(packed), "jsonl", True)
-        assert open_remote(expected[0]).read() == packed
+        assert RemoteFile(expected[0]).read() == packed
         with pytest.raises(DataError, match=r"s3://shards/none: no such file or folder"):
             list_shards("s3://shards/none")
         with pytest.raises(DataError, match=r"s3://shards/web/\*.tsv: no file matches"):
@@ -150,6 +152,7 @@ def test_shards_of_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_store_that_cannot_be_reached_is_named_without_its_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     with local_s3(monkeypatch, "docs", {}) as endpoint:
         pass  # it is gone now
+    monkeypatch.setattr("evenrank.io.remote.PAUSE", 0)
     with pytest.raises(RemoteError, match=r"s3://docs/a.tsv: cannot be read") as raised:
         list_shards("s3://docs/a.tsv")
     assert SECRET not in str(raised.value)
@@ -167,7 +170,7 @@ def test_what_a_store_says_is_shown_without_keys(monkeypatch: pytest.MonkeyPatch
 
 
 def test_files_of_an_hdfs_keep_their_host() -> None:
-    """No HDFS is at hand: what Arrow says of a file there, made up."""
+    """What Arrow says of a file there, made up; tests/scale/test_hdfs.py reads from a real one."""
 
     class Info:
         path, size, mtime_ns = "/crawl/part-1.tsv", 7, 1
@@ -192,5 +195,45 @@ def test_without_a_package_the_error_is_the_line_that_installs_it(monkeypatch: p
 
     monkeypatch.delattr(fs, "S3FileSystem", raising=False)
     monkeypatch.setitem(sys.modules, "s3fs", None)
+    if importlib.util.find_spec("fsspec") is not None:  # it keeps what it has imported
+        registry = importlib.import_module("fsspec.registry")
+        monkeypatch.delitem(registry._registry, "s3", raising=False)
     with pytest.raises(MissingExtraError, match=r"pip install 'evenrank\[cloud\]'"):
         list_shards("s3://a-bucket-of-its-own/a.tsv")
+
+
+@pytest.mark.parametrize("said", ["Unable to load libhdfs", "Prior attempt to load libhdfs failed", None])
+def test_without_a_client_of_hadoop_the_error_is_the_line_that_installs_one(
+    monkeypatch: pytest.MonkeyPatch, said: str | None
+) -> None:
+    from pyarrow import fs
+
+    def without_library(*_: object) -> None:
+        raise OSError(said)
+
+    if said is None:
+        monkeypatch.delattr(fs, "HadoopFileSystem", raising=False)
+    else:
+        monkeypatch.setattr(fs, "HadoopFileSystem", without_library, raising=False)
+    monkeypatch.delitem(sys.modules, "evenrank.io.hadoop", raising=False)
+    monkeypatch.setitem(sys.modules, "hdfs_native", None)
+    with pytest.raises(MissingExtraError, match=r"hdfs-native: pip install 'evenrank\[cloud\]'"):
+        list_shards("hdfs://a-name-node-of-its-own:8020/a.tsv")
+
+
+def test_arrows_client_of_hadoop_is_used_where_no_other_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where Hadoop's own libraries are there. The files are made up."""
+    from pyarrow import fs
+
+    class Made:
+        def __init__(self, host: str, port: int) -> None:
+            assert (host, port) == ("another-name-node", 8020)
+
+        def get_file_info(self, path: str) -> fs.FileInfo:
+            return fs.FileInfo(path, fs.FileType.File, size=7, mtime_ns=1)
+
+    monkeypatch.setattr(fs, "HadoopFileSystem", Made, raising=False)
+    monkeypatch.delitem(sys.modules, "evenrank.io.hadoop", raising=False)
+    monkeypatch.setitem(sys.modules, "hdfs_native", None)
+    (shard,) = list_shards("hdfs://another-name-node:8020/crawl/a.tsv")
+    assert (shard.address, shard.size) == ("hdfs://another-name-node:8020/crawl/a.tsv", 7)

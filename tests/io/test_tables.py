@@ -153,12 +153,12 @@ BAD = {
     "not JSON": (
         "jsonl",
         b'{"query": 1, "document": "a", "score": 1}\n{"query":\n',
-        "2: not JSON: Expecting value: line 1 column 10 (char 9)",
+        "2: not JSON: Expecting value: column 10",
     ),
     "not JSON, and no column": (
         "jsonl",
         b'{"query": 1, "score": 1}\n{"query":\n',
-        "2: not JSON: Expecting value: line 1 column 10 (char 9)\n<file>: no column for the document "
+        "2: not JSON: Expecting value: column 10\n<file>: no column for the document "
         "(accepted: document, doc, doc_id, docid, docno, did, corpus-id); the columns found are 'query', "
         "'score': name it with columns={'document': ...} (in the shell: --columns ROLE=NAME)",
     ),

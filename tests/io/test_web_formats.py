@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evenrank.errors import DataError, MissingExtraError, ParameterError
+from evenrank.errors import DataError, EvenrankWarning, MissingExtraError, ParameterError
 from evenrank.io.documents import read_documents
 from evenrank.io.html_text import html_text
 
@@ -170,12 +170,31 @@ def test_trec_documents(tmp_path: Path, suffix: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("size", [1, 2, 1 << 20])
+def test_a_byte_order_mark_before_trec_documents_is_dropped(size: int) -> None:
+    class Slow(io.BytesIO):
+        def read(self, wanted: int | None = -1) -> bytes:
+            return super().read(size)
+
+    with pytest.warns(EvenrankWarning, match="begins with a byte order mark, which was dropped"):
+        batches = list(read_documents(Slow(b"\xef\xbb\xbf" + TREC), format="trecweb"))
+    assert [row["id"] for batch in batches for row in batch.to_pylist()] == ["WT01-B01-1", "FT911-2"]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (TREC.replace(b"<DOCNO>FT911-2</DOCNO>", b""), r"docs.trecweb:9: <DOC> has no <DOCNO>"),
-        (TREC[:-8], r"docs.trecweb:\d+: the last <DOC> has no </DOC>"),
-        (TREC + b"more", "expected <DOC>"),
+        (TREC[:-8], "docs.trecweb:9: <DOC> is not ended: no </DOC> follows: is the file cut"),
+        (TREC + b"more", "docs.trecweb:16: text outside of <DOC> and </DOC>: 'more'"),
+        (
+            TREC.replace(b"\n\n", b"\n\nbetween\n"),
+            "docs.trecweb:9: text outside of <DOC> and </DOC>: 'between'",
+        ),
+        (b"\n  first" + TREC, "docs.trecweb:2: text outside of <DOC> and </DOC>: 'first'"),
+        (b"no documents at all", "docs.trecweb:1: text outside of <DOC> and </DOC>: 'no documents at all'"),
+        (TREC.replace(b"</DOC>\n\n", b""), r"docs.trecweb:1: <DOC> has several <DOCNO>: .*</DOC> missing"),
+        (b"<DOC id=''>x</DOC>", "docs.trecweb:1: <DOC> has no <DOCNO>"),
     ],
 )
 def test_what_is_wrong_with_trec_documents_names_the_line(
@@ -184,6 +203,59 @@ def test_what_is_wrong_with_trec_documents_names_the_line(
     (tmp_path / "docs.trecweb").write_bytes(content)
     with pytest.raises(DataError, match=message):
         read(tmp_path / "docs.trecweb")
+
+
+@pytest.mark.parametrize("between", [b"<!-- " + b"x" * 3000 + b" -->", b"\n" * 3000, b"<p" * 1500])
+def test_documents_behind_a_long_stretch_without_any_are_not_lost_in_silence(
+    monkeypatch: pytest.MonkeyPatch, between: bytes
+) -> None:
+    monkeypatch.setattr("evenrank.io.document_formats.trec_web._LONGEST", 1000)
+
+    class Slow(io.BytesIO):
+        def read(self, wanted: int | None = -1) -> bytes:
+            return super().read(500)
+
+    with pytest.raises(DataError, match=r"<file>:15: no <DOC> follows within 1,000 bytes: is this TREC text"):
+        list(read_documents(Slow(TREC + between + TREC), format="trecweb"))
+
+
+def test_every_problem_of_trec_documents_is_listed(tmp_path: Path) -> None:
+    content = b"one\n<DOC>x</DOC>\ntwo\n<DOC><DOCNO>1</DOCNO></DOC>\n<DOC id=2>"
+    (tmp_path / "docs.trecweb").write_bytes(content)
+    with pytest.raises(DataError) as raised:
+        read(tmp_path / "docs.trecweb")
+    assert [line.partition(" ")[0][-2:] for line in str(raised.value).split("\n")] == ["1:", "2:", "3:", "5:"]
+
+
+def test_trec_documents_whose_id_is_an_attribute(tmp_path: Path) -> None:
+    path = tmp_path / "giga.trectext"
+    path.write_bytes(
+        b"""<?xml version="1.0"?>
+<!-- a comment between -->
+<DOCS>
+<DOC id="AFP_1" type='story'><HEADLINE>Mothers</HEADLINE></DOC>
+<doc
+ id = AFP_2 ><TEXT>fathers</TEXT></doc>
+<DOC ID='AFP &amp; 3'><p>aunts</DOC>
+<DOC id=unused><DOCNO>4</DOCNO>uncles</DOC>
+</DOCS>
+"""
+    )
+    assert read(path) == [("AFP_1", "Mothers"), ("AFP_2", "fathers"), ("AFP & 3", "aunts"), ("4", "uncles")]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
+def test_trec_documents_do_not_depend_on_how_a_file_is_cut(size: int) -> None:
+    content = TREC + b"<DOC id='x y'>a</DOC>" + TREC.replace(b"-2", b"-3").replace(b"-1", b"-4")
+
+    class Slow(io.BytesIO):
+        def read(self, wanted: int | None = -1) -> bytes:
+            return super().read(size)
+
+    rows = [
+        row["id"] for batch in read_documents(Slow(content), format="trecweb") for row in batch.to_pylist()
+    ]
+    assert rows == ["WT01-B01-1", "FT911-2", "x y", "WT01-B01-4", "FT911-3"]
 
 
 def test_text_of_pages() -> None:
@@ -207,7 +279,3 @@ def test_pages_that_were_sent_packed_or_in_chunks(tmp_path: Path) -> None:
     ]
     (tmp_path / "t.warc").write_bytes(b"".join(data))
     assert [text for _, text in read(tmp_path / "t.warc")] == ["She and her mother said that he left"] * 3
-
-
-def test_a_section_that_the_parser_does_not_know() -> None:
-    assert html_text("<p>a<![foo[b]]>c<p>d") == "a foo[b]]>c\nd"

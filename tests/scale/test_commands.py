@@ -66,3 +66,20 @@ def test_a_cluster_on_this_machine(
         outcome = evenrank("scan", source, "--lexicon", "gender-en", "-o", f"{tmp_path}/{out}.parquet", *more)
         assert outcome.code == 0, outcome.err
     assert (tmp_path / f"{on}.parquet").read_bytes() == (tmp_path / "plain.parquet").read_bytes()
+
+
+@pytest.mark.slow
+def test_workers_of_a_cluster_of_ours_keep_their_memory_and_one_thread_each() -> None:
+    """Dask's own setting has each block of a file read into pages that must be cleared first. That libraries
+    of linear algebra take one thread in each worker is a setting of Dask's, too, and stays."""
+    pytest.importorskip("distributed", reason="Dask is not installed")
+    from evenrank.scale import open_executor
+
+    def setting(name: str) -> int:
+        import os
+
+        return int(os.environ.get(name, -1))
+
+    names = ["MALLOC_TRIM_THRESHOLD_", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"]
+    with open_executor("dask", 1) as executor:
+        assert dict(executor.run(setting, names)) == {0: 1 << 27, 1: 1, 2: 1, 3: 1}

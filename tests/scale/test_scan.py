@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -183,8 +187,10 @@ def test_ids_that_occur_in_two_partitions_are_found(tmp_path: Path, output: str)
 
 def test_what_is_no_file_and_no_cluster_is_refused(tmp_path: Path) -> None:
     source = write(tmp_path / "c.tsv", rows(3))
-    with pytest.raises(ParameterError, match="where it lies in files"):
+    with pytest.raises(ParameterError, match=r"documents: .*only files can be cut.* write to a file"):
         scan_file([("a", "he")], LEXICON, tmp_path / "o.parquet", on=Backwards())
+    with pytest.raises(ParameterError, match=r"<stdin>: .*only files can be cut.* save it to a file first"):
+        scan_file("-", LEXICON, f"{tmp_path}/folder/")
     with pytest.raises(ParameterError, match="on= is dask, dask://HOST:PORT or spark"):
         scan(source, tmp_path / "o.parquet", "hadoop")
     with pytest.raises(ParameterError, match="dask://HOST:PORT, got 'dask://machine'"):
@@ -195,8 +201,6 @@ def test_what_is_no_file_and_no_cluster_is_refused(tmp_path: Path) -> None:
 def test_a_missing_package_is_named_with_its_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on: str, package: str
 ) -> None:
-    import sys
-
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtraError, match=rf"pip install 'evenrank\[{on}\]'"):
         scan(write(tmp_path / "c.tsv", rows(3)), tmp_path / "o.parquet", on)
@@ -253,3 +257,83 @@ def test_the_error_of_a_task_is_not_that_of_the_scheduler(client: Any) -> None:
 
     with pytest.raises(EvenrankError, match=r"its task: .*No space left.*/shared/part"):
         list(DaskExecutor(client).run(_full_disk, [1, 2]))
+
+
+def _too_late(task: int) -> int:
+    raise TimeoutError("the store took too long")
+
+
+def test_a_timeout_of_a_task_is_not_that_of_the_scheduler(client: Any) -> None:
+    from evenrank.scale.dask import DaskExecutor
+
+    with pytest.raises(EvenrankError, match=r"its task: the store took too long"):
+        list(DaskExecutor(client).run(_too_late, [1]))
+
+
+class Large:
+    """A result that is sent when somebody has asked for it in vain."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> Any:
+        (self.folder / "sending").touch()
+        while not (self.folder / "waited").exists():
+            time.sleep(0.01)
+        return str, ("sent",)
+
+
+def test_a_result_that_takes_long_to_be_sent_is_waited_for(
+    tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evenrank.scale import dask
+
+    monkeypatch.setattr(dask, "LOOK", 0.2)
+
+    def look() -> None:
+        if (tmp_path / "sending").exists():
+            (tmp_path / "waited").touch()
+
+    assert list(dask.DaskExecutor(client, look).run(Large, [tmp_path])) == [(0, "sent")]
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_lost_while_a_result_is_sent_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evenrank.scale import dask
+
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+    monkeypatch.setattr(dask, "LOOK", 0.2)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    scheduler = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard",
+         "--scheduler-file", str(tmp_path / "scheduler.json")],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment,
+    )  # fmt: skip
+    worker: Any = None
+    try:
+        while not (tmp_path / "scheduler.json").exists():
+            assert scheduler.poll() is None
+            time.sleep(0.05)
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli.dask_worker", "--no-dashboard", "--no-nanny",
+             "--scheduler-file", str(tmp_path / "scheduler.json")],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment,
+        )  # fmt: skip
+
+        def look() -> None:
+            if (tmp_path / "sending").exists():
+                scheduler.kill()
+
+        with (
+            distributed.Client(scheduler_file=str(tmp_path / "scheduler.json"), timeout=60) as client,
+            pytest.raises(EvenrankError, match=r"Dask's scheduler was lost.* was kept"),
+        ):
+            list(dask.DaskExecutor(client, look).run(Large, [tmp_path]))
+    finally:
+        (tmp_path / "waited").touch()
+        for process in (scheduler, worker):
+            if process is not None:
+                process.kill()
+                process.wait()

@@ -21,11 +21,11 @@ def rows(documents: int, seed: int = 0) -> list[tuple[str, str]]:
     ]
 
 
-def write(path: Path, documents: list[tuple[str, str]]) -> Path:
+def write(path: Path, documents: list[tuple[str, str]], group: int = 500) -> Path:
     name = path.name
     if name.endswith(".parquet"):
         table = pa.table({"id": [one for one, _ in documents], "text": [text for _, text in documents]})
-        pq.write_table(table, path, row_group_size=500)
+        pq.write_table(table, path, row_group_size=group)
     elif ".jsonl" in name:
         lines = "".join(json.dumps({"id": one, "text": text}) + "\n" for one, text in documents).encode()
         path.write_bytes(gzip.compress(lines) if name.endswith(".gz") else lines)

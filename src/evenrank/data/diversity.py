@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.arrays import Array, Int64s, check_lengths, integers, lock
+from evenrank.arrays import Array, Int64s, check_lengths, integers, lock, values_of
 from evenrank.data.evidence_source import DocumentSets, Gathered, Pairs, Sparse
 from evenrank.data.lookup import PairIndex
 from evenrank.data.qrels import Qrels, fingerprint_columns, rows_of_queries, whole_grades
@@ -70,15 +70,12 @@ class DiversityQrels:
         place[by_query] = np.arange(len(distinct)) - np.searchsorted(owner[by_query], owner[by_query])
         places = place[back]
         table = pa.table({"query": integers(codes), "document": doc_ids, "place": integers(places)})
-        order = pc.sort_indices(
-            table, sort_keys=[("query", "ascending"), ("document", "descending"), ("place", "ascending")]
-        ).to_numpy()
+        keys = [("query", "ascending"), ("document", "descending"), ("place", "ascending")]
+        order = values_of(pc.sort_indices(table, sort_keys=keys))
         codes, places, values, doc_ids = codes[order], places[order], values[order], take(doc_ids, order)
         fresh = np.ones(len(codes), dtype=bool)  # the first row of a (query, document)
         if len(codes) > 1:
-            same_document = pc.equal(doc_ids.slice(1), doc_ids.slice(0, len(doc_ids) - 1)).to_numpy(
-                zero_copy_only=False
-            )
+            same_document = values_of(pc.equal(doc_ids.slice(1), doc_ids.slice(0, len(doc_ids) - 1)))
             fresh[1:] = (codes[1:] != codes[:-1]) | ~same_document
             twice = np.flatnonzero(~fresh[1:] & (places[1:] == places[:-1])) + 1
             if len(twice):

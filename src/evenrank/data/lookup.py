@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.arrays import Bools, Int64s, UInt64s
+from evenrank.arrays import Bools, Int64s, UInt64s, values_of
 from evenrank.ids import WHOLE_IN_HASH, StringRows, hash_strings, lengths_of, mix_codes, same, take
 
 _NO_QUERY = mix_codes(np.zeros(1, np.int64))[0]
@@ -27,6 +27,16 @@ _PASSES = 8  # over the table before an index is made after all, which costs abo
 def _low_bits(keys: UInt64s, count: int) -> Int64s:
     """The last bits of keys, as places among ``count``, which is a power of two."""
     return (keys & np.uint64(count - 1)).view(np.int64)
+
+
+def _by_leading_half(keys: UInt64s) -> Int64s:
+    """Rows in the order of the leading halves of their keys: sixteen bits at a time, which needs no
+    comparisons and a third of the time."""
+    half = (keys >> _HALF).astype(np.uint32)
+    order = np.argsort(half.astype(np.uint16), kind="stable")
+    leading = (half >> np.uint32(16)).astype(np.uint16)
+    found: Int64s = order[np.argsort(leading[order], kind="stable")]
+    return found
 
 
 class PairIndex:
@@ -60,7 +70,7 @@ class PairIndex:
     ) -> Int64s:
         """As ``locate``, by an index of only those rows whose document is asked for."""
         asked = pc.is_in(self._doc_ids, value_set=doc_ids.array().unique())
-        rows = np.flatnonzero(asked.to_numpy(zero_copy_only=False))
+        rows = np.flatnonzero(values_of(asked))
         part = PairIndex(self._query_codes[rows], take(self._doc_ids, rows))
         found = part._locate_by_hash(query_codes, doc_ids, hashes)
         there = found >= 0
@@ -69,17 +79,17 @@ class PairIndex:
 
     def _make_records(self) -> npt.NDArray[np.void]:
         keys = hash_strings(self._doc_ids) + mix_codes(self._query_codes)
-        order = np.argsort(keys, kind="stable")
-        keys = keys[order]
         self._size = np.uint64(max(1, _SLOTS_A_ROW * len(keys)))
+        order = _by_leading_half(keys)
         # keys in order stay in order: each moves behind the one before, if that has come so far
         steps = np.arange(len(keys))
-        slots = np.maximum.accumulate(self._slots(keys) - steps) + steps
+        sorted_keys = keys[order]
+        slots = np.maximum.accumulate(self._slots(sorted_keys) - steps) + steps
         count = max(int(self._size), int(slots[-1]) + 1 if len(slots) else 0) + 1  # the last one stays free
         records = np.full((count, 2), _FREE)
-        records[slots, 0] = keys
-        lengths = lengths_of(self._doc_ids, order).astype(np.uint64)
-        records[slots, 1] = order.astype(np.uint64) << _HALF | lengths
+        records[slots, 0] = sorted_keys
+        lengths = lengths_of(self._doc_ids).astype(np.uint64)
+        records[slots, 1] = (steps.astype(np.uint64) << _HALF | lengths)[order]
         return records.view("V16")[:, 0]  # moved as one
 
     @cached_property

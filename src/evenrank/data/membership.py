@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -179,6 +179,10 @@ class Membership:
 
     def sizes(self) -> Floats:
         """(L,): how many documents each value has, shares added up."""
+        return self._sizes.copy()
+
+    @cached_property
+    def _sizes(self) -> Floats:
         sizes: Floats = np.bincount(
             self.shares.places, weights=self.shares.values, minlength=self.shares.width
         ).astype(np.float64)
@@ -235,6 +239,8 @@ class Membership:
 
     def lists_as(self, other: Membership) -> bool:
         """Whether the other one lists the same documents, in the same rows."""
+        if self.by_need or other.by_need:
+            return self._listing is other._listing
         return (
             self.query_ids == other.query_ids
             and np.array_equal(self.query_codes, other.query_codes)
@@ -246,6 +252,20 @@ class Membership:
         if self.query_ids is None:
             return np.zeros(len(query_ids), dtype=np.int64)
         return places_among(query_ids, self.query_ids)
+
+    by_need: ClassVar[bool] = False  # whether rows are read when somebody asks for their documents
+
+    @property
+    def _listing(self) -> object:
+        return self
+
+    def shares_at(self, rows: Int64s) -> Sparse:
+        """(P, L): what rows that ``rows_of`` gave hold; a row of -1 is empty."""
+        return self.shares.rows(rows)
+
+    def dense_at(self, rows: Int64s) -> Floats:
+        """The same, dense."""
+        return self.shares.dense(rows)
 
     def gather(self, pairs: Pairs) -> Gathered:
         """Shares (P, L) of the pairs."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.arrays import Int64s, ragged
+from evenrank.arrays import Floats, Int64s, ragged, values_of
 from evenrank.data.attribute import Attribute, attribute_of
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.membership import Membership
@@ -97,7 +97,7 @@ def spread_evenly(
     if not even:
         return np.arange(len(labels)), labels, None
     labels, width = as_strings(labels), len(attribute.values)
-    marked = pc.is_in(labels, value_set=as_strings(sorted(even))).to_numpy(zero_copy_only=False)
+    marked = values_of(pc.is_in(labels, value_set=as_strings(sorted(even))))
     lengths = np.where(marked, width, 1)
     places = np.repeat(np.arange(len(labels)), lengths)
     turns = ragged(np.zeros_like(lengths), lengths)  # 0 .. width - 1 for each that is even
@@ -157,11 +157,15 @@ def from_words(counts: WordCounts, name: str | None = None, *, minimum: int = 1)
     """
     lexicon = counts.lexicon
     attribute = Attribute(name or lexicon.name, lexicon.groups, target=lexicon.targets)
+    ids, shares = shares_of_words(counts, minimum)
+    return Membership.from_matrix(attribute, ids, shares, source=counts.source)
+
+
+def shares_of_words(counts: WordCounts, minimum: int = 1) -> tuple[pa.LargeStringArray, Floats]:
+    """The documents with ``minimum`` group words or more, and the share of each group in these: (N, G)."""
     total = counts.counts.sum(axis=1)  # (N,)
     rows = np.flatnonzero(counts.tokens >= max(1, minimum))
-    shares = counts.counts[rows] / total[rows, None]
-    ids = counts.doc_ids.take(rows)
-    return Membership.from_matrix(attribute, ids, shares, source=counts.source)
+    return counts.doc_ids.take(rows), counts.counts[rows] / total[rows, None]
 
 
 def from_intents(judgements: DiversityQrels, name: str = "intent") -> Membership:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.arrays import Floats, Int64s, integers
+from evenrank.arrays import Floats, Int64s, integers, values_of
 from evenrank.data.attribute import SHARE_TOLERANCE, Attribute
 from evenrank.data.evidence_source import Sparse
 from evenrank.data.lookup import all_differ
@@ -78,7 +78,7 @@ def grouped(
     codes, places, shares, ids = codes[order], places[order], shares[order], take(doc_ids, order)
     fresh, repeated = np.ones(len(order), dtype=bool), np.zeros(len(order), dtype=bool)
     if len(order) > 1:
-        same = pc.equal(ids.slice(1), ids.slice(0, len(order) - 1)).to_numpy(zero_copy_only=False)
+        same = values_of(pc.equal(ids.slice(1), ids.slice(0, len(order) - 1)))
         fresh[1:] = ~same | (codes[1:] != codes[:-1])
         repeated[1:] = ~fresh[1:] & (places[1:] == places[:-1])
     problems = [
@@ -130,7 +130,7 @@ def id_order(codes: Int64s, doc_ids: pa.LargeStringArray, places: Int64s | None 
     columns = {"query": integers(codes), "document": doc_ids}
     columns |= {} if places is None else {"place": integers(places)}
     keys = [(column, "ascending") for column in columns]
-    order: Int64s = pc.sort_indices(pa.table(columns), sort_keys=keys).to_numpy().astype(np.int64)
+    order: Int64s = values_of(pc.sort_indices(pa.table(columns), sort_keys=keys)).astype(np.int64)
     return order
 
 

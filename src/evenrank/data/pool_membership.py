@@ -49,7 +49,7 @@ class PooledMembership:
         grades: npt.NDArray[np.float64] | None = None,
     ) -> PooledMembership:
         """``grades`` (P,) are those of the pool, for targets in proportion to relevance."""
-        width = membership.shares.width
+        width = len(membership.attribute.values)
         count = 1 if shared else queries
         rows = membership.rows_of(pool)
         pairs, places, values = membership.entries(rows)
@@ -96,7 +96,7 @@ class PooledMembership:
         rows = self.pool_rows if known_rows else self.membership.rows_of(pairs)
         if self.keys is None or self.starts is None:
             return self.membership.gather_rows(rows)
-        shares = self.membership.shares.rows(rows)
+        shares = self.membership.shares_at(rows)
         owners = np.repeat(pairs.query_codes, np.diff(shares.offsets)).astype(np.int64)
         owners = np.zeros_like(owners) if self.shared else owners
         wanted = owners * shares.width + shares.places
@@ -115,7 +115,7 @@ class PooledMembership:
             exists = np.ones(self.target.shape, dtype=bool)
         else:
             exists = exists.astype(np.int64)
-            exists[:, 0] = self.membership.shares.width - exists.sum(axis=1)  # all others
+            exists[:, 0] = len(self.membership.attribute.values) - exists.sum(axis=1)  # all others
         return {"target": self.target, "exists": exists}
 
 

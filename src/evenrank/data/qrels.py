@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.arrays import Array, Int64s, check_lengths, integers, lock, numbers, ragged
+from evenrank.arrays import Array, Int64s, check_lengths, integers, lock, numbers, ragged, values_of
 from evenrank.data.evidence_source import DocumentSets, Gathered, Pairs
 from evenrank.data.lookup import PairIndex, all_differ
 from evenrank.data.run import as_numbers, encode_queries
@@ -55,10 +55,9 @@ class Qrels:
         doc_ids = as_ids(documents, "document", source or "qrels")
         values = (any_grades if fractions else whole_grades)(grades, source or "qrels")
         check_lengths(queries=codes, documents=doc_ids, grades=values)
-        order = pc.sort_indices(
-            pa.table({"query": integers(codes), "grade": numbers(values), "document": doc_ids}),
-            sort_keys=[("query", "ascending"), ("grade", "descending"), ("document", "descending")],
-        ).to_numpy()
+        rows = pa.table({"query": integers(codes), "grade": numbers(values), "document": doc_ids})
+        keys = [("query", "ascending"), ("grade", "descending"), ("document", "descending")]
+        order = values_of(pc.sort_indices(rows, sort_keys=keys))
         twice = repeated_pairs(codes, doc_ids)
         if len(twice):
             raise DataError.listing(
@@ -207,12 +206,11 @@ def repeated_pairs(codes: npt.NDArray[Any], doc_ids: pa.LargeStringArray) -> Int
     """Rows whose (query, document) stands earlier."""
     if all_differ(codes, doc_ids):
         return np.empty(0, np.int64)
-    order = pc.sort_indices(
-        pa.table({"query": integers(codes), "document": doc_ids}),
-        sort_keys=[("query", "ascending"), ("document", "ascending")],
-    ).to_numpy()
+    rows = pa.table({"query": integers(codes), "document": doc_ids})
+    keys = [("query", "ascending"), ("document", "ascending")]
+    order = values_of(pc.sort_indices(rows, sort_keys=keys))
     sorted_codes, sorted_ids = codes[order], take(doc_ids, order)
-    same = pc.equal(sorted_ids.slice(1), sorted_ids.slice(0, len(order) - 1)).to_numpy(zero_copy_only=False)
+    same = values_of(pc.equal(sorted_ids.slice(1), sorted_ids.slice(0, len(order) - 1)))
     same = same & (sorted_codes[1:] == sorted_codes[:-1])
     return np.sort(np.maximum(order[1:][same], order[:-1][same])).astype(np.int64)
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.arrays import Int64s, UInt64s, integers
+from evenrank.arrays import Int64s, UInt64s, integers, values_of
 from evenrank.errors import PROBLEMS_SHOWN
 from evenrank.ids import move, take
 
@@ -89,7 +89,7 @@ def rank_order(
     origins = places if rows is None else rows[places]
     table = pa.table({"group": integers(group), "document": take(doc_ids, origins)})
     keys = [("group", "ascending"), ("document", "descending")]
-    moved = origins[pc.sort_indices(table, sort_keys=keys).to_numpy()]
+    moved = origins[values_of(pc.sort_indices(table, sort_keys=keys))]
     if rows is None:
         return Order(None, places, moved) if (moved != places).any() else Order()
     rows[places] = moved

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.arrays import Int64s, UInt64s, check_lengths, integers, lock, owned, ragged
+from evenrank.arrays import Int64s, UInt64s, check_lengths, integers, lock, owned, ragged, values_of
 from evenrank.data.ranking import rank_order, repeated_rows
 from evenrank.errors import (
     PROBLEMS_SHOWN,
@@ -282,7 +282,7 @@ def encode_ids(ids: Any, role: str, source: str) -> tuple[npt.NDArray[np.int32],
         ids = ids.cast(ids.type.value_type)
     if not isinstance(ids, pa.DictionaryArray):
         ids = as_ids(ids, role, source).dictionary_encode()
-    codes = ids.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+    codes = values_of(ids.indices).astype(np.int32, copy=False)
     return codes, tuple(ids.dictionary.to_pylist())
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evenrank.arrays import Array, UInt64s
+from evenrank.arrays import Array, Int64s, UInt64s
 from evenrank.data.evidence_source import Column, DocumentSets, Gathered, Pairs, Sparse
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.lookup import PairIndex
@@ -153,6 +153,18 @@ class WordCounts:
     def has_terms(self) -> bool:
         """Whether the terms were counted one by one."""
         return self.terms is not None
+
+    def leading_groups(self, minimum: int) -> Int64s:
+        """(N,): the group that a document has most words of; where two have as many, or where it has fewer
+        than ``minimum`` group words, the number of groups."""
+        most = self.counts.max(axis=1)
+        leads = (self.tokens >= minimum) & ((self.counts == most[:, None]).sum(axis=1) == 1)
+        places: Int64s = np.where(leads, self.counts.argmax(axis=1), len(self.lexicon.groups))
+        return places
+
+    def leading_sizes(self, minimum: int) -> Int64s:
+        """(G + 1,): how many documents each group leads in, and in how many none does."""
+        return np.bincount(self.leading_groups(minimum), minlength=len(self.lexicon.groups) + 1)
 
     def among(self, hashes: UInt64s) -> WordCounts:
         """Counts that have all documents with these hashes of their ids, and perhaps others."""

@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from evenrank.arrays import Array, Int64s, ragged
+from evenrank.arrays import Array, Int64s, ragged, values_of
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.evidence_source import DocumentSets, Evidence, Gathered, Pairs
 from evenrank.data.membership import Membership
@@ -235,7 +235,7 @@ class _Aligner:
             ids.append(judged.doc_ids.array())
             owners.append(np.repeat(np.arange(len(self.queries)), np.diff(judged.offsets)))
         all_ids = pa.concat_arrays(ids)
-        codes = all_ids.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        codes = values_of(all_ids.dictionary_encode().indices).astype(np.int64)
         owner = np.concatenate(owners)
         _, rows = np.unique(np.stack([owner, codes]), axis=1, return_index=True)
         offsets = np.searchsorted(owner[rows], np.arange(len(self.queries) + 1)).astype(np.int64)
@@ -246,7 +246,7 @@ class _Aligner:
         if not self._to_encode:
             return
         together = pa.concat_arrays([ids for _, ids in self._to_encode])
-        codes = together.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        codes = values_of(together.dictionary_encode().indices).astype(np.int64)
         begin = 0
         for gathered, ids in self._to_encode:
             known = np.ones(len(ids), dtype=bool)

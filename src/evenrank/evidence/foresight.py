@@ -42,5 +42,6 @@ def _hashes(
         yield from document_hashes(runs, depth)
     if f"against.{name}" in needs and sources.against is not None:
         yield from document_hashes([sources.against], depth)
-    if f"background.{name}" in needs and isinstance(sources.background, Run):
+    pooled = getattr(sources.evidence[name], "needs_pool", False)  # its target comes from the background
+    if (pooled or f"background.{name}" in needs) and isinstance(sources.background, Run):
         yield from document_hashes([sources.background])

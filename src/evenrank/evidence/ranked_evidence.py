@@ -68,8 +68,7 @@ class Ranked:
     @property
     def lengths(self) -> Int64s:
         """How many documents each list has, up to the cut-off: (Q,) or (Q, S)."""
-        lengths: Int64s = self.mask.sum(axis=-1)
-        return lengths
+        return self.shared(" lengths", lambda: self.mask.sum(axis=-1))
 
     def __contains__(self, name: str) -> bool:
         return name.partition(".")[0] in self.gathered
@@ -130,7 +129,14 @@ class Ranked:
     def _with_rows(self, rows: Int64s) -> Ranked:
         return replace(self, rows=rows, _cache={}, _cuts={})
 
+    @property
+    def lists_in_all(self) -> int:
+        """How many lists the run has that these are of; at least as many as these."""
+        known: int = self._kept.get(" lists", 0)
+        return max(known, int(np.prod(self.rows.shape[:-1])))
+
     def select(self, queries: Int64s) -> Ranked:
+        self._kept[" lists"] = self.lists_in_all
         return self._with_rows(self.rows[queries])
 
     def compact(self, keep: Bools) -> Ranked:

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from evenrank.errors import DataError, InputTypeError, MissingExtraError, ParameterError
+from evenrank.errors import DataError, DiskError, InputTypeError, MissingExtraError, ParameterError
 
 STANDARD_OUTPUT = "-"
 TEMPORARY = r"\.{name}\.evenrank-[0-9a-f]+\.tmp"
@@ -65,13 +65,13 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise
 
 
-def cannot_write(path: str | os.PathLike[str], error: OSError) -> DataError:
+def cannot_write(path: str | os.PathLike[str], error: OSError) -> DiskError:
     """What the system says, about the file that the user named and not one beside it."""
     if isinstance(error, FileNotFoundError):
-        return DataError(f"{path}: no such folder: {Path(path).parent}")
+        return DiskError(f"{path}: no such folder: {Path(path).parent}")
     if isinstance(error, PermissionError):
-        return DataError(f"{path}: permission denied")
-    return DataError(f"{path}: cannot be written: {error.strerror}")
+        return DiskError(f"{path}: permission denied")
+    return DiskError(f"{path}: cannot be written: {error.strerror}")
 
 
 def refuse_standard_output(path: object) -> None:

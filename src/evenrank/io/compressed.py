@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from evenrank.errors import DataError, MissingExtraError, ParameterError
@@ -12,6 +13,7 @@ from evenrank.errors import DataError, MissingExtraError, ParameterError
 GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 MAGIC_LENGTH = 4
+PACKED_SUFFIXES = (".gz", ".zst")
 
 RATIO = "EVENRANK_UNPACK_RATIO"  # the variable that sets the limit; 0 lifts it
 DEFAULT_RATIO = 200  # text packs 3 to 10 times, a run of one query and one tag perhaps 50 times
@@ -23,6 +25,19 @@ _ALWAYS_ALLOWED = 1 << 28  # bytes: what any machine can hold is no attack
 
 def is_compressed(head: bytes) -> bool:
     return head.startswith((GZIP_MAGIC, ZSTD_MAGIC))
+
+
+def has_packed_name(name: str) -> bool:
+    return name.lower().endswith(PACKED_SUFFIXES)
+
+
+def is_packed(path: Path) -> bool:
+    """Whether a file is compressed, by its first bytes; one that cannot be opened is left to its reader."""
+    try:
+        with path.open("rb") as file:
+            return is_compressed(file.read(MAGIC_LENGTH))
+    except OSError:
+        return False
 
 
 def unpack_ratio() -> int:

@@ -13,8 +13,8 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -97,31 +97,41 @@ def digest_of_block(path: Path, index: int, size: int) -> bytes:
 
 
 def hash_of_columns(path: Path, columns: Sequence[str]) -> str:
-    """The hash of some columns of a Parquet file, as they lie in it, group of rows by group."""
+    """The hash of some columns of a Parquet file, as they lie in it, group of rows by group.
+
+    Groups without rows do not count, since nothing of them is read.
+    """
     import pyarrow.parquet
 
     with path.open("rb") as raw, pyarrow.parquet.ParquetFile(raw) as file:
         return joined_digests(
-            digest_of_ranges(raw.fileno(), column_ranges(file.metadata, group, columns))
+            digest_of_ranges(
+                partial(digest_of_range, raw.fileno()), column_ranges(file.metadata, group, columns)
+            )
             for group in range(file.metadata.num_row_groups)
+            if file.metadata.row_group(group).num_rows
         )
 
 
 def column_ranges(metadata: Any, group: int, columns: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Where the columns of a group of rows lie in a Parquet file: (begin, length)."""
+    """Where the columns of a group of rows lie in a Parquet file: (begin, length).
+
+    A column of a group without rows may lie nowhere.
+    """
     about = metadata.row_group(group)
     for place in range(about.num_columns):
         column = about.column(place)
         if column.path_in_schema.partition(".")[0] in columns:
-            starts = [column.data_page_offset, column.dictionary_page_offset]
-            yield min(start for start in starts if start), column.total_compressed_size
+            starts = [start for start in (column.data_page_offset, column.dictionary_page_offset) if start]
+            if starts:
+                yield min(starts), column.total_compressed_size
 
 
-def digest_of_ranges(descriptor: int, ranges: Iterable[tuple[int, int]]) -> bytes:
-    """One digest of several stretches of a file."""
+def digest_of_ranges(digest: Callable[[int, int], bytes], ranges: Iterable[tuple[int, int]]) -> bytes:
+    """One digest of several stretches of a file; ``digest`` gives that of some bytes from a place on."""
     return hashlib.blake2b(
         b"".join(
-            digest_of_range(descriptor, start, min(PIECE, begin + length - start))
+            digest(start, min(PIECE, begin + length - start))
             for begin, length in ranges
             for start in range(begin, begin + length, PIECE)
         ),

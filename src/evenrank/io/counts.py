@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -20,18 +20,20 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet
 
+from evenrank.arrays import values_of
 from evenrank.data.evidence_source import Sparse
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.words import WordCounts
-from evenrank.errors import DataError, ParameterError
+from evenrank.errors import DamagedError, DataError, ParameterError
 from evenrank.ids import as_strings
+from evenrank.io.damage import noticing_damage
 from evenrank.io.source import as_source, parquet_file
 
 FORMAT = 1
 ROW_GROUP = 1 << 17
 
 _KEY = b"evenrank.counts"
-_SOURCE = b"evenrank.source"
+SOURCE = b"evenrank.source"
 _ID, _LENGTH, _TERMS, _TERM_COUNTS = "id", "length", "terms", "term_counts"
 _LISTS = pa.list_(pa.int32())
 
@@ -108,6 +110,7 @@ class CountsWriter:
             use_dictionary=False,
             write_statistics=False,
             write_batch_size=1 << 14,
+            write_page_checksum=True,
         )
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -126,7 +129,7 @@ class CountsWriter:
         """``source`` is what is known of it when all of it has been read."""
         self._flush()
         if source:
-            self._writer.add_key_value_metadata({_SOURCE.decode(): json.dumps(dict(source))})
+            self._writer.add_key_value_metadata({SOURCE.decode(): json.dumps(dict(source))})
         self._writer.close()
 
     def abandon(self) -> None:
@@ -134,6 +137,38 @@ class CountsWriter:
         with suppress(Exception):
             self._writer.close()
         self._writer.is_open = False  # or Arrow tries again when the object is collected
+
+
+@contextmanager
+def counts_file(path: Path, **options: Any) -> Iterator[pa.parquet.ParquetFile]:
+    """A file of counts, open for reading. A page that is not what was written is an error of Arrow's."""
+    with (
+        parquet_file(path) as raw,
+        pa.parquet.ParquetFile(raw, page_checksum_verification=True, **options) as file,
+    ):
+        about = file.metadata
+        # the footer has no checksum, and a reader would leave out the rows that it does not mention
+        if sum(about.row_group(group).num_rows for group in range(about.num_row_groups)) != about.num_rows:
+            raise pa.ArrowInvalid("the rows of its groups do not add up to its rows")
+        # whole numbers that are read as true and false are no error to Arrow; all other types are
+        if any(pa.types.is_boolean(kind) for kind in file.schema_arrow.types):
+            raise pa.ArrowInvalid("it has a column of true and false, which counts and groups never have")
+        yield file
+
+
+def all_batches(file: pa.parquet.ParquetFile, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """All rows of a file, some at a time. Arrow ends early where a damaged footer says that a column does."""
+    rows = 0
+    for batch in file.iter_batches(ROW_GROUP, columns=columns):
+        rows += len(batch)
+        yield batch
+    if rows != file.metadata.num_rows:
+        raise pa.ArrowInvalid(f"it has {rows:,} rows, and its footer says {file.metadata.num_rows:,}")
+
+
+def sound_counts(name: str | os.PathLike[str]) -> AbstractContextManager[None]:
+    """In this block a file of counts is read, and whatever is wrong with it is one error."""
+    return noticing_damage(name, "a sound Parquet file of word counts", "scan again")
 
 
 def read_counts(
@@ -157,12 +192,8 @@ def read_counts(
     counted.check()
     about = about_counts(counted.path, counted.name)
     about.check(lexicon, tokenizer, source)
-    try:
-        with parquet_file(counted.path) as raw, pa.parquet.ParquetFile(raw) as file:
-            table = file.read()
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{counted.name}: is not a sound Parquet file: {error}") from error
-    return counts_of_table(table, about.lexicon, about.tokenizer, about.source)
+    with sound_counts(counted.name), counts_file(counted.path) as file:
+        return counts_of_table(file.read(), about.lexicon, about.tokenizer, about.source)
 
 
 class CountsAbout(NamedTuple):
@@ -206,15 +237,12 @@ class CountsAbout(NamedTuple):
 
 def about_counts(path: Path, name: str) -> CountsAbout:
     """What a file of counts says about itself, without its rows."""
-    try:
-        with parquet_file(path) as raw, pa.parquet.ParquetFile(raw) as file:
-            schema = file.schema_arrow
-            about = _about(schema, name)
-            about["source"].update(json.loads((file.metadata.metadata or {}).get(_SOURCE, b"{}")))
-            rows = file.metadata.num_rows
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{name}: is not a sound Parquet file: {error}") from error
-    return CountsAbout(name, _lexicon(about, name), about["tokenizer"], about["source"], schema, rows)
+    with sound_counts(name), counts_file(path) as file:
+        schema = file.schema_arrow
+        about = _about(schema, name)
+        about["source"].update(json.loads((file.metadata.metadata or {}).get(SOURCE, b"{}")))
+        rows = file.metadata.num_rows
+        return CountsAbout(name, _lexicon(about, name), about["tokenizer"], about["source"], schema, rows)
 
 
 def is_counts(path: str | os.PathLike[str]) -> bool:
@@ -224,7 +252,7 @@ def is_counts(path: str | os.PathLike[str]) -> bool:
 
         return is_counts_folder(path)
     try:
-        with parquet_file(Path(path)) as raw, pa.parquet.ParquetFile(raw) as file:
+        with counts_file(Path(path)) as file:
             return _KEY in (file.schema_arrow.metadata or {})
     except (pa.ArrowException, OSError, ValueError):
         return False
@@ -238,43 +266,43 @@ def counts_in_pieces(path: str | os.PathLike[str]) -> Iterator[WordCounts]:
         for part in read_counts_folder(path).files:
             yield from counts_in_pieces(part)
         return
-    try:
-        with parquet_file(Path(path)) as raw, pa.parquet.ParquetFile(raw) as file:
-            about = _about(file.schema_arrow, str(path))
-            own = _lexicon(about, str(path))
-            for batch in file.iter_batches(ROW_GROUP):
-                table = pa.Table.from_batches([batch])
-                yield counts_of_table(table, own, about["tokenizer"], about["source"].get("name"))
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path}: is not a sound Parquet file: {error}") from error
+    with sound_counts(path), counts_file(Path(path)) as file:
+        about = _about(file.schema_arrow, str(path))
+        own = _lexicon(about, str(path))
+        for batch in all_batches(file):
+            table = pa.Table.from_batches([batch])
+            yield counts_of_table(table, own, about["tokenizer"], about["source"].get("name"))
 
 
 def ids_of_counts(files: Iterable[Path]) -> Iterator[pa.LargeStringArray]:
     """The ids of files of counts, one file after the other, some at a time."""
     for path in files:
-        with parquet_file(path) as raw, pa.parquet.ParquetFile(raw) as file:
-            for batch in file.iter_batches(ROW_GROUP, columns=[_ID]):
+        with sound_counts(path), counts_file(path) as file:
+            for batch in all_batches(file, [_ID]):
                 yield batch.column(0).cast(pa.large_string())
+
+
+def plain_columns(lexicon: Lexicon) -> list[str]:
+    """The columns of counts without those of terms."""
+    return [_ID, _LENGTH, *lexicon.groups]
 
 
 def counts_of_table(table: pa.Table, lexicon: Lexicon, tokenizer: str, source: str | None) -> WordCounts:
     groups = np.empty((len(table), len(lexicon.groups)), np.int64)
     for code, group in enumerate(lexicon.groups):
-        groups[:, code] = table.column(group).to_numpy()
+        groups[:, code] = values_of(table.column(group))
     terms = None
     if _TERMS in table.column_names and _TERMS not in lexicon.groups:
         places, counts = (_one(table.column(name)) for name in (_TERMS, _TERM_COUNTS))
         terms = Sparse(
-            np.concatenate([[0], np.cumsum(places.value_lengths().to_numpy(zero_copy_only=False))]).astype(
-                np.int64
-            ),
-            places.flatten().to_numpy(zero_copy_only=False).astype(np.int64),
-            counts.flatten().to_numpy(zero_copy_only=False).astype(np.float64),
+            np.concatenate([[0], np.cumsum(values_of(places.value_lengths()))]).astype(np.int64),
+            values_of(places.flatten()).astype(np.int64),
+            values_of(counts.flatten()).astype(np.float64),
             len(lexicon),
         )
     return WordCounts.build(
         as_strings(table.column(_ID)),
-        table.column(_LENGTH).to_numpy(),
+        values_of(table.column(_LENGTH)),
         groups,
         lexicon,
         tokenizer=tokenizer,
@@ -290,9 +318,11 @@ def _about(schema: pa.Schema, name: str) -> dict[str, Any]:
     try:
         about: dict[str, Any] = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{name}: its metadata about the counts is damaged: {error}") from error
+        raise DamagedError(
+            f"{name}: its metadata about the counts is damaged: {error}: scan again"
+        ) from error
     if about.get("format") != FORMAT:
-        raise DataError(
+        raise DamagedError(
             f"{name}: has format {about.get('format')} of word counts, this version has {FORMAT}: scan again"
         )
     return about
@@ -302,9 +332,12 @@ def _lexicon(about: Mapping[str, Any], name: str) -> Lexicon:
     kept = about["lexicon"]
     targets = dict(zip(kept["groups"], kept["targets"], strict=True))
     words = kept.get("weights", kept["words"])
-    lexicon = Lexicon.build(kept["name"], words, targets=targets, partners=kept["partners"])
+    try:
+        lexicon = Lexicon.build(kept["name"], words, targets=targets, partners=kept["partners"])
+    except DataError as error:
+        raise DamagedError(f"{name}: the lexicon inside is damaged: {error}: scan again") from error
     if lexicon.fingerprint != kept["fingerprint"]:
-        raise DataError(f"{name}: the lexicon inside is not the one it was counted with: scan again")
+        raise DamagedError(f"{name}: the lexicon inside is not the one it was counted with: scan again")
     return lexicon
 
 

@@ -1,9 +1,9 @@
 """Rows of counts in blocks of 128, ordered by the hash of their id: a document is found by reading one block.
 
-A block is a header (CRC of the rest, number of rows), records of one width (hash, tokens, tokens of each
-group, where the id stands in the block and, if terms were counted, where those stand), then the ids, then
-the terms with their counts. Blocks follow each other in the order of hashes; of each block the first hash and
-its place in the file are kept apart, so that a look-up knows the block before it reads anything.
+A block is a header (CRC of all that follows it, number of rows), records of one width (hash, tokens, tokens
+of each group, where the id stands in the block and, if terms were counted, where those stand), then the ids,
+then the terms with their counts. Blocks follow each other in the order of hashes; of each block the first
+hash and its place in the file are kept apart, so that a look-up knows the block before it reads anything.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from evenrank.ids import offsets_of
 ROWS = 128  # a block: of two groups about 5 KB, which a disk reads as fast as one byte
 HEADER = np.dtype([("crc", "<u4"), ("rows", "<u4")])
 PLACES = np.dtype([("hash", "<u8"), ("offset", "<u8")])
+
+AGAIN = "make the index of the counts again (evenrank scan COUNTS)"
 
 Records = npt.NDArray[np.void]
 
@@ -71,7 +73,14 @@ def blocks_of(
         if terms is not None:
             pieces.append(terms.entries[int(terms.offsets[first]) : int(terms.offsets[last])].tobytes())
         body = b"".join(pieces)
-        yield int(hashes[first]), np.array([(zlib.crc32(body), last - first)], HEADER).tobytes() + body
+        yield (
+            int(hashes[first]),
+            np.array([(_crc(last - first, body), last - first)], HEADER).tobytes() + body,
+        )
+
+
+def _crc(rows: int, body: bytes | memoryview) -> int:
+    return zlib.crc32(body, zlib.crc32(np.array(rows, "<u4").tobytes()))
 
 
 class ReadBlocks:
@@ -91,7 +100,7 @@ class ReadBlocks:
         header = np.frombuffer(block, HEADER, 1)[0]
         rows = int(header["rows"])
         body = block[HEADER.itemsize :]
-        if rows * self._dtype.itemsize > len(body) or zlib.crc32(body) != int(header["crc"]):
+        if _crc(rows, body) != int(header["crc"]) or rows * self._dtype.itemsize > len(body):
             raise self._damaged()
         self._blocks.append(block)
         self._records.append(body[: rows * self._dtype.itemsize])
@@ -130,9 +139,7 @@ class ReadBlocks:
         return pa.table(columns, schema=schema)
 
     def _damaged(self) -> DataError:
-        return DataError(
-            f"{self._name}: is damaged: make the index of the counts again (evenrank scan COUNTS)"
-        )
+        return DataError(f"{self._name}: is damaged: {AGAIN}")
 
 
 def _integers(values: npt.NDArray[Any]) -> pa.Int32Array:

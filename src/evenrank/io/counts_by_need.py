@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import warnings
+import zlib
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -18,12 +20,13 @@ from evenrank.arrays import UInt64s
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.words import WordCounts
 from evenrank.data.words_by_need import FoundRows, WordsByNeed
-from evenrank.errors import DataError, EvenrankWarning
+from evenrank.errors import EvenrankWarning
 from evenrank.io.counts import read_counts
-from evenrank.io.counts_blocks import PLACES, ReadBlocks
+from evenrank.io.counts_blocks import AGAIN, ReadBlocks
 from evenrank.io.counts_folder import read_counts_folder
 from evenrank.io.counts_index import FORMAT, INDEX, KIND, StoredCounts, bucket_name, stored_counts
 from evenrank.io.counts_stream import StreamedCounts
+from evenrank.io.damage import check_of, noticing_damage
 from evenrank.io.source import as_source
 
 LOADED = 1 << 20  # rows: a file of so many takes less than a tenth of a second, and all of it is at hand
@@ -62,7 +65,11 @@ def _index(stored: StoredCounts) -> dict[str, Any] | None:
     """The description of the index, where there is one of these very counts."""
     try:
         about: dict[str, Any] = json.loads((stored.index_folder / INDEX).read_bytes())
-        if about["kind"] != KIND or about["format"] != FORMAT or about["counts"] != stored.identity:
+        if about["kind"] == KIND and about["format"] != FORMAT:
+            raise ValueError(f"it has format {about['format']}, and this version has {FORMAT}")
+        if about["check"] != check_of(about):
+            raise ValueError(f"{INDEX} is damaged")
+        if about["kind"] != KIND or about["counts"] != stored.identity:
             raise ValueError("it is of other counts")
         for number, bucket in enumerate(about["buckets"]):
             for kind in ("blocks", "npy"):
@@ -98,6 +105,7 @@ class IndexedCounts(StreamedCounts):
         self.bytes = sum(int(bucket["blocks"]) for bucket in self._buckets)
 
     def find(self, hashes: UInt64s) -> FoundRows:
+        self._unchanged.check()  # before as well: places in an old index are none in a new one
         tables = [self._about.schema.empty_table()]
         rows_read = bytes_read = 0
         shift = np.uint64(64 - self._bits)
@@ -111,6 +119,7 @@ class IndexedCounts(StreamedCounts):
                 tables.append(blocks.table(wanted, self._about.schema))
                 rows_read += blocks.rows
                 bytes_read += size
+        self._unchanged.check()
         return FoundRows(self._counts(pa.concat_tables(tables)), rows_read, bytes_read)
 
     def _blocks(self, bucket: int, wanted: UInt64s) -> Iterator[tuple[ReadBlocks, int]]:
@@ -127,7 +136,7 @@ class IndexedCounts(StreamedCounts):
         reached = reached[reached >= 0]
         name = str(self._index_folder / bucket_name(bucket, "blocks"))
         groups = len(self.lexicon.groups)
-        with Path(name).open("rb") as file:
+        with noticing_damage(name, "a sound file of the index", AGAIN), Path(name).open("rb") as file:
             held, size = ReadBlocks(name, groups, self.has_terms), 0
             stretches = list(_stretches(offsets[reached], offsets[reached + 1]))
             _announce(file.fileno(), stretches)
@@ -144,18 +153,11 @@ class IndexedCounts(StreamedCounts):
     def _load_places(self, bucket: int) -> npt.NDArray[np.void]:
         if bucket not in self._places:
             path = self._index_folder / bucket_name(bucket, "npy")
-            try:
-                found = np.load(path, allow_pickle=False)
-                if (
-                    found.dtype != PLACES
-                    or not len(found)
-                    or np.any(np.diff(found["offset"].astype(np.int64)) < 0)
-                ):
-                    raise ValueError("it is not a list of places")
-            except (ValueError, OSError, EOFError) as error:
-                raise DataError(
-                    f"{path}: is damaged: {error}: make the index of the counts again (evenrank scan COUNTS)"
-                ) from error
+            with noticing_damage(path, "a sound file of the index", AGAIN):
+                content = path.read_bytes()
+                if zlib.crc32(content) != self._buckets[bucket]["crc"]:
+                    raise ValueError("it is damaged")
+                found = np.load(io.BytesIO(content), allow_pickle=False)
             self._places[bucket] = found
         return self._places[bucket]
 

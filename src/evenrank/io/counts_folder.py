@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evenrank.errors import DataError, counted
+from evenrank.errors import DamagedError, DataError, counted
 from evenrank.io.atomic import atomic_write
 from evenrank.io.content_hash import hash_of_file
+from evenrank.io.damage import checked, with_check
 
 COMMIT = "_evenrank.json"
 INDEX_FOLDER = "_by_hash"  # the folder of an index of the rows
@@ -26,7 +28,14 @@ BY_HASH = "by hash"  # of the id: the part of a document is known before any par
 LAYOUTS = (IN_ORDER, BY_HASH)
 
 _FORMAT = 1
-_KIND = "word counts"
+COUNTS = "word counts"
+GROUPS = "groups"  # which documents have, derived from such counts
+
+_PART = re.compile(r"part-\d{5,}\.parquet")
+_OTHERWISE = {  # what can be done with a folder of the other kind
+    COUNTS: "derive groups with evenrank scan FOLDER --field groups -o groups/, or give them as --words",
+    GROUPS: "give them as --groups NAME=FOLDER",
+}
 
 
 class CountsPart(NamedTuple):
@@ -59,7 +68,7 @@ class CountsFolder:
         """Read every part, and raise if one is not what was committed."""
         for part, file in zip(self.parts, self.files, strict=True):
             if hash_of_file(file) != part.digest:
-                raise DataError(f"{file}: is not what the scan wrote there: scan again")
+                raise DamagedError(f"{file}: is not what the scan wrote there: scan again")
 
 
 def part_name(number: int) -> str:
@@ -76,13 +85,17 @@ def describe_part(file: Path, rows: int) -> CountsPart:
 
 
 def commit_counts_folder(
-    folder: Path, parts: Iterable[CountsPart], source: Mapping[str, Any], layout: str = IN_ORDER
+    folder: Path,
+    parts: Iterable[CountsPart],
+    source: Mapping[str, Any],
+    layout: str = IN_ORDER,
+    kind: str = COUNTS,
 ) -> CountsFolder:
     """Write the commit: from now on the folder is whole. The parts must lie in it."""
     done = CountsFolder(folder, tuple(parts), layout, dict(source))
     about = {
         "format": _FORMAT,
-        "kind": _KIND,
+        "kind": kind,
         "rows": done.rows,
         "layout": layout,
         "source": done.source,
@@ -90,50 +103,65 @@ def commit_counts_folder(
     }
     _check_files(done)
     with atomic_write(folder / COMMIT) as file:
-        file.write((json.dumps(about, indent=1) + "\n").encode())
+        file.write((json.dumps(with_check(about), indent=1) + "\n").encode())
     return done
 
 
-def is_counts_folder(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder holds counts, finished or not. Other tools call their files ``part-00000`` too."""
-    from evenrank.io.counts import is_counts
+def is_counts_folder(path: str | os.PathLike[str], kind: str = COUNTS) -> bool:
+    """Whether a folder holds counts (``kind``), finished or not.
 
+    Other tools call their files ``part-00000`` too. Of an unfinished folder any part may be the first that is
+    left: a process that is killed while it replaces a folder has removed some of them.
+    """
     folder = Path(path)
-    return folder.is_dir() and ((folder / COMMIT).is_file() or is_counts(folder / part_name(0)))
+    if not folder.is_dir() or (folder / COMMIT).is_file():
+        return folder.is_dir()
+    first = min((entry for entry in folder.iterdir() if _PART.fullmatch(entry.name)), default=None)
+    return first is not None and _is_own(kind)(first)
 
 
-def others_in(folder: Path) -> list[str]:
-    """The names in a folder of counts that no scan wrote, which must not be deleted with it."""
+def _is_own(kind: str) -> Callable[[Path], bool]:
     from evenrank.io.counts import is_counts
+    from evenrank.io.derived_groups import is_derived
 
+    return is_counts if kind == COUNTS else is_derived
+
+
+def others_in(folder: Path, kind: str = COUNTS) -> list[str]:
+    """The names in a folder of counts that no scan wrote, which must not be deleted with it."""
+    is_own = _is_own(kind)
     try:
-        written = {part.name for part in read_counts_folder(folder).parts}
+        written = {part.name for part in read_counts_folder(folder, kind).parts}
     except DataError:  # what is left of counts: every part is looked at
-        written = {file.name for file in folder.glob("part-*.parquet") if is_counts(file)}
+        written = {file.name for file in folder.glob("part-*.parquet") if is_own(file)}
     return sorted(
         entry.name for entry in folder.iterdir() if entry.name not in {COMMIT, INDEX_FOLDER, *written}
     )
 
 
-def read_counts_folder(path: str | os.PathLike[str]) -> CountsFolder:
+def read_counts_folder(path: str | os.PathLike[str], kind: str = COUNTS) -> CountsFolder:
     """What is in a folder of counts; one that is unfinished or lacks a part is refused."""
     folder = Path(path)
     try:
         raw = (folder / COMMIT).read_bytes()
     except FileNotFoundError as error:
-        raise DataError(
-            f"{folder}: is no finished folder of word counts ({COMMIT} is not there): give the same "
+        raise DamagedError(
+            f"{folder}: is no finished folder of {kind} ({COMMIT} is not there): give the same "
             "evenrank scan again, and it continues"
         ) from error
     except OSError as error:
         raise DataError(f"{folder / COMMIT}: cannot be read: {error.strerror}") from error
     try:
         about = json.loads(raw)
-        if about["kind"] != _KIND:
+        if "check" in about:  # those of earlier versions have none
+            about = checked(raw)
+        if about["kind"] in _OTHERWISE and about["kind"] != kind:
+            raise DataError(f"{folder}: holds {about['kind']}, not {kind}: {_OTHERWISE[about['kind']]}")
+        if about["kind"] != kind:
             raise ValueError(f"it is about {about['kind']!r}")
         if about["format"] != _FORMAT:
-            raise DataError(
-                f"{folder}: has format {about['format']} of folders of word counts, this version has "
+            raise DamagedError(
+                f"{folder}: has format {about['format']} of folders of {kind}, this version has "
                 f"{_FORMAT}: scan again"
             )
         if about["layout"] not in LAYOUTS:
@@ -145,7 +173,7 @@ def read_counts_folder(path: str | os.PathLike[str]) -> CountsFolder:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         if isinstance(error, DataError):
             raise
-        raise DataError(f"{folder / COMMIT}: is damaged: {error}: scan again") from error
+        raise DamagedError(f"{folder / COMMIT}: is damaged: {error}: scan again") from error
     _check_files(found)
     return found
 
@@ -157,10 +185,12 @@ def _check_files(folder: CountsFolder) -> None:
         try:
             if file.stat().st_size != part.bytes:
                 wrong.append(f"{part.name} has another size")
-        except OSError:
+        except FileNotFoundError:
             wrong.append(f"{part.name} is not there")
+        except OSError as error:
+            raise DataError(f"{file}: cannot be read: {error.strerror}") from error
     if wrong:
-        raise DataError(
+        raise DamagedError(
             f"{folder.path}: {counted(len(wrong), 'part is', 'parts are')} not what was written "
             f"({'; '.join(wrong[:3])}): scan again"
         )

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import time
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -22,22 +23,23 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from evenrank.arrays import UInt64s
-from evenrank.errors import DataError
+from evenrank.errors import DamagedError, DataError
 from evenrank.ids import as_strings, hash_strings
 from evenrank.io.atomic import atomic_write
-from evenrank.io.counts import CountsAbout, about_counts
+from evenrank.io.counts import CountsAbout, about_counts, counts_file, sound_counts
 from evenrank.io.counts_blocks import PLACES, ROWS, TermLists, blocks_of
 from evenrank.io.counts_folder import COMMIT, INDEX_FOLDER, read_counts_folder
+from evenrank.io.damage import with_check
 from evenrank.io.fingerprint import fingerprint
 from evenrank.io.outputs import workers_of
-from evenrank.io.part_folder import PartFolder, part_path
-from evenrank.io.source import parquet_file
+from evenrank.io.part_folder import PartFolder, is_sealed, part_path, read_record, sealed, write_record
 
 INDEX = "index.json"
-FORMAT = 1
+FORMAT = 2  # 1 had no checksums of how many rows a block has, of places and of this description
 KIND = "word counts by hash"
 STRETCH = 1 << 20  # rows that are sorted at once: about 150 MB while they are
 BUCKET = 1 << 20  # rows of a bucket, about
+SORTED, JOINED = "documents sorted", "documents joined"  # what each pass counts
 
 Progress = Callable[[int, int | None, str], None]
 
@@ -81,7 +83,7 @@ def stored_counts(path: str | os.PathLike[str]) -> StoredCounts:
     if where.is_dir():
         folder = read_counts_folder(where)
         if not folder.parts:
-            raise DataError(f"{where}: holds no word counts: scan again")
+            raise DamagedError(f"{where}: holds no word counts: scan again")
         about = about_counts(folder.files[0], str(where))
         own = {**about.provenance, **folder.source}
         return StoredCounts(
@@ -130,28 +132,30 @@ class _IndexWork:
     def __init__(self, stored: StoredCounts, parts: PartFolder, bits: int, progress: Progress | None) -> None:
         self._stored, self._parts, self._bits, self._progress = stored, parts, bits, progress
         self.found = 0
-        self._done = 0
+        self._done = self._stretches = 0
 
     def run(self, pool: ThreadPoolExecutor) -> list[int]:
         """The rows of every bucket."""
         stretches = list(_stretches(self._stored.files))
+        self._stretches = len(stretches)
         for rows in pool.map(self._sort, stretches):
-            self._account(rows)
+            self._account(rows, SORTED)
+        self._done = 0
         spills = [self._path(one.number, "arrow") for one in stretches]
         counts = []
         for rows in pool.map(lambda number: self._join(number, spills), range(1 << self._bits)):
             counts.append(rows)
-            self._account(rows)
+            self._account(rows, JOINED)
         if sum(counts) != self._stored.rows:
             raise DataError(
                 f"{self._stored.path}: has {sum(counts):,} rows, not {self._stored.rows:,}: scan again"
             )
         return counts
 
-    def _account(self, rows: int) -> None:
+    def _account(self, rows: int, what: str) -> None:
         self._done += rows
         if self._progress is not None:
-            self._progress(self._done, 2 * self._stored.rows, "documents")
+            self._progress(self._done, self._stored.rows, what)
 
     def _path(self, number: int, kind: str) -> Path:
         return part_path(self._parts.folder, number, self._parts.key, kind)
@@ -159,18 +163,12 @@ class _IndexWork:
     def _sort(self, stretch: _Stretch) -> int:
         """Write the rows of a stretch by hash, a batch for each bucket."""
         path = self._path(stretch.number, "arrow")
-        if path.exists():
-            self.found += 1
+        if self._is_finished(stretch.number, path):
             with pa.memory_map(str(path)) as raw, pa.ipc.open_file(raw) as file:
                 return sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))
         names = self._stored.about.schema.names
-        try:
-            with parquet_file(stretch.file) as raw, pa.parquet.ParquetFile(raw) as file:
-                table = file.read_row_groups(list(stretch.groups), use_threads=False).select(names)
-        except (pa.ArrowException, OSError, KeyError) as error:
-            raise DataError(
-                f"{stretch.file}: is not a sound part of word counts: {error}: scan again"
-            ) from error
+        with sound_counts(stretch.file), counts_file(stretch.file) as file:
+            table = file.read_row_groups(list(stretch.groups), use_threads=False).select(names)
         hashes = hash_strings(as_strings(table.column("id")))
         table, hashes = _by_hash(table, hashes)
         edges = np.searchsorted(hashes, _bucket_edges(self._bits))
@@ -179,13 +177,13 @@ class _IndexWork:
             for first, last in zip(edges, [*edges[1:], len(table)], strict=True):
                 batches = table.slice(first, last - first).combine_chunks().to_batches()
                 writer.write_batch(batches[0] if batches else _empty(table.schema))
+        self._finish(stretch.number, path)
         return len(table)
 
     def _join(self, number: int, spills: Sequence[Path]) -> int:
         """Write the blocks of a bucket, and where each of them is."""
         blocks, places = self._path(number, "blocks"), self._path(number, "npy")
-        if places.exists() and blocks.exists():
-            self.found += 1
+        if self._is_finished(self._stretches + number, blocks, places):
             return int(np.load(places, allow_pickle=False)["hash"][-1])
         batches = []
         for spill in spills:
@@ -203,7 +201,22 @@ class _IndexWork:
         # the last entry is no block: how many rows there are, and where the file ends
         with atomic_write(places) as out:
             np.save(out, np.array([*found, (len(table), at)], PLACES), allow_pickle=False)
+        self._finish(self._stretches + number, blocks, places)
         return len(table)
+
+    def _finish(self, number: int, *files: Path) -> None:
+        """Keep a record of files that are whole, of stretches and then of buckets."""
+        write_record(self._path(number, "json"), {"files": [sealed(file) for file in files]})
+
+    def _is_finished(self, number: int, *files: Path) -> bool:
+        """Whether an earlier process wrote these files, and nothing has happened to them since."""
+        record = read_record(self._path(number, "json"))
+        seals = [] if record is None else record.get("files", [])
+        same = len(seals) == len(files) and all(
+            is_sealed(file, seal, read=True) for file, seal in zip(files, seals, strict=True)
+        )
+        self.found += same
+        return same
 
     def _blocks(self, table: pa.Table, hashes: UInt64s) -> Iterator[tuple[int, bytes]]:
         about = self._stored.about
@@ -234,13 +247,14 @@ def _move(stored: StoredCounts, parts: PartFolder, rows: Sequence[int], bits: in
             file = target / bucket_name(number, kind)
             part_path(parts.folder, number, parts.key, kind).replace(file)
             entry[kind] = file.stat().st_size
+        entry["crc"] = zlib.crc32((target / bucket_name(number, "npy")).read_bytes())
         buckets.append(entry)
     about = {
         "format": FORMAT, "kind": KIND, "counts": stored.identity, "rows": stored.rows, "bits": bits,
         "groups": list(stored.about.lexicon.groups), "terms": stored.about.has_terms, "buckets": buckets,
     }  # fmt: skip
     with atomic_write(target / INDEX) as file_:
-        file_.write((json.dumps(about, indent=1) + "\n").encode())
+        file_.write((json.dumps(with_check(about), indent=1) + "\n").encode())
     return sum(int(entry["blocks"]) + int(entry["npy"]) for entry in buckets)
 
 
@@ -255,11 +269,8 @@ def bucket_name(number: int, kind: str) -> str:
 def _stretches(files: Sequence[Path]) -> Iterator[_Stretch]:
     number = 0
     for path in files:
-        try:
-            with parquet_file(path) as raw, pa.parquet.ParquetFile(raw) as file:
-                sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
-        except (pa.ArrowException, OSError) as error:
-            raise DataError(f"{path}: is not a sound part of word counts: {error}: scan again") from error
+        with sound_counts(path), counts_file(path) as file:
+            sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
         first = held = 0
         for group, size in enumerate(sizes):
             held += size

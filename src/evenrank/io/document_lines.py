@@ -17,12 +17,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
+from evenrank.arrays import integers
 from evenrank.errors import PROBLEMS_SHOWN, DataError, EvenrankWarning, Problem, counted
 from evenrank.io.cells import checked_ids, id_cells, text_cells
 from evenrank.io.column_names import resolve_documents
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, warn_of_bom
-from evenrank.io.values import quoted
+from evenrank.io.values import describe_json_error, quoted
 
 _BLOCK = 1 << 22
 _TAB, _NEWLINE, _RETURN = 9, 10, 13
@@ -36,8 +37,9 @@ class LineBlock(NamedTuple):
     offset: int
 
 
-def line_blocks(source: Source, size: int = _BLOCK) -> Iterator[LineBlock]:
-    """The lines of a source in blocks that are valid UTF-8. A line longer than a block makes it grow."""
+def line_blocks(source: Source, size: int = _BLOCK, *, checked: bool = True) -> Iterator[LineBlock]:
+    """The lines of a source in blocks that are valid UTF-8, unless they are not to be ``checked``. A line
+    longer than a block makes it grow."""
     pieces: list[bytes] = []
     line, offset, at_start = 1, 0, True
     for piece in _with_end(source.blocks(size)):
@@ -51,8 +53,10 @@ def line_blocks(source: Source, size: int = _BLOCK) -> Iterator[LineBlock]:
             warn_of_bom(source.name)
             data, offset = data[3:], 3
         at_start = False
-        _check_unicode(data, line, offset, source.name)
-        yield LineBlock(data, line, offset)
+        block = LineBlock(data, line, offset)
+        if checked:
+            _check_unicode(block, source.name)
+        yield block
         line += data.count(b"\n")
         offset += len(data)
 
@@ -67,15 +71,28 @@ def _with_end(pieces: Iterator[bytes]) -> Iterator[bytes]:
         yield b"\n"
 
 
-def _check_unicode(data: bytes, line: int, offset: int, name: str) -> None:
-    if data.isascii():
-        return
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        at = line + data.count(b"\n", 0, error.start)
-        what = f"invalid UTF-8 at byte {offset + error.start} of the file"
-        raise DataError.listing(name, [Problem(at, what)]) from error
+def _check_unicode(block: LineBlock, name: str) -> None:
+    """Raise an error that lists every line that is not UTF-8, up to twenty."""
+    data, line, begin = block.data, block.line, 0
+    problems: list[Problem] = []
+    while begin < len(data) and len(problems) <= PROBLEMS_SHOWN:
+        rest = data[begin:]
+        if rest.isascii():
+            break
+        try:
+            rest.decode("utf-8")
+            break
+        except UnicodeDecodeError as error:
+            place = begin + error.start
+        line += data.count(b"\n", begin, place)
+        problems.append(unsound_line(line, block.offset + place))
+        begin = place if (end := data.find(b"\n", place)) < 0 else end  # of each line the first bad byte
+    if problems:
+        raise DataError.listing(name, problems)
+
+
+def unsound_line(line: int, place: int) -> Problem:
+    return Problem(line, f"invalid UTF-8 at byte {place} of the file")
 
 
 def tsv_tables(source: Source, columns: Mapping[str, str] | None) -> Iterator[pa.Table]:
@@ -126,54 +143,80 @@ def _split_lines(block: LineBlock, name: str) -> pa.Table:
     offsets = np.append(edges.ravel(), len(data))
     strings = pa.LargeStringArray.from_buffers(4 * len(kept), pa.py_buffer(offsets), pa.py_buffer(block.data))
     rows = np.arange(len(kept)) * 4
-    ids = strings.take(pa.array(rows))
+    ids = strings.take(integers(rows))
     report = RowProblems(name, lines=(block.line + kept).tolist())
     checked_ids(ids, "id", report)
     report.check()
-    return pa.table({"id": ids, "text": strings.take(pa.array(rows + 2))})
+    return pa.table({"id": ids, "text": strings.take(integers(rows + 2))})
 
 
 def json_tables(source: Source, columns: Mapping[str, str] | None) -> Iterator[pa.Table]:
     """One object a line. Which keys are id and text is decided by the first object."""
     chosen: dict[str, str] | None = None
-    for block in line_blocks(source):
-        rows, lines, problems = _json_rows(block)
-        if problems:
-            raise DataError.listing(source.name, problems)
-        if not rows:
-            continue
-        if chosen is None:
-            chosen = resolve_documents(list(rows[0]), columns, source.name)
-            if "text" not in (columns or {}):
-                chosen.setdefault("title", "title")  # it may be left out where it is empty
-        report = RowProblems(source.name, lines=lines)
-        ids = id_cells([row.get(chosen["id"]) for row in rows], "id", report)
-        titles = None
-        if "title" in chosen:
-            titles = text_cells([row.get(chosen["title"]) or "" for row in rows], "title", report)
-        texts = text_cells([row.get(chosen["text"]) for row in rows], "text", report, titles=titles)
+    for block in line_blocks(source, checked=False):
+        objects = json_objects(block)
+        if chosen is None and objects.rows:
+            chosen = chosen_keys(objects.rows[0], columns, source.name)
+        table = table_of_objects(objects, chosen or {}, source.name)
+        if len(table):
+            yield table
+
+
+def chosen_keys(first: Mapping[str, Any], columns: Mapping[str, str] | None, name: str) -> dict[str, str]:
+    """The keys of id, text and title, as the first object has them."""
+    chosen = resolve_documents(list(first), columns, name)
+    if "text" not in (columns or {}):
+        chosen.setdefault("title", "title")  # it may be left out where it is empty
+    return chosen
+
+
+class JsonObjects(NamedTuple):
+    """The objects of a block, the line of each, and what is wrong with the lines that hold none."""
+
+    rows: list[dict[str, Any]]
+    lines: list[int]
+    problems: list[Problem]
+
+
+def table_of_objects(objects: JsonObjects, chosen: Mapping[str, str], name: str) -> pa.Table:
+    """Ids and texts of objects. The error lists the lines that hold none among the others."""
+    rows, lines, problems = objects
+    report = RowProblems(name, lines=[*lines, *(problem.line for problem in problems)])
+    for row, problem in enumerate(problems, len(rows)):
+        report.add(row, problem.what)
+    if not rows:
         report.check()
-        yield pa.table({"id": ids, "text": texts})
+        return pa.table({"id": pa.array([], pa.large_string()), "text": pa.array([], pa.large_string())})
+    ids = id_cells([row.get(chosen["id"]) for row in rows], "id", report)
+    titles = None
+    if "title" in chosen:
+        titles = text_cells([row.get(chosen["title"]) or "" for row in rows], "title", report)
+    texts = text_cells([row.get(chosen["text"]) for row in rows], "text", report, titles=titles)
+    report.check()
+    return pa.table({"id": ids, "text": texts})
 
 
-def _json_rows(block: LineBlock) -> tuple[list[dict[str, Any]], list[int], list[Problem]]:
+def json_objects(block: LineBlock) -> JsonObjects:
     rows: list[dict[str, Any]] = []
     lines: list[int] = []
     problems: list[Problem] = []
+    place = block.offset
     for number, line in enumerate(block.data.split(b"\n"), block.line):
-        if not line.strip(b" \t\r"):
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            problems.append(Problem(number, f"not JSON: {error}"))
-            continue
-        if isinstance(row, dict):
-            rows.append(row)
-            lines.append(number)
-        else:
-            problems.append(Problem(number, f"expected an object {{...}}, got {quoted(line.strip())}"))
-    return rows, lines, problems
+        if line.strip(b" \t\r"):
+            try:
+                row = json.loads(line.decode())
+                if isinstance(row, dict):
+                    rows.append(row)
+                    lines.append(number)
+                else:
+                    what = f"expected an object {{...}}, got {quoted(line.strip())}"
+                    problems.append(Problem(number, what))
+            except UnicodeDecodeError as error:
+                problems.append(unsound_line(number, place + error.start))
+            except (ValueError, RecursionError) as error:
+                problems.append(Problem(number, f"not JSON: {describe_json_error(error)}"))
+        place += len(line) + 1
+    return JsonObjects(rows, lines, problems)
 
 
 def csv_tables(source: Source, columns: Mapping[str, str] | None) -> Iterator[pa.Table]:

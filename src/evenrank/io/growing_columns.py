@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evenrank.ids import offsets_of
+from evenrank.arrays import values_of
+from evenrank.ids import as_strings, offsets_of
 
 
 class GrowingNumbers:
@@ -93,12 +94,12 @@ class GrowingCodes:
 
     def extend(self, column: pa.ChunkedArray) -> None:
         for chunk in column.chunks:
-            self._places.extend(chunk.indices.to_numpy() + np.int32(self._count))
+            self._places.extend(values_of(chunk.indices) + np.int32(self._count))
             self._words.append(chunk.dictionary)
             self._count += len(chunk.dictionary)
 
     def array(self) -> pa.DictionaryArray:
-        words = pa.concat_arrays([pa.array([], pa.string()), *self._words]).dictionary_encode()
-        codes = words.indices.to_numpy()[self._places.array()]
+        words = pa.concat_arrays([as_strings([]).cast(pa.string()), *self._words]).dictionary_encode()
+        codes = values_of(words.indices)[self._places.array()]
         indices = pa.Array.from_buffers(pa.int32(), len(codes), [None, pa.py_buffer(codes)])
         return pa.DictionaryArray.from_arrays(indices, words.dictionary)

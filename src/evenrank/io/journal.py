@@ -69,6 +69,10 @@ class Journal:
                 raise
             self._end += len(header) + content.size
 
+    @property
+    def is_empty(self) -> bool:
+        return not self._end
+
     def read(self, number: int) -> pa.Buffer:
         frame = self.frames[number]
         with self._lock:

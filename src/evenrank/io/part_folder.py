@@ -2,9 +2,9 @@
 
 The folder is that of ``resumable.py``, with its lock and its settings, which the process holds that plans the
 work. Workers add a file for each partition, and then its record: a JSON file that names what the partition
-was made from, and the size and digest of the file. A partition is finished when its record is there. Both
-names hold a key of the settings, so that a worker of an earlier work with other settings, which nobody could
-stop, writes to files that nobody reads.
+was made from, the size and digest of the file, and its own digest. A partition is finished when its record is
+there. Both names hold a key of the settings, so that a worker of an earlier work with other settings, which
+nobody could stop, writes to files that nobody reads.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from evenrank.errors import EvenrankError
 from evenrank.io.atomic import TEMPORARY, atomic_write
 from evenrank.io.content_hash import hash_of_file
-from evenrank.io.resumable import Resumable
+from evenrank.io.damage import checked, with_check
+from evenrank.io.resumable import KEPT, Resumable
 
 _NAME = r"part-\d{5,}-[0-9a-f]{16}\.(?:arrow|parquet|json|hashes|blocks|npy)"
 _PART = re.compile(f"{_NAME}|{TEMPORARY.format(name=_NAME)}")
@@ -43,6 +45,9 @@ class PartFolder(Resumable):
             if record is not None:
                 yield int(found[1]), record
 
+    def _is_empty(self) -> bool:
+        return not any(True for _ in self.records())
+
     def _own_names(self) -> list[str]:
         others = [entry.name for entry in self.folder.iterdir() if _PART.fullmatch(entry.name)]
         return sorted({*super()._own_names(), *others})
@@ -58,7 +63,7 @@ def part_path(folder: str | os.PathLike[str], number: int, key: str, kind: str) 
 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:
     with atomic_write(path) as file:
-        file.write(json.dumps(dict(record)).encode())
+        file.write(json.dumps(with_check(record)).encode())
 
 
 def sealed(path: Path) -> dict[str, Any]:
@@ -75,10 +80,22 @@ def is_sealed(path: Path, seal: Mapping[str, Any], *, read: bool = False) -> boo
     return same and (not read or hash_of_file(path) == seal["digest"])
 
 
+def check_seen(path: Path, seal: Mapping[str, Any], *, read: bool = False) -> None:
+    """Raise if a part that a worker wrote is not seen here; with ``read`` also if it is not what it was."""
+    if not is_sealed(path, seal):
+        raise EvenrankError(
+            f"{path}: a worker wrote it, but it is not seen here: choose an output in a folder that all "
+            "workers share with this machine"
+        )
+    if read and not is_sealed(path, seal, read=True):
+        raise EvenrankError(f"{path}: is not what a worker wrote there: check the disk; {KEPT}")
+
+
 def read_record(path: Path) -> dict[str, Any] | None:
-    """A record; None if it is damaged, and then its partition is done again."""
+    """A record as it was written; None if it is damaged, and then its partition is done again."""
     try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        found = checked(path.read_bytes())
+    except (OSError, ValueError, AttributeError, RecursionError):  # or no object at all
         return None
-    return found if isinstance(found, dict) else None
+    del found["check"]
+    return found

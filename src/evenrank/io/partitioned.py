@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Container, Generator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from evenrank.errors import PROBLEMS_SHOWN, DataError, EvenrankError, counted
+from evenrank.errors import DataError, DataErrors, EvenrankError, counted
 from evenrank.io.executor import Executor
 from evenrank.io.resumable import KEPT
 
@@ -45,7 +45,8 @@ def run_partitions(
     """All partitions in their order, as soon as those before them are there.
 
     What is wrong with the data of one does not keep the others from being read: in the end one error lists
-    the problems of all of them, at most twenty.
+    the problems of all of them, at most twenty. ``work`` gives back what is wrong with the data as a value;
+    what it raises, as where a store does not answer, is for the executor to try again.
     """
     log = logging.getLogger(__name__)
     missing = [partition for partition in partitions if partition.number not in finished]
@@ -58,7 +59,8 @@ def run_partitions(
         number: FinishedPart(number, record, True) for number, record in finished.items()
     }
     errors: dict[int, DataError] = {}
-    at = 0
+    wrong = DataErrors()  # of the partitions before ``known``, all of which have been read
+    at = known = 0
     results = executor.run(work, missing) if missing else iter(())
     try:
         while at < len(partitions):
@@ -73,10 +75,11 @@ def run_partitions(
             own = missing[place].number
             if isinstance(outcome, DataError):
                 errors[own] = outcome
-                if sum(max(1, len(error.problems)) for error in errors.values()) > PROBLEMS_SHOWN:
-                    break
             else:
                 ready[own] = FinishedPart(own, outcome, False)
+            known = _add_known(partitions, max(known, at), ready, errors, wrong)
+            if wrong.full:
+                break
             done += missing[place].bytes
             if progress is not None:
                 progress(done, total, "bytes")
@@ -84,11 +87,34 @@ def run_partitions(
         close = getattr(results, "close", None)
         if close is not None:
             close()
-    if errors:
-        raise DataError.joined([errors[number] for number in sorted(errors)])
+    for partition in partitions[known:]:  # behind one that never came
+        if partition.number in errors:
+            wrong.add(errors[partition.number])
+    wrong.check()
     if at < len(partitions):  # an output without them would look whole
         lacking = len(partitions) - at - len(ready)
         raise EvenrankError(
             f"{executor.name} ended without {counted(lacking, 'partition', 'partitions')} of "
             f"{len(partitions)}; {KEPT}"
         )
+
+
+def _add_known(
+    partitions: Sequence[P],
+    known: int,
+    ready: Container[int],
+    errors: Mapping[int, DataError],
+    wrong: DataErrors,
+) -> int:
+    """Add the errors of partitions that follow each other, up to the first one that is still to come.
+
+    Which problems are listed must not depend on which worker was the first.
+    """
+    while known < len(partitions):
+        number = partitions[known].number
+        if number in errors:
+            wrong.add(errors[number])
+        elif number not in ready:
+            break
+        known += 1
+    return known

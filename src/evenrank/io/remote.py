@@ -1,28 +1,46 @@
 """Files in object stores and cluster file systems: ``s3://``, ``gs://``, ``hdfs://``.
 
-Arrow's own file systems read them; where Arrow was built without one, fsspec does. Nothing is connected to
-before an address is named. Keys and tokens come from the environment, as the tools of each store take them,
-and stand neither in an address nor in a message.
+Arrow's own file systems read them; where Arrow was built without one, fsspec does. HDFS is read through
+hdfs-native where it is installed, because Arrow's client needs a Hadoop on every machine. Nothing is
+connected to before an address is named. Keys and tokens come from the environment, as the tools of each store
+take them, and stand neither in an address nor in a message.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import lru_cache
-from typing import Any, NamedTuple
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
 from evenrank.errors import DataError, MissingExtraError, RemoteError, shortened
 from evenrank.text import without_userinfo
 
+Answer = TypeVar("Answer")
+
+REQUESTS = 16  # that a store is sent at once
+ATTEMPTS = 4  # of a request that fails for a reason that may pass
+PAUSE = 0.5  # seconds before the second attempt; each later one waits twice as long as the one before
+PATIENCE = (
+    20  # seconds for which Google's library repeats a request itself: its own choice are fifteen minutes
+)
 SCHEMES = ("s3", "s3a", "gs", "hdfs", "memory")
 
 _ADDRESS = re.compile(rf"({'|'.join(SCHEMES)})://(.*)", re.DOTALL)
 _BY_FSSPEC = {"gs": "gcsfs", "s3": "s3fs", "s3a": "s3fs"}
+# what a store says where it has answered, and would answer the same again
+_REFUSED = re.compile(
+    "ACCESS_DENIED|NO_SUCH_|INVALID_ACCESS_KEY|SIGNATURE_DOES_NOT_MATCH|EXPIRED_TOKEN|"
+    "HTTP response code 40[0-7]|Credential|AccessControlException|InvalidArgument|UrlParse"
+)
+_LIBRARIES = ("aiobotocore", "aiohttp", "botocore", "fsspec", "gcsfs", "google", "s3fs")
 # what a message of a store must not carry on
 _SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID")
 
@@ -49,31 +67,82 @@ class RemoteFile:
     def __init__(self, address: str) -> None:
         self.name = address
         self._file: Any = None
+        self._place = 0  # how much was read
 
     def read(self, size: int = -1) -> bytes:
-        with naming(self.name):
-            if self._file is None:
-                self._file = open_remote(self.name)
-            found: bytes = self._file.read(None if size < 0 else size)
-            return found
+        found = asked(self.name, lambda: self._next(size))
+        self._place += len(found)
+        return found
 
     def close(self) -> None:
         if self._file is not None:
             self._file.close()
 
+    def _next(self, size: int) -> bytes:
+        try:
+            if self._file is None:
+                self._file = _opened_file(self.name)
+                self._file.seek(self._place)
+            found: bytes = self._file.read(None if size < 0 else size)
+        except BaseException:  # nobody knows at which place it stands now: the next attempt opens it anew
+            with suppress(Exception):
+                self.close()
+            self._file = None
+            raise
+        return found
 
-def open_remote(address: str) -> Any:
-    """The file for Arrow: it can be read from any place."""
-    with naming(address):
+
+def _opened_file(address: str) -> Any:
+    store, path = _store(address)
+    return store.open_input_file(path)
+
+
+class OpenRanges(NamedTuple):
+    """A file of a store that any thread can read from any place."""
+
+    read: Callable[[int, int], bytes]  # from a place on, so many bytes
+    close: Callable[[], object]
+    size: int
+
+
+def open_ranges(address: str) -> OpenRanges:
+    """The file, for whoever reads parts of it."""
+
+    def opened() -> OpenRanges:
         store, path = _store(address)
-        return store.open_input_file(path)
+        own = getattr(getattr(store, "handler", None), "fs", None)
+        if own is not None:  # of fsspec, whose open files read more than they are asked for
+            size = int(own.info(path)["size"])
+
+            def read(offset: int, size: int) -> Any:
+                return own.cat_file(path, start=offset, end=offset + size)
+
+            return OpenRanges(read, lambda: None, size)
+        file = store.open_input_file(path)
+        return OpenRanges(lambda offset, size: file.read_at(size, offset), file.close, file.size())
+
+    found = asked(address, opened)
+
+    def read(offset: int, size: int) -> bytes:
+        return asked(address, lambda: found.read(offset, size))
+
+    return found._replace(read=read)
+
+
+def forget_listings(addresses: Iterable[str]) -> None:
+    """Have the next questions about these files answered by their stores: fsspec remembers what it listed."""
+    found = [asked(address, partial(_store, address))[0] for address in addresses]  # opening asks some stores
+    for store in {id(store): store for store in found}.values():
+        own = getattr(getattr(store, "handler", None), "fs", None)
+        if own is not None:
+            own.invalidate_cache()
 
 
 def list_remote(address: str) -> list[RemoteEntry]:
     """All files below a folder of a store, in no order; the file alone where the address is one."""
     from pyarrow import fs
 
-    with naming(address):
+    def listed() -> list[RemoteEntry]:
         store, path = _store(address)
         own = store.get_file_info(path)
         if own.type == fs.FileType.File:
@@ -83,13 +152,15 @@ def list_remote(address: str) -> list[RemoteEntry]:
         found = store.get_file_info(fs.FileSelector(path, recursive=True, allow_not_found=True))
         return [_entry(address, info) for info in found if info.type == fs.FileType.File]
 
+    return asked(address, listed)
+
 
 def matching_remote(address: str) -> list[RemoteEntry]:
     """The files whose address matches one with ``*``, ``?``, ``[..]`` and ``**``."""
     scheme, path = _parts(address)
     before = re.split(r"[*?\[]", path, maxsplit=1)[0]
     folder = before.rpartition("/")[0]
-    if not folder:
+    if not folder and not before.startswith("/"):  # hdfs:///*.tsv is in the folder / of the default name node
         raise DataError(f"{address}: the part before the first / is a bucket, and must be named as it is")
     pattern = glob_pattern(path)
     return [
@@ -113,6 +184,35 @@ def glob_pattern(glob: str) -> re.Pattern[str]:
     return re.compile("".join(pieces))
 
 
+def asked(address: str, request: Callable[[], Answer]) -> Answer:
+    """What a store answers to a request, which is sent again where it fails for a reason that may pass."""
+    with naming(address):
+        for attempt in range(1, ATTEMPTS):
+            try:
+                return request()
+            except Exception as error:
+                if not _may_pass(error):
+                    raise
+                said = _without_secrets(str(error))
+            logging.getLogger(__name__).info(
+                "%s: attempt %d of %d failed: %s", without_userinfo(address), attempt, ATTEMPTS, said
+            )
+            time.sleep(PAUSE * 2 ** (attempt - 1))
+        return request()
+
+
+def _may_pass(error: Exception) -> bool:
+    if not isinstance(error, OSError) and not _is_of_library(error):
+        return False
+    lasting = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
+    return not isinstance(error, lasting) and _REFUSED.search(f"{type(error).__name__}: {error}") is None
+
+
+def _is_of_library(error: Exception) -> bool:
+    """Whether an error comes from the libraries below fsspec, which have classes of their own."""
+    return type(error).__module__.partition(".")[0] in _LIBRARIES
+
+
 @contextmanager
 def naming(address: str) -> Iterator[None]:
     """What a store says went wrong, as one error with the address and a way out."""
@@ -120,8 +220,9 @@ def naming(address: str) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise DataError(f"{without_userinfo(address)}: no such file") from error
-    except (OSError, pa.ArrowException, ValueError) as error:
-        if isinstance(error, (DataError, MissingExtraError)):
+    except Exception as error:
+        known = isinstance(error, (OSError, pa.ArrowException, ValueError)) or _is_of_library(error)
+        if not known or isinstance(error, (DataError, MissingExtraError)):
             raise
         raise RemoteError(
             f"{without_userinfo(address)}: cannot be read: {_without_secrets(str(error))}: check the "
@@ -137,7 +238,8 @@ def _parts(address: str) -> tuple[str, str]:
     if "@" in path.split("/")[0]:
         raise DataError(
             f"{scheme}://{without_userinfo(path)}: keys do not belong into an address, where logs and files "
-            "keep them: set them in the environment (of S3 AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)"
+            "keep them: set them in the environment (of S3 AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, of "
+            "HDFS HADOOP_USER_NAME)"
         )
     return scheme, path
 
@@ -152,7 +254,7 @@ def _store(address: str) -> tuple[Any, str]:
     bucket = path.split("/")[0]
     if not bucket and scheme != "memory":
         raise DataError(f"{address}: names no bucket: {scheme}://BUCKET/PATH")
-    return _opened(scheme, bucket, _endpoint()), path
+    return _opened(scheme, bucket, _endpoint(scheme)), path
 
 
 @lru_cache(maxsize=32)
@@ -165,28 +267,63 @@ def _opened(scheme: str, bucket: str, endpoint: str) -> Any:
             return fs.S3FileSystem(region=region or "us-east-1", endpoint_override=endpoint)
         return fs.S3FileSystem(region=region or fs.resolve_s3_region(bucket))
     if scheme == "gs" and hasattr(fs, "GcsFileSystem"):
-        return fs.GcsFileSystem()
-    if scheme == "hdfs" and hasattr(fs, "HadoopFileSystem"):
-        host, _, port = bucket.partition(":")
-        return fs.HadoopFileSystem(host or "default", int(port) if port else 0)
+        patience = timedelta(seconds=PATIENCE)
+        if endpoint:
+            kind, _, host = endpoint.rpartition("://")
+            return fs.GcsFileSystem(
+                anonymous=True, scheme=kind or "http", endpoint_override=host.rstrip("/"),
+                retry_time_limit=patience,
+            )  # fmt: skip
+        return fs.GcsFileSystem(retry_time_limit=patience)
+    if scheme == "hdfs":
+        return _opened_hadoop(bucket)
     package = _BY_FSSPEC.get(scheme, "fsspec")
     try:
         import fsspec
 
-        return fs.PyFileSystem(fs.FSSpecHandler(fsspec.filesystem(scheme)))
+        # without it fsspec would give the store of whatever endpoint it has opened before
+        where = {"endpoint_url": endpoint} if endpoint and scheme in ("s3", "s3a") else {}
+        return fs.PyFileSystem(fs.FSSpecHandler(fsspec.filesystem(scheme, **where)))
     except ImportError as error:
         raise MissingExtraError.for_job(f"reading {scheme}:// addresses", package, "cloud") from error
 
 
-def _endpoint() -> str:
-    """Where S3 is, if it is not Amazon's: the variables that Amazon's own tools read."""
+def _opened_hadoop(name_node: str) -> Any:
+    from pyarrow import fs
+
+    try:
+        from evenrank.io.hadoop import HadoopStore
+
+        return HadoopStore(name_node)
+    except ImportError as error:
+        missing = MissingExtraError.for_job("reading hdfs:// addresses", "hdfs-native", "cloud")
+        if not hasattr(fs, "HadoopFileSystem"):
+            raise missing from error
+    host, _, port = name_node.partition(":")
+    try:
+        return fs.HadoopFileSystem(host or "default", int(port) if port else 0)
+    except OSError as error:
+        if re.search("load lib(hdfs|jvm)", str(error)):  # of Hadoop and Java, which do not come with Arrow
+            raise missing from error
+        raise
+
+
+def _endpoint(scheme: str) -> str:
+    """Where a store is, if it is not Amazon's or Google's: the variables that their own tools read."""
+    if scheme == "gs":
+        return os.environ.get("STORAGE_EMULATOR_HOST") or ""
     return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
 
 
 def _endpoint_hint(address: str) -> str:
-    if not address.startswith(("s3://", "s3a://")):
+    scheme = address.partition("://")[0]
+    if scheme == "hdfs":
+        return f" (HADOOP_CONF_DIR is {os.environ.get('HADOOP_CONF_DIR') or 'not set'})"
+    if scheme not in ("s3", "s3a", "gs"):
         return ""
-    known = _endpoint()
+    known = _endpoint(scheme)
+    if scheme == "gs":
+        return f" (STORAGE_EMULATOR_HOST is {without_userinfo(known)})" if known else ""
     where = f"is {without_userinfo(known)}" if known else "is not set, so that it was looked for at Amazon"
     return f" (AWS_ENDPOINT_URL {where})"
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from evenrank.errors import DataError, EvenrankWarning, counted
+from evenrank.errors import MAY_PASS, DataError, EvenrankWarning, counted
 from evenrank.io.atomic import TEMPORARY, atomic_write, cannot_write
 from evenrank.io.journal import FRAME_MARK, Journal
 
@@ -146,6 +146,33 @@ class Resumable:
     def close(self) -> None:
         self._journal.close()
         self._unlock()
+
+    @contextmanager
+    def until_done(self, *, keep_sound: bool = False) -> Iterator[None]:
+        """Remove the pieces when the work is done, or when its source must be mended.
+
+        Then they are of no use, unless ``keep_sound`` says that those of other files are. Where a store or
+        the disk failed, they stay, since the next run can go on from there.
+        """
+        try:
+            with self.naming_the_output():
+                yield
+            self.remove()
+        except MAY_PASS as error:
+            if self._is_empty():
+                self.remove()
+                raise
+            raise type(error)(f"{error}; {KEPT}") from error
+        except DataError:
+            if not keep_sound:
+                self.remove()
+            raise
+        finally:
+            self.close()
+
+    def _is_empty(self) -> bool:
+        """Whether no piece is finished."""
+        return self._journal.is_empty
 
     @contextmanager
     def naming_the_output(self) -> Iterator[None]:

@@ -41,7 +41,7 @@ class RowProblems:
             raise self.error()
 
     def error(self) -> DataError:
-        problems = sorted(self._problems, key=lambda problem: problem[0])
+        problems = sorted(self._problems, key=lambda problem: self._line(problem[0]))
         numbered = [Problem(self._line(row), what) for row, what in problems]
         if self.lines is not None:
             return DataError.listing(self.source, numbered, more=self._more)

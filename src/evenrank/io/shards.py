@@ -6,18 +6,26 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 from evenrank.errors import DataError, InputTypeError, ParameterError, counted, few
+from evenrank.io.compressed import has_packed_name
 from evenrank.io.document_formats import document_format_names, format_of_documents
-from evenrank.io.remote import RemoteEntry, is_remote, list_remote, matching_remote
+from evenrank.io.remote import (
+    REQUESTS,
+    RemoteEntry,
+    forget_listings,
+    is_remote,
+    list_remote,
+    matching_remote,
+)
 from evenrank.io.source import as_text
 from evenrank.text import without_userinfo
 
 _PATTERN = re.compile(r"[*?\[]")
 _DIGITS = re.compile(r"(\d+)")
-_PACKED = (".gz", ".zst")
 
 
 class Shard(NamedTuple):
@@ -54,6 +62,17 @@ def is_many(source: object) -> bool:
         return False
 
 
+def pattern_like(name: str) -> str:
+    """The pattern of the files in the same folder with the same suffix; nothing for a name without one.
+
+    >>> pattern_like("shards/part-0.jsonl.gz")
+    'shards/*.jsonl.gz'
+    """
+    path = Path(name)
+    suffixes = path.suffixes[-2:] if has_packed_name(name) else path.suffixes[-1:]
+    return str(path.with_name("*" + "".join(suffixes))) if suffixes else ""
+
+
 def list_shards(source: str | os.PathLike[str], format: str | None = None) -> tuple[Shard, ...]:
     """The files of a collection in their natural order: ``part-2`` stands before ``part-10``.
 
@@ -79,9 +98,38 @@ def list_shards(source: str | os.PathLike[str], format: str | None = None) -> tu
     formats = [format or format_of_documents(entry.address) for entry in entries]
     kind = _one_format(shown, entries, formats)
     return tuple(
-        Shard(one.address, one.size, kind, f"{one.size}-{one.changed}", _is_packed(one.address))
-        for one in entries
+        Shard(one.address, one.size, kind, _stamp(one), has_packed_name(one.address)) for one in entries
     )
+
+
+def check_files_unchanged(files: Iterable[tuple[str, str]]) -> None:
+    """Raise if somebody has written to one of these files, which come with their stamps: what was read of it
+    may be half of this and half of that."""
+    listed = list(files)
+    in_stores = [address for address, _ in listed if is_remote(address)]
+    forget_listings(in_stores)
+    with ThreadPoolExecutor(REQUESTS) as pool:
+        now = (pool.map if in_stores else map)(_stamp_now, [address for address, _ in listed])
+        for (address, stamp), found in zip(listed, now, strict=True):
+            if found not in (None, stamp):
+                raise DataError(
+                    f"{as_text(address)}: was changed while it was read: give the same command again when "
+                    "nobody writes to it"
+                )
+
+
+def _stamp_now(address: str) -> str | None:
+    """None if the file is gone: it was there, and what was read is what it was."""
+    if is_remote(address):
+        return next((_stamp(entry) for entry in list_remote(address)), None)
+    try:
+        return _stamp(_local(Path(address)))
+    except OSError:
+        return None
+
+
+def _stamp(entry: RemoteEntry) -> str:
+    return f"{entry.size}-{entry.changed}"
 
 
 def natural_order(name: str) -> list[tuple[int, int, str]]:
@@ -96,6 +144,7 @@ def natural_order(name: str) -> list[tuple[int, int, str]]:
 
 def _entries(name: str) -> list[RemoteEntry]:
     if is_remote(name):
+        forget_listings([name])
         if _PATTERN.search(name):
             return _visible(matching_remote(name), _before_pattern(name))
         return _visible(list_remote(name), name)
@@ -131,15 +180,13 @@ def _before_pattern(name: str) -> str:
     return _PATTERN.split(name, maxsplit=1)[0].rpartition("/")[0]
 
 
-def _is_packed(address: str) -> bool:
-    return address.lower().endswith(_PACKED)
-
-
 def _nothing_found(name: str, shown: str) -> DataError:
     if _PATTERN.search(name):
+        folder = _before_pattern(name)
+        if folder and not is_remote(name) and not Path(folder).is_dir():
+            return DataError(f"{shown}: no file matches: there is no folder {as_text(folder)}")
         return DataError(
-            f"{shown}: no file matches: put the pattern in quotes, so that the shell leaves it alone, and "
-            "check that the folder before it is there"
+            f"{shown}: no file matches (names that begin with _ or . are left out): check the pattern"
         )
     if not is_remote(name) and Path(name).is_dir():
         return DataError(f"{shown}: the folder holds no files (names that begin with _ or . are left out)")

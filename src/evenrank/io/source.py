@@ -16,8 +16,8 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError, shortened
-from evenrank.io.compressed import MAGIC_LENGTH, is_compressed, plain_blocks
+from evenrank.errors import DataError, DiskError, EvenrankWarning, InputTypeError, ParameterError, shortened
+from evenrank.io.compressed import MAGIC_LENGTH, PACKED_SUFFIXES, is_compressed, plain_blocks
 from evenrank.io.remote import RemoteFile, is_remote
 from evenrank.text import without_userinfo
 
@@ -27,7 +27,6 @@ _BLOCK = 1 << 22
 _HEAD = 1 << 8
 _BOM = b"\xef\xbb\xbf"
 _DESCRIPTION = re.compile(rb"(?:\s*<SYSDESC>.*?</SYSDESC>[ \t\r]*(?:\n|\Z))+", re.DOTALL)
-_PACKED = (".gz", ".zst")
 # only these and those of formats are cut from a run's name: ``input.bm25`` is a name with a dot
 _OTHER_SUFFIXES = {".txt", ".res", ".out"}
 
@@ -130,6 +129,18 @@ class Source:
             reader = _byte_reader(self.stream, self.name)
             yield from plain_blocks(self._watched(reader), self.name, size)
 
+    def blocks_without_bom(self, size: int = _BLOCK) -> Iterator[bytes]:
+        """The content in pieces, without a byte order mark at its beginning."""
+        blocks = self.blocks(size)
+        head = b""
+        while len(head) < len(_BOM) and (piece := next(blocks, None)) is not None:
+            head += piece  # a stream may give less than a mark at a time
+        if head.startswith(_BOM):
+            warn_of_bom(self.name)
+            head = head[len(_BOM) :]
+        yield head
+        yield from blocks
+
     def _watched(self, read: Callable[[int], bytes]) -> Callable[[int], bytes]:
         watch = self.watch
         if watch is None:
@@ -154,7 +165,7 @@ class Source:
         except PermissionError as error:
             raise DataError(f"{name}: permission denied") from error
         except OSError as error:
-            raise DataError(f"{shortened(name, 200)}: cannot be read: {error.strerror}") from error
+            raise DiskError(f"{shortened(name, 200)}: cannot be read: {error.strerror}") from error
         except ValueError as error:  # a NUL inside the name
             raise DataError(f"{shortened(repr(name))}: is not a file name: {error}") from error
 
@@ -222,7 +233,7 @@ def warn_of_bom(name: str) -> None:
 
 def _without_packing(name: str) -> str:
     suffix = Path(name).suffix
-    return name[: -len(suffix)] if suffix.lower() in _PACKED else name
+    return name[: -len(suffix)] if suffix.lower() in PACKED_SUFFIXES else name
 
 
 def _byte_reader(stream: Any, name: str) -> Callable[[int], bytes]:

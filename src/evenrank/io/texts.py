@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenrank.errors import DataError, InputTypeError, counted, few
+from evenrank.ids import as_strings
 from evenrank.io.documents import DocumentsFile, read_documents
 from evenrank.io.source import as_source
 
@@ -33,7 +33,7 @@ def read_texts(
     """
     if isinstance(source, Mapping) and wanted is not None:
         return _wanted_of(source, wanted, what)
-    only = None if wanted is None else pa.array(sorted(wanted), pa.large_string())
+    only = None if wanted is None else as_strings(sorted(wanted))
 
     def pairs() -> Iterable[tuple[str, str]]:
         for batch in read_documents(source, format=format, columns=columns):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 
@@ -88,3 +89,19 @@ def long_id(role: str, text: bytes | str, length: int) -> str:
 def quoted(text: bytes | str) -> str:
     """For a message: in quotes, with everything that does not print escaped, and not too long."""
     return repr(shortened(text.decode("utf-8", "backslashreplace") if isinstance(text, bytes) else text))
+
+
+def describe_json_error(error: Exception) -> str:
+    """What is wrong with a line of JSON, whose number is said by whoever knows it.
+
+    >>> try:
+    ...     json.loads('{"id" "d1"}')
+    ... except ValueError as error:
+    ...     describe_json_error(error)
+    "Expecting ':' delimiter: column 7"
+    """
+    if not isinstance(error, json.JSONDecodeError):
+        return str(error)
+    if error.doc.startswith("\ufeff"):
+        return "a byte order mark stands before it: remove it, as where files were joined that begin with one"
+    return f"{error.msg}: column {error.colno}"

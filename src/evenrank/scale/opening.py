@@ -39,7 +39,7 @@ def open_executor(on: object, workers: int | None = None) -> Iterator[Executor]:
         with remote_client(address) if address else local_client(workers_of(workers)) as executor:
             yield executor
     elif on == "spark":
-        from evenrank.scale.spark import local_session
+        from evenrank.scale.spark_session import local_session
 
         with local_session(workers_of(workers)) as session:
             yield session

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-import os
-import sys
+import gc
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import uuid
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from typing import Any, TypeVar
 
-from evenrank.errors import EvenrankError, MissingExtraError, ParameterError
+from evenrank.errors import EvenrankError, ParameterError
 from evenrank.io.resumable import KEPT
+from evenrank.scale.spark_failures import TaskFailure, WorkersLost, job_failure
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 ATTEMPTS = 4  # of a task; in a session on one machine Spark itself makes only one
+FAILURES = 20  # tasks of one job that fail for reasons that may pass, until that is no accident
 LOOK = 0.05  # seconds between two looks at what has arrived
 
 
 class SparkExecutor:
-    """A session of Spark, which its owner stops."""
+    """A session of Spark or its context, which its owner stops."""
 
     def __init__(self, session: Any) -> None:
         try:
-            self._context = session.sparkContext
+            self._context = session if hasattr(session, "parallelize") else session.sparkContext
         except Exception as error:  # Spark Connect has none, and says so in errors of its own
             raise ParameterError(
                 "this session of Spark has no context (Spark Connect): use a session on the cluster itself"
@@ -35,35 +37,46 @@ class SparkExecutor:
     def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
         missing = dict(enumerate(tasks))
         for attempt in range(ATTEMPTS):
+            last = attempt + 1 == ATTEMPTS
+            failures = 0
             try:
-                for place, result in self._once(work, missing):
-                    if missing.pop(place, None) is not None:  # Spark may do one twice
-                        yield place, result
-            except _JobLost as error:
-                if attempt + 1 == ATTEMPTS:
+                with closing(self._once(work, missing)) as results:
+                    for place, outcome in results:
+                        if isinstance(outcome, TaskFailure):
+                            failures += 1
+                            if last or not outcome.may_pass or failures > FAILURES:
+                                raise outcome.to_error()
+                        elif missing.pop(place, None) is not None:  # Spark may do one twice
+                            yield place, outcome
+            except WorkersLost as error:
+                if last:
                     raise EvenrankError(
                         "Spark gave up: workers were lost again and again, perhaps for lack of memory "
-                        f"({_first_line(error)}); {KEPT}"
+                        f"({error}); {KEPT}"
                     ) from error.__cause__
             if not missing:
                 return
         raise EvenrankError(f"Spark ended {ATTEMPTS} jobs without the results of all tasks; {KEPT}")
 
-    def _once(self, work: Callable[[Task], Result], tasks: dict[int, Task]) -> Iterator[tuple[int, Result]]:
+    def _once(
+        self, work: Callable[[Task], Result], tasks: dict[int, Task]
+    ) -> Generator[tuple[int, Result | TaskFailure]]:
         """One job for all tasks; their results come by way of an accumulator, each when it is there."""
         arrived = self._context.accumulator([], Arrivals())
 
         def one(item: tuple[int, Task]) -> int:
-            arrived.add([(item[0], work(item[1]))])
-            return item[0]
+            place, task = item
+            arrived.add([(place, outcome_of(work, task))])
+            return place
 
-        group = f"evenrank-{id(tasks):x}"
+        group = f"evenrank-{uuid.uuid4().hex}"
+        items = list(tasks.items())
         failed: list[BaseException] = []
 
         def collect() -> None:
             try:
                 self._context.setJobGroup(group, "evenrank", interruptOnCancel=True)
-                self._context.parallelize(list(tasks.items()), len(tasks)).map(one).collect()
+                self._context.parallelize(items, len(items)).map(one).collect()
             except Exception as error:
                 failed.append(error)
 
@@ -83,7 +96,21 @@ class SparkExecutor:
                 self._context.cancelJobGroup(group)
                 job.join()
         if failed:
-            raise _JobLost(str(failed[0])) from failed[0]
+            raise job_failure(failed[0], self._context) from failed[0]
+
+
+def outcome_of(work: Callable[[Task], Result], task: Task) -> Result | TaskFailure:
+    """What a worker makes of a task, be it an error."""
+    try:
+        outcome: Result | TaskFailure = work(task)
+    except Exception as error:
+        outcome = TaskFailure.of(error)
+    if not gc.get_freeze_count():
+        # Spark has its workers look for garbage after each task: what was imported is none, and looking at
+        # all of it takes as long as a task may
+        gc.collect()
+        gc.freeze()
+    return outcome
 
 
 class Arrivals:
@@ -95,41 +122,3 @@ class Arrivals:
     def addInPlace(self, value1: list[Any], value2: list[Any]) -> list[Any]:
         value1.extend(value2)
         return value1
-
-
-class _JobLost(Exception):
-    """A job that Spark gave up."""
-
-
-@contextmanager
-def local_session(workers: int) -> Iterator[SparkExecutor]:
-    """The active session; or one on this machine, which ends with the block."""
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise MissingExtraError.for_job("--on spark", "pyspark", "spark") from error
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        yield SparkExecutor(active)
-        return
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    try:
-        session = (
-            SparkSession.builder.master(f"local[{workers},{ATTEMPTS}]")
-            .appName("evenrank")
-            .config("spark.ui.showConsoleProgress", "false")
-            .config("spark.driver.bindAddress", "127.0.0.1")
-            .getOrCreate()
-        )
-    except Exception as error:  # of Java, which is not there or does not start
-        raise EvenrankError(
-            f"Spark does not start: {_first_line(error)}: is Java 17 or later there?"
-        ) from error
-    try:
-        yield SparkExecutor(session)
-    finally:
-        session.stop()
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0][:300]

@@ -74,8 +74,9 @@ def test_the_command_writes_over_neither(capfd: pytest.CaptureFixture[str], fold
 
 
 def test_standard_input_is_not_written_over(folder: Path) -> None:
-    arguments = ["scan", "-:format=tsv", "--lexicon", "words.csv", "-o", "c.tsv"]
-    with (folder / "c.tsv").open("rb") as file:
+    (folder / "c.tsv").rename(folder / "texts")  # a name of a table would be refused before that
+    arguments = ["scan", "-:format=tsv", "--lexicon", "words.csv", "-o", "texts"]
+    with (folder / "texts").open("rb") as file:
         done = subprocess.run(
             [sys.executable, "-m", "evenrank", *arguments],
             stdin=file,
@@ -84,8 +85,8 @@ def test_standard_input_is_not_written_over(folder: Path) -> None:
             check=False,
         )
     assert done.returncode == 2
-    assert "c.tsv: is also an input" in done.stderr
-    assert (folder / "c.tsv").read_text() == TEXT
+    assert "texts: is also an input" in done.stderr
+    assert (folder / "texts").read_text() == TEXT
 
 
 def test_nothing_stays_after_bad_data(capfd: pytest.CaptureFixture[str], folder: Path) -> None:

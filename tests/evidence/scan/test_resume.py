@@ -143,9 +143,10 @@ def collection(tmp_path: Path) -> Path:
 
 
 def test_other_formats_resume_too(collection: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from evenrank.evidence.scan import documents
+    from evenrank.evidence.scan import documents, parquet_files
 
-    monkeypatch.setattr(documents, "ROWS", 100)
+    for module in (documents, parquet_files):
+        monkeypatch.setattr(module, "ROWS", 100)
     folder = collection.parent
     pairs = [line.partition("\t")[::2] for line in collection.read_text(encoding="utf-8").split("\n")[:-1]]
     table = pa.table({"id": [i for i, _ in pairs], "text": [text for _, text in pairs]})

@@ -6,8 +6,9 @@ import gzip
 import io
 import json
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -91,6 +92,18 @@ class Stopped(Exception):
     pass
 
 
+def stop_after(pieces: int, source: Path, output: Path, **options: Any) -> None:
+    """Scan, and stop when so many pieces are done, if there are more."""
+    calls: Iterator[int] = iter(range(pieces))
+
+    def progress(*_: object) -> None:
+        if next(calls, None) is None:
+            raise Stopped
+
+    with suppress(Stopped):
+        scan_file(source, KIN, output, threads=1, progress=progress, **options)
+
+
 @pytest.mark.parametrize("format", ["tsv", "parquet", "csv", "jsonl.gz"])
 @pytest.mark.parametrize("stop", [1, 4])
 def test_a_scan_that_was_stopped_goes_on(tmp_path: Path, format: str, stop: int) -> None:
@@ -111,18 +124,52 @@ def test_a_scan_that_was_stopped_goes_on(tmp_path: Path, format: str, stop: int)
     assert again.read_bytes() == whole.read_bytes()
 
 
+@pytest.mark.parametrize("format", ["jsonl.gz", "tsv.gz", "csv"])
+@pytest.mark.parametrize("stop", range(1, 8))
+def test_a_scan_goes_on_where_some_packed_files_are_empty(tmp_path: Path, format: str, stop: int) -> None:
+    shards(tmp_path / "shards", format)
+    for number in (1, 2, 6, 99):
+        (tmp_path / "shards" / f"part-{number}.{format}").write_bytes(as_bytes([], format) or b"\n")
+    whole, again = tmp_path / "whole.parquet", tmp_path / "again.parquet"
+    scan_file(tmp_path / "shards", KIN, whole, threads=1)
+    stop_after(stop, tmp_path / "shards", again)
+    scan_file(tmp_path / "shards", KIN, again, threads=1)
+    assert again.read_bytes() == whole.read_bytes()
+
+
+def test_a_plain_file_with_a_packed_name_is_gone_on_with(tmp_path: Path) -> None:
+    shards(tmp_path / "shards", "tsv")
+    for path in (tmp_path / "shards").iterdir():
+        path.rename(f"{path}.gz")  # as a server does it that unpacks what it sends
+    whole, again = tmp_path / "whole.parquet", tmp_path / "again.parquet"
+    scan_file(tmp_path / "shards", KIN, whole, block_bytes=64, threads=1)
+    stop_after(7, tmp_path / "shards", again, block_bytes=64)
+    scan_file(tmp_path / "shards", KIN, again, block_bytes=64, threads=1)
+    assert again.read_bytes() == whole.read_bytes()
+
+
 def test_a_finished_packed_file_is_not_read_again(tmp_path: Path) -> None:
     shards(tmp_path / "shards", "jsonl.gz")
     with closing(open_collection(tmp_path / "shards")) as opened:
         fetched = [fetch() for fetch in opened.pieces({}) if fetch is not None]
     digests = {index: batch.digest or bytes(16) for index, batch in enumerate(fetched)}
     del digests[3]
-    (tmp_path / "shards" / "part-5.jsonl.gz").write_bytes(b"not gzip at all")
+    (tmp_path / "shards" / "part-5.jsonl.gz").write_bytes(gzip.compress(b"")[:12])  # it has lost its end
     collection = open_collection(tmp_path / "shards")
     found = [None if fetch is None else fetch().ids.to_pylist() for fetch in collection.pieces(digests)]
     assert found[:3] == [None, None, None]
     assert found[3] is not None
     collection.close()
+
+
+def test_a_text_that_is_not_unicode_is_named_when_its_file_was_closed_already(tmp_path: Path) -> None:
+    (tmp_path / "shards").mkdir()
+    (tmp_path / "shards" / "a.tsv").write_bytes(b"d1\tx\nd2\t\xff\n")
+    with closing(open_collection(tmp_path / "shards")) as opened:
+        (fetch,) = opened.pieces({})
+        assert fetch is not None
+        error = fetch().unsound(1)
+    assert "a.tsv:2: invalid UTF-8 in the text" in str(error)
 
 
 def test_a_file_that_changed_since_starts_anew(tmp_path: Path) -> None:
@@ -268,3 +315,26 @@ def test_the_command_reads_a_pattern_and_a_store(
         code, _, err = evenrank("scan", "s3://nowhere/", "--lexicon", "gender-en", "-o", output)
         assert code != 0
         assert "s3://nowhere/" in err
+
+
+@pytest.mark.parametrize("suffix", [".tsv", ".tsv.gz", ".jsonl"])
+def test_files_of_many_pieces_keep_their_documents_apart(tmp_path: Path, suffix: str) -> None:
+    """A file is still being read when its first pieces are done."""
+    (tmp_path / "c").mkdir()
+    line = '{"id": "%s", "text": "my mother"}\n' if suffix == ".jsonl" else "%s\tmy mother\n"
+    for number in range(4):
+        names = [f"d{number}-{row}" for row in range(200)] if number != 1 else []  # one holds nothing
+        names += ["d2-150"] if number == 2 else []
+        content = ("".join(line % name for name in names) or "\n").encode()
+        packed = gzip.compress(content, mtime=0) if suffix.endswith("gz") else content
+        (tmp_path / "c" / f"{number}{suffix}").write_bytes(packed)
+    told: list[tuple[int, int | None]] = []
+    with pytest.raises(DataError, match=rf"'d2-150' \(in .*/2{suffix}, twice\)"):
+        scan_file(
+            tmp_path / "c", KIN, tmp_path / "o.parquet", threads=1, block_bytes=300,
+            progress=lambda done, total, _: told.append((done, total)),
+        )  # fmt: skip
+    assert told == sorted(told)
+    done, total = told[-1]
+    assert total is not None
+    assert done in (total, total - 1)  # the file of one byte has no piece

@@ -7,7 +7,9 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import closing, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -22,12 +24,12 @@ from evenrank.counterfactuals.swap.swapper import Swapper, make_swapper
 from evenrank.counterfactuals.swap.tagger import chosen_tagger, model_name
 from evenrank.counterfactuals.swap.workers import Job, WorkerPool, open_lines
 from evenrank.data.lexicon import Lexicon
-from evenrank.errors import DataError, ParameterError
+from evenrank.errors import DataError, DataErrors, ParameterError
 from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.counter import UnsoundText
-from evenrank.evidence.scan.documents import Collection, DocumentBatch
+from evenrank.evidence.scan.documents import Collection, DocumentBatch, Fetch, pieces_in_order
 from evenrank.evidence.scan.sources import open_collection
-from evenrank.io.compressed import MAGIC_LENGTH, is_compressed
+from evenrank.io.compressed import is_packed
 from evenrank.io.content_hash import digest_of_block, joined_digests
 from evenrank.io.document_formats import format_of_documents
 from evenrank.io.document_tables import SCHEMA
@@ -106,15 +108,8 @@ def swap_file(
             target, "swap", work.settings(kind), resume=resume and work.fingerprint is not None,
             stamp=work.stamp, recheck=work.recheck,
         )  # fmt: skip
-        try:
-            with parts.naming_the_output():
-                summary = _write(work, parts, target, kind, workers, progress)
-            parts.remove()
-        except DataError:  # the source must be mended, and then what was made of it is of no use
-            parts.remove()
-            raise
-        finally:
-            parts.close()
+        with parts.until_done():
+            summary = _write(work, parts, target, kind, workers, progress)
     summary.exceptions = swapper.pairing.exceptions()
     summary.seconds = time.monotonic() - begin
     return summary
@@ -147,7 +142,7 @@ class SwapWork(NamedTuple):
             file.check()
             kind = format or format_of_documents(file.path)
             same = kind == output and (output == "jsonl" or (output == "tsv" and columns is None))
-            if same and file.path.stat().st_size and not _is_packed(file.path):
+            if same and file.path.stat().st_size and not is_packed(file.path):
                 stamp = Stamp.of(file.path)
                 job = Job(options, output, file.name, file.path, block_bytes, columns)
                 with closing(open_lines(job)) as lines:
@@ -191,34 +186,60 @@ class SwapWork(NamedTuple):
             "columns": dict(self.job.columns or {}),
         }
 
-    def swapped(self, parts: Resumable, threads: int) -> Iterator[tuple[int, Piece]]:
-        """All pieces in their order; those that are finished are fetched from where they are kept."""
+    def swapped(
+        self, parts: Resumable, threads: int, pass_over: Callable[[int, int], None]
+    ) -> Iterator[tuple[int, Piece]]:
+        """All pieces in their order; those that are finished are fetched from where they are kept.
+
+        ``pass_over`` is called for those that are read and not given out, since others were wrong.
+        """
         waiting: deque[tuple[int, Any, DocumentBatch | None]] = deque()
         worth = _WORTH[self.swapper.tagger]
         if self.pieces is None:  # it is not known how many will come
             processes, patience = threads, worth
         else:
             processes, patience = min(threads, 1 + (self.pieces - 1) // worth), 0
+        wrong = DataErrors()
+        fetches = self._fetches(parts)
         with WorkerPool(self.job, processes, patience) as pool:
-            for index, fetch in self._fetches(parts):
-                if fetch is None and index in parts.finished:
-                    waiting.append((index, None, None))
-                elif fetch is None:
-                    waiting.append((index, pool.submit_lines(index), None))
-                else:
-                    documents = fetch()
-                    waiting.append((index, pool.submit_documents(documents), documents))
+            while not wrong.full:
                 # a few pieces ahead keep every process busy, and no more than that stay in memory
-                while len(waiting) > threads + 1:
-                    yield self._next(waiting, parts)
-            while waiting:
-                yield self._next(waiting, parts)
+                for index, fetch in islice(fetches, threads + 2 - len(waiting)):
+                    waiting.append((index, *self._submitted(pool, index, fetch, parts)))
+                if not waiting:
+                    break
+                index = waiting[0][0]
+                try:
+                    piece = self._next(waiting, parts)
+                except DataError as error:  # others are still read, for one error about all
+                    wrong.add(error)
+                    pass_over(index, 0)
+                    continue
+                if wrong:
+                    pass_over(index, piece[1].documents)
+                else:
+                    yield piece
+        wrong.check()
 
-    def _fetches(self, parts: Resumable) -> Iterator[tuple[int, Callable[[], DocumentBatch] | None]]:
+    def _submitted(
+        self, pool: WorkerPool, index: int, fetch: Fetch | None, parts: Resumable
+    ) -> tuple[Any, DocumentBatch | None]:
+        """What a process will give for a piece (None if it is finished), and the documents it was sent."""
+        if fetch is None:
+            return None if index in parts.finished else pool.submit_lines(index), None
+        try:
+            documents = fetch().alone()
+        except DataError as error:
+            failed: Future[Piece] = Future()
+            failed.set_exception(error)
+            return failed, None
+        return pool.submit_documents(documents), documents
+
+    def _fetches(self, parts: Resumable) -> Iterator[tuple[int, Fetch | None]]:
         if self.collection is None:
             yield from ((index, None) for index in range(self.pieces or 0))
         else:
-            yield from enumerate(self.collection.pieces(parts.finished))
+            yield from enumerate(pieces_in_order(self.collection.pieces(parts.finished)))
 
     def _next(
         self, waiting: deque[tuple[int, Any, DocumentBatch | None]], parts: Resumable
@@ -238,9 +259,9 @@ class SwapWork(NamedTuple):
         parts.save(index, frame_of(piece), piece.digest)
         return index, piece
 
-    def done(self, index: int, piece: Piece) -> int:
+    def done(self, index: int, documents: int) -> int:
         if self.collection is not None:
-            return self.collection.done(index, piece.documents)
+            return self.collection.done(index, documents)
         return min(self.job.block_bytes, (self.total or 0) - index * self.job.block_bytes)
 
 
@@ -278,15 +299,19 @@ def _write(
     """Swap what is missing, join everything in a file beside the parts, and move it to its place."""
     unit = "bytes" if work.collection is None else work.collection.unit
     digests = []
+    done = 0
+
+    def pass_over(index: int, documents: int) -> None:
+        nonlocal done
+        done += work.done(index, documents)
+        if progress is not None:
+            progress(done, work.total, unit)
 
     def pieces() -> Iterator[tuple[Piece, bool]]:
-        done = 0
-        for index, piece in work.swapped(parts, threads):
+        for index, piece in work.swapped(parts, threads, pass_over):
             digests.append(piece.digest)
             yield piece, index in parts.finished
-            done += work.done(index, piece)
-            if progress is not None:
-                progress(done, work.total, unit)
+            pass_over(index, piece.documents)
 
     def finish() -> dict[str, Any]:
         check_unchanged(work.job.name, work.path, work.stamp)
@@ -328,11 +353,6 @@ def _writing(file: BinaryIO, kind: str) -> Iterator[Callable[[Any], object]]:
         return
     with closing(pa.parquet.ParquetWriter(file, SCHEMA, compression="zstd")) as writer:
         yield writer.write_batch
-
-
-def _is_packed(path: Path) -> bool:
-    with path.open("rb") as file:
-        return is_compressed(file.read(MAGIC_LENGTH))
 
 
 def _output_kind(output: str | os.PathLike[str]) -> str:

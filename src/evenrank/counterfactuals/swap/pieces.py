@@ -22,7 +22,9 @@ from evenrank.evidence.scan.blocks import Block
 from evenrank.evidence.scan.counter import Texts, UnsoundText
 from evenrank.evidence.scan.line_files import LineCollection, TsvCollection
 from evenrank.io.column_names import resolve_documents
+from evenrank.io.document_lines import unsound_line
 from evenrank.io.document_tables import SCHEMA
+from evenrank.io.values import describe_json_error
 
 OUTPUTS = ("tsv", "jsonl", "parquet")
 
@@ -120,10 +122,11 @@ class JsonLines(LineCollection):
                     if not isinstance(members, dict):
                         raise ValueError("expected an object {...}")
                     yield line, members
-                except UnicodeDecodeError:
-                    problems.append(Problem(self._line(block, at), "is not UTF-8"))
+                except UnicodeDecodeError as error:
+                    problems.append(unsound_line(self._line(block, at), block.offset + at + error.start))
                 except (ValueError, RecursionError) as error:
-                    problems.append(Problem(self._line(block, at), f"not JSON: {error}"))
+                    what = f"not JSON: {describe_json_error(error)}"
+                    problems.append(Problem(self._line(block, at), what))
             if len(problems) > PROBLEMS_SHOWN:
                 break
             at += len(raw) + 1

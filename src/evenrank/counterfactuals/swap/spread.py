@@ -19,8 +19,8 @@ from evenrank.counterfactuals.swap.swapper import make_swapper
 from evenrank.counterfactuals.swap.workers import Job, open_lines
 from evenrank.errors import DataError
 from evenrank.evidence.scan.counter import UnsoundText
-from evenrank.evidence.scan.documents import Collection, DocumentBatch
-from evenrank.evidence.scan.partition_work import do_partition, read_stretch
+from evenrank.evidence.scan.documents import Collection, Fetch
+from evenrank.evidence.scan.partition_work import do_partition, read_partition
 from evenrank.evidence.scan.partitions import FileStretch, Partition, PartitionFile, partition_files
 from evenrank.evidence.scan.sources import open_collection
 from evenrank.evidence.scan.spread_files import SpreadFiles
@@ -68,32 +68,36 @@ def _swap(job: SwapPartJob, partition: Partition) -> Record:
     bytes_read: list[int] = []
     with atomic_write(path) as file, pa.ipc.new_stream(file, FRAME) as writer:
 
-        def read(collection: Collection, stretch: FileStretch) -> Iterator[tuple[bytes, int]]:
-            for piece in _pieces(job, collection, stretch, blocks):
-                writer.write_batch(frame_of(piece))
-                bytes_read.append(piece.bytes_read)
-                yield piece.digest, piece.documents
+        def write(swapped: Callable[[], Piece]) -> tuple[bytes, int]:
+            piece = swapped()
+            writer.write_batch(frame_of(piece))
+            bytes_read.append(piece.bytes_read)
+            return piece.digest, piece.documents
 
-        stretches = [read_stretch(job, stretch, read) for stretch in partition.stretches]
+        def pieces(collection: Collection, stretch: FileStretch) -> Iterator[Callable[[], tuple[bytes, int]]]:
+            return (partial(write, swapped) for swapped in _pieces(job, collection, stretch, blocks))
+
+        stretches = read_partition(job, partition, pieces)
     return {"stretches": stretches, "bytes read": bytes_read, "part": sealed(path)}
 
 
 def _pieces(
     job: SwapPartJob, collection: Collection, stretch: FileStretch, blocks: BlockSwapper
-) -> Iterator[Piece]:
+) -> Iterator[Callable[[], Piece]]:
     if isinstance(collection, (TsvLines, JsonLines)):
         first, last, _ = stretch.pieces
         for index in range(first, len(collection) if last is None else last):
-            yield collection.swapped(index, blocks)
+            yield partial(collection.swapped, index, blocks)
         return
     for fetch in stretch.fetches(collection):
-        documents = fetch()
-        yield _swapped(documents, blocks, job.job)._replace(digest=documents.digest)
+        yield partial(_swapped, fetch, blocks, job.job)
 
 
-def _swapped(documents: DocumentBatch, blocks: BlockSwapper, job: Job) -> Piece:
+def _swapped(fetch: Fetch, blocks: BlockSwapper, job: Job) -> Piece:
+    documents = fetch()
+    own = documents.ids, documents.texts, documents.bytes_read
     try:
-        return swap_batch(documents.ids, documents.texts, documents.bytes_read, blocks, job.output, job.name)
+        return swap_batch(*own, blocks, job.output, job.name)._replace(digest=documents.digest)
     except UnsoundText as unsound:
         raise documents.unsound(unsound.row) from unsound
 
@@ -128,22 +132,14 @@ def swap_on(
     own = {**settings, "source": None, "partition": partition_bytes}  # files are checked one by one
     parts = PartFolder(target, "swap", own, resume=resume)
     told = SwapPartJob(str(parts.folder.resolve()), settings_key(own), job, lines, files.many)
-    try:
+    with parts.until_done(keep_sound=files.many):
         spread = SpreadFiles(files, told, partition_bytes)
-        with parts.naming_the_output():
-            finished = spread.still_valid(dict(parts.records()))
-            work = partial(swap_partition, told)
-            stretches: list[dict[str, Any]] = []
-            with closing(run_partitions(executor, work, spread.partitions, finished, progress)) as done:
-                pieces = _joined(done, spread, stretches, job.output)
-                summary = write(pieces, parts.growing, lambda: spread.provenance(stretches))
-        parts.remove()
-    except DataError:
-        if not files.many:  # it must be mended, and then what was made of it is of no use
-            parts.remove()
-        raise
-    finally:
-        parts.close()
+        finished = spread.still_valid(dict(parts.records()))
+        work = partial(swap_partition, told)
+        stretches: list[dict[str, Any]] = []
+        with closing(run_partitions(executor, work, spread.partitions, finished, progress)) as done:
+            pieces = _joined(done, spread, stretches, job.output)
+            summary = write(pieces, parts.growing, lambda: spread.provenance(stretches))
     return summary
 
 
@@ -152,6 +148,6 @@ def _joined(
 ) -> Iterator[tuple[Piece, bool]]:
     for part in done:
         stretches += part.record["stretches"]
-        with pa.memory_map(os.fspath(spread.part(part))) as file:
+        with pa.memory_map(os.fspath(spread.part(part, read=True))) as file:
             for frame, read in zip(pa.ipc.open_stream(file), part.record["bytes read"], strict=True):
                 yield piece_of(frame, output, bytes_read=0 if part.found else read), part.found

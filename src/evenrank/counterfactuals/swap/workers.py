@@ -152,7 +152,8 @@ class WorkerPool:
         return _Result(self._executor().submit(_lines, index))
 
     def submit_documents(self, documents: DocumentBatch) -> _Result | _Now:
-        given = documents.ids, _alone(documents.texts), documents.bytes_read
+        """``documents`` must not be overwritten until they are done."""
+        given = documents.ids, documents.texts, documents.bytes_read
         if self._is_own_turn():
             return _Now(lambda: self._worker().documents(*given))
         return _Result(self._executor().submit(_documents, *given))
@@ -173,11 +174,3 @@ class WorkerPool:
                 self._processes, fresh, initializer=_start, initargs=(self._job,)
             )
         return self._others
-
-
-def _alone(texts: Texts) -> Texts:
-    """The texts without what stands around them, in memory that the next piece does not overwrite."""
-    if not len(texts.starts):
-        return texts
-    begin, end = int(texts.starts[0]), int(texts.ends[-1])
-    return Texts(texts.data[begin:end].copy(), texts.starts - begin, texts.ends - begin)

@@ -7,7 +7,8 @@ cores, ``parts.py`` remembers what is finished.
 
 from __future__ import annotations
 
+from evenrank.evidence.scan.derive import derive_groups
 from evenrank.evidence.scan.engine import scan, scan_file
 from evenrank.evidence.scan.summary import ScanSummary
 
-__all__ = ["ScanSummary", "scan", "scan_file"]
+__all__ = ["ScanSummary", "derive_groups", "scan", "scan_file"]

@@ -7,36 +7,26 @@ borders every time, so that those which are finished need not be done again.
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet
 
-from evenrank.errors import DataError
+from evenrank.errors import PROBLEMS_SHOWN, DataError
 from evenrank.evidence.scan.counter import Texts
 from evenrank.io.cells import id_cells, text_cells
-from evenrank.io.column_names import resolve_documents
-from evenrank.io.content_hash import (
-    DIGEST_BYTES,
-    PIECE,
-    StreamHash,
-    column_ranges,
-    digest_of_ranges,
-    joined_digests,
-)
-from evenrank.io.documents import NoDocumentsError, read_documents
+from evenrank.io.content_hash import DIGEST_BYTES, PIECE, StreamHash, joined_digests
+from evenrank.io.documents import read_documents
 from evenrank.io.fingerprint import fingerprint
 from evenrank.io.resumable import Recheck, Stamp
 from evenrank.io.row_problems import RowProblems
-from evenrank.io.source import Source, as_source, parquet_file
+from evenrank.io.source import Source, as_source
 
 ROWS = 1 << 14
-PIECE_BYTES = 1 << 23
 
 
 @dataclass(frozen=True)
@@ -46,11 +36,56 @@ class DocumentBatch:
     ids: pa.LargeStringArray
     texts: Texts
     bytes_read: int
-    unsound: Callable[[int], DataError]  # the error to raise when the text of a row is not UTF-8
+    describe: Callable[[Texts, Sequence[int]], DataError]  # the error for rows whose texts are not UTF-8
     digest: bytes = b""  # of what was read for them, where a piece of a file is
+
+    def alone(self) -> DocumentBatch:
+        """The same documents in memory that the next piece does not overwrite."""
+        if not len(self.texts.starts):
+            return self
+        begin, end = int(self.texts.starts[0]), int(self.texts.ends[-1])
+        data, starts, ends = self.texts
+        return replace(self, texts=Texts(data[begin:end].copy(), starts - begin, ends - begin))
+
+    def unsound(self, first: int) -> DataError:
+        """The error to raise when a text is not UTF-8: it lists this row and later ones, up to twenty."""
+        rows = list(islice(_unsound_rows(self.texts, first), PROBLEMS_SHOWN + 1))
+        return self.describe(self.texts, rows or [first])
+
+
+def _unsound_rows(texts: Texts, first: int) -> Iterator[int]:
+    for row in range(first, len(texts.starts)):
+        if unsound_byte(texts, row) is not None:
+            yield row
+
+
+def unsound_byte(texts: Texts, row: int) -> int | None:
+    """Where the text of a row is not UTF-8, counted from its beginning; None if all of it is."""
+    try:
+        bytes(texts.data[texts.starts[row] : texts.ends[row]]).decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
 
 
 Fetch = Callable[[], DocumentBatch]
+
+
+def raising(error: DataError) -> Fetch:
+    """A piece that cannot be read: its error comes when its turn does."""
+
+    def fetch() -> DocumentBatch:
+        raise error
+
+    return fetch
+
+
+def pieces_in_order(pieces: Iterator[Fetch | None]) -> Iterator[Fetch | None]:
+    """Pieces, and an error that ends them as the last one, so that errors of pieces before it come first."""
+    try:
+        yield from pieces
+    except DataError as error:
+        yield raising(error)
 
 
 class Stretch(NamedTuple):
@@ -167,111 +202,6 @@ class Stream:
             close()
 
 
-class ParquetCollection:
-    """A Parquet file by row groups; the finished ones are not opened."""
-
-    unit = "documents"
-
-    def __init__(self, path: Path, name: str, columns: Mapping[str, str] | None) -> None:
-        self.name = name
-        self.kind = f"parquet {sorted((columns or {}).items())}"
-        self.path = path
-        self.stamp: Stamp | None = Stamp.of(path)
-        try:
-            # a small buffer for each column, instead of whole columns of a row group that may be huge
-            self._file = pa.parquet.ParquetFile(parquet_file(path), buffer_size=1 << 20, pre_buffer=False)
-        except (pa.ArrowException, OSError) as error:
-            raise DataError(f"{name}: is not a sound Parquet file: {error}") from error
-        self._chosen = resolve_documents(self._file.schema_arrow.names, columns, name)
-        self._columns = sorted(set(self._chosen.values()))
-        self._digests: dict[int, bytes] = {}
-        self._lock = threading.Lock()
-        self.total: int | None = self._file.metadata.num_rows
-        if not self.total:
-            raise NoDocumentsError(f"{name}: no documents")
-
-    @property
-    def fingerprint(self) -> str | None:
-        return fingerprint(self.path)
-
-    def recheck(self, index: int) -> bytes:
-        return next(self._digest(group) for group, numbers, _ in self._groups() if index in numbers)
-
-    def provenance(self, digests: Sequence[bytes]) -> dict[str, Any]:
-        # all pieces of a group of rows have the digest of the group
-        own = [digests[numbers.start] for _, numbers, _ in self._groups() if numbers]
-        ranges = (self._ranges(group) for group in range(self._file.num_row_groups))
-        size = sum(length for group in ranges for _, length in group)
-        return {"hash": joined_digests(own), "columns": self._columns, "bytes": size}
-
-    def _ranges(self, group: int) -> list[tuple[int, int]]:
-        return list(column_ranges(self._file.metadata, group, self._columns))
-
-    def _digest(self, group: int) -> bytes:
-        """Of the columns that are read; whoever comes first computes it, while they are in memory anyway."""
-        with self._lock:
-            if group not in self._digests:
-                with self.path.open("rb") as raw:
-                    self._digests[group] = digest_of_ranges(raw.fileno(), self._ranges(group))
-            return self._digests[group]
-
-    def _groups(self) -> Iterator[tuple[int, range, int]]:
-        """The groups of rows, the pieces of each, and how many rows a piece has."""
-        index = 0
-        for group in range(self._file.num_row_groups):
-            about = self._file.metadata.row_group(group)
-            rows = max(1, min(ROWS, PIECE_BYTES * about.num_rows // max(1, about.total_byte_size)))
-            yield group, range(index, index := index + -(-about.num_rows // rows)), rows
-
-    def pieces(self, finished: Container[int]) -> Iterator[Fetch | None]:
-        first = 0
-        for group, numbers, rows in self._groups():
-            about = self._file.metadata.row_group(group)
-            if all(number in finished for number in numbers):
-                yield from [None] * len(numbers)
-            else:
-                for number, batch in zip(numbers, self._read(group, rows), strict=True):
-                    at = first + (number - numbers.start) * rows
-                    yield None if number in finished else self._fetch(batch, at, group)
-            first += about.num_rows
-
-    def stretches(self, size: int) -> list[Stretch]:
-        """Whole groups of rows: one is read from its beginning."""
-        found: list[Stretch] = []
-        for group, numbers, _ in self._groups():
-            own = sum(length for _, length in self._ranges(group))
-            if found and found[-1].bytes + own <= size:
-                first, _, before = found.pop()
-                found.append(Stretch(first, numbers.stop, before + own))
-            else:
-                found.append(Stretch(numbers.start, numbers.stop, own))
-        return found
-
-    def _read(self, group: int, rows: int) -> Iterator[pa.RecordBatch]:
-        columns = list(self._chosen.values())
-        try:
-            yield from self._file.iter_batches(rows, row_groups=[group], columns=columns, use_threads=False)
-        except (pa.ArrowException, OSError) as error:
-            raise DataError(f"{self.name}: is not a sound Parquet file: {error}") from error
-
-    def _fetch(self, batch: pa.RecordBatch, first: int, group: int) -> Fetch:
-        size = sum(length for _, length in self._ranges(group))
-        share = size * len(batch) // max(1, self._file.metadata.row_group(group).num_rows)
-
-        def fetch() -> DocumentBatch:
-            report = RowProblems(self.name, place=lambda row: f"row {first + row + 1}")
-            ids, texts = document_cells(batch.column, self._chosen, report)
-            return fetched(self.name, ids, texts, share, self._digest(group))
-
-        return fetch
-
-    def done(self, index: int, documents: int) -> int:
-        return documents
-
-    def close(self) -> None:
-        self._file.close()
-
-
 def document_cells(
     column: Callable[[str], Any], chosen: Mapping[str, str], report: RowProblems
 ) -> tuple[pa.LargeStringArray, pa.LargeStringArray]:
@@ -294,10 +224,12 @@ def named(
 ) -> DocumentBatch:
     """Documents that are called by their id where something is wrong with one."""
 
-    def unsound(row: int) -> DataError:
-        return DataError(f"{name}: the text of document {ids[row].as_py()!r} is not UTF-8")
+    def describe(texts: Texts, rows: Sequence[int]) -> DataError:
+        return DataError.joined(
+            [DataError(f"{name}: the text of document {ids[row].as_py()!r} is not UTF-8") for row in rows]
+        )
 
-    return DocumentBatch(ids, texts, bytes_read, unsound, digest)
+    return DocumentBatch(ids, texts, bytes_read, describe, digest)
 
 
 def _batch(name: str, batch: pa.RecordBatch, bytes_read: int) -> Fetch:

@@ -7,10 +7,11 @@ import os
 import time
 import unicodedata
 from collections import deque
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Generator, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,10 @@ import pyarrow as pa
 
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.words import WordCounts
-from evenrank.errors import DataError, ParameterError
+from evenrank.errors import DataError, DataErrors, ParameterError
 from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.counter import Counter, UnsoundText, make_counter
-from evenrank.evidence.scan.documents import Collection, DocumentBatch, Fetch
+from evenrank.evidence.scan.documents import Collection, DocumentBatch, Fetch, pieces_in_order
 from evenrank.evidence.scan.duplicates import IdRun, Uniqueness
 from evenrank.evidence.scan.sources import open_collection, size_of
 from evenrank.evidence.scan.summary import ScanSummary
@@ -159,15 +160,8 @@ def scan_file(
             target, "scan", settings, resume=resume and fingerprint is not None, stamp=collection.stamp,
             recheck=collection.recheck,
         )  # fmt: skip
-        try:
-            with parts.naming_the_output():
-                summary = _write(collection, counter, schema, parts, target, workers, progress, lexicon)
-            parts.remove()
-        except DataError:  # the source must be mended, and then what was counted of it is of no use
-            parts.remove()
-            raise
-        finally:
-            parts.close()
+        with parts.until_done():
+            summary = _write(collection, counter, schema, parts, target, workers, progress, lexicon)
     summary.seconds = time.monotonic() - begin
     logging.getLogger(__name__).info(
         "%s: %d pieces, %d found finished, %d bytes read",
@@ -249,22 +243,51 @@ class _ScanWork:
         self.ids = Uniqueness(fast=counter.fast)
 
     def run(self, threads: int, progress: Progress | None) -> Iterator[_Piece]:
+        done = 0
+
+        def pass_over(index: int, documents: int) -> None:
+            nonlocal done
+            done += self._collection.done(index, documents)
+            if progress is not None:
+                progress(done, self._collection.total, self._collection.unit)
+
+        with closing(self._pieces(threads, pass_over)) as pieces:
+            for piece in pieces:
+                yield piece
+                self.ids.add(piece.ids)
+                pass_over(piece.index, len(piece.batch))
+
+    def _pieces(self, threads: int, pass_over: Callable[[int, int], None]) -> Generator[_Piece]:
+        """All pieces; where the data of one is wrong, the others are still read, for one error about all.
+
+        ``pass_over`` is called for those that are read and not given out.
+        """
         finished: Container[int] = frozenset() if self._parts is None else self._parts.finished
         waiting: deque[tuple[int, Future[_Piece] | None]] = deque()
         pool = ThreadPoolExecutor(threads, thread_name_prefix="scan")
-        done = 0
+        wrong = DataErrors()
+        fetches = enumerate(pieces_in_order(self._collection.pieces(finished)))
         try:
-            for index, fetch in enumerate(self._collection.pieces(finished)):
-                waiting.append((index, None if fetch is None else pool.submit(self._count, index, fetch)))
+            while not wrong.full:
                 # a few pieces ahead keep every thread busy, and no more than that stay in memory
-                while len(waiting) > threads + 2:
-                    yield (piece := self._next(waiting))
-                    done = self._account(piece, done, progress)
-            while waiting:
-                yield (piece := self._next(waiting))
-                done = self._account(piece, done, progress)
+                for index, fetch in islice(fetches, threads + 3 - len(waiting)):
+                    waiting.append((index, None if fetch is None else pool.submit(self._count, index, fetch)))
+                if not waiting:
+                    break
+                index = waiting[0][0]
+                try:
+                    piece = self._next(waiting)
+                except DataError as error:
+                    wrong.add(error)
+                    pass_over(index, 0)
+                    continue
+                if wrong:
+                    pass_over(index, len(piece.batch))
+                else:
+                    yield piece
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+        wrong.check()
 
     def _next(self, waiting: deque[tuple[int, Future[_Piece] | None]]) -> _Piece:
         index, future = waiting.popleft()
@@ -282,13 +305,6 @@ class _ScanWork:
             self._parts.save(index, batch, documents.digest)
         ids = self.ids.run_of(documents.ids)
         return _Piece(index, batch, ids, documents.bytes_read, documents.digest)
-
-    def _account(self, piece: _Piece, done: int, progress: Progress | None) -> int:
-        self.ids.add(piece.ids)
-        done += self._collection.done(piece.index, len(piece.batch))
-        if progress is not None:
-            progress(done, self._collection.total, self._collection.unit)
-        return done
 
 
 def counted_batch(documents: DocumentBatch, counter: Counter, schema: pa.Schema) -> pa.RecordBatch:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import io
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
 from evenrank.errors import DataError, Problem
-from evenrank.evidence.scan.blocks import Block
+from evenrank.evidence.scan.blocks import Block, LineFile
 from evenrank.evidence.scan.counter import PADDING, Texts
-from evenrank.evidence.scan.documents import DocumentBatch, document_cells, fetched, named
+from evenrank.evidence.scan.documents import DocumentBatch, document_cells, fetched
 from evenrank.evidence.scan.line_files import LineCollection, gather_fast, line_ends
 from evenrank.io.background import compile_as_well, is_uncompiled
-from evenrank.io.column_names import resolve_documents
-from evenrank.io.document_lines import json_tables
+from evenrank.io.document_lines import LineBlock, chosen_keys, json_objects, table_of_objects, unsound_line
 from evenrank.io.documents import NoDocumentsError
+from evenrank.io.ranges import ByteRanges
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source
 
@@ -34,19 +33,15 @@ class JsonCollection(LineCollection):
         name: str,
         block_bytes: int,
         columns: Mapping[str, str] | None,
-        packed: Source | None = None,
+        other: Source | ByteRanges | None = None,
         *,
         fast: bool,
     ) -> None:
-        super().__init__(path, name, block_bytes, packed)
+        super().__init__(path, name, block_bytes, other)
         self.kind = f"jsonl {block_bytes} {sorted((columns or {}).items())}"
         self._columns = columns
         self._first = self._file.first_line().rstrip(b"\r\n") + b"\n"
-        self._check_first()
-        first = json.loads(self._first)
-        self._chosen = resolve_documents(list(first), columns, name)
-        if "text" not in (columns or {}):
-            self._chosen.setdefault("title", "title")  # it may be left out where it is empty
+        first = self._first_object()
         self._keys = [self._chosen.get(role, "").encode() for role in ("id", "text", "title")]
         # keys that are the same could not be told apart
         self._fast = fast and len(set(self._keys)) == len(self._keys)
@@ -64,11 +59,17 @@ class JsonCollection(LineCollection):
         line = np.frombuffer(bytearray(self._first + bytes(PADDING)), np.uint8)
         self._plain(Block(line, 0, len(self._first), 0, len(self._first), b""))
 
-    def _check_first(self) -> None:
-        """What the careful reader has to say about the first object, with the number of its line."""
+    def _first_object(self) -> dict[str, Any]:
+        """The first object, which says what the keys are, if the careful reader takes it."""
         if not self._first.strip():
             raise NoDocumentsError(f"{self.name}: no documents")
-        self._careful(self._first, self._file.blank_lines(), skip=0)
+        block = LineBlock(self._first, self._file.blank_lines() + 1, self._file.first_place())
+        objects = json_objects(block)
+        if objects.problems:
+            raise DataError.listing(self.name, objects.problems)
+        self._chosen = chosen_keys(objects.rows[0], self._columns, self.name)
+        table_of_objects(objects, self._chosen, self.name)
+        return objects.rows[0]
 
     def _documents(self, block: Block) -> DocumentBatch:
         if self._fast and not is_uncompiled() and (plain := self._plain(block)) is not None:
@@ -93,7 +94,34 @@ class JsonCollection(LineCollection):
         except pa.ArrowInvalid:
             return None
         unescape(block.data, starts, ends, has_escapes)
-        return named(self.name, ids, Texts(block.data, starts, ends), block.bytes_read, block.digest)
+
+        def describe(texts: Texts, rows: Sequence[int]) -> DataError:
+            first = self._line(block, block.begin)
+            problems = []
+            for row in rows:
+                line = int(np.searchsorted(newlines, id_starts[row]))
+                begin = int(newlines[line - 1]) + 1 if line else block.begin
+                place = self._unsound_place(block, begin, int(newlines[line]), bool(has_escapes[row]))
+                known = None if place is None else unsound_line(first + line, place)
+                problems.append(known or Problem(first + line, "invalid UTF-8 in the text"))
+            return DataError.listing(self.name, problems)
+
+        texts = Texts(block.data, starts, ends)
+        return DocumentBatch(ids, texts, block.bytes_read, describe, block.digest)
+
+    def _unsound_place(self, block: Block, begin: int, end: int, has_escapes: bool) -> int | None:
+        """The first byte of a line that is not UTF-8; None where that cannot be told any more."""
+        if isinstance(self._file, LineFile):  # what was in memory may be overwritten
+            raw = self._file.again(block.offset + begin, end - begin)
+        elif has_escapes:  # which were replaced, so that other bytes have moved
+            return None
+        else:
+            raw = bytes(block.data[begin:end])
+        try:
+            raw.decode()
+        except UnicodeDecodeError as error:
+            return block.offset + begin + error.start
+        return None
 
     def _tables(self, block: Block) -> tuple[pa.LargeStringArray, pa.LargeStringArray]:
         """Ids and texts by way of Arrow or the careful reader."""
@@ -104,8 +132,8 @@ class JsonCollection(LineCollection):
         parsed = self._parsed(lines)
         if parsed is not None:
             return parsed
-        before = self._file.lines_before(block.offset + block.begin)
-        return self._careful(self._first + lines, before - 1, skip=1)
+        place = block.offset + block.begin
+        return self._careful(LineBlock(lines, self._file.lines_before(place) + 1, place))
 
     def _parsed(self, lines: bytes) -> tuple[pa.LargeStringArray, pa.LargeStringArray] | None:
         """What Arrow reads; None if anything about it is unusual."""
@@ -125,21 +153,13 @@ class JsonCollection(LineCollection):
                     table = table.set_column(table.column_names.index(name), name, column)
             ids, texts = document_cells(table.column, self._chosen, RowProblems(self.name))
             ids.validate(full=True)
+            texts.validate(full=True)
             return ids, texts
         except (pa.ArrowException, DataError):
             return None
 
-    def _careful(
-        self, lines: bytes, before: int, *, skip: int
-    ) -> tuple[pa.LargeStringArray, pa.LargeStringArray]:
-        try:
-            tables = list(json_tables(Source(self.name, stream=io.BytesIO(lines)), self._columns))
-        except DataError as error:
-            if not error.problems:
-                raise
-            moved = [Problem(problem.line + before, problem.what) for problem in error.problems]
-            raise DataError.listing(self.name, moved) from error
-        table = pa.concat_tables(tables).slice(skip).combine_chunks()
+    def _careful(self, lines: LineBlock) -> tuple[pa.LargeStringArray, pa.LargeStringArray]:
+        table = table_of_objects(json_objects(lines), self._chosen, self.name).combine_chunks()
         schema = pa.schema([("id", pa.large_string()), ("text", pa.large_string())])
         batch = pa.Table.to_batches(table.cast(schema))
         joined = pa.concat_batches(batch) if batch else pa.RecordBatch.from_pylist([], schema)

@@ -10,14 +10,15 @@ import numpy as np
 import pyarrow as pa
 
 from evenrank.arrays import Int64s
-from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
+from evenrank.errors import PROBLEMS_SHOWN, DataError, ParameterError, Problem
 from evenrank.evidence.scan.blocks import Block, LineFile
 from evenrank.evidence.scan.counter import PADDING, Bytes, Texts
-from evenrank.evidence.scan.documents import DocumentBatch, Fetch, Stretch
+from evenrank.evidence.scan.documents import DocumentBatch, Fetch, Stretch, unsound_byte
 from evenrank.evidence.scan.packed_lines import PackedLines
 from evenrank.io.background import compile_as_well, is_uncompiled
 from evenrank.io.content_hash import PIECE, digest_of_block, joined_digests
 from evenrank.io.fingerprint import fingerprint
+from evenrank.io.ranges import ByteRanges, FileRanges
 from evenrank.io.resumable import Recheck, Stamp
 from evenrank.io.source import Source, warn_of_bom
 
@@ -27,22 +28,29 @@ Split = Callable[[Bytes, int, int], tuple[Int64s, Int64s, Int64s]]
 
 
 class LineCollection:
-    """A plain file of lines. ``_documents`` says what the lines of a block are."""
+    """A file of lines. ``_documents`` says what the lines of a block are."""
 
     unit = "bytes"
     kind = "lines"
 
-    def __init__(self, path: Path | None, name: str, block_bytes: int, packed: Source | None = None) -> None:
-        """``packed`` is what is read from its beginning on, in the place of a plain file."""
+    def __init__(
+        self, path: Path | None, name: str, block_bytes: int, other: Source | ByteRanges | None = None
+    ) -> None:
+        """``other`` is what is read in the place of a plain file: a source that is read from its beginning
+        on, or a file in a store."""
         self.name = name
         self.path = path
         self.stamp: Stamp | None = None if path is None else Stamp.of(path)
         self._file: LineFile | PackedLines
-        if packed is not None or path is None:
-            self._file = PackedLines(Source(name) if packed is None else packed, block_bytes)
-            self.total: int | None = None if self.stamp is None else self.stamp.size
+        self.total: int | None
+        if isinstance(other, Source):
+            self._file = PackedLines(other, block_bytes)
+            self.total = None if self.stamp is None else self.stamp.size
         else:
-            self._file = LineFile(path, name, block_bytes)
+            ranges = other if path is None else FileRanges(path, name)
+            if ranges is None:
+                raise ParameterError(f"{name}: lines are read from a file, a source or a store")
+            self._file = LineFile(ranges, block_bytes)
             self.total = self._file.bytes
         self._sizes: dict[int, int] = {}  # of the blocks of a packed file, as it lies on the disk
         if self._file.starts_with_mark:
@@ -125,9 +133,15 @@ class TsvCollection(LineCollection):
     """``id``, a tab, the text, which is the rest of the line. Nothing of the text is copied."""
 
     def __init__(
-        self, path: Path | None, name: str, block_bytes: int, packed: Source | None = None, *, fast: bool
+        self,
+        path: Path | None,
+        name: str,
+        block_bytes: int,
+        other: Source | ByteRanges | None = None,
+        *,
+        fast: bool,
     ) -> None:
-        super().__init__(path, name, block_bytes, packed)
+        super().__init__(path, name, block_bytes, other)
         self.kind = f"tsv {block_bytes}"
         self._split: Split = _split_fast if fast else _split_simple
         self._gather = gather_fast if fast else _gather_simple
@@ -136,50 +150,63 @@ class TsvCollection(LineCollection):
 
     def _documents(self, block: Block) -> DocumentBatch:
         starts, tabs, ends = self._split(block.data, block.begin, block.end)
-        wrong = np.flatnonzero(tabs <= starts)  # -1 where there is no tab
-        if len(wrong):
-            raise self._bad_lines(block, starts, tabs, wrong)
+        if np.any(tabs <= starts):  # -1 where there is no tab
+            raise self._bad_lines(block, starts, tabs, ends)
         try:
             ids = self._gather(block.data, starts, tabs)
         except pa.ArrowInvalid as error:
-            raise self._bad_ids(block, starts, tabs) from error
+            raise self._bad_lines(block, starts, tabs, ends) from error
 
-        def unsound(row: int) -> DataError:
-            begin, end = int(tabs[row]) + 1, int(ends[row])
-            return self._unsound(block, begin, bytes(block.data[begin:end]), "text")
+        def describe(texts: Texts, rows: Sequence[int]) -> DataError:
+            problems = []
+            # lines are counted in what was given: the block may have been overwritten
+            line, counted = self._line(block, int(tabs[rows[0]])), int(texts.starts[rows[0]])
+            for row in rows:
+                start = int(texts.starts[row])
+                line += int(np.count_nonzero(texts.data[counted:start] == _NEWLINE))
+                counted = start
+                place = block.offset + int(tabs[row]) + 1 + (unsound_byte(texts, row) or 0)
+                problems.append(_unsound("text", line, place))
+            return DataError.listing(self.name, problems)
 
-        return DocumentBatch(ids, Texts(block.data, tabs + 1, ends), block.bytes_read, unsound, block.digest)
+        texts = Texts(block.data, tabs + 1, ends)
+        return DocumentBatch(ids, texts, block.bytes_read, describe, block.digest)
 
-    def _bad_lines(self, block: Block, starts: Int64s, tabs: Int64s, wrong: Int64s) -> DataError:
-        problems = []
+    def _bad_lines(self, block: Block, starts: Int64s, tabs: Int64s, ends: Int64s) -> DataError:
+        """All that is wrong with the lines of a block, whatever it is."""
+        problems: list[Problem] = []
         line, counted = self._line(block, block.begin), block.begin
-        for row in wrong[: PROBLEMS_SHOWN + 1].tolist():
-            start = int(starts[row])
-            line += bytes(block.data[counted:start]).count(b"\n")
+        for start, tab, end in zip(starts.tolist(), tabs.tolist(), ends.tolist(), strict=True):
+            raw = bytes(block.data[start:end])
+            found = _flaw(raw, tab - start)
+            if found is None:
+                continue
+            line += int(np.count_nonzero(block.data[counted:start] == _NEWLINE))
             counted = start
-            empty = tabs[row] == start
-            problems.append(
-                Problem(line, "the id is empty" if empty else "no tab: a line is an id, a tab and the text")
-            )
+            role, place = found
+            if place is None:
+                problems.append(Problem(line, role))
+            else:
+                problems.append(_unsound(role, line, block.offset + start + place))
+            if len(problems) > PROBLEMS_SHOWN:
+                break
         return DataError.listing(self.name, problems)
 
-    def _bad_ids(self, block: Block, starts: Int64s, tabs: Int64s) -> DataError:
-        for start, tab in zip(starts.tolist(), tabs.tolist(), strict=True):
-            raw = bytes(block.data[start:tab])
-            try:
-                raw.decode()
-            except UnicodeDecodeError:
-                return self._unsound(block, start, raw, "id")
-        return DataError(f"{self.name}: an id is not UTF-8")
 
-    def _unsound(self, block: Block, begin: int, raw: bytes, role: str) -> DataError:
-        try:
-            raw.decode()
-            at = 0
-        except UnicodeDecodeError as error:
-            at = error.start
-        what = f"invalid UTF-8 in the {role} at byte {block.offset + begin + at} of the file"
-        return DataError.listing(self.name, [Problem(self._line(block, begin), what)])
+def _flaw(raw: bytes, tab: int) -> tuple[str, int | None] | None:
+    """What is wrong with a line whose tab is there (below 0: nowhere), or what of it is not UTF-8, and where;
+    None if it is sound."""
+    if tab <= 0:
+        return "the id is empty" if tab == 0 else "no tab: a line is an id, a tab and the text", None
+    try:
+        raw.decode()
+    except UnicodeDecodeError as error:
+        return "id" if error.start < tab else "text", error.start
+    return None
+
+
+def _unsound(role: str, line: int, place: int) -> Problem:
+    return Problem(line, f"invalid UTF-8 in the {role} at byte {place} of the file")
 
 
 def line_ends(data: Bytes, begin: int, end: int) -> Int64s:

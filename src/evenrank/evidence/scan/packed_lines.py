@@ -60,9 +60,12 @@ class PackedLines:
 
     def blank_lines(self) -> int:
         """How many there are before the first line that is not blank."""
+        return self._held.count(_NEWLINE, 0, self.first_place())
+
+    def first_place(self) -> int:
+        """At which byte the first line begins that is not blank."""
         first = self.first_line()
-        begin = self._held.find(first) if first else len(self._held)
-        return self._held.count(_NEWLINE, 0, begin)
+        return self._held.find(first) if first else len(self._held)
 
     def blocks(self) -> Iterator[Block]:
         """All blocks in their order. Each has a buffer of its own."""

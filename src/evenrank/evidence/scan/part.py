@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,10 +12,10 @@ import pyarrow as pa
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError
 from evenrank.evidence.scan.counter import Counter, make_counter
-from evenrank.evidence.scan.documents import Collection
+from evenrank.evidence.scan.documents import Collection, Fetch
 from evenrank.evidence.scan.duplicates import Uniqueness
 from evenrank.evidence.scan.engine import counted_batch
-from evenrank.evidence.scan.partition_work import do_partition, read_stretch
+from evenrank.evidence.scan.partition_work import Piece, do_partition, read_partition
 from evenrank.evidence.scan.partitions import FileStretch, Partition, PartitionFile
 from evenrank.evidence.scan.sources import open_collection
 from evenrank.evidence.scan.summary import ScanSummary
@@ -72,19 +72,21 @@ def _count(job: ScanJob, partition: Partition) -> Record:
     with atomic_write(path) as file:
         writer = BatchWriter(file, job.schema) if job.kind == ARROW else CountsWriter(file, job.schema)
 
-        def read(collection: Collection, stretch: FileStretch) -> Iterator[tuple[bytes, int]]:
-            for fetch in stretch.fetches(collection):
-                documents = fetch()
-                batch = counted_batch(documents, counter, job.schema)
-                writer.write(batch)
-                summary.add(batch, documents.bytes_read, finished=False)
-                ids.add(ids.run_of(batch.column(0)))
-                if len(batch):
-                    ends.extend(batch.column(0)[place].as_py() for place in (0, -1))
-                yield documents.digest, len(batch)
+        def count(fetch: Fetch) -> tuple[bytes, int]:
+            documents = fetch()
+            batch = counted_batch(documents, counter, job.schema)
+            writer.write(batch)
+            summary.add(batch, documents.bytes_read, finished=False)
+            ids.add(ids.run_of(batch.column(0)))
+            if len(batch):
+                ends.extend(batch.column(0)[place].as_py() for place in (0, -1))
+            return documents.digest, len(batch)
+
+        def pieces(collection: Collection, stretch: FileStretch) -> Iterator[Piece]:
+            return (partial(count, fetch) for fetch in stretch.fetches(collection))
 
         try:
-            stretches = [read_stretch(job, stretch, read) for stretch in partition.stretches]
+            stretches = read_partition(job, partition, pieces)
             writer.close(_source_of(stretches))
         except BaseException:
             writer.abandon()

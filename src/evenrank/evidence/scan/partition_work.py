@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
 
-from evenrank.errors import DataError
+from evenrank.errors import MAY_PASS, DataError, DataErrors
 from evenrank.evidence.scan.documents import Collection
 from evenrank.evidence.scan.partitions import FileStretch, Partition, PartitionFile
 from evenrank.evidence.scan.sharded import facts_of_file
@@ -31,8 +31,11 @@ class PartJob(Protocol):
     def record(self, number: int) -> Path: ...
 
 
-Read = Callable[[Collection, FileStretch], Iterator[tuple[bytes, int]]]
-"""Does the work on some pieces of an open file; gives the digest of each and how many documents it has."""
+Piece = Callable[[], tuple[bytes, int]]
+"""Does the work on a piece; gives its digest and how many documents it has."""
+
+Pieces = Callable[[Collection, FileStretch], Iterator[Piece]]
+"""The pieces of a stretch of an open file."""
 
 
 def do_partition(
@@ -41,7 +44,8 @@ def do_partition(
     """Do the work on a partition and keep its record; what is wrong with the data is given back.
 
     A partition that is finished is not done again: the worker that did it was lost before anybody had taken
-    the result.
+    the result. A store or a disk that fails says nothing about the data: its error is raised, so that the
+    executor does the task again, as it does where a worker is lost.
     """
     try:
         kept = _kept(job, partition)
@@ -50,12 +54,34 @@ def do_partition(
         record = work()
         write_record(job.record(partition.number), record)
         return record
+    except MAY_PASS:
+        raise
     except DataError as error:
         return error.with_traceback(None)
 
 
-def read_stretch(job: PartJob, stretch: FileStretch, read: Read) -> dict[str, Any]:
-    """Read some pieces of a file, or all of them; what a record keeps of that."""
+def read_partition(job: PartJob, partition: Partition, pieces: Pieces) -> list[dict[str, Any]]:
+    """Read all stretches of a partition; what a record keeps of each.
+
+    What is wrong with one piece does not keep the others from being read: one error lists all problems.
+    """
+    wrong = DataErrors()
+    found = []
+    for stretch in partition.stretches:
+        if wrong.full:
+            break
+        try:
+            found.append(_read_stretch(job, stretch, pieces, wrong))
+        except MAY_PASS:
+            raise
+        except DataError as error:
+            wrong.add(error)
+    wrong.check()
+    return found
+
+
+def _read_stretch(job: PartJob, stretch: FileStretch, pieces: Pieces, wrong: DataErrors) -> dict[str, Any]:
+    """Read some pieces of a file, or all of them."""
     digests: list[bytes] = []
     rows = 0
     whole: dict[str, Any] | None = None
@@ -63,10 +89,19 @@ def read_stretch(job: PartJob, stretch: FileStretch, read: Read) -> dict[str, An
     _check_size(stretch)
     try:
         with closing(job.open(stretch.file)) as collection:
-            for digest, documents in read(collection, stretch):
-                digests.append(digest)
-                rows += documents
-            if stretch.whole:
+            for piece in pieces(collection, stretch):
+                try:
+                    digest, documents = piece()
+                except (NoDocumentsError, *MAY_PASS):
+                    raise
+                except DataError as error:
+                    wrong.add(error)
+                    if wrong.full:
+                        break
+                else:
+                    digests.append(digest)
+                    rows += documents
+            if stretch.whole and not wrong:
                 whole, facts = collection.provenance(digests), _facts(collection, digests)
     except NoDocumentsError:
         if not job.many:

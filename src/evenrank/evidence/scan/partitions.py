@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evenrank.errors import DataError, ParameterError
+from evenrank.errors import MAY_PASS, DataError, ParameterError
 from evenrank.evidence.scan.documents import Collection, Fetch, Stretch
-from evenrank.io.remote import RemoteFile, is_remote
+from evenrank.io.remote import REQUESTS, RemoteFile, is_remote
 from evenrank.io.resumable import Stamp
 from evenrank.io.shards import Shard, is_many, list_shards
 from evenrank.io.source import Source, as_source, as_text
@@ -106,8 +107,10 @@ def partition_files(source: object, format: str | None = None) -> PartitionFiles
         return PartitionFiles(as_text(os.fspath(source)), tuple(map(_of_shard, shards)), many=True)
     file = as_source(source)
     if file is None or file.path is None:
+        name = "documents" if file is None else file.name
         raise ParameterError(
-            "a collection is only cut into partitions where it lies in files: workers read them by their name"
+            f"{name}: a cluster, or a folder as output, needs a collection in partitions, and only files can "
+            "be cut into them: save it to a file first, or write to a file (counts.parquet) without a cluster"
         )
     file.check()
     if not file.path.is_file():
@@ -142,10 +145,20 @@ def cut(files: Sequence[PartitionFile], opened: Open, size: int | None = None) -
 
 
 def _stretches(files: Sequence[PartitionFile], opened: Open, size: int) -> Iterator[FileStretch]:
-    for file in files:
+    def cut_file(file: PartitionFile) -> list[Stretch]:
         if file.size <= size:  # many small files are not opened one by one to be planned
-            yield FileStretch(file, Stretch(0, None, file.size))
-            continue
-        with closing(opened(file)) as collection:
-            for pieces in collection.stretches(size):
+            return [Stretch(0, None, file.size)]
+        try:
+            with closing(opened(file)) as collection:
+                return collection.stretches(size)
+        except MAY_PASS:
+            raise
+        except DataError:  # whoever reads it says what is wrong, beside what is wrong with other files
+            return [Stretch(0, None, file.size)]
+
+    with ThreadPoolExecutor(REQUESTS) as pool:
+        # a store takes its time to answer, but answers many at once
+        found = pool.map(cut_file, files) if any(file.in_store for file in files) else map(cut_file, files)
+        for file, stretches in zip(files, found, strict=True):
+            for pieces in stretches:
                 yield FileStretch(file, pieces)

@@ -2,7 +2,10 @@
 
 Pieces are numbered through all files. A file that can only be read from its beginning does not tell how many
 pieces it has; so the last of them carries a digest, and the others none. When a scan goes on, that digest
-says that the file is finished, and it is not opened again.
+says that the file is finished, and it is not opened again. Such a file has a piece even where it holds no
+document: else its number would be that of the first piece of the next file.
+
+A file that cannot be read has a piece that raises the error, so that the errors of all files come in order.
 """
 
 from __future__ import annotations
@@ -11,21 +14,23 @@ import hashlib
 import threading
 from bisect import bisect_right
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from evenrank.errors import PROBLEMS_SHOWN, DataError
-from evenrank.evidence.scan.documents import Collection, DocumentBatch, Fetch, Stretch
+import pyarrow as pa
+
+from evenrank.errors import DataError
+from evenrank.evidence.scan.documents import Collection, DocumentBatch, Fetch, Stretch, fetched, raising
+from evenrank.io.compressed import is_packed
 from evenrank.io.content_hash import DIGEST_BYTES
 from evenrank.io.documents import NoDocumentsError
 from evenrank.io.remote import is_remote
 from evenrank.io.resumable import Recheck, Stamp
-from evenrank.io.shards import Shard
+from evenrank.io.shards import Shard, check_files_unchanged
 
 _NONE = bytes(DIGEST_BYTES)
+_EMPTY = b"\xff" * DIGEST_BYTES  # marks a file without documents
 
 Open = Callable[[Shard], Collection]
 
@@ -49,7 +54,7 @@ class ShardedCollection:
 
     def __init__(self, name: str, shards: Sequence[Shard], open: Open, kind: str) -> None:
         self.name = name
-        self.kind = f"{len(shards)} files {kind}"
+        self.kind = f"{len(shards)} files {kind}, a piece for each empty one"
         self.path: Path | None = None
         self.total: int | None = sum(shard.size for shard in shards)
         self._shards = tuple(shards)
@@ -80,7 +85,7 @@ class ShardedCollection:
 
     def provenance(self, digests: Sequence[bytes]) -> dict[str, Any]:
         """The files in their order, each with its size and the hash of what was read of it."""
-        self._check_unchanged()
+        check_files_unchanged((shard.address, shard.stamp) for shard in self._shards)
         files = [
             {"name": shard.address, "bytes": shard.size, **self._facts.get(number, {})}
             for number, shard in enumerate(self._shards)
@@ -96,7 +101,7 @@ class ShardedCollection:
             if known is not None:
                 count, digest = known
                 self._counts[number] = count
-                self._facts[number] = {"hash": digest.hex()}
+                self._facts[number] = {} if digest == _EMPTY else {"hash": digest.hex()}
                 yield from [None] * count
             else:
                 yield from self._pieces_of(number, index, finished)
@@ -153,7 +158,10 @@ class ShardedCollection:
         return None
 
     def _is_stream(self, shard: Shard) -> bool:
-        return shard.packed or is_remote(shard.address) or shard.format not in ("tsv", "jsonl", "parquet")
+        """Whether a file can only be read from its beginning, by its name and its first bytes."""
+        if shard.format not in ("tsv", "jsonl", "parquet"):
+            return True
+        return shard.packed and (is_remote(shard.address) or is_packed(Path(shard.address)))
 
     def _pieces_of(self, number: int, first: int, finished: Container[int]) -> Iterator[Fetch | None]:
         shard = self._shards[number]
@@ -161,6 +169,11 @@ class ShardedCollection:
             collection = self._open(shard)
         except NoDocumentsError:
             self._counts[number] = 0
+            yield from self._without_documents(number)
+            return
+        except DataError as error:
+            self._counts[number] = 1
+            yield raising(error)
             return
         opened = _OpenShard(shard, first, collection)
         self._units[number] = collection.unit, collection.total, collection.done
@@ -179,10 +192,21 @@ class ShardedCollection:
                     yield self._watched(number, opened, count, fetch)
                 count += 1
         except DataError as error:  # of a stream, which parses before it gives a piece
-            raise self._with_others(error, number, None) from error
+            self._counts[number] = count + 1
+            yield raising(error)
+            return
         self._counts[number] = count
         opened.read_out = True
         self._close_if_done(number, opened)
+        if not count:
+            yield from self._without_documents(number)
+
+    def _without_documents(self, number: int) -> Iterator[Fetch | None]:
+        shard = self._shards[number]
+        if self._is_stream(shard):
+            self._counts[number] = 1
+            nothing = pa.array([], pa.large_string())
+            yield lambda: fetched(shard.address, nothing, nothing, 0, _EMPTY)
 
     def _marked(self, collection: Collection, finished: Container[int]) -> Iterator[Fetch | None]:
         """The pieces of a file; where it is a stream, the last one is marked by the digest of the file."""
@@ -203,10 +227,7 @@ class ShardedCollection:
 
     def _watched(self, number: int, opened: _OpenShard, place: int, fetch: Fetch) -> Fetch:
         def watched() -> DocumentBatch:
-            try:
-                batch = fetch()
-            except DataError as error:
-                raise self._with_others(error, number, place) from error
+            batch = fetch()
             with self._lock:
                 opened.digests[place] = batch.digest
                 opened.waiting -= 1
@@ -223,49 +244,6 @@ class ShardedCollection:
         digests = [digest or b"" for digest in opened.digests]
         self._facts[number] = facts_of_file(opened.collection, digests)
         opened.collection.close()
-
-    def _with_others(self, error: DataError, number: int, place: int | None) -> DataError:
-        """The error of a piece, and what is wrong with the pieces behind it, up to twenty problems.
-
-        ``place`` is that of the piece in its file; None for a stream, which cannot be read on."""
-        errors = [error]
-        begin = 0 if place is None else place + 1
-        for shard in self._shards[number + (place is None) :]:
-            missing = PROBLEMS_SHOWN - sum(max(1, len(one.problems)) for one in errors)
-            if missing <= 0 or any(one.more for one in errors):
-                break
-            errors += islice(self._errors_in(shard, begin), missing)
-            begin = 0
-        return DataError.joined(errors)
-
-    def _errors_in(self, shard: Shard, begin: int) -> Iterator[DataError]:
-        try:
-            with closing(self._open(shard)) as collection:
-                for fetch in islice(collection.pieces(frozenset()), begin, None):
-                    try:
-                        if fetch is not None:
-                            fetch()
-                    except DataError as error:
-                        yield error
-        except NoDocumentsError:
-            return
-        except DataError as error:
-            yield error
-
-    def _check_unchanged(self) -> None:
-        """What was read of a file that somebody wrote to meanwhile may be half of this and half of that."""
-        for shard in self._shards:
-            if is_remote(shard.address):
-                continue
-            try:
-                status = Path(shard.address).stat()
-            except OSError:  # it is gone, but it was open, and what was read is what it was
-                continue
-            if f"{status.st_size}-{status.st_mtime_ns}" != shard.stamp:
-                raise DataError(
-                    f"{shard.address}: was changed while the collection was read: give the same command "
-                    "again when nobody writes to it"
-                )
 
 
 def facts_of_file(collection: Collection, digests: Sequence[bytes]) -> dict[str, Any]:

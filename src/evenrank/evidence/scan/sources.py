@@ -8,13 +8,15 @@ from pathlib import Path
 
 from evenrank.errors import ParameterError
 from evenrank.evidence.scan.blocks import BLOCK
-from evenrank.evidence.scan.documents import Collection, ParquetCollection, Stream
-from evenrank.io.compressed import MAGIC_LENGTH, is_compressed
+from evenrank.evidence.scan.documents import Collection, Stream
+from evenrank.io.compressed import is_packed
 from evenrank.io.document_formats import document_format_names, format_of_documents
+from evenrank.io.ranges import RemoteRanges, stored_ranges
 from evenrank.io.remote import RemoteFile, is_remote
 from evenrank.io.shards import Shard, is_many, list_shards
-from evenrank.io.source import as_source, as_text, check_format
+from evenrank.io.source import as_source, as_text, check_format, parquet_file
 
+_IN_PIECES = ("tsv", "jsonl", "parquet")
 _UNPACKED = 4  # times the size of a compressed file
 
 
@@ -38,22 +40,31 @@ def open_collection(
         return Stream(source, format, columns)
     file.check()
     kind = format or format_of_documents(file.path or file.name)
-    if kind == "parquet" and file.path is not None:
-        return ParquetCollection(file.path, file.name, columns)
+    if kind not in _IN_PIECES or (kind == "tsv" and columns is not None):
+        return Stream(source, format, columns)
+    # the modules are imported here and not above: who reads a table needs neither
+    if kind == "parquet":
+        from evenrank.evidence.scan.parquet_files import ParquetCollection, StoredParquetCollection
+
+        if file.path is None:
+            return StoredParquetCollection(RemoteRanges(file.stream.name), file.name, columns)
+        return ParquetCollection(file.path, file.name, columns, parquet_file(file.path))
+    stored = stored_ranges(file.stream.name) if file.path is None else None
+    if stored is not None and not stored.size:
+        stored.close()
+        return Stream(source, format, columns)
     if file.path is not None and not file.path.stat().st_size:
         return Stream(source, format, columns)
-    packed = file if in_store or _is_packed(file.path) else None
-    # the modules are imported here and not above: who reads a table needs neither
-    if kind == "tsv" and columns is None:
+    is_stream = stored is None if file.path is None else is_packed(file.path)
+    other = file if is_stream else stored
+    if kind == "tsv":
         from evenrank.evidence.scan.line_files import TsvCollection
 
-        return TsvCollection(file.path, file.name, block_bytes, packed, fast=fast)
-    if kind == "jsonl":
-        from evenrank.evidence.scan.json_files import JsonCollection
+        return TsvCollection(file.path, file.name, block_bytes, other, fast=fast)
+    from evenrank.evidence.scan.json_files import JsonCollection
 
-        # parsing by way of Arrow holds a block several times over
-        return JsonCollection(file.path, file.name, max(1, block_bytes // 2), columns, packed, fast=fast)
-    return Stream(source, format, columns)
+    # parsing by way of Arrow holds a block several times over
+    return JsonCollection(file.path, file.name, max(1, block_bytes // 2), columns, other, fast=fast)
 
 
 def size_of(source: object) -> int | None:
@@ -62,18 +73,11 @@ def size_of(source: object) -> int | None:
         path = Path(source)
         if not path.is_file():
             return None
-        return path.stat().st_size * (_UNPACKED if _is_packed(path) else 1)
+        return path.stat().st_size * (_UNPACKED if is_packed(path) else 1)
     if isinstance(source, (list, tuple)):
         pairs = (row for row in source if isinstance(row, (list, tuple)) and len(row) > 1)
         return sum(len(text) for _, text, *_ in pairs if isinstance(text, str))
     return None
-
-
-def _is_packed(path: Path | None) -> bool:
-    if path is None:
-        return False
-    with path.open("rb") as opened:
-        return is_compressed(opened.read(MAGIC_LENGTH))
 
 
 def _many(

@@ -78,27 +78,15 @@ def scan_on(
     parts = PartFolder(target, "scan", settings, resume=resume)
     job = ScanJob(
         str(parts.folder.resolve()), settings_key(settings), settings["parts"], lexicon, tokenizer, terms,
-        schema, files.many, columns, block_bytes,
+        schema, files.many, None if columns is None else dict(columns), block_bytes,
     )  # fmt: skip
-    try:
+    with parts.until_done(keep_sound=files.many):
         spread = SpreadFiles(files, job, partition_bytes)
         work = _SpreadScan(executor, job, spread)
-        with parts.naming_the_output():
-            finished = spread.still_valid(dict(parts.records()))
-            done = run_partitions(
-                executor, partial(count_partition, job), spread.partitions, finished, progress
-            )
-            with closing(done):
-                summary = (
-                    work.to_file(done, parts, target) if folder is None else work.to_folder(done, target)
-                )
-        parts.remove()
-    except DataError:
-        if not files.many:  # it must be mended, and then what was counted of it is of no use
-            parts.remove()
-        raise
-    finally:
-        parts.close()
+        finished = spread.still_valid(dict(parts.records()))
+        done = run_partitions(executor, partial(count_partition, job), spread.partitions, finished, progress)
+        with closing(done):
+            summary = work.to_file(done, parts, target) if folder is None else work.to_folder(done, target)
     summary.seconds = time.monotonic() - begin
     return summary
 
@@ -163,7 +151,7 @@ class _SpreadScan:
         return summary
 
     def _batches(self, part: FinishedPart) -> Iterator[pa.RecordBatch]:
-        with pa.memory_map(os.fspath(self._files.part(part))) as file:
+        with pa.memory_map(os.fspath(self._files.part(part, read=True))) as file:
             yield from pa.ipc.open_stream(file)
 
     def _provenance(self, summary: ScanSummary, stretches: Sequence[dict[str, Any]]) -> dict[str, Any]:

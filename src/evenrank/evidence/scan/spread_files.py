@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from evenrank.errors import DataError, EvenrankError
 from evenrank.evidence.scan.partition_work import PartJob
 from evenrank.evidence.scan.partitions import FileStretch, Partition, PartitionFile, PartitionFiles, cut
 from evenrank.evidence.scan.sharded import facts_of_file, provenance_of_files
 from evenrank.io.content_hash import hash_of_file
-from evenrank.io.part_folder import is_sealed
+from evenrank.io.part_folder import check_seen, is_sealed
 from evenrank.io.partitioned import FinishedPart, Record
-from evenrank.io.resumable import Stamp
+from evenrank.io.shards import check_files_unchanged
 
 
 class SpreadFiles:
@@ -38,14 +37,10 @@ class SpreadFiles:
                 found[partition.number] = record
         return found
 
-    def part(self, part: FinishedPart) -> Path:
-        """The file of a part, if it is seen here."""
+    def part(self, part: FinishedPart, *, read: bool = False) -> Path:
+        """The file of a part, if it is seen here; with ``read`` also whether it still is what it was."""
         path = self._job.part(part.number)
-        if not is_sealed(path, part.record["part"]):
-            raise EvenrankError(
-                f"{path}: a worker wrote it, but it is not seen here: choose an output in a folder that all "
-                "workers share with this machine"
-            )
+        check_seen(path, part.record["part"], read=read and not part.found)
         return path
 
     def shard_of(self, stretches: Sequence[Mapping[str, Any]]) -> Callable[[int], str] | None:
@@ -57,8 +52,7 @@ class SpreadFiles:
 
     def provenance(self, stretches: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """Of all that was read, if nobody has written to it meanwhile."""
-        for file in self._files:
-            _check_unchanged(file)
+        check_files_unchanged((file.address, file.stamp) for file in self._files)
         if not self._many:
             return self._provenance(self._files[0], stretches, "provenance")
         by_file: dict[str, list[dict[str, Any]]] = {}
@@ -109,17 +103,3 @@ class SpreadFiles:
             first = stretch.pieces.first
             again = (collection.recheck(first + place) for place in range(len(kept["digests"])))
             return bool([digest.hex() for digest in again] == kept["digests"])
-
-
-def _check_unchanged(file: PartitionFile) -> None:
-    if file.in_store:
-        return
-    try:
-        now = Stamp.of(Path(file.address))
-    except OSError:  # it is gone, but what was read is what it was
-        return
-    if f"{now.size}-{now.modified}" != file.stamp:
-        raise DataError(
-            f"{file.name}: was changed while it was read: give the same command again when nobody writes "
-            "to it"
-        )

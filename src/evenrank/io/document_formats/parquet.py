@@ -13,7 +13,8 @@ from evenrank.io.column_names import resolve_documents
 from evenrank.io.document_formats.declared import declare_documents
 from evenrank.io.document_tables import frame_table
 from evenrank.io.frames import Frame
-from evenrank.io.remote import RemoteFile, open_remote
+from evenrank.io.ranges import RangeFile, RemoteRanges
+from evenrank.io.remote import RemoteFile
 from evenrank.io.source import Source, parquet_file
 
 
@@ -35,5 +36,5 @@ def _opened(source: Source) -> Any:
     if source.path is not None:
         return parquet_file(source.path)
     if isinstance(source.stream, RemoteFile):
-        return open_remote(source.name)
+        return RangeFile(RemoteRanges(source.name))  # which asks again where a request fails
     return pa.BufferReader(source.content().buffer)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import pyarrow as pa
 
-from evenrank.errors import PROBLEMS_SHOWN, DataError, ParameterError, Problem
+from evenrank.errors import PROBLEMS_SHOWN, DataError, ParameterError, Problem, shortened
 from evenrank.io.document_formats.declared import declare_documents
 from evenrank.io.document_tables import SCHEMA
 from evenrank.io.html_text import html_text
@@ -15,33 +17,43 @@ from evenrank.io.source import Source
 
 _AT_ONCE = 1 << 22  # bytes of text in one table
 _LONGEST = 1 << 28  # of one document: what is longer has lost its end
-_BEGIN, _END = re.compile(rb"<DOC>", re.I), re.compile(rb"</DOC>", re.I)
-_NUMBER = re.compile(r"<DOCNO>\s*(.*?)\s*</DOCNO>", re.I | re.S)
-_HEADER = re.compile(r"<DOCHDR>.*?</DOCHDR>", re.I | re.S)
+# no pattern looks beyond the next tag, so that no file takes longer than its length allows
+_BEGIN, _END = re.compile(rb"<DOC(\s[^<>]*)?>", re.I), re.compile(rb"</DOC>", re.I)
+_END_BYTES = len("</DOC")  # how much of an end tag may stand before the border of two blocks
+_NUMBER = re.compile(r"<DOCNO>([^<]*)</DOCNO>", re.I)
+_HEADER, _HEADER_END = re.compile(r"<DOCHDR>", re.I), re.compile("</DOCHDR>", re.I)
+_ID = re.compile(r"""\sid\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.I)
+_SEVERAL = "<DOC> has several <DOCNO>: is the </DOC> missing before the second?"
+
+
+class TrecDocument(NamedTuple):
+    """What stands between ``<DOC>`` and ``</DOC>``, the attributes of ``<DOC>``, and its line."""
+
+    line: int
+    attributes: bytes
+    content: bytes
 
 
 @declare_documents("trecweb", ".trecweb", ".trectext")
 def read_trec_documents(source: Source, columns: Mapping[str, str] | None) -> Iterator[pa.Table]:
-    """The id is the ``<DOCNO>``, the text all that is shown of the rest. Bytes that are not UTF-8 are read as
-    Windows-1252, which old collections are written in."""
+    """The id is the ``<DOCNO>``, or else the attribute ``id`` of ``<DOC>``; the text all that is shown of the
+    rest. Bytes that are not UTF-8 are read as Windows-1252, which old collections are written in."""
     if columns:
         raise ParameterError(f"{source.name}: columns= applies only to tables: a TREC file has no columns")
     ids: list[str] = []
     texts: list[str] = []
     problems: list[Problem] = []
     held = 0
-    for line, raw in _documents(source):
-        content = _decoded(raw)
-        number = _NUMBER.search(content)
-        if number is None or not number[1]:
-            problems.append(Problem(line, "<DOC> has no <DOCNO>, which is its id"))
+    for found in _documents(source):
+        row = found if isinstance(found, Problem) else _row(found)
+        if isinstance(row, Problem):
+            problems.append(row)
             if len(problems) > PROBLEMS_SHOWN:
                 break
             continue
-        rest = content[: number.start()] + content[number.end() :]
-        ids.append(number[1])
-        texts.append(html_text(_HEADER.sub("", rest)))
-        held += len(raw)
+        ids.append(row[0])
+        texts.append(row[1])
+        held += len(row[1])
         if held >= _AT_ONCE and not problems:
             yield pa.table([ids, texts], schema=SCHEMA)
             ids, texts, held = [], [], 0
@@ -51,29 +63,79 @@ def read_trec_documents(source: Source, columns: Mapping[str, str] | None) -> It
         yield pa.table([ids, texts], schema=SCHEMA)
 
 
-def _documents(source: Source) -> Iterator[tuple[int, bytes]]:
-    """What stands between ``<DOC>`` and ``</DOC>``, with the line of its beginning."""
-    held, line = b"", 1
-    for block in source.blocks():
+def _row(document: TrecDocument) -> tuple[str, str] | Problem:
+    """The id and the text of a document."""
+    content = _decoded(document.content)
+    numbers = list(_NUMBER.finditer(content))
+    if len(numbers) > 1:
+        return Problem(document.line, _SEVERAL)
+    attribute = _ID.search(_decoded(document.attributes))
+    if numbers and numbers[0][1].strip():
+        own = numbers[0][1].strip()
+    elif attribute is not None and any(attribute.groups()):
+        own = html.unescape(next(filter(None, attribute.groups())))
+    else:
+        return Problem(document.line, "<DOC> has no <DOCNO> and no attribute id, which could be its id")
+    for number in numbers:
+        content = content[: number.start()] + content[number.end() :]
+    return own, html_text(_without_header(content))
+
+
+def _without_header(content: str) -> str:
+    header = _HEADER.search(content)
+    end = None if header is None else _HEADER_END.search(content, header.end())
+    return content if header is None or end is None else content[: header.start()] + content[end.end() :]
+
+
+def _documents(source: Source) -> Iterator[TrecDocument | Problem]:
+    """The documents, and what is wrong with what stands around them."""
+    held, line = b"", 1  # what is not done with, and the line of its beginning
+    begun: re.Match[bytes] | None = None
+    looked = 0  # how far it was looked for the next tag
+    for block in source.blocks_without_bom():
         held += block
         at = 0
         while True:
-            begin = _BEGIN.search(held, at)
-            end = None if begin is None else _END.search(held, begin.end())
-            if begin is None or end is None:
+            if begun is None:
+                begun = _BEGIN.search(held, looked)
+                if begun is None:
+                    looked = max(looked, held.rfind(b"<"))
+                    break
+                looked = begun.end()
+            end = _END.search(held, looked)
+            if end is None:
+                looked = max(looked, len(held) - _END_BYTES)
                 break
-            yield line + held.count(b"\n", at, begin.start()), held[begin.end() : end.start()]
-            line += held.count(b"\n", at, end.end())
-            at = end.end()
-        held = held[at:]
+            yield from _outside(held[at : begun.start()], line)
+            line += held.count(b"\n", at, begun.start())
+            yield TrecDocument(line, begun[1] or b"", held[begun.end() : end.start()])
+            line += held.count(b"\n", begun.start(), end.end())
+            at = looked = end.end()
+            begun = None
+        held, looked = held[at:], looked - at
+        begun = None if begun is None else _BEGIN.match(held, begun.start() - at)
         if len(held) > _LONGEST:
-            raise DataError.listing(
-                source.name, [Problem(line, "</DOC> does not follow: is this TREC text?")]
-            )
-    if _BEGIN.search(held):
-        raise DataError.listing(source.name, [Problem(line, "the last <DOC> has no </DOC>: the file is cut")])
-    if held.strip():
-        raise DataError.listing(source.name, [Problem(line, "expected <DOC>")])
+            break
+    yield from _outside(held if begun is None else held[: begun.start()], line)
+    if begun is not None:
+        line += held.count(b"\n", 0, begun.start())
+        what = (
+            "follows for a long time: is this TREC text?"
+            if len(held) > _LONGEST
+            else "follows: is the file cut?"
+        )
+        yield Problem(line, f"<DOC> is not ended: no </DOC> {what}")
+    elif len(held) > _LONGEST:  # what stands behind it was not looked at
+        yield Problem(line, f"no <DOC> follows within {_LONGEST:,} bytes: is this TREC text?")
+
+
+def _outside(raw: bytes, line: int) -> Iterator[Problem]:
+    """Text that is in no document would be lost; tags around documents, and comments, hold none."""
+    shown = html_text(_decoded(raw)) if raw.strip() else ""
+    if shown:
+        first = shown.partition("\n")[0]
+        before = raw.count(b"\n", 0, max(0, raw.find(first.split(" ")[0].encode())))
+        yield Problem(line + before, f"text outside of <DOC> and </DOC>: {shortened(first)!r}")
 
 
 def _decoded(raw: bytes) -> str:

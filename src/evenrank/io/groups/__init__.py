@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.data.attribute import UNIFORM, attribute_of
+from evenrank.data.attribute import Attribute, attribute_of
 from evenrank.data.membership import SPLITS, Membership
 from evenrank.data.membership_builders import OWN, even_labels, spread_evenly
+from evenrank.data.membership_by_need import MembershipByNeed
 from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
 from evenrank.ids import as_strings, distinct, encode_first_seen, take
-from evenrank.io.column_names import listed
+from evenrank.io.column_names import SharedColumns, listed
+from evenrank.io.derived_groups import ID, DerivedStore, StoredGroups, stored_groups
 from evenrank.io.frames import as_frame
 from evenrank.io.groups.entries import Entries
 from evenrank.io.groups.hints import uneven_rows
 from evenrank.io.groups.line_files import READERS, nothing
+from evenrank.io.groups.shards import entries_of_files, is_several_tables
 from evenrank.io.groups.tables import Asked, frame_entries, mapping_entries
 from evenrank.io.groups.votes import shares_of_votes
 from evenrank.io.row_problems import RowProblems
@@ -29,11 +33,12 @@ from evenrank.io.tables import open_table
 
 _NO_VALUE = "is not a value of"
 _OTHER_LABELS = "; add it to values=, even= (equally of all values) or ignore= (no label)"
+LOADED = 1 << 17  # rows of derived groups: so many take 54 MB, and all of them are at hand
 GROUP_SUFFIXES = {".gmemb": "gmemb"}
 
 _ACCEPTED = (
-    "a path (str or Path, '-' is standard input), an open file, a pandas, polars or Arrow table, "
-    "a dict {document: value} or {query: {document: value}}"
+    "a path (str or Path, '-' is standard input), a folder or a pattern of tables, an open file, "
+    "a pandas, polars or Arrow table, a dict {document: value} or {query: {document: value}}"
 )
 
 
@@ -43,7 +48,7 @@ def read_groups(
     *,
     values: Sequence[str] | None = None,
     ordinal: bool = False,
-    target: Any = UNIFORM,
+    target: Any = None,
     multilabel: bool = False,
     split: str = "share",
     even: Iterable[str] = (),
@@ -56,9 +61,10 @@ def read_groups(
 ) -> Membership:
     """Which values of the attribute ``name`` documents have.
 
-    ``source`` is a path, an open file, a pandas, polars or Arrow table, or a dict ``{document: value}``
-    or ``{query: {document: value}}``. A table (CSV, TSV, JSONL, Parquet; ``.gz`` and ``.zst`` too) has a
-    column of documents; one of queries makes the groups depend on the query. The rest is one of
+    ``source`` is a path, a folder or a pattern of tables (``shards/*.jsonl.gz``), an open file, a pandas,
+    polars or Arrow table, or a dict ``{document: value}`` or ``{query: {document: value}}``. A table (CSV,
+    TSV, JSONL, Parquet; ``.gz`` and ``.zst`` too) has a column of documents; one of queries makes the groups
+    depend on the query. The rest is one of
 
     - a column of labels called like the attribute, or named by ``column=``. An empty cell is a document
       without a label. A cell of JSONL or Parquet may be a list, or a mapping of values to shares;
@@ -74,14 +80,19 @@ def read_groups(
       document has the values by the shares of its authors.
 
     ``values`` are the values in their order, by default those found; an ``ordinal`` attribute needs it
-    unless they are numbers. ``target`` is that of ``Attribute``. With ``multilabel`` a document has each
-    of several values, and ``split="full"`` counts it for each. A label in ``even`` belongs equally to
-    all values; one in ``ignore`` counts as no label. ``unlabelled="own"`` makes each document that is listed
-    without a label a value of its own; a ranked document that is not listed is then an error.
+    unless they are numbers. ``target`` is that of ``Attribute``, by default uniform. With ``multilabel`` a
+    document has each of several values, and ``split="full"`` counts it for each. A label in ``even`` belongs
+    equally to all values; one in ``ignore`` counts as no label. ``unlabelled="own"`` makes each document that
+    is listed without a label a value of its own; a ranked document that is not listed is then an error.
 
     With ``votes`` a table has a row for each vote: document, rater and label, and the query if labels depend
     on it. A document has each value by its share of the votes, which are then the probabilities of its
     values; votes for a label in ``ignore`` do not count. A rater who votes twice on a document is an error.
+
+    A Parquet file or folder of groups that were derived from words (``evenrank scan --field groups``) has the
+    target of its lexicon unless another is named. ``values`` are then its groups in another order, and
+    options that are for labels are refused. Of more than 131,072 documents only those are read that a run
+    lists.
 
     Shares sum to 1 within 1e-6. They, unknown values and a document with two values are one error that
     names the documents and their lines.
@@ -100,7 +111,14 @@ def read_groups(
     if votes and (multilabel or unlabelled is not None):
         raise ParameterError(f"attribute {name!r}: votes are for one value, so not multilabel or own values")
     asked = Asked(name, values, multilabel, column, columns or {}, votes)
-    if file is not None:
+    derived = None if file is None or file.path is None else stored_groups(file.path)
+    if derived is not None:
+        labels = {"ignore": ignore, "even": even, "unlabelled": unlabelled, "column": column, "votes": votes}
+        _check_derived(derived, [option for option, given in labels.items() if given], format, asked)
+        return _of_derived(derived, asked, ordinal, target, split)
+    if is_several_tables(source, format):
+        entries = entries_of_files(cast("str | os.PathLike[str]", source), format, asked)
+    elif file is not None:
         entries = _of_file(file, format, asked)
     elif format is not None:
         raise ParameterError(f"format= applies only to files, got {type(source).__name__}")
@@ -117,6 +135,42 @@ def read_groups(
         ordinal=ordinal, target=target, multilabel=multilabel, split=split,
     )  # fmt: skip
     return replace(built, own=unlabelled == OWN, named=named)
+
+
+def _check_derived(derived: StoredGroups, labels: Sequence[str], format: str | None, asked: Asked) -> None:
+    """Refuse what is said of files of other kinds."""
+    name = derived.path
+    if labels:
+        raise ParameterError(f"attribute {asked.name!r}: {labels[0]}= is for labels, and {name} has shares")
+    if format not in (None, "parquet"):
+        raise ParameterError(f"{name}: is Parquet that evenrank scan wrote, not {format}: leave format= out")
+    columns = {} if isinstance(asked.columns, SharedColumns) else asked.columns
+    for role, column in columns.items():
+        if role not in ("document", "id"):
+            raise ParameterError(f"{name}: has no column of the {role}: leave columns= out")
+        if column != ID:
+            raise ParameterError(
+                f"{name}: no column {column!r} for the document; the columns found are "
+                f"{listed([ID, *derived.groups])}"
+            )
+    if asked.values is not None and sorted(asked.values) != sorted(derived.groups):
+        raise ParameterError(
+            f"attribute {asked.name!r}: values must be the groups that were derived, "
+            f"{listed(derived.groups)}, in any order; got {listed(asked.values)}"
+        )
+
+
+def _of_derived(derived: StoredGroups, asked: Asked, ordinal: bool, target: Any, split: str) -> Membership:
+    if asked.values is not None:
+        derived = derived.in_order(asked.values)
+    attribute = Attribute(asked.name, derived.groups, ordinal, derived.target if target is None else target)
+    if derived.rows > LOADED:
+        return MembershipByNeed.of(DerivedStore(derived), attribute, multilabel=asked.multilabel, split=split)
+    found = derived.whole()
+    return Membership.from_matrix(
+        attribute, found.ids, found.shares,
+        multilabel=asked.multilabel, split=split, source=str(derived.path),
+    )  # fmt: skip
 
 
 def _of_file(file: Source, format: str | None, asked: Asked) -> Entries:

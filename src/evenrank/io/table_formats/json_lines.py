@@ -10,7 +10,7 @@ from evenrank.io.frames import Frame
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source
 from evenrank.io.table_formats.declared import Nothing, OpenTable, declare_format, text_of
-from evenrank.io.values import BadValue, quoted
+from evenrank.io.values import BadValue, describe_json_error, quoted
 
 
 @declare_format("jsonl", ".jsonl", ".ndjson")
@@ -31,7 +31,7 @@ def _json_table(text: str, name: str) -> OpenTable:
         try:
             row = json.loads(line, parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
-            problems.append(Problem(number, f"not JSON: {error}"))
+            problems.append(Problem(number, f"not JSON: {describe_json_error(error)}"))
             continue
         if not isinstance(row, dict):
             problems.append(Problem(number, f"expected an object {{...}}, got {quoted(line.strip())}"))

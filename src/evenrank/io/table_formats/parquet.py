@@ -27,7 +27,7 @@ def open_parquet(source: Source, nothing: Nothing) -> OpenTable:
 
     try:
         file = pa.parquet.ParquetFile(pa.BufferReader(source.content().buffer))
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # names of columns may be damaged too
         raise unsound(error) from error
     metadata = {
         key.decode("utf-8", "replace"): value.decode("utf-8", "replace")

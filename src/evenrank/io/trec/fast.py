@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from evenrank.arrays import values_of
 from evenrank.io.growing_columns import GrowingCodes, GrowingNumbers, GrowingStrings
 from evenrank.io.layout import Columns, Layout
 from evenrank.io.source import Content
@@ -220,7 +221,7 @@ def _ids_fit(column: pa.ChunkedArray) -> bool:
 
 def _scores(column: pa.ChunkedArray) -> list[npt.NDArray[np.float64]] | None:
     """The pieces of the column, if all of them are finite."""
-    pieces = [chunk.to_numpy() for chunk in column.chunks]
+    pieces = [values_of(chunk) for chunk in column.chunks]
     return pieces if all(np.isfinite(piece).all() for piece in pieces) else None
 
 
@@ -229,10 +230,9 @@ def _grades(column: pa.ChunkedArray) -> list[npt.NDArray[np.int64]] | None:
     if not pc.all(pc.match_substring_regex(column, GRADE_PATTERN)).as_py():
         return None
     try:
-        values: npt.NDArray[np.int64] = (
-            pc.replace_substring_regex(column, r"^\+", "").cast(pa.int64()).to_numpy()
-        )
+        whole = pc.replace_substring_regex(column, r"^\+", "").cast(pa.int64())
     except pa.ArrowInvalid:  # too many digits for any integer
         return None
-    inside = (values >= -GRADE_LIMIT) & (values < GRADE_LIMIT)
-    return [values] if inside.all() else None
+    pieces = [values_of(chunk) for chunk in whole.chunks]
+    inside = all(((piece >= -GRADE_LIMIT) & (piece < GRADE_LIMIT)).all() for piece in pieces)
+    return pieces if inside else None

@@ -1,0 +1,198 @@
+"""Parquet files by their groups of rows, here and in a store."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Container, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from evenrank.errors import DataError, RemoteError
+from evenrank.evidence.scan.documents import ROWS, DocumentBatch, Fetch, Stretch, document_cells, fetched
+from evenrank.io.column_names import resolve_documents
+from evenrank.io.content_hash import (
+    column_ranges,
+    digest_of_range,
+    digest_of_ranges,
+    joined_digests,
+    piece_digest,
+)
+from evenrank.io.documents import NoDocumentsError
+from evenrank.io.fingerprint import fingerprint
+from evenrank.io.ranges import ByteRanges, RangeFile, read_range
+from evenrank.io.resumable import Recheck, Stamp
+from evenrank.io.row_problems import RowProblems
+
+_PIECE_BYTES = 1 << 23
+
+
+class ParquetCollection:
+    """A Parquet file by row groups; the finished ones are not opened."""
+
+    unit = "documents"
+
+    def __init__(self, path: Path | None, name: str, columns: Mapping[str, str] | None, opened: Any) -> None:
+        """``opened`` is what Arrow reads."""
+        self.name = name
+        self.kind = f"parquet {sorted((columns or {}).items())}"
+        self.path = path
+        self.stamp: Stamp | None = None if path is None else Stamp.of(path)
+        try:
+            # a small buffer for each column, instead of whole columns of a row group that may be huge
+            self._file = pa.parquet.ParquetFile(opened, buffer_size=1 << 20, pre_buffer=False)
+        except RemoteError:
+            raise
+        except (pa.ArrowException, OSError) as error:
+            raise DataError(f"{name}: is not a sound Parquet file: {error}") from error
+        self._chosen = resolve_documents(self._file.schema_arrow.names, columns, name)
+        self._columns = sorted(set(self._chosen.values()))
+        self._digests: dict[int, bytes] = {}
+        self._lock = threading.Lock()
+        self.total: int | None = self._file.metadata.num_rows
+        if not self.total:
+            raise NoDocumentsError(f"{name}: no documents")
+
+    @property
+    def fingerprint(self) -> str | None:
+        return None if self.path is None else fingerprint(self.path)
+
+    @property
+    def recheck(self) -> Recheck | None:
+        return None if self.path is None else self._digest_of_piece
+
+    def _digest_of_piece(self, index: int) -> bytes:
+        return next(self._digest(group) for group, numbers, _ in self._groups() if index in numbers)
+
+    def provenance(self, digests: Sequence[bytes]) -> dict[str, Any]:
+        # all pieces of a group of rows have the digest of the group
+        own = [digests[numbers.start] for _, numbers, _ in self._groups() if numbers]
+        ranges = (self._ranges(group) for group in range(self._file.num_row_groups))
+        size = sum(length for group in ranges for _, length in group)
+        return {"hash": joined_digests(own), "columns": self._columns, "bytes": size}
+
+    def _ranges(self, group: int) -> list[tuple[int, int]]:
+        return list(column_ranges(self._file.metadata, group, self._columns))
+
+    def _digest(self, group: int) -> bytes:
+        """Of the columns that are read; whoever comes first computes it, while they are in memory anyway."""
+        with self._lock:
+            if group not in self._digests:
+                self._digests[group] = self._computed_digest(group)
+            return self._digests[group]
+
+    def _computed_digest(self, group: int) -> bytes:
+        if self.path is None:
+            raise DataError(f"{self.name}: group {group + 1} of rows was not fetched")
+        with self.path.open("rb") as raw:
+            return digest_of_ranges(partial(digest_of_range, raw.fileno()), self._ranges(group))
+
+    def _groups(self) -> Iterator[tuple[int, range, int]]:
+        """The groups of rows, the pieces of each, and how many rows a piece has."""
+        index = 0
+        for group in range(self._file.num_row_groups):
+            about = self._file.metadata.row_group(group)
+            rows = max(1, min(ROWS, _PIECE_BYTES * about.num_rows // max(1, about.total_byte_size)))
+            yield group, range(index, index := index + -(-about.num_rows // rows)), rows
+
+    def pieces(self, finished: Container[int]) -> Iterator[Fetch | None]:
+        first = 0
+        for group, numbers, rows in self._groups():
+            about = self._file.metadata.row_group(group)
+            if all(number in finished for number in numbers):
+                yield from [None] * len(numbers)
+            else:
+                for number, batch in zip(numbers, self._read(group, rows), strict=True):
+                    at = first + (number - numbers.start) * rows
+                    yield None if number in finished else self._fetch(batch, at, group)
+            first += about.num_rows
+
+    def stretches(self, size: int) -> list[Stretch]:
+        """Whole groups of rows: one is read from its beginning."""
+        found: list[Stretch] = []
+        for group, numbers, _ in self._groups():
+            own = sum(length for _, length in self._ranges(group))
+            if found and found[-1].bytes + own <= size:
+                first, _, before = found.pop()
+                found.append(Stretch(first, numbers.stop, before + own))
+            else:
+                found.append(Stretch(numbers.start, numbers.stop, own))
+        return found
+
+    def _read(self, group: int, rows: int) -> Iterator[pa.RecordBatch]:
+        columns = list(self._chosen.values())
+        self._before(group)
+        try:
+            yield from self._file.iter_batches(rows, row_groups=[group], columns=columns, use_threads=False)
+        except (pa.ArrowException, OSError) as error:
+            raise DataError(f"{self.name}: is not a sound Parquet file: {error}") from error
+
+    def _before(self, group: int) -> None:
+        """Whatever is to be done before a group of rows is read."""
+
+    def _fetch(self, batch: pa.RecordBatch, first: int, group: int) -> Fetch:
+        size = sum(length for _, length in self._ranges(group))
+        share = size * len(batch) // max(1, self._file.metadata.row_group(group).num_rows)
+
+        def fetch() -> DocumentBatch:
+            report = RowProblems(self.name, place=lambda row: f"row {first + row + 1}")
+            ids, texts = document_cells(batch.column, self._chosen, report)
+            return fetched(self.name, ids, texts, share, self._digest(group))
+
+        return fetch
+
+    def done(self, index: int, documents: int) -> int:
+        return documents
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class StoredParquetCollection(ParquetCollection):
+    """A Parquet file in a store. The columns of a group of rows are fetched at once, since every request
+    takes its time, and are held in memory as they are packed."""
+
+    def __init__(self, file: ByteRanges, name: str, columns: Mapping[str, str] | None) -> None:
+        self._held = _HeldRanges(file)
+        super().__init__(None, name, columns, self._held)
+
+    def close(self) -> None:
+        super().close()
+        self._held.file.close()
+
+    def _before(self, group: int) -> None:
+        ranges = self._ranges(group)
+        self._held.fetch(ranges)
+        with self._lock:
+            self._digests[group] = digest_of_ranges(
+                lambda begin, length: piece_digest(self._held.at(begin, length)), ranges
+            )
+
+
+class _HeldRanges(RangeFile):
+    """A file of which some stretches are held; for others it is asked, which are those of its footer."""
+
+    def __init__(self, file: ByteRanges) -> None:
+        super().__init__(file)
+        self._stretches: dict[int, bytearray] = {}
+
+    def fetch(self, ranges: Sequence[tuple[int, int]]) -> None:
+        """Hold these stretches, and no others; those that touch each other are one request."""
+        self._stretches = {}
+        joined: list[tuple[int, int]] = []
+        for begin, length in sorted(ranges):
+            if joined and sum(joined[-1]) == begin:
+                joined[-1] = (joined[-1][0], joined[-1][1] + length)
+            else:
+                joined.append((begin, length))
+        for begin, length in joined:
+            self._stretches[begin] = read_range(self.file, begin, length)
+
+    def at(self, begin: int, length: int) -> memoryview:
+        for start, held in self._stretches.items():
+            if start <= begin and begin + length <= start + len(held):
+                return memoryview(held)[begin - start : begin - start + length]
+        return super().at(begin, length)

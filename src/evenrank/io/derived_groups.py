@@ -1,0 +1,243 @@
+"""Groups that were derived from the words of documents, as Parquet that knows how it was made.
+
+Columns: ``id``, and one for each group, called like the group, with the share of the document that belongs to
+it. The metadata under ``evenrank.groups`` is JSON: the groups, their target, the lexicon and the minimum of
+words; that under ``evenrank.source`` says how many documents each group has. Both hold a digest, because
+Parquet has checksums of pages but none of its metadata. Where there are many documents, a folder holds one
+such file for each partition, with a commit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+from evenrank.arrays import Floats, UInt64s, values_of
+from evenrank.data.lexicon import Lexicon
+from evenrank.data.membership_by_need import FoundShares
+from evenrank.errors import DataError
+from evenrank.ids import as_strings
+from evenrank.io.content_hash import hash_of_file
+from evenrank.io.counts import SOURCE, CountsWriter, all_batches, counts_file
+from evenrank.io.counts_folder import GROUPS, is_counts_folder, read_counts_folder
+from evenrank.io.damage import checked, noticing_damage, with_check
+from evenrank.io.row_sieve import wanted_rows
+from evenrank.io.source import parquet_file
+from evenrank.io.unchanged import Unchanged
+
+FORMAT = 2  # 1 had no digest of its metadata, and did not say how many documents a group has
+_KEY = b"evenrank.groups"
+ID = "id"
+_END = 1 << 16  # bytes at the end of a file, among which descriptions are
+_MARK = {b"evenrank": b"groups"}  # of the column of ids: a second sign, where the first one is damaged
+
+
+class DerivedGroups(NamedTuple):
+    """Documents and their shares, (N, G)."""
+
+    ids: pa.LargeStringArray
+    shares: Floats
+
+
+class StoredGroups(NamedTuple):
+    """Derived groups where they lie: a file, or the parts of a folder."""
+
+    path: Path
+    files: list[Path]
+    groups: tuple[str, ...]
+    target: tuple[float, ...]
+    rows: int
+
+    def in_order(self, groups: Sequence[str]) -> StoredGroups:
+        """The same with the groups, and so their targets and columns, in another order."""
+        shares = dict(zip(self.groups, self.target, strict=True))
+        return self._replace(groups=tuple(groups), target=tuple(shares[group] for group in groups))
+
+    def whole(self) -> DerivedGroups:
+        tables = []
+        for path in self.files:
+            with sound_groups(path), counts_file(path) as file:
+                tables.append(file.read([ID, *self.groups]))
+        return self.of_table(pa.concat_tables(tables))
+
+    def of_table(self, table: pa.Table) -> DerivedGroups:
+        with sound_groups(self.path):
+            shares = np.empty((len(table), len(self.groups)))
+            for code, group in enumerate(self.groups):
+                shares[:, code] = values_of(table.column(group))
+            return DerivedGroups(as_strings(table.column(ID)), shares)
+
+
+class DerivedStore:
+    """Derived groups that are read by need: one pass over the ids finds the rows that somebody wants."""
+
+    def __init__(self, stored: StoredGroups) -> None:
+        self._stored = stored
+        self.name, self.rows = str(stored.path), stored.rows
+        self.bytes = sum(path.stat().st_size for path in stored.files)
+        self._unchanged = Unchanged(stored.files)
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """(G,): how many documents each group has, as the files say; their order is that of the schema."""
+        found: dict[str, float] = dict.fromkeys(self._stored.groups, 0.0)
+        for path in self._stored.files:
+            with sound_groups(path), counts_file(path) as file:
+                about, rows = checked(file.metadata.metadata[SOURCE]), file.metadata.num_rows
+                if about["rows"] != rows:  # another program has written it again
+                    raise ValueError(f"it has {rows:,} rows, and says {about['rows']:,}")
+                for group, size in zip(file.schema_arrow.names[1:], about["sizes"], strict=True):
+                    found[group] += size
+        self._unchanged.check()
+        return np.array([found[group] for group in self._stored.groups])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of all bytes: of a folder by the digests of its commit, of a file by reading it."""
+        place = self._stored.path
+        if not place.is_dir():
+            return hash_of_file(place)
+        parts = read_counts_folder(place, GROUPS).parts
+        return hashlib.sha256("\n".join(part.digest for part in parts).encode()).hexdigest()
+
+    def find(self, hashes: UInt64s) -> FoundShares:
+        stored = self._stored
+        names = [ID, *stored.groups]
+        empty = pa.schema([(ID, pa.large_string()), *((group, pa.float64()) for group in stored.groups)])
+        kept = wanted_rows(stored.files, hashes, names, sound_groups)
+        self._unchanged.check()
+        table = pa.concat_tables([one.cast(empty) for one in kept]) if kept else empty.empty_table()
+        read = (self.rows, self.bytes) if len(hashes) else (0, 0)
+        return FoundShares(*stored.of_table(table), *read)
+
+    def all_rows(self) -> FoundShares:
+        found = self._stored.whole()
+        self._unchanged.check()
+        return FoundShares(*found, self.rows, self.bytes)
+
+
+def groups_schema(lexicon: Lexicon, tokenizer: str, minimum: int, source: str | None) -> pa.Schema:
+    from evenrank import __version__
+
+    about = {
+        "format": FORMAT,
+        "version": __version__,
+        "lexicon": {"name": lexicon.name, "fingerprint": lexicon.fingerprint},
+        "groups": lexicon.groups,
+        "target": lexicon.targets,
+        "tokenizer": tokenizer,
+        "minimum": minimum,
+        "source": source,
+    }
+    shares = (pa.field(group, pa.float64(), nullable=False) for group in lexicon.groups)
+    ids = pa.field(ID, pa.large_string(), nullable=False, metadata=_MARK)
+    return pa.schema([ids, *shares], metadata={_KEY: json.dumps(with_check(about))})
+
+
+class GroupsWriter:
+    """Documents with their shares in, a file out that says how many documents each group has."""
+
+    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
+        self._schema, self._writer = schema, CountsWriter(file, schema)
+        self._sizes = np.zeros(len(schema.names) - 1)
+
+    def write(self, ids: pa.LargeStringArray, shares: Floats) -> None:
+        self._sizes += shares.sum(axis=0)
+        columns = [ids, *(pa.array(np.ascontiguousarray(column)) for column in shares.T)]
+        self._writer.write(pa.RecordBatch.from_arrays(columns, schema=self._schema))
+
+    def close(self) -> None:
+        self._writer.close(with_check({"sizes": self._sizes.tolist(), "rows": self._writer.rows}))
+
+    def abandon(self) -> None:
+        self._writer.abandon()
+
+
+def sound_groups(name: str | os.PathLike[str]) -> AbstractContextManager[None]:
+    """In this block a file of derived groups is read, and whatever is wrong with it is one error."""
+    return noticing_damage(
+        name, "a sound Parquet file of groups", "derive them again (evenrank scan .. --field groups)"
+    )
+
+
+def is_derived(path: Path) -> bool:
+    """Whether a file holds derived groups, sound or not."""
+    try:
+        return _about(path) is not None
+    except DataError:
+        return True
+
+
+def stored_groups(path: str | os.PathLike[str]) -> StoredGroups | None:
+    """Groups that were derived; None where a file or folder holds anything else."""
+    place = Path(path)
+    if place.is_dir():
+        if not is_counts_folder(place, GROUPS):
+            return None
+        folder = read_counts_folder(place, GROUPS)
+        files, rows = folder.files, folder.rows
+    elif place.suffix.lower() in (".parquet", ".pq"):
+        files, rows = [place], -1
+    else:
+        return None
+    about = _about(files[0]) if files else None
+    if about is None:
+        if not place.is_dir():
+            return None
+        raise DataError(f"{place}: is no folder of groups: derive them again")
+    if rows < 0:
+        with sound_groups(place), counts_file(place) as file:
+            rows = file.metadata.num_rows
+    return StoredGroups(place, files, tuple(about["groups"]), tuple(about["target"]), rows)
+
+
+def _end_of(path: Path) -> bytes:
+    """The last bytes of a file: a description that is there, though Arrow finds none, tells of damage."""
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _END))
+        return file.read()
+
+
+def _about(path: Path) -> dict[str, Any] | None:
+    """What a file says about itself; None if it was not derived."""
+    try:
+        with parquet_file(path) as raw:
+            schema = pa.parquet.read_schema(raw)
+            metadata = schema.metadata or {}
+            marked = any((field.metadata or {}).get(b"evenrank") == b"groups" for field in schema)
+    except (pa.ArrowException, OSError, ValueError):  # whoever reads it as a table says what is wrong
+        return None
+    # without any metadata it was written by a program that keeps none; a damaged key would still be there
+    if _KEY not in metadata and not (marked and metadata) and _KEY not in _end_of(path):
+        return None
+    with sound_groups(path):
+        raw_about = metadata[_KEY]
+        format = json.loads(raw_about)["format"]
+        if format in range(1, FORMAT):
+            raise DataError(
+                f"{path}: has format {format} of derived groups, this version has {FORMAT}: derive them again"
+            )
+        if isinstance(format, int) and format > FORMAT:  # its digest may be another, too
+            raise DataError(
+                f"{path}: has format {format} of derived groups, this version knows {FORMAT}: "
+                "update evenrank (pip install -U evenrank), or derive them again"
+            )
+        return checked(raw_about)
+
+
+def derived_batches(path: Path) -> Iterator[DerivedGroups]:
+    """The documents of a part with their shares, some at a time."""
+    with sound_groups(path), counts_file(path) as file:
+        for batch in all_batches(file):
+            shares = np.stack([values_of(column) for column in batch.columns[1:]], axis=1)
+            yield DerivedGroups(as_strings(batch.column(0)), shares)

@@ -1,0 +1,35 @@
+"""Groups without rows in a Parquet file, as writers leave them, wherever the file is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evenrank.data.lexicon import Lexicon
+from evenrank.evidence.scan import scan_file
+from evenrank.io.counts import read_counts
+
+LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
+TABLE = pa.table({"id": ["a", "b"], "text": ["he", "she"]})
+
+
+@pytest.mark.parametrize("dictionary", [True, False])
+@pytest.mark.parametrize("order", [(1, 0, 1), (0, 1, 1), (1, 1, 0)])
+def test_groups_without_rows(tmp_path: Path, dictionary: bool, order: tuple[int, ...]) -> None:
+    fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
+    source, at = tmp_path / "c.parquet", 0
+    with pq.ParquetWriter(source, TABLE.schema, use_dictionary=dictionary) as writer:
+        for rows in order:
+            writer.write_table(TABLE.slice(at, rows))
+            at += rows
+    assert pq.ParquetFile(source).num_row_groups == 3
+    with fsspec.open("memory://groups/c.parquet", "wb") as out:
+        out.write(source.read_bytes())
+    for number, found in enumerate((source, "memory://groups/c.parquet")):
+        for output in (f"{number}.parquet", f"{number}/"):
+            scan_file(found, LEXICON, f"{tmp_path}/{output}", partition_bytes=10)
+            assert pq.read_table(tmp_path / output).column(0).to_pylist() == ["a", "b"]
+    read_counts(tmp_path / "0.parquet", source=source)  # it says whether the hash is that of the file

@@ -1,0 +1,213 @@
+"""Large files in a store are cut like files here, and every byte of them is read once."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from backwards import Backwards
+from collections_in_formats import rows, write
+from object_store import Reading, local_gcs, local_s3
+
+from evenrank.data.lexicon import Lexicon
+from evenrank.errors import DataError, RemoteError
+from evenrank.evidence.scan import scan_file
+from evenrank.evidence.scan.partitions import cut, partition_files
+from evenrank.evidence.scan.sources import open_collection
+from evenrank.io.counts_folder import read_counts_folder
+from evenrank.io.counts_source import check_source
+from evenrank.io.ranges import RemoteRanges
+from evenrank.io.source import as_source
+
+LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
+SIZES: Any = {"block_bytes": 1 << 14, "partition_bytes": 1 << 16}
+CUT = ["c.tsv", "c.jsonl", "c.parquet"]
+
+
+def table(path: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+    return found
+
+
+def long_rows(documents: int) -> list[tuple[str, str]]:
+    """Texts of 4 KB that cannot be packed."""
+    generator = random.Random(0)
+    words = [f"{generator.getrandbits(60):x}" for _ in range(20 * documents)]
+    return [(f"d{number}", " ".join(["he", *generator.choices(words, k=250)])) for number in range(documents)]
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_a_large_file_in_a_store_is_cut_as_here_and_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    source = write(tmp_path / name, long_rows(1500), group=100)
+    sizes: Any = {"block_bytes": 1 << 19, "partition_bytes": 1 << 20}
+    size = source.stat().st_size
+    scan_file(source, LEXICON, tmp_path / "here.parquet", **sizes)
+    scan_file(source, LEXICON, f"{tmp_path}/here/", **sizes)
+    readings: list[Reading] = []
+    with local_s3(monkeypatch, "large", {name: source.read_bytes()}, readings):
+        for output, on in (("alone.parquet", None), ("spread.parquet", Backwards()), ("there/", Backwards())):
+            readings.clear()
+            scan_file(f"s3://large/{name}", LEXICON, f"{tmp_path}/{output}", on=on, **sizes)
+            # beyond the file: with each block the end of its last line, with each part a head or a footer
+            assert size <= sum(reading.size for reading in readings) < 1.4 * size, output
+            assert max(reading.size for reading in readings) < size / 5
+    for output in ("alone.parquet", "spread.parquet", "there"):
+        assert table(tmp_path / output) == table(tmp_path / "here.parquet")
+    there, here = (read_counts_folder(tmp_path / folder) for folder in ("there", "here"))
+    assert [part.rows for part in there.parts] == [part.rows for part in here.parts]
+    assert len(there.parts) > 4
+    check_source({"name": name, **there.source["files"][0]}, "counts", source)
+
+
+@pytest.mark.parametrize("name", ["c.tsv", "c.jsonl", "c.parquet"])
+def test_a_store_through_fsspec_is_cut_as_well(tmp_path: Path, name: str) -> None:
+    fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
+    source = write(tmp_path / name, rows(3000))
+    with fsspec.open(f"memory://cut/{name}", "wb") as out:
+        out.write(source.read_bytes())
+    scan_file(source, LEXICON, tmp_path / "here.parquet", **SIZES)
+    scan_file(f"memory://cut/{name}", LEXICON, f"{tmp_path}/there/", threads=2, **SIZES)
+    assert table(tmp_path / "there") == table(tmp_path / "here.parquet")
+    assert len(read_counts_folder(tmp_path / "there").parts) > 2
+
+
+def test_partitions_of_a_file_in_a_store_are_those_of_a_file_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def edges(source: Any) -> list[Any]:
+        parts = cut(
+            partition_files(source).files, lambda file: open_collection(file.source(), block_bytes=1 << 12),
+            1 << 14,
+        )  # fmt: skip
+        return [[stretch.pieces for stretch in part.stretches] for part in parts]
+
+    for name in CUT:
+        content = write(tmp_path / name, rows(2000)).read_bytes()
+        with local_s3(monkeypatch, "cut", {name: content}):
+            assert edges(f"s3://cut/{name}") == edges(tmp_path / name)
+
+
+def test_a_bad_line_of_a_file_in_a_store_has_its_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = write(tmp_path / "c.tsv", rows(3000)).read_bytes().split(b"\n")
+    lines[3] = lines[2500] = b"no tab"
+    with local_s3(monkeypatch, "bad", {"c.tsv": b"\n".join(lines)}):
+        for on in (None, Backwards()):
+            with pytest.raises(DataError, match=r"s3://bad/c.tsv:4: no tab.*\ns3://bad/c.tsv:2501: no tab"):
+                scan_file("s3://bad/c.tsv", LEXICON, tmp_path / "out.parquet", on=on, **SIZES)
+
+
+@pytest.mark.parametrize("on", [None, Backwards()])
+def test_lines_before_bad_ones_are_counted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on: Any
+) -> None:
+    lines = write(tmp_path / "c.tsv", long_rows(500)).read_bytes().split(b"\n")
+    bad = range(20, 500, 25)
+    for line in bad:
+        lines[line] = lines[line].replace(b"\t", b" ")
+    readings: list[Reading] = []
+    content = b"\n".join(lines)
+    with local_s3(monkeypatch, "many", {"c.tsv": content}, readings):
+        with pytest.raises(DataError) as caught:
+            scan_file(
+                "s3://many/c.tsv", LEXICON, tmp_path / "out.parquet", on=on, threads=1, block_bytes=1 << 16,
+                partition_bytes=1 << 24,
+            )  # fmt: skip
+        said = str(caught.value).split("\n")
+        assert [one.partition(": ")[0] for one in said] == [f"s3://many/c.tsv:{line + 1}" for line in bad]
+    assert sum(reading.size for reading in readings) < 3 * len(content)
+
+
+def test_a_file_in_a_store_that_is_empty_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where somebody has emptied it since the files were listed."""
+    closed: list[str] = []
+    monkeypatch.setattr(RemoteRanges, "close", lambda self: closed.append(self._name))
+    with local_s3(monkeypatch, "empty", {"c.tsv": b""}):
+        collection = open_collection(as_source("s3://empty/c.tsv"))
+        with pytest.raises(DataError, match="no documents"):
+            list(collection.pieces(frozenset()))
+    assert closed == ["s3://empty/c.tsv"]
+
+
+def test_a_file_in_a_store_whose_name_does_not_tell_that_it_is_packed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = write(tmp_path / "c.jsonl.gz", rows(500))
+    scan_file(source, LEXICON, tmp_path / "here.parquet")
+    with local_s3(monkeypatch, "packed", {"c.jsonl": source.read_bytes()}):
+        scan_file("s3://packed/c.jsonl", LEXICON, tmp_path / "there.parquet", on=Backwards(), **SIZES)
+    assert table(tmp_path / "there.parquet") == table(tmp_path / "here.parquet")
+
+
+@pytest.mark.parametrize("on", [None, Backwards()])
+def test_a_file_in_a_store_that_is_replaced_meanwhile_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on: Any
+) -> None:
+    fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
+    content = write(tmp_path / "c.tsv", rows(3000)).read_bytes()
+
+    def put(extra: bytes) -> None:
+        with fsspec.open("memory://replaced/c.tsv", "wb") as out:
+            out.write(content + extra)
+
+    put(b"")
+    with pytest.raises(DataError, match=r"memory://replaced/c.tsv: was changed while it was read"):
+        scan_file(
+            "memory://replaced/c.tsv", LEXICON, tmp_path / "out.parquet", on=on,
+            progress=lambda *_: put(b"more\tshe\n"), **SIZES,
+        )  # fmt: skip
+    assert not (tmp_path / "out.parquet").exists()
+
+
+@pytest.mark.parametrize("on", [None, Backwards()])
+@pytest.mark.parametrize("source", ["s3://stale/d/", "s3://stale/d/*.tsv"])
+def test_a_folder_through_fsspec_of_which_a_file_is_replaced_meanwhile_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, on: Any
+) -> None:
+    """fsspec remembers what it has listed: here of an S3 server, as where Arrow was built without S3."""
+    s3fs = pytest.importorskip("s3fs", reason="s3fs is not installed")
+    content = write(tmp_path / "c.tsv", rows(3000)).read_bytes()
+    with local_s3(monkeypatch, "stale", {"d/c.tsv": content}) as endpoint:
+        monkeypatch.delattr("pyarrow.fs.S3FileSystem")
+        other = s3fs.S3FileSystem(endpoint_url=endpoint, skip_instance_cache=True)
+
+        def put(*_: object) -> None:
+            with other.open("stale/d/c.tsv", "wb") as out:
+                out.write(content + b"more\tshe\n")
+
+        with pytest.raises(DataError, match=r"s3://stale/d/c.tsv: was changed while it was read"):
+            scan_file(source, LEXICON, tmp_path / "out.parquet", on=on, progress=put, **SIZES)
+        assert not (tmp_path / "out.parquet").exists()
+        with other.open("stale/d/d.tsv", "wb") as out:  # a file that is new is seen by the next scan
+            out.write(b"new\tshe\n")
+        assert scan_file(source, LEXICON, tmp_path / "out.parquet", on=on, **SIZES).documents == 3002
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*CUT, "c.jsonl.gz"])
+def test_a_file_in_googles_store_is_cut_as_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    source = write(tmp_path / name, rows(3000))
+    scan_file(source, LEXICON, tmp_path / "here.parquet", **SIZES)
+    with local_gcs(monkeypatch, "docs", {f"d/{name}": source.read_bytes(), "d/_SUCCESS": b""}) as endpoint:
+        for output, on in (("alone.parquet", None), ("spread.parquet", Backwards()), ("there/", Backwards())):
+            for address in ("gs://docs/d/", f"gs://docs/d/{name}", "gs://docs/*/c.*"):
+                scan_file(address, LEXICON, f"{tmp_path}/{output}", on=on, **SIZES)
+                assert table(tmp_path / output) == table(tmp_path / "here.parquet")
+        assert name.endswith("gz") or len(read_counts_folder(tmp_path / "there").parts) > 2
+        with pytest.raises(DataError, match=r"^gs://docs/absent.tsv: no such file"):
+            scan_file("gs://docs/absent.tsv", LEXICON, tmp_path / "out.parquet")
+    monkeypatch.setattr("evenrank.io.remote.PAUSE", 0)
+    monkeypatch.setattr("evenrank.io.remote.PATIENCE", 0.1)
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", endpoint + "/")  # it is gone, and this is no store in a cache
+    with pytest.raises(
+        RemoteError, match=rf"^gs://docs/d/: cannot be read: .*STORAGE_EMULATOR_HOST is {endpoint}"
+    ):
+        scan_file("gs://docs/d/", LEXICON, tmp_path / "out.parquet")
