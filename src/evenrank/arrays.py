@@ -58,6 +58,30 @@ def numbers(values: npt.NDArray[Any]) -> pa.Array:
     return pa.Array.from_buffers(pa.float64(), len(own), [None, pa.py_buffer(own)])
 
 
+def values_of(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
+    """The values of an Arrow column of numbers or truth values: a view where it lies in one piece.
+
+    Arrow's ``to_numpy`` would import pandas wherever it is installed, which takes a third of a second.
+
+    >>> values_of(pa.chunked_array([[1, 2], [3]])).tolist()
+    [1, 2, 3]
+    """
+    if isinstance(column, pa.ChunkedArray):
+        if column.num_chunks != 1:
+            pieces = [values_of(chunk) for chunk in column.chunks]
+            return np.concatenate(pieces) if pieces else np.empty(0, column.type.to_pandas_dtype())
+        column = column.chunk(0)
+    if pa.types.is_boolean(column.type) and not column.null_count:
+        return values_of(column.cast(pa.uint8())).view(np.bool_)
+    buffer = column.buffers()[-1]
+    plain = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    if column.null_count or buffer is None or not plain:
+        found: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
+        return found
+    kind = np.dtype(column.type.to_pandas_dtype())
+    return np.frombuffer(buffer, kind, len(column), column.offset * kind.itemsize)
+
+
 def integers(values: npt.NDArray[Any]) -> pa.Int64Array:
     """An Arrow view of whole numbers. (``pa.array`` would import pandas wherever it is installed.)"""
     numbers = np.ascontiguousarray(values, dtype=np.int64)

@@ -2,6 +2,8 @@
 
     EvenrankError
     ├── DataError (ValueError)            the input is wrong; lists what and where
+    │   ├── DamagedError                  a file of evenrank's is not what was written: it must be made again
+    │   ├── DiskError                     the system does not let a file be read or written
     │   ├── MissingEvidenceError          ranked documents have no evidence
     │   └── RemoteError                   a server cannot be reached, or its answer cannot be used
     ├── ParameterError (ValueError)       a measure or an option was given a wrong value
@@ -109,6 +111,7 @@ class DataError(EvenrankError, ValueError):
     """
 
     problems: tuple[Problem, ...] = ()
+    listed: tuple[str, ...] = ()  # the lines of the message that are a problem each
     more: bool = False  # there are problems beyond those listed
 
     @classmethod
@@ -116,10 +119,12 @@ class DataError(EvenrankError, ValueError):
         """All problems of one source, one on each line, at most twenty of them."""
         shown = list(problems[:PROBLEMS_SHOWN])
         lines = [f"{source}:{problem.line}: {problem.what}" for problem in shown]
+        rest = []
         if more or len(problems) > PROBLEMS_SHOWN:
-            lines.append(f"{source}: only the first {len(shown)} problems are listed")
-        error = cls("\n".join(lines))
+            rest.append(f"{source}: only the first {len(shown)} problems are listed")
+        error = cls("\n".join([*lines, *rest]))
         error.problems = tuple(shown)
+        error.listed = tuple(lines)
         error.more = more or len(problems) > PROBLEMS_SHOWN
         return error
 
@@ -134,15 +139,55 @@ class DataError(EvenrankError, ValueError):
         """
         if len(errors) == 1:
             return errors[0]
-        lines = [line for error in errors for line in str(error).split("\n")[: len(error.problems) or None]]
+        lines = [line for error in errors for line in error.listed or [str(error)]]
         more = len(lines) > PROBLEMS_SHOWN or any(error.more for error in errors)
         shown = lines[:PROBLEMS_SHOWN]
         if more:
             shown.append(f"only the first {min(len(lines), PROBLEMS_SHOWN)} problems are listed")
         joined = cls("\n".join(shown))
         joined.problems = tuple(problem for error in errors for problem in error.problems)[:PROBLEMS_SHOWN]
+        joined.listed = tuple(lines[:PROBLEMS_SHOWN])
         joined.more = more
         return joined
+
+
+class DataErrors:
+    """What is wrong with the parts of a source, in their order, until more than twenty problems are known."""
+
+    def __init__(self) -> None:
+        self._errors: list[DataError] = []
+
+    def add(self, error: DataError) -> None:
+        if not self.full:
+            self._errors.append(error)
+
+    def __bool__(self) -> bool:
+        return bool(self._errors)
+
+    @property
+    def full(self) -> bool:
+        """Whether nothing would be gained by looking on: a store that cannot be reached stays so."""
+        known = sum(len(error.listed) or 1 for error in self._errors)
+        return known > PROBLEMS_SHOWN or any(
+            error.more or isinstance(error, RemoteError) for error in self._errors
+        )
+
+    def check(self) -> None:
+        """Raise one error with all problems, if there are any."""
+        if self._errors:
+            damaged = any(isinstance(error, DamagedError) for error in self._errors)
+            raise (DamagedError if damaged else DataError).joined(self._errors)
+
+
+class DamagedError(DataError):
+    """A file that evenrank wrote, and that cannot be used: damaged, incomplete, or of another format.
+
+    What the system says of a sound file (it may not be opened, the disk is full) is none.
+    """
+
+
+class DiskError(DataError):
+    """What the system says of a file (the disk is full, too many are open): it says nothing of the data."""
 
 
 class MissingEvidenceError(DataError):
@@ -153,6 +198,10 @@ class RemoteError(DataError):
     """A server that cannot be reached, refuses, or gives an answer that cannot be used."""
 
     status: int | None = None  # of HTTP, where the server gave one
+
+
+MAY_PASS = (DiskError, RemoteError)
+"""Errors after which another attempt may do better, and that say nothing about what was finished before."""
 
 
 class ParameterError(EvenrankError, ValueError):

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.arrays import Int64s, UInt64s, in_order, integers, ragged
+from evenrank.arrays import Int64s, UInt64s, in_order, integers, ragged, values_of
 from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, Problem
 
 _ROWS_AT_ONCE = 1 << 18  # keeps the temporaries of one step inside the cache
@@ -31,14 +31,25 @@ def as_strings(values: Any) -> pa.LargeStringArray:
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
         if isinstance(values, pa.ChunkedArray):  # older Arrow gives a chunked array back
-            values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], pa.large_string())
+            values = pa.concat_arrays(values.chunks) if values.num_chunks else _of_texts([])
     if not isinstance(values, pa.Array):
-        values = pa.array(
-            list(values) if not isinstance(values, (list, tuple)) else values, pa.large_string()
-        )
+        values = _of_texts(list(values) if not isinstance(values, (list, tuple)) else values)
     if not pa.types.is_large_string(values.type):
         values = values.cast(pa.large_string())
     return values
+
+
+def _of_texts(texts: Sequence[Any]) -> pa.LargeStringArray:
+    """The array that ``pa.array`` makes, which would import pandas wherever it is installed."""
+    try:
+        joined = "".join(texts)
+        data = joined.encode()
+    except (TypeError, UnicodeEncodeError):  # a gap, or no text: Arrow takes it or says what is wrong
+        return pa.array(texts, pa.large_string())
+    pieces = texts if len(data) == len(joined) else [text.encode() for text in texts]
+    offsets = np.zeros(len(texts) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, pieces), np.int64, len(texts)), out=offsets[1:])
+    return pa.LargeStringArray.from_buffers(len(texts), pa.py_buffer(offsets), pa.py_buffer(data))
 
 
 def as_ids(values: Any, role: str, source: str) -> pa.LargeStringArray:
@@ -87,7 +98,7 @@ def _not_text(values: Sequence[Any], role: str, source: str) -> Exception:
 
 
 def _flawed_rows(flawed: Any, what: str, source: str) -> DataError:
-    rows = np.flatnonzero(flawed.to_numpy(zero_copy_only=False))[: PROBLEMS_SHOWN + 1]
+    rows = np.flatnonzero(values_of(flawed))[: PROBLEMS_SHOWN + 1]
     return DataError.listing(source, [Problem(row + 1, what) for row in rows.tolist()])
 
 
@@ -207,8 +218,7 @@ class StringRows:
 
 
 def equal(left: pa.LargeStringArray, right: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
-    result: npt.NDArray[np.bool_] = pc.equal(left, right).to_numpy(zero_copy_only=False)
-    return result
+    return values_of(pc.equal(left, right))
 
 
 def same(
@@ -264,7 +274,7 @@ def _read(words: UInt64s, at: Int64s) -> UInt64s:
 def encode_first_seen(values: Iterable[str]) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
     """Codes by first appearance, and the distinct values in that order."""
     dictionary = as_strings(values).dictionary_encode()
-    codes = dictionary.indices.to_numpy(zero_copy_only=False).astype(np.int32)
+    codes = values_of(dictionary.indices).astype(np.int32)
     return codes, tuple(dictionary.dictionary.to_pylist())
 
 
@@ -284,8 +294,8 @@ def places_among(ids: Sequence[str], among: Sequence[str]) -> Int64s:
         spots = positions(among)
         return np.array([spots.get(one, -1) for one in ids], dtype=np.int64)
     found = pc.index_in(asked, value_set=as_strings(among))
-    places: Int64s = pc.fill_null(found, -1).to_numpy().astype(np.int64)
-    return places
+    nowhere = integers(np.full(len(found), -1))
+    return values_of(pc.coalesce(found.cast(pa.int64()), nowhere)).copy()  # one that may be written to
 
 
 def without(ids: Sequence[str], others: Sequence[str]) -> list[str]:

@@ -114,7 +114,7 @@ def test_many_attributes_still_fit(shop: Path) -> None:
     lines = audited(groups=[f"a{n}=many.csv" for n in range(6)]).lines()
     assert len(lines) <= 12
     assert max(map(len, lines)) <= 80
-    assert any(line.endswith("more attributes have a favoured group") for line in lines)
+    assert "summary.json has the rest: a" in "\n".join(lines)
 
 
 @pytest.mark.slow
@@ -154,6 +154,17 @@ def test_run_files_stand_in_the_same_place(shop: Path) -> None:
         assert [describe(one) for one in found.verdicts] == [describe(one) for one in first.verdicts]
         assert not (found.folder / "answers").exists()
         assert found.verdicts[0].worst[0].text  # the texts of the queries are known
+
+
+def test_documents_in_several_files_have_the_same_fields(shop: Path) -> None:
+    """With fewer documents in each file than are looked at."""
+    (shop / "shards").mkdir()
+    lines = (shop / "products.jsonl").read_text().splitlines(keepends=True)
+    for number, begin in enumerate(range(0, len(lines), 3)):
+        (shop / f"shards/part-{number}.jsonl").write_text("".join(lines[begin : begin + 3]))
+    one, many = audited(), audited(documents="shards/")
+    assert [describe(verdict) for verdict in many.verdicts] == [describe(verdict) for verdict in one.verdicts]
+    assert [verdict.attribute for verdict in many.verdicts] == ["seller_size", "colour"]
 
 
 @pytest.mark.slow

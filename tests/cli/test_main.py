@@ -179,6 +179,33 @@ def test_a_closed_pipe_is_quiet(files: Path) -> None:
     assert done.stdout.startswith(b"query")
 
 
+def test_a_pattern_that_the_shell_has_expanded(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "shards").mkdir()
+    parts = [f"shards/part-{number}.jsonl.gz" for number in range(6)]
+    for part in parts:
+        (files / part).touch()
+    named = f"unrecognized arguments: {' '.join(parts[1:4])} and 2 more"
+    quotes = "; put the pattern in quotes ('shards/*.jsonl.gz'), so that the shell leaves it alone"
+    for words in (["scan", *parts], ["evaluate", "bm25.trec", "--documents", *parts]):
+        assert main(words) == 2
+        assert f"{named}{quotes} (try: evenrank {words[0]} --help)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["scan", "a", "b"], ["scan", "bm25.trec", "qrels.txt"], ["init", "bm25.trec", "dense.trec"],
+     ["scan", "a.csv", "x" * 5000 + ".csv"],
+     ["evaluate", "bm25.trec", "--documents", "docs.jsonl", "dense.trec"]],
+)  # fmt: skip
+def test_no_pattern_is_guessed_where_there_was_none(
+    files: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert "unrecognized arguments" in error
+    assert "pattern" not in error
+
+
 def test_help_loads_nothing_heavy() -> None:
     code = (
         "import sys; from evenrank.cli import main; main(['--help']);"
@@ -186,6 +213,22 @@ def test_help_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize("command", ["evaluate", "report"])
+def test_scores_and_a_report_need_neither_pandas_nor_scipy(files: Path, command: str) -> None:
+    """Each takes a third of a second to import, whether it is used or not."""
+    pytest.importorskip("altair")
+    (files / "texts.tsv").write_text("a\tmy mother\nb\tthe other\n")
+    options = ["--documents", "texts.tsv", "-o", "page.html"] if command == "report" else []
+    words = [command, "bm25.trec", "dense.trec", "--qrels", "qrels.txt", "-m", "nDCG P@2", *options]
+    code = (
+        f"import sys; from evenrank.cli import main; code = main({words!r});"
+        "sys.stdout.write(','.join({'pandas', 'scipy'} & set(sys.modules)) + str(code))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stdout.endswith(b"0"), done.stderr
+    assert not done.stdout.endswith((b"pandas0", b"scipy0"))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from evenrank.cli import progress as module
-from evenrank.cli.progress import Bar, progress
+from evenrank.cli.progress import Bar, ResumableBar, bar_line, progress
 
 
 class Terminal(io.StringIO):
@@ -31,8 +31,8 @@ def test_long_work_shows_how_far_it_is(monkeypatch, seconds) -> None:
     lines = stream.getvalue().split("\r\x1b[K")
     assert lines[1:] == [
         f"runs [{'':<24}] 0 of 3, ...",
-        f"runs [{'#' * 8:<24}] 1 of 3, 4 s left",
-        f"runs [{'#' * 16:<24}] 2 of 3, 2 s left",
+        f"runs [{'#' * 8:<24}] 1 of 3, 2 s left",
+        f"runs [{'#' * 16:<24}] 2 of 3, 1 s left",
         "",
     ]
 
@@ -47,6 +47,17 @@ def test_on_a_narrow_terminal_the_drawing_goes_first(monkeypatch, seconds) -> No
         bar(2, 4)
     last = stream.getvalue().split("\r\x1b[K")[-2]
     assert last.startswith("asking for documents 2 of 4, 800 tokens, cost 0.02, ")
+
+
+def test_then_the_speed_goes_and_the_time_left_stays(monkeypatch, seconds) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr("evenrank.cli.progress.message_width", lambda: 70)
+    with Bar("indexing, step 1 of 2", "documents") as bar:
+        bar(0, 4_000_000)
+        bar(1_000_000, 4_000_000)
+    last = stream.getvalue().split("\r\x1b[K")[-2]
+    assert last == "indexing, step 1 of 2 1,000,000 of 4,000,000 documents, 3 s left"
 
 
 def test_it_is_quiet_when_not_a_terminal(monkeypatch, seconds) -> None:
@@ -116,13 +127,55 @@ def test_bytes_are_shown_as_megabytes(monkeypatch) -> None:
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now))
     bar = Bar("scanning")
     now = 100.5
-    bar(1, 4, "bytes")
+    bar(0, 200_000_000, "bytes")
     assert stream.getvalue() == ""  # nothing in the first second
-    now = 102.0
+    now = 102.5
     bar(50_000_000, 200_000_000, "bytes")
     assert stream.getvalue().endswith("50 of 200 MB, 25 MB/s, 6 s left")
-    now = 102.01
+    now = 102.51
     bar(60_000_000, 200_000_000, "bytes")
     assert "60 of" not in stream.getvalue()  # it was drawn a moment ago
     bar.close()
     assert stream.getvalue().endswith("\r\x1b[K")
+
+
+def drawn(stream: Terminal) -> str:
+    return stream.getvalue().split("\r\x1b[K")[-1]
+
+
+def test_small_work_is_counted_in_a_unit_that_fits() -> None:
+    assert " 120 of 480 kB, " in bar_line("scanning", 120_000, 480_000, "bytes", 2.0)
+    assert " 12 of 480 bytes, " in bar_line("scanning", 12, 480, "bytes", 2.0)
+    assert " 1 of 4 MB, " in bar_line("scanning", 1_000_000, 4_000_000, "bytes", 2.0)
+    assert bar_line("scanning", 1500, None, "bytes", 0.0) == "scanning 2 kB"
+
+
+def test_the_time_to_begin_and_what_was_done_before_do_not_count(monkeypatch) -> None:
+    stream, now = Terminal(), 100.0
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now))
+    bar = Bar("scanning", "pieces")
+    now = 160.0  # something was compiled, and 50 pieces were found
+    bar(50, 100)
+    assert drawn(stream).endswith("50 of 100 pieces, ...")
+    now = 162.0
+    bar(60, 100)
+    assert drawn(stream).endswith("60 of 100 pieces, 5 pieces/s, 8 s left")
+    bar.begin("writing")
+    now = 170.0
+    bar(10, 100)
+    assert drawn(stream).endswith("10 of 100 pieces, ...")
+    bar.close()
+
+
+@pytest.mark.parametrize(("done", "kept"), [((), False), ((0,), False), ((0, 1), True)])
+def test_what_is_kept_is_said_only_where_something_is(capfd, done, kept) -> None:
+    def interrupted() -> None:
+        with ResumableBar("scanning") as bar:
+            for count in done:
+                bar(count, 4, "bytes")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert ("what is finished was kept" in capfd.readouterr().err) == kept

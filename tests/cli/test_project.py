@@ -195,6 +195,38 @@ def test_what_the_file_says_of_others_is_no_error(evenrank: Evenrank, project: P
     assert "RR@3" in done.out or "Rank@3" in done.out
 
 
+@pytest.mark.parametrize("documents", ["shards/", "shards/*.jsonl"])
+def test_groups_are_fields_of_documents_in_several_files(
+    evenrank: Evenrank, project: Path, documents: str
+) -> None:
+    (project / "shards").mkdir()
+    for number, (name, side) in enumerate(
+        zip("abcde", ["left", "right", "left", "right", "left"], strict=True)
+    ):
+        row = f'{{"id": "{name}", "text": "thing", "side": "{side}"}}\n'
+        (project / f"shards/part-{number}.jsonl").write_text(row)
+    text = PROJECT.replace("[data]", f'[data]\ndocuments = "{documents}"')
+    (project / "evenrank.toml").write_text(text.replace('"sides.csv"', '"documents"'))
+    done = evenrank("evaluate")
+    assert done.code == 0, done.err
+    assert "left (3, target 0.5), right (2, target 0.5)" in done.err
+    checked = evenrank("doctor")
+    assert checked.code == 0, checked.out + checked.err
+
+
+def test_init_takes_a_folder_of_documents_as_one(evenrank: Evenrank, files: Path) -> None:
+    (files / "shards").mkdir()
+    for number in range(8):
+        row = f'{{"id": "p{number}", "text": "thing", "size": "{"small" if number % 2 else "large"}"}}\n'
+        (files / f"shards/part-{number}.jsonl").write_text(row)
+    done = evenrank("init")
+    parts = ", ".join(f"shards/part-{number}.jsonl" for number in range(4))
+    assert f'documents = "shards/"  # or {parts} and 4 more\n' in done.out
+    assert 'size = "documents"' in done.out
+    checked = evenrank("doctor")
+    assert (checked.code, "8 files (jsonl)" in checked.out) == (0, True), checked.out
+
+
 def test_init_writes_what_doctor_accepts(evenrank: Evenrank, files: Path) -> None:
     (files / "products.jsonl").write_text(
         "".join(

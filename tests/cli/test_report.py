@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import gc
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +12,8 @@ from typing import Any
 import pages
 import pytest
 from counting import counted_calls
+
+from evenrank.errors import DataError
 
 Evenrank = Callable[..., SimpleNamespace]
 
@@ -43,6 +46,23 @@ def test_two_runs_with_texts(evenrank: Evenrank, texts: Path) -> None:
     assert "he read" in page
     assert "female ▲ 1" in page
     assert "My <title>" in (texts / "out.html").read_text().replace("&lt;", "<").replace("&gt;", ">")
+
+
+def test_cycles_are_collected_again_after_a_report(
+    evenrank: Evenrank, texts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it is written nobody looks for them; what fails must not leave it so."""
+    seen = []
+
+    def stop(*_: object) -> None:
+        seen.append(gc.isenabled())
+        raise DataError("stopped")
+
+    monkeypatch.setattr("evenrank.cli.report._write", stop)
+    assert gc.isenabled()
+    assert evenrank("report", "bm25.trec", "-o", "page.html").code == 1
+    assert seen == [False]
+    assert gc.isenabled()
 
 
 def test_one_run_and_texts_behind_the_ids(evenrank: Evenrank, texts: Path) -> None:

@@ -109,3 +109,64 @@ def test_terms(evenrank: Evenrank) -> None:
     assert outcome.code == 2
     assert "the counts are not by term: scan again with --terms" in outcome.err
     assert "TermExposure@3[he]" in evenrank(*command, "terms.parquet").out
+
+
+@pytest.mark.parametrize(
+    ("command", "measures", "groups", "is_counted"),
+    [
+        ("evaluate r.trec", "nDCG@10", "", False),
+        ("evaluate r.trec", "nDCG@10 FaiRR@2", "", True),
+        ("evaluate r.trec", "0.5*RR + 0.5*FaiRR@2", "", True),
+        ("evaluate r.trec", "GroupShare@2", 'sides = "words"', True),
+        ("compare r.trec s.trec", "nDCG@10", "", False),
+    ],
+)
+def test_words_are_counted_where_a_measure_asks_for_them(
+    evenrank: Evenrank, command: str, measures: str, groups: str, is_counted: bool
+) -> None:
+    Path("s.trec").write_text("q Q0 n 1 3 x\nq Q0 b 2 2 x\n")
+    Path("qrels.txt").write_text("q 0 a 1\n")
+    Path("sides.csv").write_text("group,term\nleft,he\nright,she\n")
+    Path("evenrank.toml").write_text(
+        f'[data]\nqrels = "qrels.txt"\ndocuments = "d.tsv"\nlexicon = "sides.csv"\n[groups]\n{groups}\n'
+    )
+    outcome = evenrank(*command.split(), "-m", measures)
+    assert outcome.code == 0, outcome.err
+    assert ("counted the words of" in outcome.err) == is_counted
+
+
+def test_a_choice_of_measures_never_fails_for_want_of_a_background(evenrank: Evenrank) -> None:
+    Path("other.trec").write_text("q Q0 n 1 3 x\nq Q0 c 2 2 x\n")
+    command = ("evaluate", "r.trec", "other.trec", "--words", "c.parquet")
+    chosen = evenrank(*command)
+    assert chosen.code == 0, chosen.err
+    said = " ".join(chosen.err.split())
+    assert "chosen by what is known: TExFAIR@10 (word counts); NFaiRR@10 is left out, because" in said
+    assert said.count("add --background r ") == 1
+    assert "NFaiRR" not in chosen.out
+    common = evenrank(*command, "--background", "r")  # as it says
+    assert common.code == 0, common.err
+    assert "NFaiRR@10" in common.out
+    assert "left out" not in common.err
+    alone = evenrank("evaluate", "r.trec", "--words", "c.parquet")
+    assert "NFaiRR@10" in alone.out
+    assert "left out" not in alone.err
+
+
+def test_a_measure_that_was_named_says_which_background_to_give(evenrank: Evenrank) -> None:
+    Path("my run.trec").write_text("q Q0 n 1 3 x\nq Q0 c 2 2 x\n")
+    command = ("evaluate", "my run.trec", "r.trec", "--words", "c.parquet", "-m", "NFaiRR@10")
+    outcome = evenrank(*command)
+    assert outcome.code == 2
+    assert "pass --background 'my run' for the first run;" in " ".join(outcome.err.split())
+    assert evenrank(*command, "--background", "my run").code == 0
+
+
+def test_a_choice_without_any_other_measure_asks_for_the_background(evenrank: Evenrank) -> None:
+    Path("other.trec").write_text("q Q0 n 1 3 x\nq Q0 c 2 2 x\n")
+    Path("sides.csv").write_text("document,side\na,left\nb,left\nc,right\nn,right\n")
+    command = ("evaluate", "r.trec", "other.trec", "--groups", "side=sides.csv", "--target", "side=pool")
+    outcome = evenrank(*command)
+    assert outcome.code == 2
+    assert "pass --background r for the first run;" in " ".join(outcome.err.split())
+    assert evenrank(*command, "--background", "r").code == 0

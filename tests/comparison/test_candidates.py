@@ -55,6 +55,23 @@ def test_each_candidate_is_what_its_run_scores(inputs: Inputs) -> None:
     assert found.rows[3].within == "no"  # far down the list for neutral documents
 
 
+def test_the_answer_names_the_candidate_to_take(inputs: Inputs) -> None:
+    def answer(loss: float, *methods: str) -> str:
+        return candidates(inputs, methods, **MEASURES, loss=loss).to_table().meaning
+
+    three = "Penalty(lam={0.2,0.5,1})"
+    assert answer(0.02, three) == (
+        "Take Penalty(lam=1): it has the largest gain of NFaiRR@10 within a loss of 0.02. "
+        "Of those that keep within it surely, Penalty(lam=0.5) gains most."
+    )
+    assert answer(0.2, three).startswith("Take Penalty(lam=1): ")
+    assert answer(0.2, three).endswith("and keeps within it surely.")
+    assert answer(0.01, "Penalty(lam=0.5)").endswith("no candidate keeps within it surely.")
+    assert answer(0.01, "Neutral(band=50)", "Penalty(lam=0)") == (
+        "No candidate gains NFaiRR@10 within a loss of 0.01: keep bm25, or allow a larger loss."
+    )
+
+
 def test_the_share_is_of_the_queries_that_the_bound_is_of(inputs: Inputs) -> None:
     few = set(sorted(inputs.runs["bm25"].query_ids)[:8])
     rows = [(q, d, g) for q, own in inputs.qrels.to_dict().items() if q in few for d, g in own.items()]

@@ -272,3 +272,43 @@ def test_lines_fit_the_width_wherever_one_column_does(width: int, heads: list[in
     if TOO_WIDE.split(":")[0] not in " ".join(text.split()):
         assert max(map(len, text.split("\n"))) <= width
     assert all(text.count("m" * size) for size in heads)
+
+
+@pytest.mark.parametrize("width", [60, 80, 90])
+def test_every_block_names_its_rows_however_long_the_names_are(width: int) -> None:
+    names = [f"GroupShare(attr='gender',attention=log2)@10[{side}]" for side in ("female", "male")]
+    rows = [[run, name, 0.25, Interval(0.125, 0.5), 60] for run in ("bm25", "dense") for name in names]
+    table = Table.of(["run", "measure", "value", "95% interval", "n"], rows, words=2)
+    text = table.to_text(width)
+    assert max(map(len, text.split("\n"))) <= width
+    for block in text.split("\n\n"):
+        lines = block.split("\n")
+        assert lines[0].split()[:2] == ["run", "measure"]
+        begin = lines[0].index("measure")
+        folded = "".join(line[begin:].split("  ")[0].strip() for line in lines[1:])
+        assert folded == "".join(names * 2), block
+        assert sum(line.startswith(("bm25", "dense")) for line in lines) == 4
+
+
+def test_a_text_that_is_elastic_is_not_folded() -> None:
+    columns = [Column("query", right=False, elastic=True), Column("value")]
+    lines = Table.of(columns, [["many words " * 20, 0.5]]).to_text(60).split("\n")
+    assert len(lines) == 2
+    assert "..." in lines[1]
+
+
+def test_brackets_are_explained_where_there_are_any() -> None:
+    def lines(table: Table, width: int) -> list[str]:
+        return table.to_text(width).split("\n")
+
+    def table(low: float, high: float) -> Table:
+        rows = [["a", Value(0.25, low, high)], ["b", Value(0.5, low, high)]]
+        return Table.of(["run", "nDCG@10"], rows, brackets="brackets: 95% interval", notes=["a note"])
+
+    known = table(0.125, 0.75)
+    assert lines(known, 80)[-2:] == ["brackets: 95% interval", "a note"]
+    narrow = known.to_text(known.width(intervals=False))
+    assert NO_INTERVALS.split(":")[0] in " ".join(narrow.split())
+    assert "brackets" not in narrow
+    assert lines(table(math.nan, math.nan), 80)[-2:] == ["b     0.5000", "a note"]
+    assert "- brackets: 95% interval\n- a note" in known.to_markdown()

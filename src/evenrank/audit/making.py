@@ -82,7 +82,7 @@ class Audit:
         """What is printed: at most twelve lines."""
         what = REPORT if self.reported else SUMMARY
         names = (str(self.folder), str(self.folder.with_name(LATEST))) if self.linked else ("", "")
-        return audit_lines(self.summary, f"wrote {self.folder / what}", previous=self.previous, renamed=names)
+        return audit_lines(self.summary, self.folder / what, previous=self.previous, renamed=names)
 
     def __repr__(self) -> str:
         return "\n".join(self.lines())

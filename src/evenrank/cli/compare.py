@@ -197,7 +197,7 @@ def _comparison(arguments: argparse.Namespace) -> tuple[Comparison, dict[str | N
     from evenrank.comparison import compare
 
     options = significance(arguments)
-    known = shared.description(arguments)
+    known = shared.description_for_measures(arguments)
     categories: Any = None
     if arguments.scores:
         found = compare(_read_scores(arguments), labels=dict(arguments.rename), **options)

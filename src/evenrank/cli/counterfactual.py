@@ -56,6 +56,7 @@ def add(commands: Commands) -> None:
         evenrank counterfactual table.parquet --swap-only --columns id=docno,text=body -o swapped.parquet
         evenrank counterfactual collection.tsv --swap-only --lexicon ages.csv --mapping cyclic -o swapped.tsv
         """,
+        takes_cluster=True,
     )
     parser.add_argument(
         "documents",
@@ -139,7 +140,7 @@ def add(commands: Commands) -> None:
         help="write what --one-at-a-time found (TSV), or with --swap-only every pair that was swapped (JSON)",
     )  # fmt: skip
     shared.add_resuming(parser)
-    parser.set_defaults(run=run, reads_project=True, takes_cluster=True)
+    parser.set_defaults(run=run, reads_project=True)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -101,7 +101,7 @@ def _scores(arguments: argparse.Namespace) -> tuple[Scores, list[str], Mapping[s
     from evenrank.scores.files import WRITTEN, file_format
 
     # what is wrong with the command line is reported before large files are read
-    known = shared.description(arguments)
+    known = shared.description_for_measures(arguments)
     shared.need_runs(known)
     shared.check_measures(arguments)
     known.check()
@@ -127,7 +127,7 @@ def _label_intervals(arguments: argparse.Namespace, form: str) -> str:
     from evenrank.evaluation.label_intervals import label_intervals, label_table
     from evenrank.tables import printed
 
-    inputs = shared.description(arguments).read()
+    inputs = shared.description_for_measures(arguments).read()
     measures = shared.chosen_measures(arguments, inputs)
     found = label_intervals(inputs, measures, seed=shared.seed_of(arguments))
     return printed([label_table(found)], form, terminal_width())
@@ -137,7 +137,7 @@ def _growth(arguments: argparse.Namespace, form: str) -> str:
     from evenrank.evaluation.growth import growth, growth_table
     from evenrank.tables import printed
 
-    inputs = shared.description(arguments).read()
+    inputs = shared.description_for_measures(arguments).read()
     found = growth(inputs, shared.chosen_measures(arguments, inputs))
     return printed([growth_table(found)], form, terminal_width())
 

@@ -16,7 +16,7 @@ from evenrank.inputs.file_options import FileForm, FileOption
 if TYPE_CHECKING:
     from evenrank.rerankers.index_field import IndexField
 
-FIELD = FileForm("a field", keys=("name", "tau", "lam", "run", "type", "namespace"))
+FIELD = FileForm("a field", keys=("name", "tau", "lam", "run", "type", "namespace", "minimum"))
 
 
 def write_index_field(
@@ -24,6 +24,8 @@ def write_index_field(
 ) -> int:
     """Count the words of the collection where that is not done, and write the field."""
     from evenrank.io.counts import is_counts
+    from evenrank.io.counts_index import stored_counts
+    from evenrank.io.lexicons import read_lexicon
     from evenrank.rerankers.index_field import query_of, write_field
 
     field, lam = _field(arguments.field), _lam(arguments.field)
@@ -37,6 +39,8 @@ def write_index_field(
     shared.check_output(output, [collection.path, arguments.lexicon, arguments.field.get("run")])
     weight = None if lam is None else _weight(arguments.field.get("run"), lam)
     if is_counts(collection.path):
+        if arguments.lexicon is not None:  # the lexicon of counts is theirs
+            stored_counts(collection.path).about.check(read_lexicon(arguments.lexicon), None, None)
         written = write_field(collection.path, output, field)
     elif arguments.lexicon is None:
         raise ParameterError(
@@ -79,6 +83,8 @@ def _field(option: FileOption) -> IndexField:
     if colon:  # what is no key of a field is left in the name of the engine
         key = misspelt.partition("=")[0]
         raise UnknownNameError(f"{key!r} is no key of the field for {form}{nearest_hint(key, FIELD.keys)}")
+    if option.get("minimum") is not None:
+        raise ParameterError(f"minimum= is a key of --field groups, not of {form}: leave it out, or use tau=")
     tau = option.get("tau") or "1"
     if not (tau.isascii() and tau.isdigit()):
         raise ParameterError(f"tau must be an integer >= 0, got {tau!r}")

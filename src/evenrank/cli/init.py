@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from evenrank.inputs.found_files import FoundFile, FoundFiles
 
 SINGLE = ("qrels", "intents", "words", "polarity", "documents", "queries")  # one file of each kind
+MOST_CHOICES = 12  # files that are asked about
+MOST_NAMED = 4  # further files in a comment
 
 
 def add(commands: Commands) -> None:
@@ -129,10 +131,10 @@ def project_text(found: FoundFiles, ask: Ask, *, words: bool = False) -> str:
             lines.append(f'# {kind} = "{_example(kind)}"')
             continue
         names = [file.path for file in files]
-        path = names[0] if len(names) == 1 else ask(f"Several files may be the {kind}:", names)
+        path = names[0] if len(names) == 1 else ask(f"Several files may be the {kind}:", names[:MOST_CHOICES])
         chosen[kind] = files[names.index(path)]
         others = [name for name in names if name != path]
-        lines.append(f"{kind} = {quoted(path)}" + (f"  # or {', '.join(others)}" if others else ""))
+        lines.append(f"{kind} = {quoted(path)}" + (f"  # or {_some(others)}" if others else ""))
     queries = chosen.get("queries")
     if queries is not None and queries.fields:
         lines.append(
@@ -158,6 +160,11 @@ def project_text(found: FoundFiles, ask: Ask, *, words: bool = False) -> str:
         "", "[report]", '# title = "Our search"',
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def run_name(path: str) -> str:

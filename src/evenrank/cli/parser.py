@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import re
+import shlex
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from evenrank.cli.commands import COMMANDS, SUMMARIES
-from evenrank.cli.everywhere import EVERYWHERE, NAMES, add_everywhere
+from evenrank.cli.everywhere import EVERYWHERE, NAMES, ON, add_everywhere
 from evenrank.cli.streams import put, say, write_message
 from evenrank.errors import readable
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction["Parser"]
 
 COMMAND = "COMMAND"  # what stands for it in usage
+COLLECTION = "COLLECTION"  # the argument that is documents
+MOST_NAMED = 3  # arguments that nobody knows
 WIDTH = 78  # of help, as argparse wraps it on a terminal of 80 columns
 EXIT_CODES = "exit codes: 0 ok, 1 bad data, 2 wrong usage, 3 a gate failed, 130 interrupted"
 
@@ -34,8 +37,24 @@ class Parser(argparse.ArgumentParser):
         )  # first: argparse would miss a required option rather than see a misspelt one
         found, others = super().parse_known_args(words, namespace)
         if others:  # by the command itself, which knows its own name
-            self.error(f"unrecognized arguments: {' '.join(others)}")
+            more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
+            named = f"{' '.join(others[:MOST_NAMED])}{more}"
+            self.error(f"unrecognized arguments: {named}{self._unquoted(words, others)}")
         return found, others
+
+    def _unquoted(self, words: Sequence[str], others: Sequence[str]) -> str:
+        """What to do, where the shell has put the names of files for a pattern of documents."""
+        from evenrank.io.document_formats import format_of_documents
+        from evenrank.io.shards import pattern_like
+
+        takes_patterns = "--documents" in self._option_string_actions or any(
+            action.metavar == COLLECTION for action in self._actions
+        )
+        pattern = pattern_like(others[0]) if format_of_documents(others[0]) is not None else ""
+        alike = [word for word in words if pattern and pattern_like(word) == pattern]
+        if not takes_patterns or len(alike) < 2 or not all(map(_is_file, alike)):
+            return ""
+        return f"; put the pattern in quotes ({shlex.quote(pattern)}), so that the shell leaves it alone"
 
     def _check_names(self, words: Sequence[str]) -> None:
         commands = self._commands()
@@ -74,6 +93,13 @@ class Parser(argparse.ArgumentParser):
             message = "name a command, as evenrank evaluate"
         say(f"{readable(message)} (try: {self.prog} --help)")
         raise SystemExit(2)
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):  # no name that the system takes
+        return False
 
 
 def _is_option(word: str) -> bool:
@@ -183,19 +209,27 @@ def list_commands(parser: Parser) -> None:
     parser.epilog = "\n".join(lines) + "\n\n" + _epilog(examples, EXIT_CODES)
 
 
-def add_command(commands: Commands, name: str, description: str, examples: str) -> Parser:
-    return commands.add_parser(
+def add_command(
+    commands: Commands, name: str, description: str, examples: str, *, takes_cluster: bool = False
+) -> Parser:
+    everywhere = f"in every command: {EVERYWHERE}"
+    if takes_cluster:
+        everywhere = (
+            f"{ON} CLUSTER lets a cluster do the work (dask, dask://HOST:PORT or spark); {everywhere}"
+        )
+    parser = commands.add_parser(
         name,
         help=SUMMARIES[name],
         description=textwrap.fill(" ".join(description.split()), WIDTH),
         epilog=_epilog(
             examples,
-            textwrap.fill(f"in every command: {EVERYWHERE}", WIDTH, break_on_hyphens=False)
-            + f"\n{EXIT_CODES}",
+            textwrap.fill(everywhere, WIDTH, break_on_hyphens=False) + f"\n{EXIT_CODES}",
         ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.set_defaults(takes_cluster=takes_cluster)
+    return parser
 
 
 def _epilog(examples: str, after: str) -> str:

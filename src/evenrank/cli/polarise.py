@@ -43,6 +43,7 @@ def add(commands: Commands) -> None:
         evenrank polarise debates.csv --perspectives sentences.csv -o polarity.parquet
         evenrank polarise balance-en --accuracy
         """,
+        takes_cluster=True,
     )
     parser.add_argument(
         "fit", metavar="FIT",
@@ -88,7 +89,7 @@ def add(commands: Commands) -> None:
         help="draw a histogram of the scores, with --documents of those of FIT above it: .html, .svg, .png, "
         ".pdf",
     )  # fmt: skip
-    parser.set_defaults(run=run, takes_cluster=True)
+    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

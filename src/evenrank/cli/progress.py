@@ -17,6 +17,7 @@ REDRAW_SECONDS = 0.1
 WIDTH = 24
 _CLEAR = "\r\x1b[K"
 _DRAWING = re.compile(r"\[[# ]*\] ")
+_SPEED = re.compile(r", [\d,]+ [^,]+/s(?=, )")
 
 
 class Bar:
@@ -32,6 +33,7 @@ class Bar:
         self.detail = ""  # what else there is to say, as the cost so far
         self._terminal = is_terminal()
         self._begin = self._drawn = time.monotonic()
+        self._first: tuple[int, float] | None = None  # what was done when it was first told, and when
         self._shown = False
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None
@@ -49,15 +51,20 @@ class Bar:
             self.close()
             self._what, self._unit = what, self._unit if unit is None else unit
             self._begin = self._drawn = time.monotonic()
+            self._first = None
             self._announce_later()
 
     def __call__(self, done: int, total: int | None = None, unit: str | None = None) -> None:
         now = time.monotonic()
+        # what was done before, and the time that it takes to begin, say nothing about the speed
+        if self._first is None or done < self._first[0]:
+            self._first = done, now
+        before, since = self._first
         if not self._terminal or now - self._begin < QUIET_SECONDS or now - self._drawn < REDRAW_SECONDS:
             return
         self._drawn = now
         unit = self._unit if unit is None else unit
-        self._show(bar_line(self._what, done, total, unit, now - self._begin, self.detail))
+        self._show(bar_line(self._what, done, total, unit, now - since, self.detail, before=before))
 
     def close(self) -> None:
         with self._lock:
@@ -87,8 +94,9 @@ class Bar:
         """In place of the line that is shown, cut to the terminal: one that wraps could not be cleared."""
         self._shown = True
         width = max(0, message_width() - 1)
-        if len(line) > width:  # the drawing goes first
-            line = _DRAWING.sub("", line)
+        for least_needed in (_DRAWING, _SPEED):
+            if len(line) > width:
+                line = least_needed.sub("", line)
         write_message(f"{_CLEAR}{line[:width]}")
 
 
@@ -113,11 +121,20 @@ class WorkBar:
 
 
 class ResumableBar(Bar):
-    """A bar of work that continues where it was interrupted, and says so when it is."""
+    """A bar of work that continues where it was interrupted, and says so if something of it is finished.
+
+    It is told of each piece when the piece is kept.
+    """
+
+    _finished = False
+
+    def __call__(self, done: int, total: int | None = None, unit: str | None = None) -> None:
+        self._finished = self._finished or done > 0
+        super().__call__(done, total, unit)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.close()
-        if kind is KeyboardInterrupt:
+        if kind is KeyboardInterrupt and self._finished:
             from evenrank.io.resumable import KEPT
 
             say(KEPT)
@@ -131,8 +148,18 @@ def progress(items: Sequence[T], what: str) -> Iterator[T]:
             yield item
 
 
-def bar_line(what: str, done: int, total: int | None, unit: str, seconds: float, detail: str = "") -> str:
-    """
+def bar_line(
+    what: str,
+    done: int,
+    total: int | None,
+    unit: str,
+    seconds: float,
+    detail: str = "",
+    *,
+    before: int = 0,
+) -> str:
+    """How far the work is; its speed is what was done in these seconds, beyond what was done ``before``.
+
     >>> bar_line("scanning", 50_000_000, 200_000_000, "bytes", 2.0)
     'scanning [######                  ] 50 of 200 MB, 25 MB/s, 6 s left'
     >>> bar_line("scanning", 4096, None, "documents", 2.0)
@@ -141,9 +168,11 @@ def bar_line(what: str, done: int, total: int | None, unit: str, seconds: float,
     'reading runs [######                  ] 1 of 4, 6 s left'
     >>> bar_line("asking", 1, 4, "", 2.0, "800 tokens, cost 0.02")
     'asking [######                  ] 1 of 4, 800 tokens, cost 0.02, 6 s left'
+    >>> bar_line("scanning", 130_000, 520_000, "bytes", 2.0, before=130_000)
+    'scanning [######                  ] 130 of 520 kB, ...'
     """
-    scale, name = (1e6, "MB") if unit == "bytes" else (1.0, unit)
-    rate = done / seconds if seconds > 0 else 0.0
+    scale, name = _scale(total or done) if unit == "bytes" else (1.0, unit)
+    rate = (done - before) / seconds if seconds > 0 else 0.0
     speed = f"{rate / scale:,.0f} {name}/s" if rate * seconds >= 1 and rate / scale >= 1 and name else ""
     if not total:
         return ", ".join(filter(None, (f"{what} {done / scale:,.0f} {name}".rstrip(), speed, detail)))
@@ -151,3 +180,10 @@ def bar_line(what: str, done: int, total: int | None, unit: str, seconds: float,
     left = f"{max(0, total - done) / rate:.0f} s left" if rate else "..."
     amount = f"{done / scale:,.0f} of {total / scale:,.0f} {name}".rstrip()
     return f"{what} [{filled:<{WIDTH}}] " + ", ".join(filter(None, (amount, speed, detail, left)))
+
+
+def _scale(size: int) -> tuple[float, str]:
+    """The unit in which a number of bytes is read easily."""
+    if size < 1e3:
+        return 1.0, "bytes"
+    return (1e3, "kB") if size < 1e6 else (1e6, "MB")

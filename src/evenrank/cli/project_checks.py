@@ -16,6 +16,8 @@ from evenrank.cli.audit import check_audit
 from evenrank.cli.shared import ROLES
 from evenrank.cli.significance import CORRECTIONS, TESTS
 from evenrank.errors import EvenrankError, MissingExtraError
+from evenrank.io.remote import is_remote
+from evenrank.io.shards import is_many, list_shards
 
 if TYPE_CHECKING:
     from evenrank.inputs import Inputs
@@ -63,7 +65,13 @@ class ProjectCheck:
     def _files(self) -> Iterator[str]:
         """Names and files: what the names tell first, then what is in the files."""
         yield from self._problems_of(self.known.check)
-        yield from (f"{path}: no such file" for path in self.known.files() if not _is_there(path))
+        many = self._many_documents()
+        yield from (
+            f"{path}: no such file" for path in self.known.files() if path != many and not _is_there(path)
+        )
+        if many is not None:
+            format = self.known.documents.get("format")  # type: ignore[union-attr]
+            yield from self._problems_of(partial(list_shards, many, format))
         try:
             if self.known.runs or not self._project.table("engines"):
                 self.inputs = self.known.read(check=False)
@@ -79,6 +87,11 @@ class ProjectCheck:
             for line in str(error).split("\n"):
                 by_option = line.startswith("--")
                 yield f"{self._project.name}: {line.removeprefix('--')}" if by_option else line
+
+    def _many_documents(self) -> str | None:
+        """The folder or the pattern of the documents, where they are several files of this machine."""
+        path = None if self.known.documents is None else self.known.documents.path
+        return path if is_many(path) and not is_remote(path or "") else None
 
     def _columns(self) -> Iterator[str]:
         for role in self.known.columns or {}:

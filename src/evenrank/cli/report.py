@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from evenrank.cli import shared
+from evenrank.cli.collecting import without_collection
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.significance import add_significance, significance
@@ -73,7 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not output.lower().endswith(SUFFIXES):
         raise ParameterError(f"{output}: the name of a report must end in {' or '.join(SUFFIXES)}")
     _check_names(arguments, known.names)
-    scores = _write(arguments, known, output)
+    with without_collection():
+        scores = _write(arguments, known, output)
     say_notes(scores, arguments)
     say(f"wrote {output}")
     return 0

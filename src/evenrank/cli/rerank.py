@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -172,12 +173,12 @@ def _write_run(arguments: argparse.Namespace, known: Description) -> int:
             done = rerank(inputs, _neural(model, inputs, bar))
     say(_describe(ranking, done))
     if method is not None:
-        _say_targets(method, inputs)
+        _say_targets(method, inputs, {option.name for option in known.targets})
     write_ranked(done, arguments)
     return 0
 
 
-def _say_targets(method: Reranker, inputs: Inputs) -> None:
+def _say_targets(method: Reranker, inputs: Inputs, named: Collection[str]) -> None:
     """Which target groups were given, and that judgements were read, which then score it too well."""
     from evenrank.measures.base import JUDGEMENTS
 
@@ -185,7 +186,7 @@ def _say_targets(method: Reranker, inputs: Inputs) -> None:
     needed = {need.partition(".")[2] for need in settled.needs}
     for one in inputs.groups:
         if one.name in needed:
-            say_target(one)
+            say_target(one, named=one.attribute.name in named)
     if needed & JUDGEMENTS:
         say(
             "relevance was taken from the judgements, as if it were known: scores by the same judgements "

@@ -41,6 +41,7 @@ def add(commands: Commands) -> None:
 --queries queries.tsv -o cross.trec
         evenrank retrieve
         """,
+        takes_cluster=True,
     )
     parser.add_argument(
         "system", nargs="?", metavar="SYSTEM",
@@ -53,7 +54,7 @@ def add(commands: Commands) -> None:
         "the run to write: TREC, .csv, .tsv, .jsonl or .parquet. What the system computes is kept in the "
         f"folder {CACHE} beside it, or in FOLDER with FILE:cache=FOLDER",
     )
-    parser.set_defaults(run=run, reads_project=True, runs=None, takes_cluster=True)
+    parser.set_defaults(run=run, reads_project=True, runs=None)
 
 
 def run(arguments: argparse.Namespace) -> int:

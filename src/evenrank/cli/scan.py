@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from evenrank.cli import shared
 from evenrank.cli.cluster import opened_cluster
+from evenrank.cli.groups_field import is_of_groups, write_groups
 from evenrank.cli.index_field import FIELD, write_index_field
+from evenrank.cli.parquet_output import check_parquet
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import ResumableBar
 from evenrank.cli.streams import say
@@ -47,8 +49,10 @@ def add(commands: Commands) -> None:
         evenrank scan counts/
         evenrank scan counts.parquet --field opensearch:run=bm25.trec:lam=0.5 -o field.jsonl
         evenrank scan 'shards/*.jsonl.gz' --lexicon gender-en -o counts/ --on dask://10.0.0.1:8786
+        evenrank scan counts/ --field groups:minimum=2 -o gender/ --on spark
         zcat collection.tsv.gz | evenrank scan -:format=tsv --lexicon gender-en -o counts.parquet
         """,
+        takes_cluster=True,
     )
     parser.add_argument(
         "documents",
@@ -67,7 +71,8 @@ def add(commands: Commands) -> None:
         "elasticsearch, rank_feature (a type of field of both), solr, vespa or postgresql, and print the "
         "query that uses it; the collection may also be a file of counts. Keys: name= (default: "
         "neutrality), tau= (default: 1); lam= (default: 1) times the deviation of the scores of run=FILE is "
-        "the weight; of vespa type= and namespace=",
+        "the weight; of vespa type= and namespace=. groups[:minimum=2] writes which groups each document "
+        "belongs to by its words instead, for --groups NAME=FILE; -o may then be a folder (groups/)",
     )  # fmt: skip
     parser.add_argument(
         "--tokenizer", choices=("word", "whitespace"), default="word",
@@ -77,10 +82,12 @@ def add(commands: Commands) -> None:
     parser.add_argument("--terms", action="store_true", help="also keep the count of every term")
     shared.add_resuming(parser)
     shared.add_columns(parser, shared.DOCUMENT_ROLES)
-    parser.set_defaults(run=run, reads_project=True, takes_cluster=True)
+    parser.set_defaults(run=run, reads_project=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.field is not None and is_of_groups(arguments.field):
+        return write_groups(arguments, _columns(arguments))
     if arguments.field is not None:
         return write_index_field(arguments, _count)
     collection = arguments.documents
@@ -94,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
             "scan needs documents, a lexicon and a file to write: scan FILE --lexicon gender-en -o "
             "counts.parquet"
         )
-    shared.check_output(output, [collection.path, arguments.lexicon])
+    check_parquet(output, [collection.path, arguments.lexicon])
     _count(arguments, output, f"wrote {output}")
     return 0
 
@@ -107,7 +114,7 @@ def _holds_counts(path: str) -> bool:
 
 
 def _index(arguments: argparse.Namespace) -> int:
-    from evenrank.io.counts_index import index_counts
+    from evenrank.io.counts_index import SORTED, index_counts
 
     path = arguments.documents.path
     if arguments.output is not None and "output" not in arguments.filled:
@@ -118,7 +125,12 @@ def _index(arguments: argparse.Namespace) -> int:
     if arguments.on is not None and "on" not in arguments.filled:
         raise ParameterError(f"{path}: the index of counts is made on this machine: leave --on out")
     with ResumableBar("indexing") as bar:
-        made = index_counts(path, threads=arguments.threads, resume=not arguments.no_resume, progress=bar)
+
+        def advance(done: int, total: int | None, counted: str) -> None:
+            bar.begin(f"indexing, step {1 if counted == SORTED else 2} of 2")
+            bar(done, total, "documents")
+
+        made = index_counts(path, threads=arguments.threads, resume=not arguments.no_resume, progress=advance)
     say(
         f"wrote the index of {path}: {made.rows:,} documents, {made.bytes:,} bytes in {made.seconds:.1f} s; "
         "evaluate and report now read only the rows of ranked documents"

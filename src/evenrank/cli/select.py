@@ -238,7 +238,7 @@ def _measures(arguments: argparse.Namespace, relevance: str, fairness: str) -> l
 
 
 def _default_measures(arguments: argparse.Namespace, inputs: Inputs) -> tuple[str, str]:
-    from evenrank.inputs.default_measures import default_measures, describe_choice
+    from evenrank.inputs.default_measures import default_measures, describe_choice, describe_left_out
 
     if arguments.relevance is not None and arguments.fairness is not None:
         return arguments.relevance, arguments.fairness
@@ -252,5 +252,5 @@ def _default_measures(arguments: argparse.Namespace, inputs: Inputs) -> tuple[st
         if given[kind] is None and first is not None:
             given[kind] = first.name
             taken.append(first)
-    say(describe_choice(taken))
+    say(describe_choice(taken, "" if arguments.fairness is not None else describe_left_out(inputs)))
     return given[False], given[True]

@@ -261,6 +261,16 @@ def _lexicon(arguments: argparse.Namespace) -> str | None:
     return found
 
 
+def description_for_measures(arguments: argparse.Namespace) -> Description:
+    """The inputs, less what none of the measures of ``-m`` asks for, where there are any."""
+    from evenrank.measures import parse_measures
+
+    known = description(arguments)
+    if arguments.measures is None:
+        return known
+    return known.for_measures(parse_measures(arguments.measures, check=False))
+
+
 def read_inputs(known: Description) -> Inputs:
     """Everything that was named, with a progress bar; what there is to say of it is said."""
     found = known.read(progress)
@@ -291,10 +301,16 @@ def check_written(known: Description, *written: str | None, further: Sequence[st
 
 def check_output(output: str | None, inputs: Sequence[str | None]) -> None:
     """What is read must not be what is written over, and a file called - could not be read again."""
+    from evenrank.io.remote import is_remote
+
     if output is None:
         return
     if output == STDIN:
         raise ParameterError("-: this cannot be written to standard output: give the name of a file")
+    if is_remote(output):
+        raise ParameterError(
+            f"{output}: is in a store, and outputs are written to this machine: name a file or folder here"
+        )
     for path in inputs:
         if path is not None and path != STDIN and _same_file(output, path):
             raise ParameterError(f"{output}: is also an input, and would be overwritten: choose another name")
@@ -323,13 +339,13 @@ def check_measures(arguments: argparse.Namespace) -> None:
 
 def chosen_measures(arguments: argparse.Namespace, inputs: Inputs) -> list[Measure]:
     """The measures of ``-m``, or those that the evidence allows, with a line that says which and why."""
-    from evenrank.inputs.default_measures import default_measures, describe_choice
+    from evenrank.inputs.default_measures import default_measures, describe_choice, describe_left_out
     from evenrank.measures import parse_measures
 
     if arguments.measures is not None:
         return parse_measures(arguments.measures, check=not getattr(arguments, "cutoffs", None))
     chosen = default_measures(inputs)
-    say(describe_choice(chosen))
+    say(describe_choice(chosen, describe_left_out(inputs)))
     return parse_measures([measure.name for measure in chosen])
 
 

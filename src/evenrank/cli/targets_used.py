@@ -14,12 +14,21 @@ if TYPE_CHECKING:
     from evenrank.measures import Measure
 
 
-def say_target(membership: Membership) -> None:
-    """Say the target of an attribute, and how to name another one."""
+_SHOWN = 6  # values of a target
+
+
+def say_target(membership: Membership, *, named: bool) -> None:
+    """Say the target of an attribute, and how to name another one. ``named``: somebody gave it."""
     from evenrank.verdict.targets import target_name
 
     attribute = membership.attribute
-    say(f"target of {attribute.name}: {target_name(attribute.target)} (--target {attribute.name}=..)")
+    target = target_name(attribute.target)
+    if isinstance(attribute.target, tuple) and not named:  # as those of a lexicon
+        shares = list(zip(attribute.values, attribute.target, strict=True))
+        target = ", ".join(f"{value} {share:.4g}" for value, share in shares[:_SHOWN])
+        target += f" and {len(shares) - _SHOWN:,} more" if len(shares) > _SHOWN else ""
+        target += ", which came with the groups"
+    say(f"target of {attribute.name}: {target} (--target {attribute.name}=..)")
 
 
 def say_targets(measures: Iterable[Measure], inputs: Inputs, known: Description) -> None:
@@ -40,4 +49,4 @@ def say_targets(measures: Iterable[Measure], inputs: Inputs, known: Description)
     named = {option.name for option in known.targets}
     for one in inputs.groups:
         if one.attribute.name in used - named:
-            say_target(one)
+            say_target(one, named=False)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evenrank.inputs import Inputs
     from evenrank.inputs.description import Description
+    from evenrank.verdict import Verdict
 
 
 def verdict_lines(inputs: Inputs, known: Description, system: str) -> list[str]:
@@ -20,7 +22,26 @@ def verdict_lines(inputs: Inputs, known: Description, system: str) -> list[str]:
     alone = replace(without_judgements(inputs), runs={system: inputs.runs[system]}, words=None)
     found = verdicts(alone, target=asked_targets(known))
     several = f"{system}, " if len(inputs.runs) > 1 else ""
-    return [*(several + describe(verdict) for verdict in found), *without_verdict(alone)]
+    return [
+        *(several + describe(verdict) for verdict in found),
+        *without_verdict(alone),
+        *_other_targets(inputs, found),
+    ]
+
+
+def _other_targets(inputs: Inputs, found: Sequence[Verdict]) -> Iterator[str]:
+    """The table and the verdicts may judge by different shares, and then one can contradict the other."""
+    from evenrank.verdict.targets import target_name
+
+    own = {one.attribute.name: target_name(one.attribute.target) for one in inputs.groups}
+    for verdict in found:
+        in_table = own.get(verdict.attribute, verdict.target)
+        if in_table != verdict.target:
+            yield (
+                f"The table holds {verdict.attribute} against the target {in_table}, the sentence above "
+                f"against {verdict.target}: --target {verdict.attribute}={verdict.target} takes the same for "
+                "both."
+            )
 
 
 def asked_targets(known: Description, others: str | None = None) -> dict[str, str | None]:

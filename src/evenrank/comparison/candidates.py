@@ -77,7 +77,7 @@ class Candidates:
             words=2,
             notes=_notes(self),
             records=[_record(self, row) for row in self.rows],
-            meaning=f"Take the candidate with the largest gain that keeps within a loss of {self.loss:g}.",
+            meaning=_meaning(self),
         )
 
 
@@ -227,7 +227,7 @@ def _cost(method: Reranker | None, trained: bool, system: tuple[str, str] | None
     if system is None:
         return "that of the run", "a run"
     term, kind = system
-    # an eraser changes vectors once, before any query comes
+    # an eraser changes vectors once, before any query comes; so is its penalty known, one number a document
     return f"a search by a {kind} system", "vectors, labels of documents" if "eraser=" in term else "an index"
 
 
@@ -247,6 +247,27 @@ def _cells(row: CandidateRow, place: int) -> list[Any]:
             "" if math.isnan(row.share) else f"{row.share:.0%}",
         ]
     return [row.name, MARK if row.front else "", *values, *differences, row.query_time, row.needs]
+
+
+def _meaning(found: Candidates) -> str:
+    """Which candidate to take: the one with the largest gain, and the one of which the loss is sure."""
+    gaining = [row for row in found.rows[1:] if row.within != "no" and row.gain.difference > 0]
+    if not gaining:
+        return (
+            f"No candidate gains {found.fairness} within a loss of {found.loss:g}: keep "
+            f"{found.rows[0].name}, or allow a larger loss."
+        )
+
+    def largest(rows: list[CandidateRow]) -> str:
+        return max(rows, key=lambda row: row.gain.difference).name
+
+    best, sure = largest(gaining), [row for row in gaining if row.within == "surely"]
+    answer = f"Take {best}: it has the largest gain of {found.fairness} within a loss of {found.loss:g}"
+    if not sure:
+        return f"{answer}, though with these queries no candidate keeps within it surely."
+    if largest(sure) == best:
+        return f"{answer}, and keeps within it surely."
+    return f"{answer}. Of those that keep within it surely, {largest(sure)} gains most."
 
 
 def _notes(found: Candidates) -> list[str]:

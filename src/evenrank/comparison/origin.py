@@ -17,13 +17,12 @@ import numpy as np
 from evenrank.comparison.measure_table import MeasureTable, tables_of
 from evenrank.comparison.random_lists import DocumentPool, Progress, random_scores, reach
 from evenrank.data.run import Run
-from evenrank.data.runset import RunSet
 from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, InputTypeError, ParameterError, counted, for_reader
 from evenrank.evaluation import evaluate
 from evenrank.evaluation.notes import share_notes
 from evenrank.inputs import Inputs, Known
-from evenrank.inputs.coerce import BACKGROUND_DEPTH
+from evenrank.inputs.coerce import BACKGROUND_DEPTH, describe_backgrounds, own_background
 from evenrank.io.texts import read_document_ids
 from evenrank.measures import Measure
 from evenrank.measures.neutrality import FaiRR, NeutralityMeasure, NFaiRR, NSetFaiRR, SetFaiRR
@@ -276,11 +275,11 @@ def _background(inputs: Inputs) -> tuple[Any, DocumentPool | None]:
     """The background, for a run alone its own, and the documents that are drawn from it."""
     given, depth = inputs.background, inputs.background_depth or BACKGROUND_DEPTH
     if given is None:
-        (own, *others) = inputs.runs.values()
-        if others or isinstance(own, RunSet):
+        own = own_background(inputs.runs)
+        if own is None:
             raise ParameterError(
                 "several runs need one common background, which they chose from: "
-                "pass background= (--background), a run, a list of document ids or word counts"
+                + describe_backgrounds(inputs.runs)
             )
         given = own
     if isinstance(given, Run):

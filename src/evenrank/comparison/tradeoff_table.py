@@ -16,6 +16,7 @@ from evenrank.scores.score_tables import measure_grid
 from evenrank.tables import Table, interval
 
 MARK = "*"
+BRACKETS = "brackets: 95% interval over the n queries that have a value"
 COLUMNS = (
     "method", "front", "draws", "measure", "column", "value", "low", "high", "draws_low", "draws_high",
     "queries", "defined", "infinite", "direction",
@@ -52,6 +53,7 @@ def tradeoff_table(found: Tradeoff) -> Table:
         notes=notes(found),
         records=rows(found),
         meaning=f"Each row is what a method makes of the lists; choose among the rows with {MARK}.",
+        brackets=BRACKETS,
     )
 
 
@@ -82,7 +84,6 @@ def notes(found: Tradeoff) -> list[str]:
             "not compared, because they have several columns, no better side, or values of all rows for "
             f"fewer than half of the queries: {', '.join(left)}"
         )
-    lines.append("brackets: 95% interval over the n queries that have a value")
     for variant in found.variants:
         spreads = {measure: found.draws(measure, variant.name) for measure in found.measures}
         known = {measure: spread for measure, spread in spreads.items() if spread is not None}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,7 @@ from evenrank.arrays import Bools, Int64s, ragged
 from evenrank.data.attribute import COLLECTION, POOL, PRESENT, RELEVANCE, Attribute
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.membership import PREFIX, Membership
+from evenrank.data.membership_by_need import MembershipByNeed
 from evenrank.data.polarity import Polarity
 from evenrank.data.run import Run
 from evenrank.data.words import WordCounts
@@ -167,7 +168,11 @@ def missing_notes(
     said = []
     for block, names in sorted(split_needs(measure.needs).items(), key=lambda item: item[0] not in lists):
         found = lists.get(block) or evidence.reference.get(block)
-        names = {name for name in names - OF_THE_RUN - JUDGEMENTS if found and name in found.gathered}
+        names = {
+            name
+            for name in names - OF_THE_RUN - JUDGEMENTS
+            if found and name in found.gathered and not found.gathered[name].known.all()
+        }
         if found is None or not names:
             continue
         known = {name: found.known(name) for name in names}
@@ -236,16 +241,26 @@ def words_note(sources: Sources, measures: Sequence[Measure]) -> str | None:
     )
 
 
-def reading_note(sources: Sources, measures: Sequence[Measure]) -> str | None:
-    """How much of counts that are read by need was read, where a measure needs them."""
-    words = sources.evidence.get("words")
-    if not isinstance(words, WordsByNeed) or words_note(sources, measures) is None:
-        return None
-    read = words.reading
-    return (
-        f"words: {read['rows read']:,} of {read['rows']:,} rows were read for the documents of the runs, "
-        f"{read['bytes read']:,} of {read['bytes']:,} bytes"
-    )
+def reading_notes(sources: Sources, measures: Sequence[Measure]) -> Iterator[str]:
+    """How much was read of counts and groups that are read by need, where a measure needs them."""
+    names = set().union(*(names for measure in measures for names in split_needs(measure.needs).values()))
+    for name in sorted(names & set(sources.evidence)):
+        source = sources.evidence[name]
+        if not isinstance(source, (WordsByNeed, MembershipByNeed)):
+            continue
+        read = source.reading
+        what = f"groups of {source.attribute.name!r}" if isinstance(source, MembershipByNeed) else "words"
+        if read["passes"] < 2:
+            yield (
+                f"{what}: {read['rows read']:,} of {read['rows']:,} rows were read for the documents of the "
+                f"runs, {read['bytes read']:,} of {read['bytes']:,} bytes"
+            )
+        else:  # which may have read the same rows, so that their number is no share of all
+            yield (
+                f"{what}: {read['rows read']:,} rows were read for the documents of the runs, "
+                f"{read['bytes read']:,} bytes, in {read['passes']:,} passes (all are {read['rows']:,} rows, "
+                f"{read['bytes']:,} bytes)"
+            )
 
 
 def polarity_notes(sources: Sources, measures: Sequence[Measure]) -> list[str]:

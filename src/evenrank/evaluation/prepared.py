@@ -15,7 +15,7 @@ from evenrank.evaluation.notes import (
     intent_notes,
     pair_notes,
     polarity_notes,
-    reading_note,
+    reading_notes,
     settled_notes,
     words_note,
 )
@@ -105,9 +105,8 @@ def evaluate_prepared(
             document_spelling(ranking, sources, settled, deepest(settled)) if isinstance(ranking, Run) else []
         )
         notes[name] = (*common, *paired, *said, *spelt)
-    by_need = reading_note(sources, settled)
-    if by_need is not None:
-        notes = {name: (*found, by_need) for name, found in notes.items()}
+    by_need = tuple(reading_notes(sources, settled))
+    notes = {name: (*found, *by_need) for name, found in notes.items()}
     for name, found in fair_notes(blocks).items():
         notes[name] = (*notes[name], *found)
     became = {repr(one): repr(two) for one, two in zip(wanted, settled, strict=True)}

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from evenrank.data.evidence_source import DocumentSets, Evidence
 from evenrank.data.membership import Membership
+from evenrank.data.membership_by_need import MembershipByNeed
 from evenrank.data.qrels import fingerprint_columns
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
@@ -57,6 +58,8 @@ def provenance(
 
 def _values(source: Evidence) -> dict[str, Any]:
     """What the groups are called: signed measures say first against second."""
+    if isinstance(source, MembershipByNeed):
+        return {"values": list(source.attribute.values), "read": source.reading}
     if isinstance(source, Membership):
         return {"values": list(source.attribute.values)}
     if isinstance(source, WordsByNeed):

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenrank.data.membership import PREFIX, named_by
+from evenrank.data.membership_by_need import MembershipByNeed
 from evenrank.data.run import Run
 from evenrank.data.words_by_need import WordsByNeed
 from evenrank.errors import counted
@@ -73,7 +74,7 @@ def document_spelling(
     case = _one_case(ranked)
     for name in sorted(names):
         source = sources.evidence.get(name)
-        if isinstance(source, WordsByNeed):
+        if isinstance(source, (WordsByNeed, MembershipByNeed)):
             continue  # its ids are not at hand
         ids = getattr(source, "doc_ids", None)
         if not isinstance(ids, pa.LargeStringArray) or not 0 < len(ids) <= MOST_IDS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Protocol
@@ -180,7 +181,7 @@ def as_background(
     A run is cut at ``depth`` (200), word counts stand for their whole collection, a list of ids for that
     set. A single run without a background is its own.
     """
-    needed = any(_needs_background(measure, sources) for measure in measures)
+    needed = any(needs_background(measure, sources) for measure in measures)
     given = _collection(sources) if isinstance(given, str) and given == COLLECTION else given
     if depth is not None:
         if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
@@ -213,11 +214,11 @@ def _background(
     if given is None:
         if not needed:
             return None, None
-        (run, *others) = runs.values()
-        if others or isinstance(run, RunSet):
+        run = own_background(runs)
+        if run is None:
             raise ParameterError(
                 "several runs need one common background, or their values do not compare: "
-                "pass background= (--background), a run, a list of document ids or word counts"
+                + describe_backgrounds(runs)
             )
         if run.depth <= depth:
             return run, f"background: the run itself, {counted(run.depth, 'document', 'documents')} deep"
@@ -240,7 +241,27 @@ def _background(
     return documents, f"background: {len(ids):,} documents, the same for every query"
 
 
-def _needs_background(measure: HasNeeds, sources: Mapping[str, Evidence]) -> bool:
+def own_background(runs: Mapping[str, Run | RunSet]) -> Run | None:
+    """A run alone, which is its own background; None where there are several."""
+    (run, *others) = runs.values()
+    return None if others or isinstance(run, RunSet) else run
+
+
+def background_option(runs: Mapping[str, Run | RunSet]) -> str:
+    """The option that makes the first run the background, ready to be added to a command."""
+    single = [name for name, run in runs.items() if isinstance(run, Run)]
+    return f"--background {shlex.quote(single[0])}" if single else "--background FILE"
+
+
+def describe_backgrounds(runs: Mapping[str, Run | RunSet]) -> str:
+    """What to pass where several runs have no common background."""
+    which = ": a run, a list of document ids or word counts"
+    if any(isinstance(run, Run) for run in runs.values()):
+        which = " for the first run; another run, a list of document ids or word counts will do too"
+    return f"pass background= ({background_option(runs)}){which}"
+
+
+def needs_background(measure: HasNeeds, sources: Mapping[str, Evidence]) -> bool:
     """Because it compares with one, or because a target comes from the documents of a query."""
     blocks = split_needs(measure.needs)
     names = set().union(*blocks.values())

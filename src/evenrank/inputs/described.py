@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evenrank.errors import counted
+from evenrank.errors import EvenrankError, counted
 from evenrank.inputs.description import Description
 from evenrank.inputs.inputs import Inputs
+from evenrank.io.documents import DocumentsFile
+from evenrank.io.remote import is_remote
+from evenrank.io.shards import list_shards
 from evenrank.tables import Column, Table, number
 
 MOST_GROUPS = 8
@@ -40,6 +43,9 @@ def _rows(inputs: Inputs) -> Iterator[tuple[str, str]]:
     if inputs.categories is not None:
         names = list(dict.fromkeys(name for own in inputs.categories.values() for name in own))
         yield "categories of queries", ", ".join(names)
+    documents = _files_of(inputs.documents)
+    if documents:
+        yield "documents", documents
     if inputs.words is not None:
         groups = ", ".join(inputs.words.lexicon.groups)
         yield "word counts", f"{counted(len(inputs.words), 'document', 'documents')}; groups {groups}"
@@ -53,6 +59,17 @@ def _rows(inputs: Inputs) -> Iterator[tuple[str, str]]:
         yield f"groups {attribute.name}", f"{shown}{more}; target {_target(attribute.target)}"
     if inputs.polarity is not None:
         yield "polarity", counted(len(inputs.polarity), "document", "documents")
+
+
+def _files_of(documents: object) -> str:
+    """How many files the documents are; nothing where that is not known, or only a store could tell."""
+    if not isinstance(documents, DocumentsFile) or is_remote(documents.path):
+        return ""
+    try:
+        shards = list_shards(documents.path, documents.format)
+    except EvenrankError:
+        return ""
+    return f"{counted(len(shards), 'file', 'files')} ({shards[0].format})"
 
 
 def _target(target: object) -> str:

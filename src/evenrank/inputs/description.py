@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from evenrank.data.words import WordCounts
     from evenrank.io.documents import DocumentsFile
     from evenrank.io.queries import Queries
+    from evenrank.measures import Measure
 
 COLLECTION = "collection"
 RUN_ROLES = ("query", "document", "score", "rank")
@@ -114,6 +115,13 @@ class Description:
         if self.queries is None or not self.queries.startswith(REPEATED) or Path(self.queries).exists():
             return None
         return repeated_of(self.queries)
+
+    def for_measures(self, measures: Iterable[Measure]) -> Description:
+        """The same less a lexicon whose words nobody asks for: to count them, all documents are read."""
+        by_words = any(need.endswith(".words") for measure in measures for need in measure.needs)
+        derived = any(group.path == WORDS for group in self.groups)
+        collection = self.background is not None and self.background.path == COLLECTION
+        return self if by_words or derived or collection else replace(self, lexicon=None)
 
     def check(self) -> None:
         """Say what is wrong with the names before any large file is read."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from evenrank.errors import EvenrankError
 from evenrank.io.column_names import ACCEPTED, DOCUMENT_COLUMNS, PRODUCTS, SEARCHES, spelled
+from evenrank.io.document_formats import format_of_documents
+from evenrank.io.shards import is_many, list_shards, pattern_like
 from evenrank.io.source import as_source, guess_format
 from evenrank.io.toml import parse_toml
 
@@ -52,11 +55,36 @@ def look_around(folder: Path) -> FoundFiles:
             continue  # whatever it is, it is none of ours
         if seen is not None:
             found.by_kind.setdefault(seen.kind, []).append(seen)
+    collections = list(_collections(folder, found))
+    if collections:
+        found.by_kind["documents"] = [*collections, *found.of("documents")]
     return found
+
+
+def _collections(folder: Path, found: FoundFiles) -> Iterator[FoundFile]:
+    """The folders in this one of which several files are documents of one format: a folder as a whole, or a
+    pattern where it holds files of other kinds too."""
+    alike: dict[str, list[FoundFile]] = {}
+    for file in found.of("documents"):
+        if format_of_documents(file.path) is not None and Path(file.path).parent != Path():
+            alike.setdefault(pattern_like(file.path), []).append(file)
+    others = {file.path for kind, files in found.by_kind.items() if kind != "documents" for file in files}
+    for pattern, files in alike.items():
+        for name in (f"{Path(pattern).parent}/", pattern) if len(files) > 1 else ():
+            try:
+                shards = list_shards(f"{folder}/{name}")
+                fields = group_fields(f"{folder}/{name}")
+            except (EvenrankError, OSError, ValueError):
+                continue
+            if others.isdisjoint(str(Path(shard.address).relative_to(folder)) for shard in shards):
+                yield FoundFile(name, "documents", files[0].columns, fields)
+                break
 
 
 def group_fields(path: str | Path) -> dict[str, str]:
     """The fields of a table of documents that may be groups, since they have few values; how to read each."""
+    if is_many(path):
+        return group_fields_of(list(islice(_rows_of_files(path), ROWS)))
     found = _look_at(Path(path), str(path))
     return {} if found is None else dict(found.fields)
 
@@ -65,6 +93,17 @@ def group_fields_of(rows: list[dict[str, object]]) -> dict[str, str]:
     """The same for rows that are at hand."""
     found = _of_table("documents", rows)
     return {} if found is None else dict(found.fields)
+
+
+def _rows_of_files(source: str | Path) -> Iterator[dict[str, object]]:
+    """The rows at the beginning of each file of a collection."""
+    for shard in list_shards(source):
+        path = Path(shard.address)
+        if shard.format == "parquet":
+            yield from _parquet_rows(path)
+        elif shard.format in ("jsonl", "csv", "tsv"):
+            lines = _first_lines(path)
+            yield from _json_rows(lines) if shard.format == "jsonl" else _delimited_rows(lines, shard.format)
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -80,21 +119,40 @@ def _look_at(path: Path, name: str) -> FoundFile | None:
         return _of_parquet(path, name)
     if path.suffix.lower() in (".toml", *DATABASES):
         return FoundFile(name, "engine") if _is_engine(path) else None
-    source = as_source(path)
-    if source is None:
-        return None
-    block = next(iter(source.blocks(LOOKED_AT)), b"")
-    text = block.decode("utf-8-sig", "ignore")
-    lines = [line for line in text.splitlines()[:ROWS] if line.strip()]
+    lines = _first_lines(path)
     if not lines:
         return None
     form = guess_format(path)
     if form == "jsonl" or lines[0].lstrip().startswith("{"):
-        rows = [json.loads(line) for line in lines[:-1] or lines]
-        return _of_table(name, [row for row in rows if isinstance(row, dict)])
+        return _of_table(name, _json_rows(lines))
     if form in ("csv", "tsv"):
-        return _of_delimited(name, lines, "," if form == "csv" else "\t")
+        return _of_delimited(name, lines, form)
     return _of_fields(name, lines)
+
+
+def _first_lines(path: Path) -> list[str]:
+    """Those that hold something, less one that goes on behind what was looked at."""
+    source = as_source(path)
+    if source is None:
+        return []
+    blocks = iter(source.blocks(LOOKED_AT))
+    text = next(blocks, b"").decode("utf-8-sig", "ignore")
+    lines = text.splitlines()
+    if len(lines) > 1 and not text.endswith("\n") and next(blocks, None) is not None:
+        lines.pop()
+    return [line for line in lines[:ROWS] if line.strip()]
+
+
+def _json_rows(lines: list[str]) -> list[dict[str, object]]:
+    rows = [json.loads(line) for line in lines]
+    return [row for row in rows if isinstance(row, dict)]
+
+
+def _delimited_rows(lines: list[str], form: str) -> list[dict[str, object]]:
+    import csv
+
+    head, *rows = list(csv.reader(lines, delimiter="," if form == "csv" else "\t")) or [[]]
+    return [dict(zip(head, row, strict=False)) for row in rows]
 
 
 def _is_engine(path: Path) -> bool:
@@ -125,14 +183,14 @@ def _of_fields(name: str, lines: list[str]) -> FoundFile | None:
     return None
 
 
-def _of_delimited(name: str, lines: list[str], delimiter: str) -> FoundFile | None:
+def _of_delimited(name: str, lines: list[str], form: str) -> FoundFile | None:
     import csv
 
-    head, *rows = list(csv.reader(lines, delimiter=delimiter))
+    head = next(csv.reader(lines, delimiter="," if form == "csv" else "\t"))
     if not any(spelled(column) in IDS | QUERIES for column in head):
         two = all(len(line.split("\t")) == 2 for line in lines)
         return FoundFile(name, "queries" if "quer" in name.lower() else "documents") if two else None
-    return _of_table(name, [dict(zip(head, row, strict=False)) for row in rows])
+    return _of_table(name, _delimited_rows(lines, form))
 
 
 def _of_table(name: str, rows: list[dict[str, object]]) -> FoundFile | None:
@@ -166,8 +224,15 @@ def _of_parquet(path: Path, name: str) -> FoundFile | None:
     for key, kind in kinds.items():
         if any(known.startswith(key) for known in metadata):
             return FoundFile(name, kind, tuple(file.schema_arrow.names))
-    batch = next(file.iter_batches(batch_size=ROWS), None)
-    return None if batch is None else _of_table(name, batch.to_pylist())
+    rows = _parquet_rows(path)
+    return _of_table(name, rows) if rows else None
+
+
+def _parquet_rows(path: Path) -> list[dict[str, object]]:
+    import pyarrow.parquet as pq
+
+    batch = next(pq.ParquetFile(path).iter_batches(batch_size=ROWS), None)
+    return [] if batch is None else batch.to_pylist()
 
 
 def _values(rows: list[dict[str, object]], column: str) -> list[str]:

@@ -16,7 +16,9 @@ from evenrank.grammar import REFUSED, Term
 from evenrank.measures import Measure
 from evenrank.measures.base import JUDGEMENTS
 
-METHOD_RULES = ("neutral", "stay", "behind", "own")  # what a re-ranker may do with documents without evidence
+# what may be done with documents without evidence, other than to refuse them
+MEASURE_RULES = ("neutral", "none", "uniform", "drop")
+METHOD_RULES = ("neutral", "stay", "behind", "own")
 
 EVIDENCE_WORDS = {
     "relevance": "judgements",
@@ -64,13 +66,18 @@ def _check_reference(measure: Measure, block: str, name: str, reference: Referen
 
 
 def _way_out(measure: Term, name: str) -> str:
-    if not isinstance(measure, Measure):  # a re-ranker: its rule is part of its name in every command
-        rule = next((f.metadata["rule"] for f in measure.parameters() if f.name == "missing"), None)
-        accepts = [one for one in METHOD_RULES if rule is not None and rule.accept(one) is not REFUSED]
-        listed = " or ".join(f"{measure.name}(missing={one!r})" for one in accepts)
-        return f"; accept them by {listed}" if listed else f"; add them to {evidence_words(name)}"
-    rules = next((f.metadata["rule"].wording for f in measure.parameters() if f.name == "missing"), None)
-    return f"; missing= (--missing) must be {rules}" if rules else f"; add them to {evidence_words(name)}"
+    rule = next((f.metadata["rule"] for f in measure.parameters() if f.name == "missing"), None)
+    rules = MEASURE_RULES if isinstance(measure, Measure) else METHOD_RULES
+    accepts = [one for one in rules if rule is not None and rule.accept(one) is not REFUSED]
+    if not accepts:
+        return f"; add them to {evidence_words(name)}"
+    # the rule of a re-ranker is part of its name in every command
+    spelt = (
+        "missing={0!r} (--missing {0})"
+        if isinstance(measure, Measure)
+        else f"{measure.name}(missing={{0!r}})"
+    )
+    return "; accept them by " + " or ".join(map(spelt.format, accepts))
 
 
 def _raise_missing(

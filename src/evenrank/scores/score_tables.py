@@ -13,6 +13,7 @@ from evenrank.scores.notes import remarks
 from evenrank.scores.rows import VALUE_FIELDS, summary_records, value_records, values_of
 from evenrank.tables import (
     DELIMITERS,
+    Column,
     Interval,
     Table,
     Value,
@@ -123,7 +124,8 @@ def summary_table(
         )
         for row in rows
     )
-    head = ["run"] * several + ["measure", "value", INTERVAL, "n"]
+    measure = Column("measure", right=False, wraps=True)  # a name with parameters is long
+    head: list[str | Column] = [*["run"] * several, measure, "value", INTERVAL, "n"]
     return Table.of(
         head,
         lines,

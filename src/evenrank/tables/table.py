@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,7 +22,8 @@ BEST = "bold: the best value of a measure"
 class Table:
     """Columns, rows of cells that are not yet text, and what must be known to read them.
 
-    ``meaning`` is a sentence beneath it that says what it shows. ``records`` are the same rows for programs;
+    ``meaning`` is a sentence beneath it that says what it shows, ``brackets`` a line that says what the
+    intervals behind values are, printed where there are any. ``records`` are the same rows for programs;
     without them the rows themselves are written.
 
     >>> table = Table.of(["run", "nDCG@10"], [["bm25", 0.25], ["dense", Value(0.5, best=True)]])
@@ -38,6 +40,7 @@ class Table:
     records: tuple[Record, ...] = field(default=(), repr=False)
     meaning: str = ""
     legend: bool = True  # says what bold means; of several tables one is enough
+    brackets: str = ""
 
     @classmethod
     def of(
@@ -50,13 +53,15 @@ class Table:
         notes: Iterable[str] = (),
         records: Iterable[Record] = (),
         meaning: str = "",
+        brackets: str = "",
     ) -> Table:
         """A table whose first ``words`` columns are text and whose other columns are numbers."""
         columns = tuple(
             each if isinstance(each, Column) else Column(each, right=place >= words)
             for place, each in enumerate(head)
         )
-        return cls(columns, tuple(map(tuple, rows)), title, tuple(notes), tuple(records), meaning)
+        body = tuple(map(tuple, rows))
+        return cls(columns, body, title, tuple(notes), tuple(records), meaning, brackets=brackets)
 
     @property
     def head(self) -> tuple[str, ...]:
@@ -69,10 +74,12 @@ class Table:
     def with_notes(self, notes: Iterable[str]) -> Table:
         return replace(self, notes=tuple(notes))
 
-    def _below(self, *, legend: bool = True) -> tuple[str, ...]:
-        """What is printed beneath the table: what it means, what bold means, and the notes."""
-        best = (BEST,) if legend and self.legend and self.marks_best() else ()
-        return (*filter(None, [self.meaning if self.rows else ""]), *best, *self.notes)
+    def _below(self, *, legend: bool = True, intervals: bool = True) -> tuple[str, ...]:
+        """What is printed beneath the table: what it, bold and brackets mean, and the notes."""
+        meaning = self.meaning if self.rows else ""
+        best = BEST if legend and self.legend and self.marks_best() else ""
+        brackets = self.brackets if intervals and self._has_intervals() else ""
+        return (*filter(None, [meaning, best, brackets]), *self.notes)
 
     def _cells(self, style: CellStyle) -> list[list[str]]:
         """The head and the rows as text."""
@@ -87,23 +94,28 @@ class Table:
 
     def to_text(self, width: int | None = None, *, color: bool = False) -> str:
         """For a terminal of ``width`` columns: where they are too few, intervals behind values are left out,
-        elastic columns are cut, others wrap, and what is still too wide is printed in several blocks.
+        elastic columns are cut, others wrap, and what is still too wide is printed in several blocks that
+        all begin with the columns that name a row.
         ``color`` marks the head, the best values and verdicts. A head without rows is left out where a title
         tells what is empty."""
         limit = width or WIDTH
         style, below = TEXT, self._below(legend=color)
         bare = self.width(intervals=False)
         if width is not None and self.width() > max(limit, bare) and limit >= bare - self._spare():
-            style, below = replace(style, intervals=False), (NO_INTERVALS, *below)
-        cells = self._cells(style)
-        sizes = terminal.fitted_sizes(self.columns, cells, limit)
+            style = replace(style, intervals=False)
+            below = (NO_INTERVALS, *self._below(legend=color, intervals=False))
+        cells, columns = self._cells(style), self.columns
+        if width is not None:
+            columns = terminal.with_folded_names(columns, terminal.column_sizes(cells), limit)
+        sizes = terminal.fitted_sizes(columns, cells, limit)
         whole = [list(range(len(sizes)))]
-        blocks = whole if width is None else terminal.blocks_of(self.columns, sizes, limit)
+        blocks = whole if width is None else terminal.blocks_of(columns, sizes, limit)
         if width is not None and max(terminal.total_width([sizes[p] for p in one]) for one in blocks) > limit:
             below = (TOO_WIDE, *below)
         lines = [wrapped(self.title, limit)] if self.title else []
         if self.rows or not self.title:
-            lines.append("\n\n".join(self._block(cells, sizes, places, color) for places in blocks))
+            shown = replace(self, columns=columns)
+            lines.append("\n\n".join(shown._block(cells, sizes, places, color) for places in blocks))
         return "\n".join([*lines, *(wrapped(note, limit) for note in below)])
 
     def _block(self, cells: list[list[str]], sizes: list[int], places: list[int], color: bool) -> str:
@@ -122,6 +134,11 @@ class Table:
 
     def marks_best(self) -> bool:
         return any(_is_best(cell) for row in self.rows for cell in row)
+
+    def _has_intervals(self) -> bool:
+        """Whether an interval stands behind a value."""
+        values = (cell for row in self.rows for cell in row if isinstance(cell, Value))
+        return any(not math.isnan(cell.low) for cell in values)
 
     def _spare(self) -> int:
         return terminal.spare_width(self.columns, terminal.column_sizes(self._cells(TEXT)))

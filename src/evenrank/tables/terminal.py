@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
@@ -51,7 +52,8 @@ def spare_width(columns: Sequence[Column], sizes: Sequence[int]) -> int:
 
 
 def fitted_sizes(columns: Sequence[Column], cells: Cells, width: int) -> list[int]:
-    """The sizes of columns where elastic ones are cut, and no word is broken in one that wraps."""
+    """The sizes of columns where elastic ones are cut, and no word is broken in one that wraps, unless it
+    names a row and no other column would fit beside it."""
     sizes = column_sizes(cells)
     over = total_width(sizes) - width
     for place, column in enumerate(columns):
@@ -61,7 +63,29 @@ def fitted_sizes(columns: Sequence[Column], cells: Cells, width: int) -> list[in
             cut = min(over, max(0, sizes[place] - least))
             sizes[place] -= cut
             over -= cut
+    names = naming_columns(columns)
+    over = total_width([*sizes[:names], max(sizes[names:], default=0)]) - width
+    for place, column in enumerate(columns[:names]):
+        if column.wraps and over > 0:
+            cut = min(over, max(0, sizes[place] - _LEAST))
+            sizes[place] -= cut
+            over -= cut
     return sizes
+
+
+def naming_columns(columns: Sequence[Column]) -> int:
+    """How many columns name a row: the first, and those with text beside it."""
+    numbers = (place for place, column in enumerate(columns) if place and column.right)
+    return max(1, min(next(numbers, len(columns)), len(columns) - 1))
+
+
+def with_folded_names(columns: Sequence[Column], sizes: Sequence[int], width: int) -> tuple[Column, ...]:
+    """The columns; where no other fits beside those that name a row, their text goes on in the next line."""
+    names = naming_columns(columns)
+    if total_width([*sizes[:names], max(sizes[names:], default=0)]) <= width:
+        return tuple(columns)
+    folded = (replace(column, wraps=not column.elastic) for column in columns[:names])
+    return (*folded, *columns[names:])
 
 
 def blocks_of(columns: Sequence[Column], sizes: Sequence[int], width: int) -> list[list[int]]:
@@ -72,11 +96,9 @@ def blocks_of(columns: Sequence[Column], sizes: Sequence[int], width: int) -> li
     """
     if total_width(sizes) <= width:
         return [list(range(len(sizes)))]
-    names = 1
-    while names < len(sizes) - 1 and not columns[names].right and (
-        total_width(sizes[: names + 1]) <= width // 2
-    ):  # fmt: skip
-        names += 1
+    names = naming_columns(columns)
+    while names > 1 and total_width([*sizes[:names], max(sizes[names:])]) > width:
+        names -= 1
     first = list(range(names))
     blocks: list[list[int]] = []
     for place in range(names, len(sizes)):

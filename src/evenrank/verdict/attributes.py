@@ -52,7 +52,8 @@ def _of_words(inputs: Inputs) -> tuple[Membership, ...]:
         return ()
     listed = list(document_hashes(inputs.runs.values()))
     ranked = np.concatenate(listed) if listed else np.zeros(0, np.uint64)
-    return (words_attribute(inputs.words.among(ranked)),)
+    inputs.words.among(ranked)  # all that are wanted are read at once
+    return (words_attribute(inputs.words),)
 
 
 def _names(inputs: Inputs) -> set[str]:

@@ -46,7 +46,7 @@ def widened_by(
     ``kept`` (Q,) marks the queries of the run that count; ``shares`` and ``targets`` (n, L) are theirs.
     """
     if not len(shares):
-        return [CrossedSpread()] * membership.shares.width
+        return [CrossedSpread()] * len(membership.attribute.values)
     pairs = pairs_of(run)
     rows = membership.rows_of(pairs)
     here = (rows >= 0) & kept[pairs.query_codes]
@@ -55,7 +55,7 @@ def widened_by(
     sizes = np.bincount(queries, minlength=len(run))  # (Q,): labelled documents of each list
     weights = np.where(places < cutoff, attention.weights(int(places.max(initial=0)) + 1)[places], 0.0)
     weights /= np.bincount(queries, weights=weights, minlength=len(run))[queries]
-    members = membership.shares.dense(rows)  # (P, L)
+    members = membership.dense_at(rows)  # (P, L)
     found = []
     for value, (share, wanted) in enumerate(zip(shares.T, targets.T, strict=True)):
         member, rest = members[:, value], None
@@ -81,7 +81,7 @@ def reachable_shares(
     rows = membership.rows_of(pairs)
     here = (rows >= 0) & kept[pairs.query_codes]
     queries = pairs.query_codes[here]
-    members = membership.shares.dense(rows[here])  # (P, L)
+    members = membership.dense_at(rows[here])  # (P, L)
     starts = np.searchsorted(queries, queries)
     places = np.arange(len(queries)) - starts  # among the labelled documents of the list
     weights = np.where(places < cutoff, attention.weights(int(places.max(initial=0)) + 1)[places], 0.0)
