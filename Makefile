@@ -3,6 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
+# without restarts, since with groups of tests a run waits without end for those of a process that was lost
+PARALLEL := -n auto --max-worker-restart=0
+
 # tests start many processes: keep what Python compiles for the next one, whatever the shell says
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -15,7 +18,7 @@ demo: .venv/demo.stamp
 test: .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest $(PARALLEL) --dist loadfile -m "not slow"
 
 # apart from the tests, so that those take less time
 types: .venv/dev.stamp
@@ -23,13 +26,13 @@ types: .venv/dev.stamp
 
 # what needs torch, which is large: training, and vectors from encoders
 test-train: .venv/train.stamp
-	$(BIN)/python -m pytest -n auto -m "not slow and not hypothesis" tests/neural tests/evidence/polarise tests/systems tests/cli/test_polarise.py
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not hypothesis" tests/neural tests/evidence/polarise tests/systems tests/cli/test_polarise.py
 
 # the rest: what takes long, and what is drawn at random with many more examples
 test-full: .venv/dev.stamp
 	if command -v java >/dev/null; then $(INSTALL) pyspark; fi || \
 	  echo "Spark could not be installed: its tests will skip"
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "slow or hypothesis" --hypothesis-profile=thorough
+	$(BIN)/python -m pytest $(PARALLEL) --dist loadgroup -m "slow or hypothesis" --hypothesis-profile=thorough
 
 # search servers and an HDFS that tests start on loopback, as far as they can be fetched; the tests of others skip and say so
 engines: .venv/dev.stamp

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import faulthandler
 import gc
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,6 +31,12 @@ settings.load_profile("evenrank")
 
 # what is loaded to find the tests stays to the end: there is no garbage in it, and much to look at
 gc.disable()
+
+
+# a test process that is ended from outside says what it was at; a crash says so anyway
+for _name in ("SIGTERM", "SIGHUP"):
+    if hasattr(signal, _name) and hasattr(faulthandler, "register"):
+        faulthandler.register(getattr(signal, _name), chain=True)
 
 
 def pytest_collection_finish() -> None:

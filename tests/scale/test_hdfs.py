@@ -134,7 +134,8 @@ def test_what_hdfs_answers_is_one_error(hdfs: str, monkeypatch: pytest.MonkeyPat
     import hdfs_native
 
     waited: list[float] = []
-    monkeypatch.setattr("evenrank.io.remote.time.sleep", waited.append)
+    # the name in that module: other threads of this process may sleep meanwhile
+    monkeypatch.setattr("evenrank.io.remote.sleep", waited.append)
     with pytest.raises(DataError, match=r"/absent/c.tsv: no such file"):
         list_shards(f"{hdfs}/absent/c.tsv")
     with pytest.raises(DataError, match=r"/absent/\*.tsv: no file matches"):

@@ -11,11 +11,11 @@ from __future__ import annotations
 import logging
 import os
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import lru_cache, partial
+from time import sleep
 from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
@@ -197,7 +197,7 @@ def asked(address: str, request: Callable[[], Answer]) -> Answer:
             logging.getLogger(__name__).info(
                 "%s: attempt %d of %d failed: %s", without_userinfo(address), attempt, ATTEMPTS, said
             )
-            time.sleep(PAUSE * 2 ** (attempt - 1))
+            sleep(PAUSE * 2 ** (attempt - 1))
         return request()
 
 
