@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import faulthandler
 import gc
+import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -33,10 +34,12 @@ settings.load_profile("evenrank")
 gc.disable()
 
 
-# a test process that is ended from outside says what it was at; a crash says so anyway
-for _name in ("SIGTERM", "SIGHUP"):
-    if hasattr(signal, _name) and hasattr(faulthandler, "register"):
-        faulthandler.register(getattr(signal, _name), chain=True)
+def pytest_configure() -> None:
+    """A test process that is ended from outside says what it was at, as one that crashes does."""
+    if hasattr(faulthandler, "register"):
+        errors = os.dup(2)  # what a test prints goes elsewhere while it runs
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGTRAP):  # the last is how V8 ends itself
+            faulthandler.register(number, file=errors, chain=True)
 
 
 def pytest_collection_finish() -> None:
