@@ -13,9 +13,17 @@ orders the documents for TREC DL 2019 and 2020, the 1,765 neutral queries and th
 ones: a bi-encoder all 30,045 passages, a cross-encoder BM25's first 100 (DL) and the teacher's first 50; and
 the articles of TIME, which no training saw.
 The label is "neutrality below 1" by the published word list; ``half`` has labels by a random half of that
-list, drawn by the seed. Of cross-encoders, those at four points of the training against the adversary are
-kept; the neutral queries are ordered by the last of them only. ``cross4`` has four layers of the six, and
-``cross2`` two: it is there to try everything out without a GPU.
+list, drawn by the seed. Of cross-encoders, those at some points of the training against the adversary are
+kept, and the first seed's are ranked by too; the neutral queries are ordered by the last of them only.
+``cross4`` has four layers of the six.
+
+Without a GPU, ``cpu`` is a cross-encoder of six layers that learns from fewer lists and orders less:
+
+    python benchmarks/adversary.py distil WORK                                      # once, no adversary
+    python benchmarks/adversary.py train WORK --shapes cpu --device cpu --jobs 2    # two hours on two cores
+
+All its seeds begin with the one ranker of ``distil``. They order BM25's first 50 (DL) and the teacher's first
+20, and 500 of the neutral queries.
 """
 
 from __future__ import annotations
@@ -29,6 +37,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +46,12 @@ import numpy as np
 SETS = {"dl19": "qrels.dl19-passage.txt", "dl20": "qrels.dl20-passage.txt"}
 NEUTRAL, FAIR = "queries_QS1_1765_neutral.tsv", "msmarco_passage.dev.fair.tsv"
 WORDS = "wordlist_gender_representative.txt"
-TOP, POOL, BM25_DEPTH = 10, 50, 100
+TOP = 10
 STRENGTHS = {
     "bi": [0, 0.5, 1.5, 4], "half": [1.5], "cross": [0, 0.1, 0.3, 1, 3], "cross4": [0.1, 0.3, 1, 3],
-    "cross2": [0, 0.3, 1, 3],
+    "cpu": [0, 1, 0.3, 3],
 }  # fmt: skip
+OF_ALL_SEEDS = {"cpu": [0, 1]}  # where only the first seed has all of them
 SHARED_SETTINGS: dict[str, dict[str, Any]] = {
     "examples": {"validation": 0.02, "keep_out": "measured.tsv"},
     "tune": {"epochs": 0},
@@ -63,12 +73,26 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 SETTINGS["half"] = SETTINGS["bi"]
 SETTINGS["cross4"] = {**SETTINGS["cross"], "model": {**SETTINGS["cross"]["model"], "layers": 4}}
-SETTINGS["cross2"] = {  # to try the whole way out on a CPU: too few steps for a ranker that is good
-    "model": {**SETTINGS["cross"]["model"], "layers": 2, "max_length": 128},
-    "training": {"batch": 8, "learning_rate": 1e-4},
-    "tune": {"epochs": 0.5, "checkpoints": 1, "patience": 0},
-    "joint": {"epochs": 0.1, "checkpoints": 4, "schedule": "linear", "ceiling": 1.2},
+SETTINGS["cpu"] = {
+    "model": {**SETTINGS["cross"]["model"], "max_length": 128},
+    "training": {"batch": 16, "learning_rate": 1e-4},
+    "tune": {"epochs": 0.47, "checkpoints": 8, "patience": 0},
+    "adversary": {**SHARED_SETTINGS["adversary"], "epochs": 0.03},
+    "joint": {"epochs": 0.07, "checkpoints": 3, "schedule": "linear", "ceiling": 1.2},
 }
+DISTILLED = "models/distilled"
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much a cross-encoder orders: documents of the teacher, of BM25, and of how many neutral queries."""
+
+    pool: int = 50
+    bm25: int = 100
+    neutral: int | None = None
+
+
+SIZES = {"cpu": Sizes(20, 50, 500)}
 
 
 def prepare(data: Path, work: Path, queries: Path) -> None:
@@ -98,7 +122,7 @@ def prepare(data: Path, work: Path, queries: Path) -> None:
         for line in (passages / "runs_rankllm" / f"BM25.{name}.trec").read_text().splitlines():
             query, _, document, *_ = line.split()
             runs.setdefault(query, []).append(document)
-    (work / "bm25.json").write_text(json.dumps({q: d[:BM25_DEPTH] for q, d in runs.items()}))
+    (work / "bm25.json").write_text(json.dumps(runs))
     pairs = []
     for path in sorted((data / "grepbiasir").glob("queries-documents_*.csv")):
         with path.open(encoding="utf-8", newline="") as table:
@@ -138,6 +162,65 @@ def lexicon_of(work: Path, shape: str, seed: int) -> Path:
     return path
 
 
+def distil(work: Path, encoder: str) -> None:
+    """The cross-encoder that all seeds of the shape ``cpu`` begin with."""
+    settings = content_of(work, "cpu", 0, "cpu", without_dropout(work, encoder), "bfloat16")
+    content = {**settings, "adversary": {"epochs": 0}, "joint": {"epochs": 0}}
+    unfuse_attention()
+    train_one(work, content, work / DISTILLED, "distilled")
+
+
+def without_dropout(work: Path, encoder: str) -> str:
+    """A copy of the encoder that draws no random numbers, which take a fifth of a step on a CPU."""
+    from evenrank.neural.encoders import encoder_path
+
+    folder = work / "encoder"
+    if not folder.is_dir():
+        shutil.copytree(encoder_path(encoder), folder)
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+        (folder / "config.json").write_text(json.dumps(config, indent=1), encoding="utf-8")
+    return str(folder)
+
+
+def unfuse_attention() -> None:
+    """On a CPU, in bfloat16 and for short texts, the backward pass of the fused one takes 40% of a step."""
+    from evenrank.neural import ranker
+
+    load = ranker.load_encoder
+
+    def unfused(name: str, layers: int | None = None) -> tuple[Any, Any]:
+        encoder, tokenizer = load(name, layers)
+        encoder.set_attn_implementation("eager")
+        return encoder, tokenizer
+
+    ranker.load_encoder = unfused
+
+
+def content_of(
+    work: Path, shape: str, seed: int, device: str, encoder: str, precision: str, teacher: str = "minilm"
+) -> dict[str, Any]:
+    own = SETTINGS[shape]
+    content: dict[str, Any] = {**SHARED_SETTINGS, **own, "seed": seed}
+    content["model"] = {**own["model"], "encoder": encoder}
+    content["distil"] = {**own.get("distil", {}), "teacher": teacher}
+    content["training"] = {
+        **own["training"], "device": device, "precision": precision, "adversary_learning_rate": 1e-3,
+        "save_seconds": 600,
+    }  # fmt: skip
+    content["attributes"] = [{"name": "gender", "lexicon": str(lexicon_of(work, shape, seed))}]
+    return content
+
+
+def train_one(work: Path, content: dict[str, Any], folder: Path, *name: object) -> tuple[Any, ...]:
+    from evenrank.neural import make_config, train
+
+    return train(
+        make_config(content, work), folder, resume=True, say=lambda line: print(*name, line, flush=True),
+        query_texts=dict(_rows(work / "train.tsv")), documents=str(work / "passages.tsv"),
+    )  # fmt: skip
+
+
 def one(
     work: Path, shape: str, seed: int, device: str, encoder: str, precision: str | None, skip: list[str]
 ) -> None:
@@ -145,30 +228,25 @@ def one(
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     from evenrank.io.texts import read_texts
-    from evenrank.neural import load_ranker, make_config, train
+    from evenrank.neural import load_ranker
 
     done = work / "results" / f"{shape}-{seed}.json"
     if done.is_file():
         return
     done.parent.mkdir(exist_ok=True)
-    own = SETTINGS[shape]
-    content: dict[str, Any] = {**SHARED_SETTINGS, **own, "seed": seed}
-    content["model"] = {**own["model"], "encoder": encoder}
-    content["distil"] = {**own.get("distil", {}), "teacher": encoder}
-    precision = precision or ("bfloat16" if device.startswith("cuda") else "float32")
-    content["training"] = {
-        **own["training"], "device": device, "precision": precision, "adversary_learning_rate": 1e-3,
-        "save_seconds": 600,
-    }  # fmt: skip
-    content["joint"] = {**own["joint"], "strengths": STRENGTHS[shape]}
-    content["attributes"] = [{"name": "gender", "lexicon": str(lexicon_of(work, shape, seed))}]
-    folder = work / "models" / f"{shape}-{seed}"
+    precision = precision or ("bfloat16" if device.startswith("cuda") or shape == "cpu" else "float32")
+    folder, first = work / "models" / f"{shape}-{seed}", work / DISTILLED
+    start = str(first / "base") if shape == "cpu" else encoder
+    content = content_of(work, shape, seed, device, start, precision, encoder)
+    strengths = STRENGTHS[shape] if seed == 0 else OF_ALL_SEEDS.get(shape, STRENGTHS[shape])
+    content["joint"] = {**content["joint"], "strengths": strengths}
+    if shape == "cpu":  # it is tuned already, and validation would take longer than training
+        content |= {"tune": {"epochs": 0}, "examples": {**content["examples"], "validation": 0}}
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(first / "teacher.safetensors", folder)
+        unfuse_attention()
     begun = time.perf_counter()
-    trained = train(
-        make_config(content, work), folder, resume=True,
-        say=lambda line: print(shape, seed, line, flush=True),
-        query_texts=dict(_rows(work / "train.tsv")), documents=str(work / "passages.tsv"),
-    )  # fmt: skip
+    trained = train_one(work, content, folder, shape, seed)
     seconds = time.perf_counter() - begun
     documents = read_texts(str(work / "passages.tsv"))
     # what has ranked is written at once: where the time ends before the last ranker, the others count
@@ -176,7 +254,7 @@ def one(
     found: dict[str, Any] = {"shape": shape, "seed": seed, "training_seconds": seconds, "rankers": {}}
     if begun_on.is_file():
         found = json.loads(begun_on.read_text(encoding="utf-8"))
-    order = Orders(work, documents, device, precision, encoder)
+    order = Orders(work, documents, device, precision, encoder, SIZES.get(shape, Sizes()))
     for name in skip:
         del order.sets[name]
     last = {variant.strength: variant.name for variant in trained}
@@ -184,9 +262,11 @@ def one(
         at_end = variant.name == last[variant.strength]
         name = "base" if variant.strength is None else f"{variant.strength:g}"
         name = name if at_end else f"{name}/{variant.checkpoint}"
-        if name in found["rankers"]:
+        # the others are for the figure, which is of one seed, and all seeds of a shape may begin as one
+        if name in found["rankers"] or (seed and (not at_end or (shape == "cpu" and name == "base"))):
             continue
         ranker = load_ranker(folder / variant.name).to(device).eval()
+        ranker.encoder.set_attn_implementation("sdpa")  # which is the faster one without a backward pass
         found["rankers"][name] = order.of(ranker, at_end)
         begun_on.write_text(json.dumps(found), encoding="utf-8")
         print(shape, seed, "ranked by", variant.name, flush=True)
@@ -198,9 +278,14 @@ class Orders:
     """What rankers put first, and what they score the pairs of Grep-BiasIR."""
 
     def __init__(
-        self, work: Path, documents: dict[str, str], device: str, precision: str, encoder: str
+        self, work: Path, documents: dict[str, str], device: str, precision: str, encoder: str, sizes: Sizes
     ) -> None:
         self.sets = json.loads((work / "sets.json").read_text(encoding="utf-8"))
+        self.sizes = sizes
+        if sizes.neutral is not None:
+            asked = list(self.sets["neutral"].items())
+            chosen = np.random.default_rng(5).permutation(len(asked))[: sizes.neutral]
+            self.sets["neutral"] = dict(asked[place] for place in sorted(chosen.tolist()))
         articles, self.sets["time"] = json.loads((work / "time.json").read_text(encoding="utf-8"))
         self.ids, self.texts = [*documents, *articles], [*documents.values(), *articles.values()]
         self.passages, self.precision = len(documents), precision  # articles stand behind the passages
@@ -264,7 +349,8 @@ class Orders:
             place = {document: row for row, document in enumerate(self.ids)}
             self._pools = {
                 name: [
-                    [place[d] for d in self.bm25.get(query, ()) if d in place] for query in self.sets[name]
+                    [place[d] for d in self.bm25.get(query, ())[: self.sizes.bm25] if d in place]
+                    for query in self.sets[name]
                 ]
                 for name in SETS
             }
@@ -277,7 +363,7 @@ class Orders:
             begin = 0
             for name in others:
                 own = teacher.queries[begin : begin + len(self.sets[name])]
-                self._pools[name] = self._first(name, own, teacher.documents, POOL).tolist()
+                self._pools[name] = self._first(name, own, teacher.documents, self.sizes.pool).tolist()
                 begin += len(own)
         return self._pools
 
@@ -337,8 +423,12 @@ def train_all(options: argparse.Namespace) -> int:
         if options.until and time.time() > options.until - 60:
             return 1
         call = [sys.executable, __file__, "one", str(work), job[0], str(job[1])]
+        environment = dict(os.environ)
+        if options.device == "cpu":  # or processes wait for each other
+            threads = max(1, (os.cpu_count() or 1) // options.jobs)
+            environment["OMP_NUM_THREADS"] = str(threads)
         with (work / "results" / f"{job[0]}-{job[1]}.log").open("w") as log:
-            return subprocess.call([*call, *passed_on(options)], stdout=log, stderr=log)
+            return subprocess.call([*call, *passed_on(options)], stdout=log, stderr=log, env=environment)
 
     with ThreadPoolExecutor(options.jobs) as pool:
         codes = list(pool.map(run, jobs))
@@ -356,7 +446,8 @@ def passed_on(options: argparse.Namespace) -> list[str]:
 def collect(work: Path) -> None:
     """The lists of all seeds as runs, and a file that names them with probes and scores, for the table."""
     names = {"dl19": "dl19", "dl20": "dl20", "neutral": "QS1", "fair": "215", "time": "TIME"}
-    rankers = {"bi": "bi-encoder", "half": "bi-encoder", "cross": "cross-encoder"}  # cross4: for the figure
+    # cross4 is for the figure
+    rankers = {"bi": "bi-encoder", "half": "bi-encoder", "cross": "cross-encoder", "cpu": "cross-encoder"}
     entries: dict[str, dict[str, Any]] = {}
     (work / "runs").mkdir(exist_ok=True)
     for path in sorted((work / "results").glob("*.json")):
@@ -364,9 +455,12 @@ def collect(work: Path) -> None:
         shape, seed = found["shape"], found["seed"]
         if shape not in rankers:
             continue
-        start = f"{rankers[shape]}, before" if shape == "cross" else "MiniLM"
+        start = f"{rankers[shape]}, before" if rankers[shape] == "cross-encoder" else "MiniLM"
         for strength, made in found["rankers"].items():
-            if "/" in strength or (strength == "base" and shape != "cross"):  # a bi-encoder begins as MiniLM
+            if "/" in strength or (strength == "base" and start == "MiniLM"):  # a bi-encoder begins as MiniLM
+                continue
+            shared = OF_ALL_SEEDS.get(shape)
+            if strength != "base" and shared is not None and float(strength) not in shared:
                 continue
             name = start if strength == "base" else f"{rankers[shape]}, adversary {strength}"
             known = entries.setdefault(
@@ -400,6 +494,9 @@ def main() -> int:
     made.add_argument("work", type=Path)
     made.add_argument("--queries", type=Path, required=True)
     commands.add_parser("collect").add_argument("work", type=Path)
+    distilled = commands.add_parser("distil")
+    distilled.add_argument("work", type=Path)
+    distilled.add_argument("--encoder", default="minilm")
     for name in ("train", "one"):
         ran = commands.add_parser(name)
         ran.add_argument("work", type=Path)
@@ -421,6 +518,9 @@ def main() -> int:
         return 0
     if options.command == "collect":
         collect(options.work)
+        return 0
+    if options.command == "distil":
+        distil(options.work.resolve(), options.encoder)
         return 0
     if options.command == "one":
         one(

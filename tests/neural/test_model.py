@@ -13,7 +13,15 @@ torch = pytest.importorskip("torch", reason="needs pip install 'evenrank[train]'
 
 from evenrank.data.lexicon import Lexicon  # noqa: E402
 from evenrank.errors import DataError, ParameterError  # noqa: E402
-from evenrank.neural import CrossEncoderRanker, PairTokens, Stage, Trainer, label_pairs, reverse  # noqa: E402
+from evenrank.neural import (  # noqa: E402
+    BiEncoderRanker,
+    CrossEncoderRanker,
+    PairTokens,
+    Stage,
+    Trainer,
+    label_pairs,
+    reverse,
+)
 from evenrank.neural.config import Training  # noqa: E402
 from evenrank.neural.losses import margin_loss, two_way_loss  # noqa: E402
 
@@ -198,6 +206,33 @@ def test_saved_rankers_read_back(checkpoint: Path, examples: Any, kin: Lexicon, 
         CrossEncoderRanker.load(tmp_path / "ranker")
     with pytest.raises(DataError, match=r"this folder holds no ranker \(it has no ranker\.json\)"):
         CrossEncoderRanker.load(tmp_path)
+
+
+def test_training_goes_on_with_a_ranker_that_was_trained(
+    checkpoint: Path, examples: Any, kin: Lexicon, tmp_path: Path
+) -> None:
+    """With the head that it scores by, and adversaries of its own; a part of it begins with a new head."""
+    made = trainer(checkpoint, examples, kin)
+    made.run(Stage("joint", examples.triples, 1, strength=0.5))
+    folder = str(tmp_path / "ranker")
+    made.ranker.save(folder)
+    again = CrossEncoderRanker.start(folder, {"trade": ("none", "some", "many")}, max_length=16, seed=3)
+    assert same(weights(again, "encoder."), weights(made.ranker, "encoder."))
+    assert same(weights(again, "relevance."), weights(made.ranker, "relevance."))
+    assert (again.attributes, again.max_length) == ({"trade": ("none", "some", "many")}, 16)
+    fresh = weights(CrossEncoderRanker.start(str(checkpoint), VALUES, seed=3), "relevance.")
+    for part in (
+        CrossEncoderRanker.start(folder, VALUES, seed=3, layers=1),
+        CrossEncoderRanker.start(_bi_encoder(checkpoint, tmp_path), VALUES, seed=3),
+    ):
+        assert same(weights(part, "relevance."), fresh)
+    with pytest.raises(ParameterError, match=r"loss must be 'margin', with which .*ranker was trained"):
+        CrossEncoderRanker.start(folder, VALUES, loss="cross_entropy")
+
+
+def _bi_encoder(checkpoint: Path, folder: Path) -> str:
+    BiEncoderRanker.start(str(checkpoint), VALUES, loss="distillation").save(folder / "bi-encoder")
+    return str(folder / "bi-encoder")
 
 
 def test_pickled_weights_are_refused(checkpoint: Path, tmp_path: Path) -> None:

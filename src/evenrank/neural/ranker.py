@@ -17,8 +17,8 @@ from torch.nn import functional
 
 from evenrank.errors import DataError, ParameterError
 from evenrank.io.folders import whole_folder
-from evenrank.neural.encoders import load_encoder, quiet
-from evenrank.neural.losses import LOSSES
+from evenrank.neural.encoders import encoder_path, load_encoder, quiet
+from evenrank.neural.losses import LOSSES, OUTPUTS
 from evenrank.neural.reversal import reverse
 from evenrank.neural.tokens import PairBatches, Texts
 
@@ -90,12 +90,35 @@ class NeuralRanker(nn.Module):
         seed: int = 0,
         dropout: float = 0.0,
     ) -> Self:
-        """A ranker with the weights of a checkpoint, and new heads drawn by ``seed``."""
+        """A ranker with the weights of a checkpoint, and new heads drawn by ``seed``.
+
+        A whole ranker of this kind that ``save`` wrote goes on with what it scores by.
+        """
         encoder, tokenizer = load_encoder(name, layers)
         chosen = {} if loss is None else {"loss": loss}
-        return cls(
+        ranker = cls(
             encoder, tokenizer, attributes, max_length=max_length, seed=seed, dropout=dropout, **chosen
         )
+        folder = Path(encoder_path(name))
+        if layers is None and (folder / _ABOUT).is_file():
+            ranker._take_head(folder)
+        return ranker
+
+    def _take_head(self, folder: Path) -> None:
+        """The relevance head of the ranker in a folder, which may have been trained against others."""
+        if kind_of(folder) != self.kind:
+            return  # its encoder alone was wanted
+        saved = type(self).load(folder)
+        if OUTPUTS[saved.loss] != OUTPUTS[self.loss]:
+            raise ParameterError(
+                f"model.loss must be {saved.loss!r}, with which {folder} was trained, got {self.loss!r}"
+            )
+        head = {
+            name: value
+            for name, value in saved.state_dict().items()
+            if not name.startswith(("encoder.", "adversaries."))
+        }
+        self.load_state_dict(head, strict=False)
 
     @property
     def device(self) -> torch.device:

@@ -84,7 +84,10 @@ class AttributeSection(ConfigSection):
 class Model(ConfigSection):
     """What learns."""
 
-    encoder: str = parameter("minilm", text(), "a BERT-like checkpoint: minilm, a folder, a name of the hub")
+    encoder: str = parameter(
+        "minilm", text(),
+        "a BERT-like checkpoint: minilm, a folder, a name of the hub; or a ranker that debias wrote",
+    )  # fmt: skip
     layers: int | None = parameter(None, integer(1, optional=True), "keep only so many of its first layers")
     max_length: int = parameter(256, integer(8), "tokens of query and document together")
     loss: str = parameter(
