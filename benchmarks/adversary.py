@@ -13,8 +13,9 @@ orders the documents for TREC DL 2019 and 2020, the 1,765 neutral queries and th
 ones: a bi-encoder all 30,045 passages, a cross-encoder BM25's first 100 (DL) and the teacher's first 50; and
 the articles of TIME, which no training saw.
 The label is "neutrality below 1" by the published word list; ``half`` has labels by a random half of that
-list, drawn by the seed. Of cross-encoders, those at some points of the training against the adversary are
-kept, and the first seed's are ranked by too; the neutral queries are ordered by the last of them only.
+list, drawn by the seed, and so has ``cpu-half``. Of cross-encoders, those at some points of the training
+against the adversary are kept, and the first seed's are ranked by too; the neutral queries are ordered by the
+last of them only.
 ``cross4`` has four layers of the six.
 
 Without a GPU, ``cpu`` is a cross-encoder of six layers that learns from fewer lists and orders less:
@@ -49,7 +50,7 @@ WORDS = "wordlist_gender_representative.txt"
 TOP = 10
 STRENGTHS = {
     "bi": [0, 0.5, 1.5, 4], "half": [1.5], "cross": [0, 0.1, 0.3, 1, 3], "cross4": [0.1, 0.3, 1, 3],
-    "cpu": [0, 1, 0.3, 3],
+    "cpu": [0, 1, 0.3, 3], "cpu-half": [1],
 }  # fmt: skip
 OF_ALL_SEEDS = {"cpu": [0, 1]}  # where only the first seed has all of them
 SHARED_SETTINGS: dict[str, dict[str, Any]] = {
@@ -80,6 +81,7 @@ SETTINGS["cpu"] = {
     "adversary": {**SHARED_SETTINGS["adversary"], "epochs": 0.03},
     "joint": {"epochs": 0.07, "checkpoints": 3, "schedule": "linear", "ceiling": 1.2},
 }
+SETTINGS["cpu-half"] = SETTINGS["cpu"]
 DISTILLED = "models/distilled"
 
 
@@ -92,7 +94,7 @@ class Sizes:
     neutral: int | None = None
 
 
-SIZES = {"cpu": Sizes(20, 50, 500)}
+SIZES = dict.fromkeys(("cpu", "cpu-half"), Sizes(20, 50, 500))
 
 
 def prepare(data: Path, work: Path, queries: Path) -> None:
@@ -153,7 +155,7 @@ def _spelt(text: str) -> str:
 def lexicon_of(work: Path, shape: str, seed: int) -> Path:
     """The word list, or the half of it that a seed draws, written beside it."""
     whole = work / WORDS
-    if shape != "half":
+    if not shape.endswith("half"):
         return whole
     lines = [line for line in whole.read_text(encoding="utf-8").splitlines() if line.strip()]
     chosen = np.random.default_rng([seed, 3]).permutation(len(lines))[: len(lines) // 2]
@@ -197,6 +199,14 @@ def unfuse_attention() -> None:
     ranker.load_encoder = unfused
 
 
+def share_teacher(kept: Path) -> None:
+    """It reads the same texts for every seed."""
+    from evenrank.neural import training
+
+    read = training.read_teacher
+    training.read_teacher = lambda *texts, **how: read(*texts, **{**how, "kept": kept})
+
+
 def content_of(
     work: Path, shape: str, seed: int, device: str, encoder: str, precision: str, teacher: str = "minilm"
 ) -> dict[str, Any]:
@@ -234,17 +244,16 @@ def one(
     if done.is_file():
         return
     done.parent.mkdir(exist_ok=True)
-    precision = precision or ("bfloat16" if device.startswith("cuda") or shape == "cpu" else "float32")
+    precision = precision or ("bfloat16" if device.startswith("cuda") or shape in SIZES else "float32")
     folder, first = work / "models" / f"{shape}-{seed}", work / DISTILLED
-    start = str(first / "base") if shape == "cpu" else encoder
+    start = str(first / "base") if shape in SIZES else encoder
     content = content_of(work, shape, seed, device, start, precision, encoder)
     strengths = STRENGTHS[shape] if seed == 0 else OF_ALL_SEEDS.get(shape, STRENGTHS[shape])
     content["joint"] = {**content["joint"], "strengths": strengths}
-    if shape == "cpu":  # it is tuned already, and validation would take longer than training
+    if shape in SIZES:  # it is tuned already, and validation would take longer than training
         content |= {"tune": {"epochs": 0}, "examples": {**content["examples"], "validation": 0}}
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.copy(first / "teacher.safetensors", folder)
         unfuse_attention()
+        share_teacher(first / "teacher.safetensors")
     begun = time.perf_counter()
     trained = train_one(work, content, folder, shape, seed)
     seconds = time.perf_counter() - begun
@@ -262,8 +271,9 @@ def one(
         at_end = variant.name == last[variant.strength]
         name = "base" if variant.strength is None else f"{variant.strength:g}"
         name = name if at_end else f"{name}/{variant.checkpoint}"
-        # the others are for the figure, which is of one seed, and all seeds of a shape may begin as one
-        if name in found["rankers"] or (seed and (not at_end or (shape == "cpu" and name == "base"))):
+        # checkpoints on the way are for the figure, which is of one seed, and all may begin as one ranker
+        first_only = not at_end or (shape in SIZES and name == "base")
+        if name in found["rankers"] or (first_only and (seed > 0 or shape == "cpu-half")):
             continue
         ranker = load_ranker(folder / variant.name).to(device).eval()
         ranker.encoder.set_attn_implementation("sdpa")  # which is the faster one without a backward pass
@@ -447,7 +457,8 @@ def collect(work: Path) -> None:
     """The lists of all seeds as runs, and a file that names them with probes and scores, for the table."""
     names = {"dl19": "dl19", "dl20": "dl20", "neutral": "QS1", "fair": "215", "time": "TIME"}
     # cross4 is for the figure
-    rankers = {"bi": "bi-encoder", "half": "bi-encoder", "cross": "cross-encoder", "cpu": "cross-encoder"}
+    rankers = {"bi": "bi-encoder", "half": "bi-encoder"}
+    rankers |= dict.fromkeys(("cross", "cpu", "cpu-half"), "cross-encoder")
     entries: dict[str, dict[str, Any]] = {}
     (work / "runs").mkdir(exist_ok=True)
     for path in sorted((work / "results").glob("*.json")):
@@ -469,7 +480,7 @@ def collect(work: Path) -> None:
             known["grep"].append(made["grep"])
             for kind, (accuracy, *_) in made["probe"].items():
                 known["probe"].setdefault(kind, []).append(accuracy)
-            if shape == "half":
+            if shape.endswith("half"):
                 known.setdefault("seen", []).append(lexicon_of(work, shape, seed).name)
             for asked, lists in made["lists"].items():
                 run = work / "runs" / f"{shape}-{strength}-{seed}.{names[asked]}.trec"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +88,24 @@ def grep_cells(one: Trained, versions: Versions, pairs: Path) -> Floats:
         ]
     )  # (Q, 2, 3)
     return np.array(one.grep)[:, places]
+
+
+def seeds_table(trained: list[Trained], sets: Mapping[str, QuerySet]) -> str:
+    """The change of every seed by itself: intervals over queries say nothing about another training."""
+    before = {one.name: _values(one, sets) for one in trained if one.base == one.name}
+    keys = {f"{NFAIRR} QS1": "NFaiRR, QS1", f"{NFAIRR} 215": "the 215", f"{NDCG} DL": "nDCG, DL19 and DL20"}
+    lines = ["Changes seed by seed:", "", f"| ranker | {' | '.join(keys.values())} |", "|---|---|---|---|"]
+    for one in (one for one in trained if one.base != one.name):
+        count = len(next(iter(one.runs.values())))
+        each = [
+            _values(replace(one, runs={name: [runs[seed]] for name, runs in one.runs.items()}), sets)
+            for seed in range(count)
+        ]
+        cells = [
+            ", ".join(f"{np.mean(own[key] - before[one.base][key]):+.3f}" for own in each) for key in keys
+        ]
+        lines.append(f"| {one.name} | {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
 
 
 def probes_table(trained: list[Trained]) -> str:

@@ -40,7 +40,7 @@ SHAPES = {
     "bi": "bi-encoder, adversary",
     "cross": "cross-encoder, adversary",
     "cross4": "four layers, adversary",
-    "cross2": "two layers, adversary",
+    "cpu": "cross-encoder, adversary",
 }
 Runs = Mapping[str, er.Run]  # by set of queries
 
@@ -88,8 +88,8 @@ def trained_families(results: Path) -> Iterator[Family]:
     names = {"dl19": "dl19", "dl20": "dl20", "neutral": "QS1", "fair": "215"}
     for path in sorted(results.glob("*.json")):
         found = json.loads(path.read_text(encoding="utf-8"))
-        if found["shape"] not in SHAPES:
-            continue
+        if found["shape"] not in SHAPES or "base" not in found["rankers"]:
+            continue  # seeds that begin as one ranker have it in the first
         made: dict[str, Runs] = {}
         for variant, own in found["rankers"].items():
             runs = {names[asked]: lists for asked, lists in own["lists"].items() if asked in names}

@@ -1,0 +1,118 @@
+"""Cross-encoders against an adversary, for a section of debias.md: what they gain, cost and still tell.
+
+    python benchmarks/debias_cross.py WORK/trained.json --write     # after adversary.py collect WORK
+
+Kept apart from ``debias.py``, since these rankers order lists of another ranker and are compared with what
+they were before the adversary came.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+
+import numpy as np
+from debias import grep_table, main_tables, measured
+from debias_data import (
+    QuerySet,
+    collection,
+    grep_versions,
+    names_of,
+    passages,
+    query_sets,
+    time_set,
+    weights_of,
+)
+from debias_rankers import NDCG, NFAIRR, Method, ranked
+from debias_trained import (
+    START,
+    Trained,
+    names_lines,
+    probes_table,
+    read_trained,
+    seeds_table,
+    trained_rows,
+    unseen_lines,
+)
+
+import evenrank as er
+
+HERE = Path(__file__).parent
+MARK, END = "<!-- cross-encoders -->\n", "<!-- end of cross-encoders -->\n"
+JUDGED = ("dl19", "dl20")
+UNSEEN = "QS1, unseen words | the 215, unseen words | QS1, seen words | nDCG, DL19 and DL20"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("trained", type=Path, help="what adversary.py collect wrote")
+    parser.add_argument("--shared", type=Path, default=HERE.parents[1] / "shared/data")
+    parser.add_argument("--vectors", type=Path, default=HERE / "work/vectors", help="where vectors are kept")
+    parser.add_argument("--write", action="store_true", help="put the section into benchmarks/debias.md")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", er.EvenrankWarning)
+    lexicon = er.read_lexicon(options.shared / "msmarco_trecdl/wordlist_gender_representative.txt")
+    found = collection(passages(options.shared), lexicon, options.vectors)
+    sets = query_sets(options.shared, found, options.vectors)
+    sets["TIME"] = time_set(options.shared, lexicon, options.vectors)
+    trained = [one for one in read_trained(options.trained) if one.name.startswith("cross-encoder")]
+    whole = [one for one in trained if not one.seen]
+    before = next(one for one in whole if one.base == one.name)
+    names = er.scan(found.texts, names_of(options.shared, lexicon, found.texts))
+    start = {name: runs[0] for name, runs in before.runs.items()}
+    versions = grep_versions(options.shared, lexicon, options.vectors)
+    sections = [
+        beside(options.shared, sets, before),
+        main_tables(trained_rows(whole, sets), {one.name: one.base for one in whole}).replace("## ", "### "),
+        seeds_table(whole, sets),
+        "### Words that the method never saw\n",
+        "\n".join(
+            [
+                "Rankers that were trained with a half of the list; the other half judges. Changes from "
+                "before, with intervals over halves and queries.",
+                "",
+                f"| ranker | {UNSEEN} |",
+                "|---|---|---|---|---|",
+                *unseen_lines(trained, start, sets, found.words),
+                "",
+                f"First names, of which the list has none: {len(names.lexicon)} names.",
+                "",
+                "| ranker | NFaiRR of names, QS1 | the 215 |",
+                "|---|---|---|",
+                *names_lines(whole, start, sets, names),
+                "",
+            ]
+        ),
+        grep_table([], versions, whole, options.trained.parent / "grep.json").replace("## ", "### "),
+        "### What a probe still finds\n",
+        probes_table(whole),
+    ]
+    section = "\n".join(sections)
+    print(section)
+    if options.write:
+        page = HERE / "debias.md"
+        text = page.read_text(encoding="utf-8")
+        head, _, rest = text.partition(MARK)
+        page.write_text(head + MARK + section + END + rest.partition(END)[2], encoding="utf-8")
+
+
+def beside(shared: Path, sets: dict[str, QuerySet], before: Trained) -> str:
+    """What they were distilled from, and BM25, on the same queries."""
+    w = weights_of(sets["QS1"].collection.words)
+    lists = {name: ranked(Method(START), asked, w) for name, asked in sets.items() if name != "TIME"}
+    teacher = {name: run.select(list(before.runs[name][0])) for name, run in lists.items()}
+    bm25 = {year: er.read_run(shared / f"msmarco_trecdl/runs_rankllm/BM25.{year}.trec") for year in JUDGED}
+    rows = {"BM25": measured(bm25, sets), "MiniLM, the teacher": measured(teacher, sets)}
+    keys = [f"{NDCG} dl19", f"{NDCG} dl20", f"{NFAIRR} QS1", f"{NFAIRR} 215"]
+    lines = ["| beside them | nDCG, DL19 | DL20 | NFaiRR, QS1 | the 215 |", "|---|---|---|---|---|"]
+    for name, row in rows.items():
+        cells = [f"{np.mean(row[key]):.3f}" if key in row else "" for key in keys]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    main()
