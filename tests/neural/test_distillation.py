@@ -24,8 +24,9 @@ from evenrank.neural.objectives import DistillationObjective  # noqa: E402
 from evenrank.neural.sampling import paper_balanced, value_weights  # noqa: E402
 from evenrank.neural.scorer import RankerScorer  # noqa: E402
 from evenrank.neural.sections import Training  # noqa: E402
-from evenrank.neural.stage import Stage, Trainer  # noqa: E402
+from evenrank.neural.stage import Stage  # noqa: E402
 from evenrank.neural.teacher import Teacher, read_teacher  # noqa: E402
+from evenrank.neural.trainer import Trainer  # noqa: E402
 
 VALUES = {"kin": ("neutral", "biased")}
 

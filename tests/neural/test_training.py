@@ -28,8 +28,9 @@ from evenrank.neural import (  # noqa: E402
 )
 from evenrank.neural.config import Adversary, Training  # noqa: E402
 from evenrank.neural.scrub import scrubbed  # noqa: E402
-from evenrank.neural.stage import Checkpoint, TrainingStoppedError  # noqa: E402
+from evenrank.neural.stage import Checkpoint  # noqa: E402
 from evenrank.neural.state import read_standing  # noqa: E402
+from evenrank.neural.trainer import TrainingStoppedError  # noqa: E402
 from evenrank.neural.variants import read_variants  # noqa: E402
 
 VALUES = {"kin": ("neutral", "biased")}

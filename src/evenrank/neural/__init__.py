@@ -2,8 +2,9 @@
 
 ``ranker.py`` with ``model.py`` (cross-encoder) and ``bi_encoder.py`` are the rankers, ``reversal.py``,
 ``losses.py`` and ``objectives.py`` what they learn; ``examples.py``, ``labels.py``, ``sampling.py``
-and ``splits.py`` the data; ``stage.py`` trains, ``training.py`` puts the three stages together; ``probe.py``
-attacks, ``reranker.py`` re-ranks. Reference: nfairc-advbert-2021, Sections 5 to 7.
+and ``splits.py`` the data; ``stage.py`` says what a stage trains, ``trainer.py`` does it, and ``training.py``
+puts the three stages together; ``probe.py`` attacks, ``reranker.py`` re-ranks. Reference:
+nfairc-advbert-2021, Sections 5 to 7.
 
 Everything is loaded on first use: without the extra ``[train]`` only the names are there.
 """
@@ -25,7 +26,7 @@ _HOME = {
     "PairTokens": "tokens",
     "Probe": "probe",
     "Stage": "stage",
-    "Trainer": "stage",
+    "Trainer": "trainer",
     "balanced": "sampling",
     "build_examples": "examples",
     "label_pairs": "labels",
@@ -61,8 +62,8 @@ if TYPE_CHECKING:
     from evenrank.neural.scrub import scrub_examples as scrub_examples
     from evenrank.neural.splits import query_folds as query_folds
     from evenrank.neural.stage import Stage as Stage
-    from evenrank.neural.stage import Trainer as Trainer
     from evenrank.neural.tokens import PairTokens as PairTokens
+    from evenrank.neural.trainer import Trainer as Trainer
     from evenrank.neural.training import train as train
     from evenrank.neural.triples_file import read_triples as read_triples
 

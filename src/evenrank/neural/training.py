@@ -37,9 +37,10 @@ from evenrank.neural.run_folder import CONFIG, DATA, check_begun, check_data, da
 from evenrank.neural.sampling import balanced, check_values, paper_balanced
 from evenrank.neural.scrub import scrubbed
 from evenrank.neural.sections import Joint
-from evenrank.neural.stage import ADVERSARY, JOINT, TUNE, Checkpoint, Say, Stage, Trainer
+from evenrank.neural.stage import ADVERSARY, JOINT, TUNE, Checkpoint, Stage
 from evenrank.neural.state import forget_state, read_checked, read_standing, write_checked
 from evenrank.neural.teacher import Teacher, read_teacher
+from evenrank.neural.trainer import Say, Trainer
 from evenrank.neural.variants import RUN, VARIANTS, TrainedRanker
 
 BASE, START = "base", "start"
