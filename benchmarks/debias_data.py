@@ -113,7 +113,7 @@ def time_texts(shared: Path) -> tuple[Texts, Texts, list[tuple[str, str]]]:
 
 def _place(number: int) -> int:
     """The judgements count 425 articles, and the file has 423: two are missing between 371 and 379, where
-    nothing is judged. Up to 370 a judged article is among the first by BM25, from 380 on the one two before."""
+    nothing is judged. BM25 finds the judged articles at their number up to 370, and two before it from 380."""
     return number if number <= _WHOLE else number - 2
 
 
