@@ -113,7 +113,7 @@ def time_texts(shared: Path) -> tuple[Texts, Texts, list[tuple[str, str]]]:
 
 def _place(number: int) -> int:
     """The judgements count 425 articles, and the file has 423: two are missing between 371 and 379, where
-    nothing is judged. BM25 finds the judged articles at their number up to 370, and two before it from 380."""
+    nothing is judged. BM25 finds judged articles at their number up to 370, and two before it from 380 on."""
     return number if number <= _WHOLE else number - 2
 
 
