@@ -74,6 +74,31 @@ def test_erasure_is_the_same_and_the_index_has_vectors_of_length_one(unit, plant
     assert "penalty" not in repr(without)
 
 
+def test_a_document_without_a_text_stays_empty(unit, planted, tmp_path: Path) -> None:
+    """Its vector of zeros is like no query. The map would move it towards the mean, and length 1 would make
+    a full document of it."""
+    unit[5] = 0
+    for strength in (0, 0.05):
+        eraser = Eraser.fit(unit, planted.labels, penalty=strength)
+        assert np.linalg.norm(eraser(unit)[5]) > 0.01
+        found = eraser.for_index(unit)
+        np.testing.assert_array_equal(found[5], 0)
+        np.testing.assert_array_equal(eraser.for_index(unit[5]), found[5])
+        assert (np.linalg.norm(np.delete(found, 5, axis=0), axis=1) > 0.5).all()
+        pq.write_table(pa.table({"vector": unit.tolist()}), tmp_path / "v.parquet")
+        erase_file(eraser, tmp_path / "v.parquet", tmp_path / "out.parquet")
+        written = pq.read_table(tmp_path / "out.parquet")
+        np.testing.assert_allclose(np.array(written["vector"].to_pylist()), found)
+        if strength:
+            assert eraser.probability(unit)[5] == eraser.probability(unit[5]) == 0
+            assert eraser.probability(unit[6]) == pytest.approx(eraser.probability(unit)[6]) != 0
+            assert written["probability"][5].as_py() == 0
+        else:
+            np.save(tmp_path / "v.npy", unit)
+            erase_file(eraser, tmp_path / "v.npy", tmp_path / "out.npy")
+            np.testing.assert_allclose(np.load(tmp_path / "out.npy"), found)
+
+
 def test_the_file_keeps_it_and_is_as_before_without_it(unit, planted, tmp_path: Path) -> None:
     eraser = Eraser.fit(unit, planted.labels, penalty=0.05)
     eraser.save(tmp_path / "e.safetensors")

@@ -141,7 +141,7 @@ def test_an_eraser_changes_documents_and_queries_where_asked(
 
 def test_a_penalty_is_subtracted_from_every_score(documents: dict[str, str], queries: dict[str, str]) -> None:
     many = [f"{word} {place}" for place in range(40) for word in ("abc", "xyz", "mno")]
-    eraser = Eraser.fit(unit(letters(many)), ["a", "b", "b"] * 40, penalty=0.3)
+    eraser = Eraser.fit(unit(letters(many)), np.array([True, False, False] * 40), penalty=0.3)
     assert eraser.penalty is not None
     system = Dense(letters, eraser=eraser)
     system.index({"x": "another text"})
@@ -152,6 +152,24 @@ def test_a_penalty_is_subtracted_from_every_score(documents: dict[str, str], que
     for query, text in queries.items():
         scores = unit(eraser(before)) @ unit(letters([text]))[0] - 0.3 / (1 + np.exp(-margins))
         assert found[query] == pytest.approx(dict(zip(documents, scores.tolist(), strict=True)), abs=1e-6)
+
+
+@pytest.mark.parametrize("strength", [0, 0.3])
+def test_an_empty_text_stays_one_after_erasure(strength: float) -> None:
+    def counted(texts: Sequence[str]) -> np.ndarray:
+        return np.array([[text.count(letter) for letter in "abc"] for text in texts], dtype=float)
+
+    generator = np.random.default_rng(2)
+    vectors = unit(np.abs(generator.normal(size=(200, 3))) + 0.1)
+    eraser = Eraser.fit(vectors, vectors[:, 0] + generator.normal(size=200) > 0.6, penalty=strength)
+    assert np.linalg.norm(eraser(np.zeros(3))) > 0.1
+    for both in (False, True):
+        system = Dense(counted, eraser=eraser, erase_queries=both)
+        system.index({"one": "abc", "empty": ""})
+        found = system.retrieve({"q": "aab", "nothing": ""}).to_dict()
+        assert found["q"]["empty"] == found["nothing"]["empty"] == 0
+        less = eraser.probability(unit(counted(["abc"])))[0] * strength if strength else 0
+        assert found["nothing"]["one"] == pytest.approx(-less)
 
 
 def test_an_eraser_in_the_name_of_a_system(tmp_path: Path, documents: dict[str, str]) -> None:

@@ -36,7 +36,8 @@ def erase_file(
 
     The output is of the same kind; of Parquet all other columns stay as they are. ``encoder``, where it is
     known, must be the eraser's own. An eraser with a penalty brings vectors to length 1 again and adds the
-    column ``probability``, so the files are Parquet.
+    column ``probability``, so the files are Parquet. Vectors of zeros, which documents without a text have,
+    stay as they are.
     """
     check_outputs(source, output)
     if eraser.penalty is not None:
@@ -77,7 +78,7 @@ def _write_npy(
     done = 0
     with atomic_write(output) as file:
         for block in vectors.blocks():
-            erased = np.ascontiguousarray(eraser.erased(block.vectors))
+            erased = np.ascontiguousarray(eraser.erased_texts(block.vectors))
             if not done:
                 head = {"descr": np.lib.format.dtype_to_descr(erased.dtype), "fortran_order": False}
                 np.lib.format.write_array_header_1_0(file, {**head, "shape": (vectors.count, vectors.width)})
@@ -107,7 +108,7 @@ def _write_parquet(
             if batch is None:
                 continue
             if eraser.penalty is None:
-                columns = {place: _lists(eraser.erased(block.vectors), kind)}
+                columns = {place: _lists(eraser.erased_texts(block.vectors), kind)}
             else:
                 told = eraser.probability(block.vectors).astype(np.float32)
                 columns = {place: _lists(eraser.for_index(block.vectors), kind), len(own): pa.array(told)}

@@ -148,24 +148,30 @@ class Eraser:
         return len(self.mean)
 
     def __call__(self, vectors: Any) -> Array:
-        """The vectors (N, D), or one vector (D,), without what was erased; of the type that they had."""
+        """The vectors (N, D), or one vector (D,), without what was erased; of the type that they had.
+
+        This is the map and nothing else: it moves a vector of zeros too, which ``for_index`` does not.
+        """
         return self.erased(self._sound(vectors))
 
     def probability(self, vectors: Any) -> Floats:
         """(N,), or a number for one vector: how likely the first target is, by the vector before erasure.
 
         An eraser with a penalty knows it. The score of a document is then the product of the query and
-        ``for_index(vectors)``, less ``penalty.strength`` times this.
+        ``for_index(vectors)``, less ``penalty.strength`` times this. A vector of zeros is that of a document
+        without a text, which shows nothing: its probability is 0.
         """
         x = self._sound(vectors)
         if self.penalty is None:
             raise ParameterError("the eraser has no penalty: fit it with penalty=0.05 or so")
-        return self.penalty.probability(x)
+        return self.penalty.probability(x) * x.any(axis=-1)
 
     def for_index(self, vectors: Any) -> Array:
         """The erased vectors as a search has them: with a penalty of length 1 again, which keeps relevance
-        and brings back a little that the penalty then covers; without one as ``__call__`` leaves them."""
-        found = self(vectors)
+        and brings back a little that the penalty then covers; without one as ``__call__`` leaves them.
+
+        A vector of zeros stays one, since a document without a text is like no query."""
+        found = self.erased_texts(self._sound(vectors))
         if self.penalty is None:
             return found
         lengths = np.linalg.norm(found, axis=-1, keepdims=True)
@@ -189,6 +195,15 @@ class Eraser:
         left, right = (part.astype(kind, copy=False) for part in self.projection)
         told = x @ right.T - (right @ self.mean.astype(kind))  # (N, R)
         found: Array = (x - told @ left.T).astype(x.dtype, copy=False)
+        return found
+
+    def erased_texts(self, x: Array) -> Array:
+        """The same for a search, where a vector of zeros is a text without a word and stays as it is.
+
+        The map itself has to move zeros as all other vectors, since they were counted when it was fitted.
+        """
+        found = self.erased(x)
+        found[~x.any(axis=-1)] = 0
         return found
 
     def check_width(self, width: int, source: str = "the vectors") -> None:

@@ -95,7 +95,7 @@ class Dense:
         asked, k = check_texts(queries, "queries"), check_depth(k)
         vectors = self._encoded(asked, "encoding queries")
         if self._eraser is not None and self._erase_queries:
-            vectors = self._eraser(vectors)
+            vectors = self._eraser.erased_texts(vectors)
         lists = []
         ids = list(asked)
         for begin in range(0, len(ids), QUERIES_AT_ONCE):
