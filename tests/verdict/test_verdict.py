@@ -30,6 +30,7 @@ from evenrank.verdict.sentences import (
     describe_small_groups,
     describe_worst,
 )
+from evenrank.verdict.sureness import describe_no_advice
 from evenrank.verdict.value import FAVOURED, LESS, NOT_SHOWN, TOO_FEW
 
 
@@ -367,6 +368,46 @@ def test_advice_tells_what_it_costs_in_relevance(biased: Shop) -> None:
     assert found.advice.cost_measure == "nDCG@10"
     assert found.advice.cost <= 0
     assert "and changes nDCG@10 by" in describe_advice(found)
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_advice_is_tested_on_the_same_queries_and_not_against_how_queries_differ(seed: int) -> None:
+    """A gap that is shown may be narrower than the interval of the share, and can be closed all the same."""
+    made = shop(seed, lowered=0.4, products=800, queries=60, depth=40)
+    inputs = Inputs.of(made.run, groups=made.groups)
+    (found,) = advised(verdicts(inputs, catalogue=True, depth=40), inputs)
+    lowest, advice = found.less[0], found.advice
+    assert -lowest.difference < lowest.share_high - lowest.share_low  # what was asked of a gain before
+    assert advice is not None
+    changed = rerank(made.run, advice.method, groups=made.groups.with_target("collection"))
+    new, old = (
+        np.array(
+            [slow_share(run.documents(query)[:10], made.sizes, "small", attention=True) for query in run]
+        )
+        for run in (changed, made.run)
+    )
+    own = new - old
+    spread = t.ppf(1 - 0.05 / 2, 59) * own.std(ddof=1) / math.sqrt(60) * lowest.wider
+    assert advice.gain == pytest.approx(own.mean())
+    assert advice.gain_low == pytest.approx(own.mean() - spread, abs=0.01)
+    assert advice.gain_low > 0
+
+
+def test_where_no_method_helps_those_that_were_tried_are_named(biased: Shop) -> None:
+    """Lists without a document of the group: no order gives it more."""
+    rows = [
+        (query, document, float(-place))
+        for query in biased.run
+        for place, document in enumerate(biased.run.documents(query))
+        if biased.sizes[document] == "large"
+    ]
+    inputs = Inputs.of(Run.build(*zip(*rows, strict=True), name="large"), groups=biased.groups)
+    (found,) = advised(verdicts(inputs, catalogue=True, depth=40), inputs)
+    assert (found.less[0].value, found.less[0].share, found.advice) == ("small", 0.0, None)
+    assert describe_no_advice(found).startswith(
+        "Re-ranking the first 40 documents does not help: none of DetGreedy, DetCons and DetConstSort gives "
+        "small clearly more"
+    )
 
 
 def test_nothing_is_advised_where_nothing_is_shown() -> None:

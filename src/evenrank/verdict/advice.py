@@ -15,8 +15,9 @@ from evenrank.evaluation import evaluate
 from evenrank.inputs import Inputs
 from evenrank.measures import Measure, parse_measure
 from evenrank.rerankers import Reranker, parse_reranker, rerank
-from evenrank.stats.difference import mean_difference
+from evenrank.stats.difference import difference_bounds, mean_difference
 from evenrank.stats.intervals import mean_interval
+from evenrank.stats.widened import WidenedInterval
 from evenrank.verdict.attributes import group_attributes
 from evenrank.verdict.judge import share_measure
 from evenrank.verdict.targets import with_chosen_target, without_judgements
@@ -25,27 +26,49 @@ from evenrank.verdict.value import Advice, Verdict
 # none of them reads judgements: a method that does would be scored by what it was told
 METHODS = ("DetGreedy", "DetCons", "DetConstSort")
 CLOSED = 0.9  # of the gap: of the methods that close so much of it the cheapest is advised
+WORTHWHILE = 0.1  # of what the group lacks: a method that gives less than this is not worth a change
 PLACES = "new documents in the first places"  # the cost where relevance is not known
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What one method made of the lists: the group's share and the cost, each query by query."""
+    """What one method made of the lists: the group's share, query by query, and the cost."""
 
     method: str
     gap: float  # that is left between the shares of all groups and their targets
+    before: Floats  # (Q,)
     shares: Floats  # (Q,)
     cost: float
     cost_low: float
     cost_high: float
 
+    @property
+    def gains(self) -> Floats:
+        """(Q',): what the group gets more, of the queries with a share before and after."""
+        gains = self.shares - self.before
+        return gains[np.isfinite(gains)]
+
+    def interval(self, verdict: Verdict) -> tuple[float, float]:
+        """Where the mean gain lies, by the level of the verdict and widened as its intervals are.
+
+        The same queries are measured before and after, so it is an interval of differences: that of the
+        shares holds how queries differ from each other, which a gain does not depend on.
+        """
+        how = WidenedInterval(verdict.level_of_each, verdict.less[0].wider)
+        return how.ends(self.gains, difference_bounds((0.0, 1.0)))
+
+    def helps(self, verdict: Verdict, gap: float) -> bool:
+        """Whether the lowest group gets clearly more, and the groups together miss their targets by less."""
+        worthwhile = self.gains.mean() >= -WORTHWHILE * verdict.less[0].difference
+        return bool(self.gap < gap and worthwhile and self.interval(verdict)[0] > 0)
+
 
 def advised(verdicts: Iterable[Verdict], inputs: Inputs) -> tuple[Verdict, ...]:
     """The verdicts, each that shows a group below its target with advice.
 
-    Tried are DetGreedy, DetCons and DetConstSort with the target of the verdict. Advised is the
-    cheapest of those that close nine tenths of the gap between shares and targets; where none does, the one
-    that closes most of it.
+    Tried are DetGreedy, DetCons and DetConstSort with the target of the verdict. Of those that give the
+    lowest group clearly more, advised is the cheapest that closes nine tenths of the gap between shares and
+    targets; where none does, the one that closes most of it.
     """
     return tuple(
         replace(verdict, advice=_advice(verdict, inputs)) if verdict.less else verdict for verdict in verdicts
@@ -71,24 +94,25 @@ def _advice(verdict: Verdict, inputs: Inputs) -> Advice | None:
     )  # fmt: skip
     place = membership.attribute.values.index(verdict.less[0].value)
     before = _shares(known, candidates, verdict)
-    trials = [_trial(method, known, candidates, verdict, place) for method in _methods(verdict)]
+    trials = [
+        _trial(method, known, candidates, verdict, place, before[:, place]) for method in _methods(verdict)
+    ]
     gap = _gap(before, verdict)
-    good = [trial for trial in trials if trial.gap <= (1 - CLOSED) * gap]
-    best = min(good, key=lambda trial: abs(trial.cost)) if good else min(trials, key=lambda trial: trial.gap)
-    lowest = verdict.less[0]
-    change = np.nanmean(best.shares) - np.nanmean(before[:, place])
-    if best.gap >= gap or change <= lowest.share_high - lowest.share_low:  # cannot be told from no change
+    helping = [trial for trial in trials if trial.helps(verdict, gap)]
+    if not helping:
         return None
-    gain = mean_difference(best.shares, before[:, place], (0.0, 1.0), level=verdict.level)
-    kept = np.isfinite(best.shares) & np.isfinite(before[:, place])
+    good = [trial for trial in helping if trial.gap <= (1 - CLOSED) * gap]
+    best = min(good, key=lambda trial: abs(trial.cost)) if good else min(helping, key=lambda trial: trial.gap)
+    kept = np.isfinite(best.shares) & np.isfinite(best.before)
+    low, high = best.interval(verdict)
     return Advice(
         method=best.method,
         group=verdict.less[0].value,
-        before=float(before[kept, place].mean()),
+        before=float(best.before[kept].mean()),
         after=float(best.shares[kept].mean()),
-        gain=gain.difference,
-        gain_low=gain.low,
-        gain_high=gain.high,
+        gain=float(best.gains.mean()),
+        gain_low=low,
+        gain_high=high,
         cost_measure=_cost_measure(inputs, verdict),
         cost=best.cost,
         cost_low=best.cost_low,
@@ -101,14 +125,14 @@ def _methods(verdict: Verdict) -> list[Reranker]:
     return methods_for(verdict.attribute, verdict.cutoff, verdict.depth)
 
 
-def _trial(method: Reranker, known: Inputs, run: Run, verdict: Verdict, place: int) -> Trial:
+def _trial(method: Reranker, known: Inputs, run: Run, verdict: Verdict, place: int, before: Floats) -> Trial:
     with warnings.catch_warnings():  # what a method cannot do for some queries shows in its gap
         warnings.simplefilter("ignore", EvenrankWarning)
         made: Run = rerank(without_judgements(known), method)
     made = made.renamed(run.name)
     shares = _shares(known, made, verdict)
     cost = _cost(known, run, made, verdict)
-    return Trial(repr(method), _gap(shares, verdict), shares[:, place], *cost)
+    return Trial(repr(method), _gap(shares, verdict), before, shares[:, place], *cost)
 
 
 def _shares(known: Inputs, run: Run, verdict: Verdict) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evenrank.errors import counted
+from evenrank.verdict.advice import METHODS
 from evenrank.verdict.sentences import percent
 from evenrank.verdict.value import LEAST, TOO_FEW, Verdict
 
@@ -47,7 +48,9 @@ def describe_no_advice(verdict: Verdict) -> str:
             "Nothing has to change for these groups: none is shown to get less than its target. More queries "
             "would show smaller differences."
         )
+    tried = f"{', '.join(METHODS[:-1])} and {METHODS[-1]}"
     return (
-        f"Re-ranking the documents that were found does not help: none of the methods that were tried gives "
-        f"{verdict.less[0].value} clearly more. Look at what is retrieved, or at what the collection holds."
+        f"Re-ranking the first {verdict.depth} documents does not help: none of {tried} gives "
+        f"{verdict.less[0].value} clearly more and brings the groups together closer to their targets. Look "
+        "at what is retrieved, or at what the collection holds."
     )
