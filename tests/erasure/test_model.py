@@ -41,7 +41,6 @@ def test_a_folder_with_one_module_more(planted, tmp_path: Path) -> None:
         entry["type"].rpartition(".")[2] for entry in json.loads((tmp_path / "both/modules.json").read_text())
     ]
     assert kinds == ["Pooling", "Normalize", "Dense"]
-    assert encoder_identity(tmp_path / "both").weights == encoder_identity(toy).weights
     write_model(eraser, toy, tmp_path / "documents")
     assert (tmp_path / "documents/2_Router/document_0_Dense/model.safetensors").is_file()
     assert Eraser.load(tmp_path / "documents/2_Router/eraser.safetensors").targets == eraser.targets
@@ -50,7 +49,32 @@ def test_a_folder_with_one_module_more(planted, tmp_path: Path) -> None:
         write_model(eraser, other, tmp_path / "wrong")
     with pytest.raises(DataError, match=r"has no modules\.json"):
         write_model(eraser, tmp_path, tmp_path / "wrong")
+    penalised = Eraser.fit(vectors, planted.labels, encoder=toy, penalty=0.05)
+    with pytest.raises(
+        ParameterError, match=r"wrong: a model gives vectors, and a penalty is no part of them"
+    ):
+        write_model(penalised, toy, tmp_path / "wrong")
     assert not (tmp_path / "wrong").exists()
+
+
+def test_a_model_that_erases_is_another_encoder(planted, tmp_path: Path) -> None:
+    """An eraser that was fitted behind another one does not erase from vectors of the plain encoder."""
+    toy = toy_model(tmp_path / "toy")
+    vectors = planted.vectors / np.linalg.norm(planted.vectors, axis=1, keepdims=True)
+    first = Eraser.fit(vectors, planted.labels, encoder=toy)
+    write_model(first, toy, tmp_path / "erasing", queries=True)
+    write_model(first, toy, tmp_path / "documents")
+    second = Eraser.fit(first(vectors), planted.counts, encoder=tmp_path / "erasing")
+    with pytest.raises(ParameterError, match=r"was fitted to vectors of erasing .*, not of toy"):
+        second.check_encoder(encoder_identity(toy))
+    with pytest.raises(ParameterError, match=r"was fitted to vectors of toy .*, not of erasing"):
+        first.check_encoder(encoder_identity(tmp_path / "erasing"))
+    second.check_encoder(encoder_identity(tmp_path / "documents"))  # documents have the same vectors there
+    write_model(second, tmp_path / "erasing", tmp_path / "twice")
+    assert encoder_identity(tmp_path / "twice").is_other_than(encoder_identity(tmp_path / "erasing"))
+    other = Eraser.fit(vectors, planted.counts, encoder=toy)
+    write_model(other, toy, tmp_path / "of counts")
+    assert encoder_identity(tmp_path / "of counts").is_other_than(encoder_identity(tmp_path / "erasing"))
 
 
 @pytest.mark.slow

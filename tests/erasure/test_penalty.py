@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenrank import DataError, ParameterError
+from evenrank import DataError, Membership, ParameterError
 from evenrank.erasure import Eraser, Targets, erase_file
 from evenrank.erasure.logistic import DECAY, logistic
 from evenrank.io.tensors import read_tensors, write_tensors
@@ -166,6 +166,21 @@ def test_what_is_refused(unit, planted) -> None:
     one_label = Targets(("biased", "words"), np.stack([np.ones(400), planted.counts], 1), np.ones(400, bool))
     with pytest.raises(DataError, match="two labels, but all 400 that have one have the same"):
         Eraser.fit(unit, one_label, penalty=0.05)
+    values = ["f" if label else None if place % 5 == 0 else "m" for place, label in enumerate(planted.labels)]
+    ids = [f"d{place}" for place in range(400)]
+    groups = Membership.from_labels(
+        "sex", {one: value for one, value in zip(ids, values, strict=True) if value}
+    )
+    for targets in (values, Targets.of_labels(values).sampled(300), Targets.of_groups(groups, ids)):
+        with pytest.raises(
+            ParameterError, match=r"of '(label|sex) f', '(label|sex) m' nobody says which one"
+        ):
+            Eraser.fit(unit, targets, penalty=0.05)
+    assert Eraser.fit(unit, values).penalty is None
+    own = Targets.of_labels(values)  # the way out
+    women = Targets(own.names, own.table, own.known)
+    probability = Eraser.fit(unit, women, penalty=0.05).probability(unit)
+    assert probability[planted.labels].mean() > probability[~planted.labels].mean()
     eraser = Eraser.fit(unit, planted.labels, penalty=0.05)
     with pytest.raises(DataError, match="5 dimensions, but the eraser was fitted to vectors of 12"):
         eraser.probability(unit[:, :5])

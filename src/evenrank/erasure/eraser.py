@@ -19,7 +19,7 @@ from evenrank.erasure.moments import Moments
 from evenrank.erasure.penalty import LearntPenalty, check_strength
 from evenrank.erasure.targets import Targets, as_targets
 from evenrank.erasure.vector_files import VectorSource, vector_source
-from evenrank.errors import DataError, EvenrankWarning, ParameterError, counted
+from evenrank.errors import DataError, EvenrankWarning, ParameterError, counted, few
 
 Progress = Callable[[int, int], None]
 
@@ -77,7 +77,7 @@ class Eraser:
         off so many directions more: those in which documents with the first target spread most unlike others,
         which a probe that is not linear uses. ``penalty``, for vectors of length 1, is how much is subtracted
         from the score of a document whose vector shows the first target for sure; others lose as much less as
-        ``probability`` says.
+        ``probability`` says. Of labels and groups nobody says which one goes down, so they are refused.
         """
         made = cls.fitted(
             vectors,
@@ -112,6 +112,11 @@ class Eraser:
         if source.count != len(wanted):
             raise DataError(
                 f"{source.name}: {source.count:,} vectors, but targets of {len(wanted):,} documents"
+            )
+        if strength and wanted.groups:
+            raise ParameterError(
+                f"penalty: of {few(wanted.names)} nobody says which one goes down: pass Targets(names, "
+                "table, known) of your own with its column first, or leave penalty out"
             )
         found = None
         if encoder is not None:

@@ -12,6 +12,7 @@ from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA, minilm_folder
 
 ERASER_FILE = "eraser.safetensors"  # in the folder of a model
 WEIGHTS = ("*.safetensors", "*.bin")
+_NO_WEIGHTS = ("training_args.bin", ERASER_FILE)
 _BLOCK = 1 << 20
 
 
@@ -44,8 +45,9 @@ class EncoderIdentity(NamedTuple):
 def encoder_identity(encoder: str | os.PathLike[str]) -> EncoderIdentity:
     """The identity of ``minilm``, ``wordllama``, or the folder of a sentence-transformers model.
 
-    Of one file of weights the hash is that of ``sha256sum``; of several, that of their hashes. An eraser
-    that the folder holds is not counted: a model with its eraser is the same encoder.
+    Of one file of weights the hash is that of ``sha256sum``; of several, that of their hashes. The layer of
+    an eraser is one of them: a model that erases gives other vectors than the encoder in it. The eraser's own
+    file, which lies beside the layer, is not counted: it says what was erased, and nothing runs it.
     """
     name = os.fspath(encoder)
     if name == WORDLLAMA and not Path(name).is_dir():
@@ -62,18 +64,13 @@ def encoder_identity(encoder: str | os.PathLike[str]) -> EncoderIdentity:
         path
         for pattern in WEIGHTS
         for path in folder.rglob(pattern)
-        if path.is_file() and path.name != "training_args.bin" and not _is_of_eraser(path, folder)
+        if path.is_file() and path.name not in _NO_WEIGHTS
     )
     if not files:
         raise DataError(f"{folder}: has no weights (model.safetensors or pytorch_model.bin)")
     hashes = [_sha256(path) for path in files]
     joined = hashes[0] if len(hashes) == 1 else hashlib.sha256(" ".join(hashes).encode()).hexdigest()
     return EncoderIdentity(MINILM if name == MINILM else folder.resolve().name, joined)
-
-
-def _is_of_eraser(path: Path, folder: Path) -> bool:
-    """Whether a folder between the model's and the file's holds an eraser."""
-    return any((place / ERASER_FILE).is_file() for place in path.parents if place.is_relative_to(folder))
 
 
 def _sha256(path: Path) -> str:

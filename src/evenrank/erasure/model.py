@@ -17,7 +17,7 @@ import numpy as np
 
 from evenrank.erasure.eraser import Eraser
 from evenrank.erasure.identity import ERASER_FILE, encoder_identity
-from evenrank.errors import DataError
+from evenrank.errors import DataError, ParameterError
 from evenrank.evidence.polarise.encoders import MINILM, minilm_folder
 from evenrank.io.folders import whole_folder
 from evenrank.io.tensors import write_tensors
@@ -37,8 +37,13 @@ def write_model(
     """Write the model of an encoder (``minilm`` or a folder) with the eraser behind it, all or nothing.
 
     ``encode`` and ``encode_document`` erase; ``encode_query`` does only with ``queries``. The eraser itself
-    lies beside the module, so that it is known later what was erased.
+    lies beside the module, so that it is known later what was erased. An eraser with a penalty is refused.
     """
+    if eraser.penalty is not None:
+        raise ParameterError(
+            f"{output}: a model gives vectors, and a penalty is no part of them: save the eraser and search "
+            "with Dense(eraser=..), or fit one without a penalty"
+        )
     source = minilm_folder() if os.fspath(encoder) == MINILM else Path(encoder).expanduser()
     if not (source / _MODULES).is_file():
         raise DataError(f"{source}: is no folder of a sentence-transformers model: it has no {_MODULES}")

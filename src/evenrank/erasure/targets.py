@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,11 +26,14 @@ class Targets:
     """Numbers of every document that no linear function of its vector shall tell.
 
     ``known`` says which documents have labels; where none of the others has one, a labelled sample suffices.
+    ``groups`` says that the targets are the values of an attribute, of which none is more than another: the
+    first one is then only the first by name or in a file, and no penalty may be subtracted for it.
     """
 
     names: tuple[str, ...]
     table: Floats  # (N, T)
     known: Bools  # (N,)
+    groups: bool = False
 
     def __post_init__(self) -> None:
         if self.table.ndim != 2 or self.table.shape[1] != len(self.names) or not self.names:
@@ -71,7 +74,7 @@ class Targets:
 
     def at(self, rows: Any) -> Targets:
         """Those of some documents."""
-        return Targets(self.names, self.table[rows], self.known[rows])
+        return replace(self, table=self.table[rows], known=self.known[rows])
 
     def sampled(self, count: int, seed: int = 0) -> Targets:
         """As if only ``count`` of the labelled documents, drawn at random, had been labelled."""
@@ -82,7 +85,7 @@ class Targets:
             return self
         known = np.zeros(len(self), dtype=bool)
         known[np.random.default_rng(seed).choice(places, count, replace=False)] = True
-        return Targets(self.names, self.table, known)
+        return replace(self, known=known)
 
     @classmethod
     def of_words(
@@ -133,7 +136,7 @@ class Targets:
         rows = groups.rows_of(pairs)
         shares = groups.dense_at(rows)  # (N, V)
         names = tuple(f"{groups.attribute.name} {value}" for value in groups.attribute.values)
-        return cls(names, shares, np.asarray((rows >= 0) & shares.any(axis=1)))
+        return cls(names, shares, np.asarray((rows >= 0) & shares.any(axis=1)), groups=True)
 
     @classmethod
     def of_labels(cls, labels: Sequence[Any], name: str = "label") -> Targets:
@@ -153,7 +156,8 @@ class Targets:
                 "they are amounts, pass an array of floats"
             )
         table = np.array([[label == value for value in values] for label in labels], dtype=np.float64)
-        return cls(tuple(f"{name} {value}" for value in values), table, np.asarray(table.any(axis=1)))
+        names = tuple(f"{name} {value}" for value in values)
+        return cls(names, table, np.asarray(table.any(axis=1)), groups=True)
 
 
 def as_targets(given: Any) -> Targets:
