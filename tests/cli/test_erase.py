@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evenrank.erasure import Eraser
+from evenrank.erasure.identity import encoder_identity
 from evenrank.evidence.polarise.encoders import Encoder
 
 Evenrank = Callable[..., SimpleNamespace]
@@ -57,6 +58,46 @@ def test_a_project_file_says_what_is_erased(evenrank: Evenrank, folder: Path) ->
     assert Eraser.load("eraser.safetensors").labelled == 200
     (folder / "evenrank.toml").write_text('[erase]\ntargets = "half"\n')
     assert "erase.targets must be one of 'all', 'label', got 'half'" in evenrank("doctor").out
+
+
+def test_names_in_a_project_file_are_seen_from_its_folder(
+    evenrank: Evenrank, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = folder / "project"
+    inner.mkdir()
+    (folder / "groups.csv").rename(inner / "groups.csv")
+    project = inner / "evenrank.toml"
+    project.write_text(
+        '[erase]\ngroups = "about=groups.csv:column=group"\nencoder = "BAAI/bge-small-en-v1.5"\n'
+    )
+    done = evenrank("debias", "--erase", "v.npy", "--project", "project/evenrank.toml", "-o", "e.safetensors")
+    assert done.code == 0, done.err
+    eraser = Eraser.load("e.safetensors")
+    assert sorted(eraser.targets) == ["about o", "about w"]
+    assert eraser.encoder is not None
+    assert eraser.encoder.name == "BAAI/bge-small-en-v1.5"
+    own = inner / "own.v2"
+    own.mkdir()
+    (own / "model.safetensors").write_bytes(b"weights")
+    for name in ("own.v2", "./own.v2"):
+        project.write_text(f'[erase]\ngroups = "about=groups.csv"\nencoder = "{name}"\n')
+        done = evenrank("debias", "--erase", "v.npy", "--project", str(project), "-o", "e.safetensors")
+        assert done.code == 0, done.err
+        assert Eraser.load("e.safetensors").encoder == encoder_identity(own)
+    # on the command line a file is seen from where the command is
+    call = ("debias", "--erase", "v.npy", "--project", str(project), "--set", "groups=about=groups.csv")
+    assert "groups.csv: no such file" in evenrank(*call).err
+    monkeypatch.chdir(inner)
+    (inner / "documents.tsv").write_text((folder / "documents.tsv").read_text())
+    for groups, message in (
+        ("about=", "evenrank.toml: erase.groups: must be NAME=FILE or NAME=FILE:OPTION:.., got 'about='"),
+        ("about=https://example.org/g.csv", "erase.groups: https://example.org/g.csv is fetched over a"),
+        ("about=documents", "column"),  # a field of the documents, and no file of that name
+    ):
+        project.write_text(f'[data]\ndocuments = "documents.tsv"\n[erase]\ngroups = "{groups}"\n')
+        done = evenrank("debias", "--erase", "../v.npy")
+        assert done.code != 0
+        assert message in done.err
 
 
 def test_a_group_file_and_erased_vectors(evenrank: Evenrank, folder: Path) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenrank.errors import ParameterError, UnknownNameError, nearest_hint
 from evenrank.grammar import choice, flag, integer, number, parameter, text
-from evenrank.neural.config import changed
+from evenrank.neural.config import changed, encoder_seen_from
 from evenrank.neural.sections import ConfigSection
 
 if TYPE_CHECKING:
@@ -45,7 +45,9 @@ class Erase(ConfigSection):
         "of one where it is less likely; 0.05 was measured",
     )  # fmt: skip
     encoder: str | None = parameter(
-        None, text(optional=True), "what made the vectors of a file: minilm, wordllama, or a model's folder"
+        None,
+        text(optional=True),
+        "what made the vectors of a file: minilm, wordllama, a model's folder, or OWNER/NAME of the hub",
     )
     eraser: str | None = parameter(None, text(optional=True), "an eraser to apply; without it one is fitted")
     queries: bool = parameter(False, flag(), "whether a model that is written erases from queries too")
@@ -55,26 +57,31 @@ class Erase(ConfigSection):
 
 def erase_keys(project: Project | None, changes: Sequence[str]) -> Erase:
     """The keys of a project, with ``changes`` such as ``"lexicon=names.csv"``; paths are its own."""
-    table: Mapping[str, Any] = {} if project is None else project.table(TABLE)
-    named = dict(table)
-    if project is not None:
-        for key in _PATHS:
-            if isinstance(named.get(key), str):
-                named[key] = str(project.folder / Path(named[key]).expanduser())
-        for key in ("lexicon", "encoder"):  # names have no dot and are no folder
-            given = named.get(key)
-            if isinstance(given, str) and ("." in given or (project.folder / given).exists()):
-                named[key] = str(project.folder / Path(given).expanduser())
+    where = "" if project is None else f"{project.name}: "
     allowed = [field.name for field in dataclasses.fields(Erase)]
-    made = changed(named, changes)
-    for key in made:
-        if key not in allowed:
-            raise UnknownNameError(f"{key!r} is not a key of [{TABLE}]{nearest_hint(key, allowed)}")
     try:
+        made = changed({} if project is None else _seen_from(project), changes)
+        if unknown := next((key for key in made if key not in allowed), None):
+            raise UnknownNameError(f"{unknown!r} is not a key of [{TABLE}]{nearest_hint(unknown, allowed)}")
         return Erase(**made)
     except ParameterError as error:
-        where = "" if project is None else f"{project.name}: "
         raise type(error)(f"{where}{error}") from None
+
+
+def _seen_from(project: Project) -> dict[str, Any]:
+    """The table with its paths as seen from the project's folder."""
+    named = dict(project.table(TABLE))
+    for key in _PATHS:
+        if isinstance(named.get(key), str):
+            named[key] = str(project.folder / Path(named[key]).expanduser())
+    lexicon, encoder, groups = (named.get(key) for key in ("lexicon", "encoder", "groups"))
+    if isinstance(lexicon, str) and ("." in lexicon or (project.folder / lexicon).exists()):
+        named["lexicon"] = str(project.folder / Path(lexicon).expanduser())  # names have no dot
+    if isinstance(encoder, str):  # the vectors are there already, so a name of the hub causes no request
+        named["encoder"] = encoder_seen_from(project.folder, encoder, f"{TABLE}.encoder", fetch=True)
+    if isinstance(groups, str):
+        named["groups"] = project.groups_located(groups, f"{TABLE}.groups")
+    return named
 
 
 _OF_FITTING = ("lexicon", "groups", "targets", "tau", "sample", "second_order", "penalty", "cache", "batch")

@@ -115,8 +115,9 @@ class Eraser:
             )
         if strength and wanted.groups:
             raise ParameterError(
-                f"penalty: of {few(wanted.names)} nobody says which one goes down: pass Targets(names, "
-                "table, known) of your own with its column first, or leave penalty out"
+                f"penalty: of {few(wanted.names)} nobody says which one goes down: pass a numpy array "
+                "that is True for documents that do (where some have no label: Targets(names, table, known) "
+                "with that column first), or leave penalty out"
             )
         found = None
         if encoder is not None:

@@ -320,6 +320,15 @@ class Project:
             return None
         return self._located(FileOption(text_of(given, f"data.{key}")), f"data.{key}").path
 
+    def groups_located(self, given: str, where: str) -> str:
+        """``NAME=FILE[:OPTION..]`` with the file as seen from the folder; anything else as it is."""
+        name, equals, rest = given.partition("=")
+        option, *_ = about(where, partial(groups_of, given))
+        if not equals or option.path in (OF_DOCUMENTS, OF_WORDS):
+            return given
+        there = self._located(FileOption(option.path), where).path
+        return f"{name}={there}{rest.removeprefix(option.path)}"
+
     def _located(self, file: FileOption, where: str) -> FileOption:
         if file.path.startswith(FETCHED) or is_remote(file.path):
             self._refuse_if_found(where, shown_address(file.path))

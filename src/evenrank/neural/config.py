@@ -163,7 +163,7 @@ def make_config(content: Mapping[str, Any], folder: Path | None = None, *, fetch
                 table[name] = place(table[name])
         for name in _ENCODERS.get(key, ()):
             if isinstance(table.get(name), str):
-                table[name] = _encoder(table[name], folder, fetch, f"{key}.{name}")
+                table[name] = encoder_seen_from(folder, table[name], f"{key}.{name}", fetch=fetch)
         made[key] = _made(section, table, key)
     attributes = content.get("attributes", [{}])
     if not isinstance(attributes, list):
@@ -220,8 +220,8 @@ def _seen_from(folder: Path | None, path: str, *, fetch: bool) -> str:
     return path if folder is None else str(folder / Path(path).expanduser())
 
 
-def _encoder(name: str, folder: Path | None, fetch: bool, key: str) -> str:
-    """A folder as seen from the file; any other name is looked up on the hub."""
+def encoder_seen_from(folder: Path | None, name: str, key: str, *, fetch: bool) -> str:
+    """A folder as seen from the file; any other name is looked up on the hub, also one with a dot in it."""
     beside = None if folder is None else folder / Path(name).expanduser()
     is_folder = name.startswith((".", "/", "~")) or (beside is not None and beside.is_dir())
     if beside is not None and name != MINILM and is_folder:
