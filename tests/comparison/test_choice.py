@@ -106,6 +106,32 @@ def test_the_table_of_betas() -> None:
     assert (found.baseline, found.queries, found.dropped) == ("plain", QUERIES, 0)
 
 
+def test_choosing_the_baseline_is_no_gain_though_a_fold_chooses_what_is_fairer() -> None:
+    """Middle is the more relevant one but for one query; the fold that does not see that query takes it."""
+    first = np.random.default_rng(0).permutation(QUERIES)[0]
+    useful = np.full(QUERIES, 0.505)
+    useful[first] = 0.1
+    own = made(
+        {
+            "plain": {"nDCG@10": [0.5] * QUERIES, "NFaiRR@10": [0.6] * QUERIES},
+            "middle": {"nDCG@10": useful.tolist(), "NFaiRR@10": [0.7] * QUERIES},
+        }
+    )
+    found = chosen(own, betas=[0.0])
+    (row,) = found.rows
+    assert (row.chosen, row.folds()) == ("plain", "plain 4, middle 1")
+    assert row.fairness.value > row.fairness.baseline
+    assert row.fairness.p_value < 0.05
+    assert (row.fairness.verdict, row.relevance.verdict, row.acceptable) == ("", "", False)
+    assert found.ranges == ()
+    shown = printed([choice_table(found)], "table").splitlines()
+    assert shown[2].split()[:6] == ["0", "plain", "plain", "4,", "middle", "1"]
+    assert "+" not in shown[2]
+    assert "yes" not in shown[2]
+    assert shown[-1] == "betas that gain fairness without a significant loss: none of these"
+    assert "none for rows that choose plain itself" in " ".join(" ".join(shown).split())
+
+
 def test_lower_may_be_fairer() -> None:
     """NDKL of -x chooses as NFaiRR of x, and shows its own values."""
     usual, other = chosen(), chosen(scores("NDKL@10", -1.0), fairness="NDKL@10")

@@ -154,7 +154,8 @@ def test_the_table_of_betas() -> None:
             assert change.gained == (test.p_value < 0.05 and test.statistic > 0)
             assert change.lost == (test.p_value < 0.05 and test.statistic < 0)
         lost = row.utility.lost or row.others["R@10"].lost
-        assert row.acceptable == (row.fairness.gained and not lost)
+        assert row.chosen == choose(utility.mean(axis=1), fairness.mean(axis=1), row.beta)
+        assert row.acceptable == (row.chosen != 0 and row.fairness.gained and not lost)
     assert rows[-1].fairness.gained
     assert rows[-1].utility.lost
     assert not rows[-1].acceptable

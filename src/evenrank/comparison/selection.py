@@ -27,7 +27,6 @@ from evenrank.stats.selection import (
     ValueChange,
     beta_ranges,
     beta_table,
-    choose,
 )
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class Outcome(NamedTuple):
     value: float
     baseline: float
     p_value: float
-    verdict: str  # better or worse than the baseline where p < alpha, by the measure's direction
+    verdict: str  # better or worse than the baseline where p < alpha; empty where the baseline is chosen
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Choice:
     relevance: Outcome
     fairness: Outcome
     others: dict[str, Outcome]
-    acceptable: bool  # significantly fairer, and nothing significantly worse
+    acceptable: bool  # not the baseline, significantly fairer, and nothing significantly worse
 
     def folds(self) -> str:
         """
@@ -145,7 +144,7 @@ def select(
         others=tuple(table.name for table in further),
         systems=scores.runs,
         baseline=own,
-        rows=tuple(_choice(row, scores.runs, u, f, (useful, fair, *further)) for row in rows),
+        rows=tuple(_choice(row, scores.runs, own, (useful, fair, *further)) for row in rows),
         ranges=beta_ranges(rows),
         queries=counted,
         dropped=len(asked) - counted,
@@ -180,26 +179,25 @@ def _leaning(table: MeasureTable, queries: Sequence[str]) -> Floats:
     return -values if table.lower_is_better else values
 
 
-def _choice(
-    row: BetaRow, systems: Sequence[str], u: Floats, f: Floats, tables: Sequence[MeasureTable]
-) -> Choice:
-    there = row.selection.chosen >= 0
-    best = choose(u[:, there].mean(axis=1), f[:, there].mean(axis=1), row.beta)
+def _choice(row: BetaRow, systems: Sequence[str], baseline: str, tables: Sequence[MeasureTable]) -> Choice:
     useful, fair, *further = tables
+    chosen = systems[row.chosen]
+    # what single folds choose may differ from the baseline; the baseline that is chosen does not
+    claims = chosen != baseline
     return Choice(
         beta=row.beta,
-        chosen=systems[best],
+        chosen=chosen,
         by_fold=tuple(systems[place] for place in row.selection.choices),
-        relevance=_own_units(row.utility, useful),
-        fairness=_own_units(row.fairness, fair),
-        others={table.name: _own_units(row.others[table.name], table) for table in further},
+        relevance=_own_units(row.utility, useful, claims=claims),
+        fairness=_own_units(row.fairness, fair, claims=claims),
+        others={table.name: _own_units(row.others[table.name], table, claims=claims) for table in further},
         acceptable=row.acceptable,
     )
 
 
-def _own_units(change: ValueChange, table: MeasureTable) -> Outcome:
+def _own_units(change: ValueChange, table: MeasureTable, *, claims: bool) -> Outcome:
     sign = -1.0 if table.lower_is_better else 1.0
-    verdict = "better" if change.gained else "worse" if change.lost else ""
+    verdict = "" if not claims else "better" if change.gained else "worse" if change.lost else ""
     return Outcome(sign * change.value, sign * change.baseline, change.test.p_value, verdict)
 
 

@@ -36,8 +36,8 @@ def choice_table(found: Choices) -> Table:
         notes=_notes(found),
         records=tuple(_record(found, row) for row in found.rows),
         meaning=(
-            "The larger beta is, the more fairness counts; a row shows the run that is chosen then "
-            "and what it gains and costs."
+            "The larger beta is, the more fairness counts; a row shows the run that is chosen then, "
+            "and the cross-validated values of choosing so, which are not its own where folds choose another."
         ),
     )
 
@@ -65,12 +65,15 @@ def _notes(found: Choices) -> tuple[str, ...]:
         beta_text(low) if low == high else f"{beta_text(low)} to {beta_text(high)}"
         for low, high in found.ranges
     )
+    same = f"; none for rows that choose {found.baseline} itself: there is nothing new to take" * any(
+        row.chosen == found.baseline for row in found.rows
+    )
     return (
         "beta 0 looks at relevance alone, inf at fairness alone; chosen: by all queries; values are "
         "cross-validated: each query is scored by the run chosen without its fold, over "
         f"{found.queries} queries in {found.folds} folds, seed {found.seed}{dropped}",
         f"+ better, - worse than {found.baseline}: paired t-test, p < {found.alpha:g}; "
-        "free gain: significantly fairer, and nothing significantly worse",
+        f"free gain: significantly fairer, and nothing significantly worse{same}",
         f"betas that gain fairness without a significant loss: {stretches or 'none of these'}",
         *found.names.notes(),
     )

@@ -136,11 +136,12 @@ class BetaRow(NamedTuple):
     """A line of Table 4: what a beta chooses, and what that changes."""
 
     beta: float
+    chosen: int  # by all queries: the variant to take
     selection: CrossValidated
     fairness: ValueChange
     utility: ValueChange
     others: dict[str, ValueChange]
-    acceptable: bool  # fairness gained, nothing lost
+    acceptable: bool  # another variant than the baseline is chosen, fairness gained, nothing lost
 
 
 def beta_table(
@@ -158,7 +159,8 @@ def beta_table(
 
     ``others`` are further utility measures, variants by queries, higher better; they take no part in the
     choice, but a significant loss in one makes a beta unacceptable. Significant is ``p < alpha`` in a
-    two-sided paired t-test, as in the paper.
+    two-sided paired t-test, as in the paper. A beta by which all queries together choose the baseline is not
+    acceptable: single folds may choose a fairer variant, but the one to take is there already.
     """
     u, f = np.asarray(utility, dtype=np.float64), np.asarray(fairness, dtype=np.float64)
     if not 0 <= baseline < len(u):
@@ -174,8 +176,11 @@ def beta_table(
             name: _change(selection, np.asarray(values, dtype=np.float64), baseline, alpha)
             for name, values in others.items()
         }
+        there = selection.chosen >= 0
+        chosen = choose(u[:, there].mean(axis=1), f[:, there].mean(axis=1), beta)
         lost = any(change.lost for change in (useful, *rest.values()))
-        rows.append(BetaRow(beta, selection, fairer, useful, rest, fairer.gained and not lost))
+        acceptable = chosen != baseline and fairer.gained and not lost
+        rows.append(BetaRow(beta, chosen, selection, fairer, useful, rest, acceptable))
     return tuple(rows)
 
 
