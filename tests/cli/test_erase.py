@@ -12,8 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenrank.erasure import Eraser
+from evenrank.erasure import Eraser, Targets
+from evenrank.erasure.held_out import balanced_accuracy
 from evenrank.erasure.identity import encoder_identity
+from evenrank.erasure.logistic import logistic, predicted
 from evenrank.evidence.polarise.encoders import Encoder
 
 Evenrank = Callable[..., SimpleNamespace]
@@ -58,6 +60,40 @@ def test_a_project_file_says_what_is_erased(evenrank: Evenrank, folder: Path) ->
     assert Eraser.load("eraser.safetensors").labelled == 200
     (folder / "evenrank.toml").write_text('[erase]\ntargets = "half"\n')
     assert "erase.targets must be one of 'all', 'label', got 'half'" in evenrank("doctor").out
+
+
+def test_the_check_of_a_sample_is_of_the_eraser_that_is_written(evenrank: Evenrank, folder: Path) -> None:
+    """The labels that were left out are known: a probe learns from half of those documents, and is tested on
+    the other half."""
+    call = ("debias", "--erase", "v.npy", "--documents", "documents.tsv", "--set", "sample=40")
+    done = evenrank(*call, "-o", "e.safetensors")
+    assert done.code == 0, done.err
+    lines = (folder / "documents.tsv").read_text().splitlines()
+    vectors, labels = np.load("v.npy"), np.array(["she" in line for line in lines])
+    targets = Targets.of_labels(labels.tolist())
+    left_out = np.random.default_rng(0).permutation(np.flatnonzero(~targets.sampled(40).known))
+    learnt, tested = np.sort(left_out[:380]), np.sort(left_out[380:])
+    expected = []
+    for x in (vectors, Eraser.load("e.safetensors")(vectors)):
+        told = predicted(x[tested], logistic(x[learnt], labels[learnt]))
+        expected.append(f"{balanced_accuracy(told, labels[tested]):.4f}")
+    assert f"accuracy of {expected[0]} before erasure and {expected[1]} after it; chance is 0.5" in done.err
+    assert "It learnt from 380 documents and was tested on 380." in done.err
+    assert "The eraser was fitted without their labels." in done.err
+
+
+def test_the_check_says_how_many_documents_it_had(evenrank: Evenrank, folder: Path) -> None:
+    lines = (folder / "groups.csv").read_text().splitlines(keepends=True)
+    (folder / "groups.csv").write_text("".join(lines[:601]))
+    done = evenrank("debias", "--erase", "v.npy", "--set", "groups=about=groups.csv", "-o", "e.safetensors")
+    assert done.code == 0, done.err
+    assert (
+        "It learnt from 150 documents and was tested on 150. The eraser of this check was fitted to 300 "
+        "others and 200 without a label."
+    ) in done.err
+    (folder / "groups.csv").write_text("".join(lines[:301]))  # 75 for a probe of 8 dimensions
+    done = evenrank("debias", "--erase", "v.npy", "--set", "groups=about=groups.csv", "-o", "e.safetensors")
+    assert "and was tested on 75. A probe that learns from more may tell more. The eraser of" in done.err
 
 
 def test_names_in_a_project_file_are_seen_from_its_folder(
@@ -263,7 +299,7 @@ def test_second_order_is_checked_on_held_out_documents(
     monkeypatch.setattr("evenrank.erasure.held_out_probe", probe)
     done = evenrank("debias", "--erase", "v.npy", "--documents", "documents.tsv", "--set", "second_order=2")
     assert done.code == 0, done.err
-    assert asked == [{"second_order": 2}]
+    assert [settings["second_order"] for settings in asked] == [2]
 
 
 def test_the_list_of_keys_says_which_of_them_can_be_set(evenrank: Evenrank, folder: Path) -> None:

@@ -256,6 +256,55 @@ def test_vectors_of_zeros_have_no_length(planted) -> None:
     assert not Eraser.fit(2 * unit, planted.labels).unit
 
 
+def test_the_check_knows_the_vectors_of_documents_without_a_label(planted, tmp_path: Path) -> None:
+    """Its covariance is that of all but those that the probe sees, as that of the eraser itself is."""
+    known = np.arange(400) % 8 > 0
+    table = np.stack([planted.labels, planted.counts], axis=1).astype(float)
+    table[~known] = np.nan  # nobody knows these
+    targets = Targets(("label", "count"), table, known)
+    probed: list[Eraser] = []
+
+    def recorded(self: Eraser, vectors: np.ndarray) -> np.ndarray:
+        probed.append(self)
+        return self.erased(vectors)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Eraser, "__call__", recorded)
+        patch.setattr("evenrank.erasure.held_out.LEAST", 5)
+        found = held_out_probe(planted.vectors, targets, seed=1)
+        (eraser,) = probed
+        assert (eraser.documents, eraser.labelled) == (225, 175)
+        patch.setattr("evenrank.erasure.vector_files.ROWS_AT_ONCE", 33)
+        np.save(tmp_path / "v.npy", planted.vectors)
+        assert held_out_probe(tmp_path / "v.npy", targets, seed=1) == found
+    assert found[2:] == (88, 87, 225, 175)
+    places = np.random.default_rng(1).permutation(np.flatnonzero(known))
+    rows = np.sort(np.concatenate([places[:175], np.flatnonzero(~known)]))
+    expected = Eraser.fit(planted.vectors[rows], targets.at(rows))
+    np.testing.assert_allclose(eraser(planted.vectors), expected(planted.vectors), atol=1e-9)
+
+
+def test_labels_that_the_eraser_does_without_are_for_the_probe() -> None:
+    generator = np.random.default_rng(0)
+    labels = generator.random(4000) < 0.3
+    vectors = generator.normal(size=(4000, 10)) @ generator.normal(size=(10, 10)) + 0.7 * labels[:, None]
+    whole = Targets(("label",), labels[:, None].astype(float), np.ones(4000, bool))
+    sample = whole.sampled(60)
+    found = held_out_probe(vectors, sample, further=whole)
+    assert found[2:] == (1970, 1970, 4000, 60)
+    places = np.random.default_rng(0).permutation(np.flatnonzero(~sample.known))
+    learnt, tested = np.sort(places[:1970]), np.sort(places[1970:])
+    x = Eraser.fit(vectors, sample)(vectors)
+    told = predicted(x[tested], logistic(x[learnt], labels[learnt]))
+    assert found.after == balanced_accuracy(told, labels[tested])
+    assert held_out_probe(vectors, sample, further=whole, most=300)[2:] == (300, 300, 4000, 60)
+    nearly = whole.sampled(3950)  # too few are left out: those of the sample are divided
+    assert held_out_probe(vectors, nearly, further=whole)[2:] == (988, 987, 2025, 1975)
+    assert held_out_probe(vectors, nearly, most=300)[2:] == (300, 300, 3400, 3350)
+    with pytest.raises(DataError, match="4,000 vectors, but targets of 9 documents"):
+        held_out_probe(vectors, whole, further=labels[:9])
+
+
 def test_the_check_on_held_out_documents_is_of_the_same_kind(recwarn: pytest.WarningsRecorder) -> None:
     """It takes off as many directions, and does not warn that its half of the documents is small."""
     generator = np.random.default_rng(5)

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 OUTPUT = "eraser.safetensors"
 ERASER, VECTORS, MODEL = "an eraser", "vectors", "a model"
-PROBED = 20_000  # documents whose vectors the probe looks at, drawn at random
+PROBED = 5_000  # documents that the probe learns from, and that it is tested on, drawn at random
+ENOUGH_LEARNT = 10  # documents for each dimension: a probe of fewer fits them and not the label
 
 
 def run_erase(arguments: argparse.Namespace, known: Description) -> int:
@@ -185,9 +186,9 @@ def _fitted(
             f"{source.name}: the ids of these vectors are missing: add a column 'document', or for a .npy "
             "file write them beside it to a .txt file, one on each line"
         )
-    targets = _targets(source, known, keys)
+    labels = targets = _targets(source, known, keys)
     if keys.sample is not None:
-        targets = targets.sampled(keys.sample, seed)
+        targets = labels.sampled(keys.sample, seed)
     with Bar("fitting", "vectors") as bar:
         eraser = Eraser.fit(
             source,
@@ -205,7 +206,7 @@ def _fitted(
     )
     if eraser.penalty is not None:
         say(f"penalty: {number(eraser.penalty.strength)} times the probability of {eraser.targets[0]!r}")
-    _say_what_is_left(source, targets, seed, keys.second_order)
+    _say_what_is_left(source, targets, labels, seed, keys.second_order)
     return eraser
 
 
@@ -260,21 +261,40 @@ def _encoded(encoder: str, known: Description, keys: Erase) -> VectorSource:
         )
 
 
-def _say_what_is_left(source: VectorSource, targets: Targets, seed: int, second_order: int) -> None:
+def _say_what_is_left(
+    source: VectorSource, targets: Targets, labels: Targets, seed: int, second_order: int
+) -> None:
+    """``labels`` are all that are known, also those that the eraser was fitted without."""
     from evenrank.erasure import held_out_probe
 
-    places = np.flatnonzero(targets.known)
-    if len(places) > PROBED:
-        places = np.sort(np.random.default_rng(seed).choice(places, PROBED, replace=False))
-    wanted = targets.at(places)
     try:
-        found = held_out_probe(source.take(places), wanted, seed, second_order=second_order)
+        with Bar("checking", "vectors") as bar:
+            found = held_out_probe(
+                source,
+                targets,
+                seed,
+                second_order=second_order,
+                further=labels,
+                most=PROBED,
+                progress=bar,
+            )
     except DataError as error:
         say(f"not measured on held-out documents: {error}")
         return
-    shown: list[Any] = [number(found.before), number(found.after)]
+    if found.labelled == targets.known.sum():
+        eraser = "The eraser was fitted without their labels"
+    else:
+        lacking = found.fitted - found.labelled
+        of_labels = f" and {lacking:,} without a label" if lacking else ""
+        eraser = f"The eraser of this check was fitted to {found.labelled:,} others{of_labels}"
+    learnt = counted(found.learnt_from, "document", "documents")
+    few_learnt = (
+        ". A probe that learns from more may tell more"
+        if found.learnt_from < ENOUGH_LEARNT * source.width
+        else ""
+    )
     say(
-        f"held-out documents: a linear probe tells {wanted.names[0]!r} with a balanced accuracy of "
-        f"{shown[0]} before erasure and {shown[1]} after it; chance is 0.5. The eraser of this check was "
-        "fitted to half of the documents."
+        f"held-out documents: a linear probe tells {targets.names[0]!r} with a balanced accuracy of "
+        f"{number(found.before)} before erasure and {number(found.after)} after it; chance is 0.5. It learnt "
+        f"from {learnt} and was tested on {found.documents:,}{few_learnt}. {eraser}."
     )

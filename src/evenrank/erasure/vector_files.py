@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evenrank.arrays import Array
+from evenrank.arrays import Array, Bools
 from evenrank.data.numbers import real_numbers
 from evenrank.errors import DataError, InputTypeError
 from evenrank.evidence.polarise.vectors import DOCUMENT, IDS, PARQUET, VECTOR
@@ -64,6 +64,18 @@ class VectorSource:
             found.append(block.vectors[rows[low:high] - row])
             row = end
         return np.concatenate(found)
+
+    def only(self, kept: Bools) -> VectorSource:
+        """Those of some documents: ``kept`` (N,) says which."""
+
+        def read() -> Iterator[VectorBlock]:
+            row = 0
+            for block in self.read():
+                rows = slice(row, row + len(block.vectors))
+                yield VectorBlock(block.vectors[kept[rows]])
+                row = rows.stop
+
+        return VectorSource(self.name, int(kept.sum()), self.width, read)
 
     def _check(self, vectors: Array, row: int) -> None:
         # the sum of a row is not finite where one of its numbers is not; a look at each would cost more
