@@ -102,9 +102,10 @@ def test_names_in_a_project_file_are_seen_from_its_folder(
     inner = folder / "project"
     inner.mkdir()
     (folder / "groups.csv").rename(inner / "groups.csv")
+    (inner / "kinds.csv").write_text((inner / "groups.csv").read_text().replace("group", "kind"))
     project = inner / "evenrank.toml"
     project.write_text(
-        '[erase]\ngroups = "about=groups.csv:column=group"\nencoder = "BAAI/bge-small-en-v1.5"\n'
+        '[erase]\ngroups = "about=kinds.csv:column=kind"\nencoder = "BAAI/bge-small-en-v1.5"\n'
     )
     done = evenrank("debias", "--erase", "v.npy", "--project", "project/evenrank.toml", "-o", "e.safetensors")
     assert done.code == 0, done.err
@@ -123,14 +124,20 @@ def test_names_in_a_project_file_are_seen_from_its_folder(
     # on the command line a file is seen from where the command is
     call = ("debias", "--erase", "v.npy", "--project", str(project), "--set", "groups=about=groups.csv")
     assert "groups.csv: no such file" in evenrank(*call).err
+    rows = [line.split(",") for line in (inner / "groups.csv").read_text().splitlines()[1:]]
+    lines = [json.dumps({"id": key, "text": "a text", "about": value}) for key, value in rows]
+    (inner / "documents.jsonl").write_text("\n".join(lines) + "\n")
+    for groups in ("about", "about=documents"):  # a field of the documents, and no file of that name
+        project.write_text(f'[data]\ndocuments = "documents.jsonl"\n[erase]\ngroups = "{groups}"\n')
+        done = evenrank("debias", "--erase", "v.npy", "--project", str(project), "-o", "e.safetensors")
+        assert done.code == 0, done.err
+        assert sorted(Eraser.load("e.safetensors").targets) == ["about o", "about w"]
     monkeypatch.chdir(inner)
-    (inner / "documents.tsv").write_text((folder / "documents.tsv").read_text())
     for groups, message in (
         ("about=", "evenrank.toml: erase.groups: must be NAME=FILE or NAME=FILE:OPTION:.., got 'about='"),
         ("about=https://example.org/g.csv", "erase.groups: https://example.org/g.csv is fetched over a"),
-        ("about=documents", "column"),  # a field of the documents, and no file of that name
     ):
-        project.write_text(f'[data]\ndocuments = "documents.tsv"\n[erase]\ngroups = "{groups}"\n')
+        project.write_text(f'[erase]\ngroups = "{groups}"\n')
         done = evenrank("debias", "--erase", "../v.npy")
         assert done.code != 0
         assert message in done.err
