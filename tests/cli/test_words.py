@@ -103,6 +103,33 @@ def test_missing_documents_are_counted(evenrank: Evenrank, counted: Path) -> Non
     assert "are document ids written the same way" in outcome.err
 
 
+@pytest.mark.parametrize("command", ["evaluate", "compare"])
+def test_counts_of_other_documents_are_not_to_be_accepted(
+    evenrank: Evenrank, counted: Path, command: str
+) -> None:
+    """Where no document of a run is known, the file is a wrong one, and a rule for missing ones hides it."""
+    (counted / "other.trec").write_text("q Q0 x 1 3 x\nq Q0 y 2 2 x\nq Q0 z 3 1 x\n")
+    (counted / "again.trec").write_text("q Q0 z 1 3 x\nq Q0 y 2 2 x\n")
+    runs = ["other.trec", "again.trec"][: 1 + (command == "compare")]
+    outcome = evenrank(command, *runs, "--words", "c.parquet", "-m", "FaiRR@2")
+    assert outcome.code == 1
+    assert (
+        "FaiRR@2: none of the ranked documents of run 'other', such as 'x' (query 'q'), 'y' (query 'q'), "
+        "has word counts; are document ids written the same way in both?"
+    ) in outcome.err
+    assert "--missing" not in outcome.err
+    (counted / "other.trec").write_text("q Q0 x 1 3 x\nq Q0 y 2 2 x\nq Q0 b 3 1 x\n")  # b is known
+    below = evenrank("evaluate", "other.trec", "--words", "c.parquet", "-m", "FaiRR@2")
+    assert "2 ranked documents of run 'other' have no word counts" in below.err
+    assert "accept them by --missing neutral" in below.err
+
+
+def test_a_reranker_says_as_much(evenrank: Evenrank, counted: Path) -> None:
+    (counted / "other.trec").write_text("q Q0 x 1 3 x\nq Q0 y 2 2 x\n")
+    outcome = evenrank("rerank", "other.trec", "--words", "c.parquet", "--with", "Neutral(missing='error')")
+    assert "none of the ranked documents of run 'other'" in outcome.err
+
+
 def test_terms(evenrank: Evenrank) -> None:
     command = ("evaluate", "r.trec", "-m", "TermExposure@3", "--words")
     outcome = evenrank(*command, "c.parquet")

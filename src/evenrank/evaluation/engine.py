@@ -159,7 +159,7 @@ def _compute(
     for measure in measures:
         for part in measure.parts():
             looked_at = aligned.cut(part.depth)
-            check_missing(part, looked_at, scope.query_ids, run)
+            check_missing(part, looked_at, scope.query_ids, run, anywhere)
             if measure not in silent:
                 said += missing_notes(part, looked_at, anywhere, own)
     results = run_kernels(measures, aligned)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.errors import MissingEvidenceError
 from evenrank.evidence.align import OF_THE_RUN, split_needs
-from evenrank.evidence.ranked_evidence import RankedEvidence, Reference
+from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence, Reference
 from evenrank.grammar import REFUSED, Term
 from evenrank.measures import Measure
 from evenrank.measures.base import JUDGEMENTS
@@ -36,9 +37,16 @@ def evidence_words(name: str) -> str:
 
 
 def check_missing(
-    measure: Measure, evidence: RankedEvidence, queries: tuple[str, ...], run: Run | RunSet
+    measure: Measure,
+    evidence: RankedEvidence,
+    queries: tuple[str, ...],
+    run: Run | RunSet,
+    anywhere: Callable[[str], bool] | None = None,
 ) -> None:
-    """Documents without evidence are an error unless the measure has another rule for them."""
+    """Documents without evidence are an error unless the measure has another rule for them.
+
+    ``anywhere`` says whether any document of the whole lists has it: ``evidence`` may be of the first ranks.
+    """
     if getattr(measure, "missing", "error") != "error":
         return
     lists = {"ranked": evidence.ranked, "against": evidence.against, "rankings": evidence.rankings}
@@ -53,7 +61,20 @@ def check_missing(
                 if block == "ranked" and isinstance(measure, Measure):
                     unknown = unknown & measure.takes_part(evidence)
                 if unknown.any():
+                    if block == "ranked" and not _known_anywhere(name, ranked, run, anywhere):
+                        _raise_nothing_known(measure, name, unknown, queries, run)
                     _raise_missing(measure, name, unknown, queries, run if block == "ranked" else None)
+
+
+def _known_anywhere(
+    name: str, ranked: Ranked, run: Run | RunSet, anywhere: Callable[[str], bool] | None
+) -> bool:
+    """Whether any document of the run is known, as far as this can be told; one document tells nothing."""
+    if bool((ranked.known(name) & ranked.mask).any()) or int(ranked.mask.sum()) == 1:
+        return True
+    if anywhere is not None:
+        return anywhere(name)
+    return not isinstance(run, Run) or ranked.depth < run.depth  # there are documents that were not looked at
 
 
 def _check_reference(measure: Measure, block: str, name: str, reference: Reference) -> None:
@@ -80,16 +101,30 @@ def _way_out(measure: Term, name: str) -> str:
     return "; accept them by " + " or ".join(map(spelt.format, accepts))
 
 
+def _examples(unknown: Any, queries: tuple[str, ...], run: Run | RunSet | None) -> str:
+    if not isinstance(run, Run):
+        return ""
+    places = [(queries[query], rank) for query, rank in np.argwhere(unknown)[:3]]
+    named = ", ".join(f"{run.documents(query)[rank]!r} (query {query!r})" for query, rank in places)
+    return f", such as {named}"
+
+
+def _raise_nothing_known(
+    measure: Measure, name: str, unknown: Any, queries: tuple[str, ...], run: Run | RunSet
+) -> None:
+    """To accept documents without evidence is no way out here: every value would be made up."""
+    examples = _examples(unknown, queries, run)
+    raise MissingEvidenceError(
+        f"{measure!r}: none of the ranked documents of run {run.name!r}{examples}{',' * bool(examples)} has "
+        f"{evidence_words(name)}; are document ids written the same way in both?"
+    )
+
+
 def _raise_missing(
     measure: Measure, name: str, unknown: Any, queries: tuple[str, ...], run: Run | RunSet | None
 ) -> None:
-    examples = ""
-    if isinstance(run, Run):
-        places = [(queries[query], rank) for query, rank in np.argwhere(unknown)[:3]]
-        named = ", ".join(f"{run.documents(query)[rank]!r} (query {query!r})" for query, rank in places)
-        examples = f", such as {named}"
     whose = "" if run is None else f" of run {run.name!r}"
     raise MissingEvidenceError(
         f"{measure!r}: {int(unknown.sum()):,} ranked documents{whose} have no {evidence_words(name)}"
-        f"{examples}{_way_out(measure, name)}"
+        f"{_examples(unknown, queries, run)}{_way_out(measure, name)}"
     )
