@@ -23,6 +23,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import groupby
 from typing import Any, NamedTuple
 
 PROBLEMS_SHOWN = 20
@@ -61,6 +62,8 @@ _BOTH = (
     re.compile(rf"(?P<python>\b[a-z_]+={_VALUE}) \((?P<shell>--[^()]*)\)"),
     re.compile(rf"(?<=\()(?P<python>[a-z_]+={_VALUE}), (?P<shell>--[^()]*)(?=\))"),
 )
+_LINE_OF_FILE = re.compile(r"(?P<source>.*?):(?P<line>[0-9]+): (?P<what>.*)", re.DOTALL)
+REPEATED = 3  # neighbouring lines with one problem, from which on it is said once
 _SHELL: ContextVar[bool] = ContextVar("evenrank messages are read in a shell", default=False)
 
 
@@ -116,13 +119,14 @@ class DataError(EvenrankError, ValueError):
 
     @classmethod
     def listing(cls, source: str, problems: Sequence[Problem], *, more: bool = False) -> DataError:
-        """All problems of one source, one on each line, at most twenty of them."""
+        """All problems of one source, at most twenty of them, one on each line; a problem that neighbouring
+        lines share is there once."""
         shown = list(problems[:PROBLEMS_SHOWN])
         lines = [f"{source}:{problem.line}: {problem.what}" for problem in shown]
         rest = []
         if more or len(problems) > PROBLEMS_SHOWN:
             rest.append(f"{source}: only the first {len(shown)} problems are listed")
-        error = cls("\n".join([*lines, *rest]))
+        error = cls("\n".join([*_without_repeats(lines), *rest]))
         error.problems = tuple(shown)
         error.listed = tuple(lines)
         error.more = more or len(problems) > PROBLEMS_SHOWN
@@ -141,7 +145,7 @@ class DataError(EvenrankError, ValueError):
             return errors[0]
         lines = [line for error in errors for line in error.listed or [str(error)]]
         more = len(lines) > PROBLEMS_SHOWN or any(error.more for error in errors)
-        shown = lines[:PROBLEMS_SHOWN]
+        shown = _without_repeats(lines[:PROBLEMS_SHOWN])
         if more:
             shown.append(f"only the first {min(len(lines), PROBLEMS_SHOWN)} problems are listed")
         joined = cls("\n".join(shown))
@@ -149,6 +153,29 @@ class DataError(EvenrankError, ValueError):
         joined.listed = tuple(lines[:PROBLEMS_SHOWN])
         joined.more = more
         return joined
+
+
+def _without_repeats(lines: Sequence[str]) -> list[str]:
+    """The lines of a message, those of neighbours in a file that have the same problem as one.
+
+    >>> _without_repeats(["a.tsv:1: no tab", "a.tsv:2: no tab", "a.tsv:3: no tab", "a.tsv:7: no tab"])
+    ['a.tsv:1: no tab; the same in lines 2 to 3', 'a.tsv:7: no tab']
+    """
+    told: list[str] = []
+    for (_, _, before), group in groupby(enumerate(lines), _shared_problem):
+        places, texts = zip(*group, strict=True)
+        if len(texts) < REPEATED:
+            told += texts
+        else:
+            told.append(f"{texts[0]}; the same in lines {before + places[1]} to {before + places[-1]}")
+    return told
+
+
+def _shared_problem(numbered: tuple[int, str]) -> tuple[str, str, int]:
+    """The file, the problem, and the line less the place in the message, which neighbours have in common."""
+    place, text = numbered
+    found = _LINE_OF_FILE.fullmatch(text)
+    return (found["source"], found["what"], int(found["line"]) - place) if found else (text, "", -place)
 
 
 class DataErrors:

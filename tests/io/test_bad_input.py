@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError
+from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError, Problem
 from evenrank.io import read_qrels, read_run
 
 GOOD = b"1 Q0 a 1 2.0 t\n"
@@ -151,14 +151,35 @@ def test_bad_diversity_qrels() -> None:
 
 
 def test_twenty_problems_are_listed() -> None:
-    data = b"".join(b"1 Q0 d%d 1 x t\n" % number for number in range(30))
+    data = b"".join(b"1 Q0 d%d 1 x%d t\n" % (number, number) for number in range(30))
     with pytest.raises(DataError) as caught:
         read_run(io.BytesIO(data))
     lines = str(caught.value).split("\n")
-    assert lines[0] == "<file>:1: score 'x' is not a number"
-    assert lines[19] == "<file>:20: score 'x' is not a number"
+    assert lines[0] == "<file>:1: score 'x0' is not a number"
+    assert lines[19] == "<file>:20: score 'x19' is not a number"
     assert lines[20:] == ["<file>: only the first 20 problems are listed"]
     assert [problem.line for problem in caught.value.problems] == list(range(1, 21))
+
+
+def test_what_is_wrong_with_every_line_is_said_once() -> None:
+    """As where a file of judgements is given for a run."""
+    judgements = b"".join(b"q 0 d%d 1\n" % number for number in range(30))
+    with pytest.raises(DataError) as caught:
+        read_run(io.BytesIO(judgements))
+    assert str(caught.value).split("\n") == [
+        "<file>:1: 4 fields, but 6 or more are needed: query Q0 document rank score tag "
+        "(4 fields are judgements: are run and judgements swapped?); the same in lines 2 to 20",
+        "<file>: only the first 20 problems are listed",
+    ]
+    assert [problem.line for problem in caught.value.problems] == list(range(1, 21))
+    both = DataError.joined([caught.value, DataError.listing("other", [Problem(3, "no tab")])])
+    assert str(both).count("are run and judgements swapped?") == 1
+
+
+def test_a_problem_of_lines_here_and_there_has_each_of_them() -> None:
+    with pytest.raises(DataError) as caught:
+        read_run(io.BytesIO(b"q 0 a 1\nq 0 b 1\nq Q0 c 1 3 t\nq 0 d 1\n"))
+    assert [line.split(":")[1] for line in str(caught.value).split("\n")] == ["1", "2", "4"]
 
 
 def test_problems_beyond_a_block_keep_their_lines(monkeypatch: pytest.MonkeyPatch) -> None:

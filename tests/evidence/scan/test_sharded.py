@@ -211,7 +211,8 @@ def test_what_is_wrong_is_named_by_file_and_line_over_all_files(tmp_path: Path, 
 def test_twenty_problems_are_listed_over_all_files(tmp_path: Path) -> None:
     (tmp_path / "shards").mkdir()
     for number in range(4):
-        (tmp_path / "shards" / f"{number}.tsv").write_bytes(b"bad\n" * 8)
+        lines = (f"bad\nd{number}-{line}\ta sound one\n" for line in range(8))
+        (tmp_path / "shards" / f"{number}.tsv").write_text("".join(lines))
     with pytest.raises(DataError) as raised:
         scan_file(tmp_path / "shards", KIN, tmp_path / "counts.parquet", threads=2)
     lines = str(raised.value).split("\n")
