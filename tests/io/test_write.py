@@ -44,6 +44,24 @@ def test_lines_of_a_run(tmp_path: Path) -> None:
     )
 
 
+def test_equal_scores_are_lowered_as_little_as_every_reader_sees(tmp_path: Path) -> None:
+    """What looks at scores, such as a penalty, finds in a TREC file what the engine gave."""
+    given = {
+        "1": {"a": 7.5, "b": 7.5, "c": 7.5, "d": 2.0, "e": -2.0, "f": -2.0},
+        "2": {"a": 3.0, "b": 0.0, "c": 0.0},
+    }
+    run = read_run(given)
+    write_run(run, tmp_path / "x.trec")
+    again = read_run(tmp_path / "x.trec")
+    assert [again.documents(query) for query in again] == [run.documents(query) for query in run]
+    assert again.to_dict()["1"] == pytest.approx(given["1"], rel=1e-6)
+    assert list(again.to_dict()["2"].values()) == [
+        3.0,
+        2.0,
+        1.0,
+    ]  # what is below 0 by a trifle, some read as 0
+
+
 @settings(max_examples=examples(200))
 @given(RUNS)
 def test_every_tool_reads_the_same_order(mapping: dict[str, dict[str, float]]) -> None:

@@ -177,14 +177,15 @@ def test_no_file_of_somebody_else_is_touched(evenrank: Evenrank) -> None:
 
 
 def test_ranks_are_no_scores(evenrank: Evenrank) -> None:
-    """A TREC file has ranks where scores are equal, and a table may have nothing else."""
+    """A TREC file keeps the scores of a list with some equal ones; of a list without others it has ranks."""
     tied = er.read_run({"q": {f"d{at}": 0.5 - at // 2 / 100 for at in range(60)}}, name="tied")
-    er.write_run(tied, "tied.trec")
-    er.write_run(tied, "tied.csv")
-    command = "scan", "counts.parquet", "-o", "field.json", "--field"
-    right = evenrank(*command, "solr:run=tied.csv:lam=0.5")
     expected = 0.5 * statistics.pstdev(0.5 - at // 2 / 100 for at in range(60))
-    assert f"lam 0.5 is {expected:.6g} in the scores" in right.err
+    command = "scan", "counts.parquet", "-o", "field.json", "--field"
+    for name in ("tied.csv", "tied.trec"):
+        er.write_run(tied, name)
+        right = evenrank(*command, f"solr:run={name}:lam=0.5")
+        assert f"lam 0.5 is {expected:.6g} in the scores" in right.err
+    er.write_run(er.read_run({"q": {f"d{at}": 0.5 for at in range(60)}}, name="tied"), "tied.trec")
     refused = evenrank(*command, "solr:run=tied.trec:lam=0.5")
     assert refused.code == 1
     assert "run 'tied' has ranks in place of the engine's scores" in refused.err

@@ -58,3 +58,5 @@ def test_scores_that_are_all_equal_are_left_as_they_are() -> None:
     scores, mask = np.array([[2.0, 2.0], [7.0, 0.0]]), np.array([[True, True], [True, False]])
     assert scaled(scores, mask, "sd")[mask].tolist() == [2.0, 2.0, 7.0]
     assert scaled(scores, mask, "none") is scores
+    rounded = np.array([[-0.1] * 100 + [-0.3] * 20])  # their mean is not -0.1 to the last bit
+    assert scaled(rounded, np.ones_like(rounded, dtype=bool), "sd").tolist() == rounded.tolist()

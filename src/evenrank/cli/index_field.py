@@ -123,8 +123,8 @@ def _weight(path: str, lam: float) -> float:
     left_out = f"; {counted(found.flat, 'query', 'queries')} with equal scores left out" if found.flat else ""
     if found.ranked:
         left_out += (
-            f"; {counted(found.ranked, 'query', 'queries')} with ranks in place of scores left out: a .csv "
-            "or .parquet file of the run keeps the scores"
+            f"; {counted(found.ranked, 'query', 'queries')} with ranks in place of scores left out: the "
+            "engine's own run has the scores"
         )
     say(
         f"lam {lam:g} is {found.weight:.6g} in the scores of {run.name!r}, of which the median standard "

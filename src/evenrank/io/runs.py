@@ -26,6 +26,7 @@ from evenrank.io.trec.writable import RUN_WRITTEN, check_ids, checked_format, on
 
 _TIES_KEY = "evenrank.ties"
 _ROWS_AT_ONCE = 1 << 16
+_SMALLEST = float(np.finfo(np.float32).tiny)  # what is nearer to 0 is 0 for some readers
 
 
 def read_run(
@@ -95,8 +96,9 @@ def write_run(
     The file is whole or not there. Names that end in ``.gz`` or ``.zst`` are compressed.
 
     In a TREC file the scores of a query fall strictly, also as 32-bit floats, so that every tool reads
-    the same order. A query whose scores do so keeps them; in any other, all scores are replaced by
-    ``n - rank + 1`` (n documents). Tables keep the scores as they are, and the ranks beside them.
+    the same order: of equal scores each is lowered to the next smaller 32-bit float. A query whose scores
+    are all equal gets ``n - rank + 1`` (n documents). Tables keep the scores as they are, and the ranks
+    beside them.
     ``tag`` is the last field, by default the run's name with blanks replaced.
     """
     if not isinstance(run, Run):
@@ -164,19 +166,32 @@ def run_lines(run: Run, tag: str) -> Iterator[bytes]:
 
 
 def writable_scores(scores: np.typing.NDArray[np.float64]) -> list[float] | list[int]:
-    """The scores of a list if they fall strictly as 32-bit floats too, else n, n - 1, ..., 1.
+    """Scores that fall strictly, as 32-bit floats too: of equal ones, each is the next smaller float.
+
+    Ranks, n, n - 1, ..., 1, where no two scores differ or some readers take the next smaller ones for 0.
 
     >>> writable_scores(np.array([2.5, 1.0]))
     [2.5, 1.0]
+    >>> writable_scores(np.array([2.5, 1.0, 1.0]))
+    [2.5, 1.0, 0.9999999403953552]
     >>> writable_scores(np.array([1.0, 1.0]))
     [2, 1]
     """
+    ranks = list(range(len(scores), 0, -1))
     with np.errstate(over="ignore"):
         narrow = scores.astype(np.float32)
-    if np.isfinite(narrow).all() and (narrow[1:] < narrow[:-1]).all():
-        kept: list[float] = scores.tolist()
-        return kept
-    return list(range(len(scores), 0, -1))
+    if not np.isfinite(narrow).all() or (len(scores) > 1 and narrow[0] == narrow[-1]):
+        return ranks
+    bits = narrow.view(np.int32).astype(np.int64)
+    keys = np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)  # whole numbers in the order of the floats
+    places = np.arange(len(keys))
+    lowered = np.minimum.accumulate(keys + places) - places  # each below the one before it
+    size = np.abs(lowered).astype(np.int32).view(np.float32).astype(np.float64)
+    moved = lowered != keys
+    if not np.isfinite(size).all() or (size[moved] < _SMALLEST).any():
+        return ranks
+    kept: list[float] = np.where(moved, np.copysign(size, lowered), scores).tolist()
+    return kept
 
 
 def _checked_tag(tag: str) -> str:

@@ -93,8 +93,8 @@ def write_field(counts: str | os.PathLike[str], path: str | os.PathLike[str], fi
 def weight_of(run: Run, lam: float) -> FieldWeight:
     """``lam`` times the median over queries of the standard deviation of their first 100 scores.
 
-    Queries whose scores are ranks are left out: TREC files have n, n - 1, ..., 1 where scores are equal, and
-    tables without scores have -1, -2, ..., which say nothing about the engine's scores.
+    Queries whose scores are ranks are left out: re-ranked runs have n, n - 1, ..., 1, and tables without
+    scores have -1, -2, ..., which say nothing about the engine's scores.
 
     >>> weight_of(Run.build(["q", "q"], ["a", "b"], [3.0, 1.0]), 0.5).weight
     0.5
@@ -109,9 +109,8 @@ def weight_of(run: Run, lam: float) -> FieldWeight:
     known = [spread for spread in spreads if spread > 0]
     if ranked and not known:
         raise DataError(
-            f"run {run.name!r} has ranks in place of the engine's scores, as TREC files have for queries "
-            "with equal scores: give it as a .csv or .parquet file, which keep the scores "
-            "(evenrank retrieve -o RUN.csv)"
+            f"run {run.name!r} has ranks in place of the engine's scores, as a run that was re-ranked has: "
+            "give the engine's own run (evenrank retrieve -o RUN.csv)"
         )
     if not known:
         raise DataError(

@@ -20,8 +20,9 @@ class Penalty(Reranker):
     score; the larger ``lam``, the more neutrality counts.
 
     The order is that of ``s(d) - lam (1 - w(d))``, where w is the neutrality that NFaiRR measures and s the
-    score. Documents without counts are taken as neutral. A penalty removes the words of its list and little
-    else: judge it by words that it never saw.
+    score. Documents without counts are taken as neutral. The scores of a run that was re-ranked before are
+    ranks, and ``lam`` is then weighed against ranks. A penalty removes the words of its list and little else:
+    judge it by words that it never saw.
     """
 
     reference = "nfairc-advbert-2021, Eq. 2 (neutrality), taken off the score"

@@ -10,6 +10,8 @@ from evenrank.grammar import choice
 DEPTH = 100
 """The deviation is that of so many first scores, so that it does not depend on how long a list is."""
 
+_ROUNDING = 1e-12  # equal scores have a mean that differs from them by so little at most
+
 SCALE = choice("sd", "none")
 SCALE_MEANS = (
     f"'sd': scores are divided by their standard deviation over the query's first {DEPTH} ranks; "
@@ -42,7 +44,8 @@ def deviations(scores: Floats, mask: Bools) -> Floats:
     values = np.where(mask, scores, 0.0) / unit
     count = np.maximum(head.sum(axis=1, keepdims=True), 1)
     mean = (values * head).sum(axis=1, keepdims=True) / count
-    return np.asarray(unit * np.sqrt((((values - mean) * head) ** 2).sum(axis=1, keepdims=True) / count))
+    spread = np.sqrt((((values - mean) * head) ** 2).sum(axis=1, keepdims=True) / count)
+    return np.asarray(unit * np.where(spread > _ROUNDING, spread, 0.0))
 
 
 def _unit(scores: Floats, mask: Bools) -> Floats:
