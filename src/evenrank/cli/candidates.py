@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenrank.cli.system_candidates import SIGNS, system_of
 from evenrank.errors import ParameterError, UnknownNameError
 from evenrank.inputs.file_options import RUN, FileOption
 
@@ -22,24 +23,43 @@ if TYPE_CHECKING:
 METHOD = "method"
 BETAS, FOLDS = "0,0.2,0.5,1,2,5,inf", 5
 CANDIDATES_HELP = (
-    "A re-ranker, such as 'Penalty(lam={0.2,0.5})@20', is a candidate too: it re-ranks the baseline"
+    "A re-ranker, such as 'Penalty(lam={0.2,0.5})@20', is a candidate too: it re-ranks the baseline. So is "
+    "a system of evenrank retrieve, such as 'Dense(model=minilm)', or an eraser, FILE.safetensors, which is "
+    "Dense with the eraser's encoder: it searches --documents for the texts of --queries, as deep as the "
+    "baseline"
 )
 _TERM = re.compile(r"\s*([A-Za-z]\w*)\s*(?:[(@|]|$)")
 _LOSS = ":loss="
 
 
 def candidate_of(text: str) -> FileOption:
-    """A run or a folder of them; or a re-ranker, where there is no such file and one is called so."""
+    """A run or a folder of them; or a re-ranker or a system, where there is no such file and one is called
+    so."""
+    if Path(text).exists():
+        return RUN.parse(text)
     term = _TERM.match(text)
-    if term is not None and not Path(text).exists():
+    if term is not None:
         from evenrank.rerankers import all_rerankers
 
         if term[1] in all_rerankers():
             return FileOption(text, text, {METHOD: True})
-        close = difflib.get_close_matches(term[1], all_rerankers(), 1, 0.6)
-        if close and text[term.end() - 1] == "(":
-            raise UnknownNameError(f"no re-ranker is called {term[1]!r}; did you mean {close[0]}?")
+    if any(sign in text for sign in SIGNS):
+        system = system_of(text)
+        if system is not None:
+            return system
+    if term is not None and text[term.end() - 1] == "(":
+        _raise_if_misspelt(term[1])
     return RUN.parse(text)
+
+
+def _raise_if_misspelt(name: str) -> None:
+    from evenrank.rerankers import all_rerankers
+    from evenrank.systems import all_systems
+
+    close = difflib.get_close_matches(name, [*all_rerankers(), *all_systems()], 1, 0.6)
+    if close:
+        what = "re-ranker" if close[0] in all_rerankers() else "system"
+        raise UnknownNameError(f"no {what} is called {name!r}; did you mean {close[0]}?")
 
 
 def expanded_methods(files: Sequence[FileOption]) -> list[str]:
@@ -88,6 +108,7 @@ def table_within_loss(
     made: Mapping[str, Any],
     trained: Sequence[str | None],
     files: Sequence[FileOption],
+    searched: Mapping[str, tuple[str, str]],
     loss: float,
     arguments: argparse.Namespace,
 ) -> Table:
@@ -97,7 +118,7 @@ def table_within_loss(
 
     recorded = {
         name: recorded_system(file.path) for name, file in zip(inputs.runs, files, strict=False)
-    }  # runs come first, then what re-rankers made
+    }  # runs come first, then those of systems, then what re-rankers made
     relevance, fairness = scores.measures[:2]
     ordered = tuple(
         block for measure in (fairness, relevance) for block in scores.blocks if block.measure == measure
@@ -105,5 +126,5 @@ def table_within_loss(
     found = replace(scores, blocks=ordered)
     return candidates_of(
         inputs, found, made, loss=loss, baseline=arguments.baseline, trained=trained,
-        systems={name: system for name, system in recorded.items() if system is not None},
+        systems={**{name: system for name, system in recorded.items() if system is not None}, **searched},
     ).to_table()  # fmt: skip

@@ -185,7 +185,10 @@ def _by_name(runs: list[FileOption], project: Project) -> list[FileOption]:
     """The runs, where one that is no file may be named as in the project file."""
     known = project.description()
     named = dict(zip(known.names, known.runs, strict=True))
+    others = project.systems()  # select takes these too
     for run in runs:
+        if run.name == run.path or run.path in others:  # a re-ranker or a system, written out
+            continue
         close = difflib.get_close_matches(run.path, named, 2, 0.6)
         if run.path not in named and close and not Path(run.path).exists():
             raise ParameterError(

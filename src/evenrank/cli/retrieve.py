@@ -18,6 +18,7 @@ from evenrank.inputs.file_options import FileForm
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
+    from evenrank.inputs.project import Project
     from evenrank.systems import SystemTerm
 
 CACHE = "retrieve-cache"
@@ -86,11 +87,7 @@ def _term(arguments: argparse.Namespace) -> tuple[SystemTerm, Path, bool]:
     from evenrank.systems import parse_system
     from evenrank.systems.declared import SystemSettings
 
-    project = arguments.project
-    known: dict[str, str] = {} if project is None else project.systems()
-    given, folder, remote = arguments.system, Path(), True
-    if given in known:
-        given, folder, remote = known[given], project.folder, project.named
+    given, folder, remote = declared_system(arguments.system, arguments.project)
     term = parse_system(given, folder=folder)
     term.check(SystemSettings(folder=folder, remote=remote))
     if arguments.on is not None and all(part.name != "Dense" for part in term.walk()):
@@ -98,6 +95,14 @@ def _term(arguments: argparse.Namespace) -> tuple[SystemTerm, Path, bool]:
             "--on lets a cluster encode documents, which only a dense system does: Dense(model='minilm')"
         )
     return term, folder, remote
+
+
+def declared_system(given: str, project: Project | None) -> tuple[str, Path, bool]:
+    """A system, where its name may be one of ``[systems]`` in the project file, and the same of it."""
+    known = {} if project is None else project.systems()
+    if project is None or given not in known:
+        return given, Path(), True
+    return known[given], project.folder, project.named
 
 
 def _check_asked(arguments: argparse.Namespace, term: SystemTerm) -> Any:
@@ -153,19 +158,14 @@ def _read_documents(
 ) -> tuple[dict[str, str] | None, list[str]]:
     """The documents, if there are any, and what a reader of the run should know about them."""
     from evenrank.io.column_names import document_columns
-    from evenrank.io.source import guess_format
-    from evenrank.io.texts import read_texts
-    from evenrank.systems.collection_checks import check_collection
+    from evenrank.io.documents import DocumentsFile
+    from evenrank.systems.collection_checks import read_collection
 
     if arguments.documents is None:
         return None, []
     path, form = arguments.documents.path, arguments.documents.get("format")
     columns = document_columns(arguments.columns, path, shared.DOCUMENT_ROLES)
-    documents = read_texts(path, columns=columns, format=form)
-    plain_lines = columns is None and (form or guess_format(path)) == "tsv"
-    return documents, check_collection(
-        documents, path, plain_lines=plain_lines, searched=_needs_documents(term)
-    )
+    return read_collection(DocumentsFile(path, form, columns), searched=_needs_documents(term))
 
 
 def _needs_documents(term: SystemTerm) -> bool:

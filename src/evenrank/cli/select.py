@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import warnings
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -23,18 +24,20 @@ from evenrank.cli.candidates import (
 )
 from evenrank.cli.parser import add_command
 from evenrank.cli.streams import put, say, say_notes, terminal_width
+from evenrank.cli.system_candidates import check_texts_given, run_systems, split_systems
 from evenrank.cli.values import pair, positive
 from evenrank.errors import ParameterError
 from evenrank.inputs.file_options import FileOption
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from evenrank.cli.parser import Commands
     from evenrank.inputs import Inputs
     from evenrank.inputs.description import Description
     from evenrank.measures import Measure
     from evenrank.scores import Scores
+    from evenrank.systems.candidate_runs import SystemCandidate
 
 
 def add(commands: Commands) -> None:
@@ -45,7 +48,8 @@ def add(commands: Commands) -> None:
         fairness, for each beta: 0 looks at relevance alone, inf at fairness alone. Choices are made by
         cross-validation over queries and tested against the baseline. A folder that evenrank debias wrote
         stands for the runs of all its rankers, the one without an adversary first. A re-ranker is a
-        candidate too, and re-ranks the baseline.""",
+        candidate too, and re-ranks the baseline; so are a system of evenrank retrieve and an eraser of
+        evenrank debias --erase, which search --documents for the baseline's queries.""",
         """
         evenrank select bert.trec checkpoints/*.trec --qrels qrels.txt --words counts.parquet \
 --background bm25.trec --relevance nDCG@10 --fairness NFaiRR@10
@@ -53,6 +57,8 @@ def add(commands: Commands) -> None:
 --beta 0,1,inf --baseline bm25 --also 'RR R@10' --figure cloud.svg --family 'L2=*_L2' --family 'L4=*_L4'
         evenrank select bm25.trec erased.trec 'Penalty(lam={0.2,0.5})' --qrels qrels.txt \
 --words counts.parquet --background bm25 --relevance nDCG@10:loss=0.01 --fairness NFaiRR@10
+        evenrank select bm25.trec 'Dense(model=minilm)' gender.safetensors --documents docs.tsv \
+--queries queries.tsv --qrels qrels.txt --words counts.parquet --relevance nDCG@10:loss=0.01
         evenrank select models --qrels qrels.txt --words counts.parquet --background bm25.trec \
 --relevance nDCG@10 --fairness NFaiRR@10 --beta 0,0.2,0.5,1,2,5,inf
         """,
@@ -136,27 +142,30 @@ def run(arguments: argparse.Namespace) -> int:
 
     known = shared.description(arguments)
     methods = expanded_methods(known.runs)
-    known = replace(known, runs=tuple(file for file in known.runs if file.get(METHOD) is None))
+    files = [file for file in known.runs if file.get(METHOD) is None]
+    runs, systems = split_systems(files, arguments.project)
+    known = replace(known, runs=runs)
+    check_texts_given(systems, known)
     shared.need_runs(known)
     trained = [file.name for file in known.runs if Path(file.path).is_dir() for file in _expanded(file)]
     known = replace(known, runs=tuple(run for file in known.runs for run in _expanded(file)))
     arguments.relevance, loss = loss_of(arguments.relevance)
     # what is wrong with the command line is reported before large files are read
     betas = [beta_of(part) for part in arguments.beta.split(",")]
-    names = [*known.names, *methods]
+    names = [*known.names, *(system.name for system in systems), *methods]
     families = _families(names, arguments)
     shades: dict[str, Any] = {}
     if arguments.shade is not None:
         shades = {"shade": arguments.shade[0], "shades": _shades(names, arguments.shade[1])}
     if loss is not None:
         check_within_loss(arguments)
-    scores, inputs, made = _scores(arguments, known, methods)
+    scores, inputs, made, searched = _scores(arguments, known, systems, methods)
     categories = inputs.categories
     measures = scores.measures  # with the rule for missing evidence
     parts = {None: scores} if categories is None else scores.split(categories)
     tables = []
     if loss is not None:
-        tables.append(table_within_loss(inputs, scores, made, trained, known.runs, loss, arguments))
+        tables.append(table_within_loss(inputs, scores, made, trained, known.runs, searched, loss, arguments))
         parts = {}
     for category, part in parts.items():
         found = select(
@@ -209,9 +218,13 @@ def _families(names: Sequence[str], arguments: argparse.Namespace) -> dict[str, 
 
 
 def _scores(
-    arguments: argparse.Namespace, known: Description, methods: Sequence[str]
-) -> tuple[Scores, Inputs, dict[str, Any]]:
-    """The scores of relevance, fairness and the others, what they are of, and the re-rankers among it."""
+    arguments: argparse.Namespace,
+    known: Description,
+    systems: Sequence[SystemCandidate],
+    methods: Sequence[str],
+) -> tuple[Scores, Inputs, dict[str, Any], Mapping[str, tuple[str, str]]]:
+    """The scores of relevance, fairness and the others, what they are of, and the re-rankers and systems
+    among it."""
     from evenrank.comparison.candidates import with_methods
     from evenrank.evaluation import evaluate
     from evenrank.scores.files import WRITTEN, file_format
@@ -221,11 +234,30 @@ def _scores(
     if arguments.output is not None:
         file_format(arguments.output, None, WRITTEN)
     shared.check_figure_asked(arguments)
-    inputs, made = with_methods(shared.read_inputs(known), methods, arguments.baseline, arguments.missing)
+    inputs = shared.read_inputs(known)
+    if systems:
+        _check_evidence(arguments, inputs)
+    inputs, searched = run_systems(inputs, systems, known, arguments)
+    inputs, made = with_methods(inputs, methods, arguments.baseline, arguments.missing)
     relevance, fairness = _default_measures(arguments, inputs)
     measures = _measures(arguments, relevance, fairness)
     scores = evaluate(inputs, measures, missing=shared.missing_rule(arguments, measures))
-    return shared.labelled(scores, arguments), inputs, made
+    return shared.labelled(scores, arguments), inputs, made, searched
+
+
+def _check_evidence(arguments: argparse.Namespace, inputs: Inputs) -> None:
+    """Score the runs that are there: a search may take hours, and what lacks is said before it."""
+    from evenrank.evaluation import evaluate
+    from evenrank.measures import parse_measures
+
+    given = [arguments.relevance, arguments.fairness, *arguments.also]
+    named = [one for one in given if one is not None]
+    if not named:
+        return
+    measures = parse_measures(named)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the scores of all candidates will warn again
+        evaluate(inputs, measures, missing=shared.missing_rule(arguments, measures))
 
 
 def _measures(arguments: argparse.Namespace, relevance: str, fairness: str) -> list[Measure]:

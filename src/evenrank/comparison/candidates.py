@@ -90,17 +90,19 @@ def candidates(
     loss: float,
     baseline: str | None = None,
     missing: str | None = None,
+    systems: Mapping[str, tuple[str, str]] | None = None,
 ) -> Candidates:
     """The runs of the inputs, and what each re-ranker makes of the baseline, within a loss of relevance.
 
     ``loss`` is what the mean of the measure of relevance may lose. The baseline is the first run if none is
-    named. Where it is the only run, it is also the background.
+    named. Where it is the only run, it is also the background. ``systems`` are what made runs, and its class,
+    as ``with_systems`` of ``evenrank.systems.candidate_runs`` gives it with the runs of systems and erasers.
     """
     if not 0 <= loss < math.inf:
         raise ParameterError(f"loss must be a number >= 0, got {loss!r}")
     known, made = with_methods(inputs, methods, baseline, missing)
     scores = evaluate(known, [parse_measure(fairness), parse_measure(relevance)], missing=missing)
-    return candidates_of(known, scores, made, loss=loss, baseline=baseline)
+    return candidates_of(known, scores, made, loss=loss, baseline=baseline, systems=systems)
 
 
 def candidates_of(

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from evenrank.errors import DataError, counted
 from evenrank.io.column_names import DOCUMENT_COLUMNS
+from evenrank.io.documents import DocumentsFile
+from evenrank.io.source import guess_format
+from evenrank.io.texts import name_of, read_texts
 from evenrank.systems.base import Texts
 
 _SHOWN = 40
+
+
+def read_collection(source: Any, *, searched: bool = True) -> tuple[dict[str, str], list[str]]:
+    """The documents of anything that ``read_texts`` reads, and what a reader should know about them."""
+    documents = read_texts(source)
+    plain_lines = (
+        isinstance(source, DocumentsFile)
+        and source.columns is None
+        and (source.format or guess_format(source.path)) == "tsv"
+    )
+    where = name_of(source, "documents")
+    return documents, check_collection(documents, where, plain_lines=plain_lines, searched=searched)
 
 
 def check_collection(documents: Texts, where: str, *, plain_lines: bool, searched: bool = True) -> list[str]:
