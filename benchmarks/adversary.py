@@ -50,7 +50,7 @@ WORDS = "wordlist_gender_representative.txt"
 TOP = 10
 STRENGTHS = {
     "bi": [0, 0.5, 1.5, 4], "half": [1.5], "cross": [0, 0.1, 0.3, 1, 3], "cross4": [0.1, 0.3, 1, 3],
-    "cpu": [0, 1, 0.3, 3], "cpu-half": [1],
+    "cpu": [0, 1, 0.3, 3], "cpu-half": [1], "cpu-long": [1],
 }  # fmt: skip
 OF_ALL_SEEDS = {"cpu": [0, 1]}  # where only the first seed has all of them
 SHARED_SETTINGS: dict[str, dict[str, Any]] = {
@@ -82,6 +82,7 @@ SETTINGS["cpu"] = {
     "joint": {"epochs": 0.07, "checkpoints": 3, "schedule": "linear", "ceiling": 1.2},
 }
 SETTINGS["cpu-half"] = SETTINGS["cpu"]
+SETTINGS["cpu-long"] = {**SETTINGS["cpu"], "joint": {**SETTINGS["cpu"]["joint"], "epochs": 0.23}}
 DISTILLED = "models/distilled"
 
 
@@ -94,7 +95,7 @@ class Sizes:
     neutral: int | None = None
 
 
-SIZES = dict.fromkeys(("cpu", "cpu-half"), Sizes(20, 50, 500))
+SIZES = dict.fromkeys(("cpu", "cpu-half", "cpu-long"), Sizes(20, 50, 500))
 
 
 def prepare(data: Path, work: Path, queries: Path) -> None:
@@ -273,7 +274,7 @@ def one(
         name = name if at_end else f"{name}/{variant.checkpoint}"
         # checkpoints on the way are for the figure, which is of one seed, and all may begin as one ranker
         first_only = not at_end or (shape in SIZES and name == "base")
-        if name in found["rankers"] or (first_only and (seed > 0 or shape == "cpu-half")):
+        if name in found["rankers"] or (first_only and (seed > 0 or shape.startswith("cpu-"))):
             continue
         ranker = load_ranker(folder / variant.name).to(device).eval()
         ranker.encoder.set_attn_implementation("sdpa")  # which is the faster one without a backward pass
