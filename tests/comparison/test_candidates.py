@@ -167,7 +167,7 @@ def test_trained_rankers_and_erasers_say_what_they_need(
 
 
 def test_the_table_in_the_guide_is_what_the_command_prints(inputs: Inputs, tmp_path: Path) -> None:
-    write_run(inputs.runs["bm25"], tmp_path / "bm25.trec")  # where scores that are equal become ranks
+    write_run(inputs.runs["bm25"], tmp_path / "bm25.trec")  # as the command reads it
     inputs = inputs.with_runs({"bm25": er.read_run(tmp_path / "bm25.trec")})
     page = Path(__file__).resolve().parents[2] / "docs/guides/select.md"
     shown = page.read_text(encoding="utf-8").partition("```text\n")[2].partition("```")[0].splitlines()
