@@ -24,7 +24,7 @@ Without a GPU, ``cpu`` is a cross-encoder of six layers that learns from fewer l
     python benchmarks/adversary.py train WORK --shapes cpu --device cpu --jobs 2    # two hours on two cores
 
 All its seeds begin with the one ranker of ``distil``. They order BM25's first 50 (DL) and the teacher's first
-20, and 500 of the neutral queries.
+20, and 500 of the neutral queries. ``cpu-long`` has three times as many steps against the adversary.
 """
 
 from __future__ import annotations
@@ -459,7 +459,7 @@ def collect(work: Path) -> None:
     names = {"dl19": "dl19", "dl20": "dl20", "neutral": "QS1", "fair": "215", "time": "TIME"}
     # cross4 is for the figure
     rankers = {"bi": "bi-encoder", "half": "bi-encoder"}
-    rankers |= dict.fromkeys(("cross", "cpu", "cpu-half"), "cross-encoder")
+    rankers |= dict.fromkeys(("cross", "cpu", "cpu-half", "cpu-long"), "cross-encoder")
     entries: dict[str, dict[str, Any]] = {}
     (work / "runs").mkdir(exist_ok=True)
     for path in sorted((work / "results").glob("*.json")):
@@ -475,6 +475,7 @@ def collect(work: Path) -> None:
             if strength != "base" and shared is not None and float(strength) not in shared:
                 continue
             name = start if strength == "base" else f"{rankers[shape]}, adversary {strength}"
+            name += ", longer" if shape == "cpu-long" else ""
             known = entries.setdefault(
                 f"{shape} {strength}", {"name": name, "base": start, "runs": {}, "probe": {}, "grep": []}
             )

@@ -45,6 +45,7 @@ ERASED, PENALTY = "six, length 1 again", "six, length 1, and learnt penalty .05"
 COMPARED = ("six targets", ERASED, PENALTY)
 FIRST_SPLIT = 100  # debias.py has 0 to 19
 LEAST_LABELLED = 0.05
+FITTED = "Fitted to each collection itself, with the whole list:"
 BEGIN, END = "<!-- confirmed -->\n", "<!-- end of confirmed -->\n"
 
 
@@ -199,6 +200,14 @@ def relevance(sets: dict[str, QuerySet]) -> list[str]:
     return [*lines, ""]
 
 
+def write_relevance(table: str) -> None:
+    """Put the table of the collections where it stands in the page, and leave the rest."""
+    target = HERE / "debias.md"
+    before, found, rest = target.read_text(encoding="utf-8").partition(FITTED + "\n\n")
+    _, blank, after = rest.partition("\n\n")
+    target.write_text(before + found + table.rstrip("\n") + blank + after, encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -207,11 +216,20 @@ def main() -> None:
     parser.add_argument("--shared", type=Path, default=HERE.parents[1] / "shared/data")
     parser.add_argument("--vectors", type=Path, default=HERE / "work/vectors")
     parser.add_argument("--splits", type=int, default=20)
+    parser.add_argument(
+        "--relevance-only", action="store_true", help="make the table of the collections anew and no other"
+    )
     parser.add_argument("--write", action="store_true", help="put the tables into benchmarks/debias.md")
     options = parser.parse_args()
     warnings.simplefilter("ignore", er.EvenrankWarning)  # collections smaller than the dimensions are meant
     begin = time.perf_counter()
     lexicon = er.read_lexicon(options.shared / "msmarco_trecdl/wordlist_gender_representative.txt")
+    if options.relevance_only:
+        classic = "\n".join(relevance(classic_sets(options.shared, lexicon, options.vectors)))
+        print(classic)
+        if options.write:
+            write_relevance(classic)
+        return
     found = collection(passages(options.shared), lexicon, options.vectors)
     sets = query_sets(options.shared, found, options.vectors)
     fresh = fresh_queries(options.queries, lexicon, [asked.texts for asked in sets.values()])
@@ -228,7 +246,7 @@ def main() -> None:
             f"{len(fresh):,} queries and {options.splits} halves of the list:",
             "",
             *fairness(found, wanted, lexicon, options.splits),
-            "Fitted to each collection itself, with the whole list:",
+            FITTED,
             "",
             *classic,
             f"{(time.perf_counter() - begin) / 60:.0f} minutes on a CPU with the vectors at hand.",

@@ -69,15 +69,9 @@ def main() -> None:
         main_tables(trained_rows(whole, sets), {one.name: one.base for one in whole}).replace("## ", "### "),
         seeds_table(whole, sets),
         "### Words that the method never saw\n",
+        unseen_table(trained, start, sets, found.words),
         "\n".join(
             [
-                "Rankers that were trained with a half of the list; the other half judges. Changes from "
-                "before, with intervals over halves and queries.",
-                "",
-                f"| ranker | {UNSEEN} |",
-                "|---|---|---|---|---|",
-                *unseen_lines(trained, start, sets, found.words),
-                "",
                 f"First names, of which the list has none: {len(names.lexicon)} names.",
                 "",
                 "| ranker | NFaiRR of names, QS1 | the 215 |",
@@ -97,6 +91,22 @@ def main() -> None:
         text = page.read_text(encoding="utf-8")
         head, _, rest = text.partition(MARK)
         page.write_text(head + MARK + section + END + rest.partition(END)[2], encoding="utf-8")
+
+
+def unseen_table(
+    trained: list[Trained], start: dict[str, er.Run], sets: dict[str, QuerySet], words: er.WordCounts
+) -> str:
+    rows = unseen_lines(trained, start, sets, words)
+    if not rows:
+        return ""
+    lines = [
+        "Rankers that were trained with a half of the list; the other half judges. Changes from before, with "
+        "intervals over halves and queries.",
+        "",
+        f"| ranker | {UNSEEN} |",
+        "|---|---|---|---|---|",
+    ]
+    return "\n".join([*lines, *rows, ""])
 
 
 def beside(shared: Path, sets: dict[str, QuerySet], before: Trained) -> str:

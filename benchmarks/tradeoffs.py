@@ -145,8 +145,11 @@ def choice_table(family: Family, sets: Mapping[str, QuerySet]) -> str:
         cells = [_marked(outcome) for outcome in (row.fairness, row.relevance, *row.others.values())]
         for name in held_out:
             values = fairness_of(runs[row.chosen], name, sets)
-            p = paired_t(values - begun[name]).p_value
-            cells.append(f"{values.mean():.3f} ({difference(values, begun[name])}, p {shown(p)})")
+            change = ""
+            if row.chosen != family.start:
+                p = paired_t(values - begun[name]).p_value
+                change = f" ({difference(values, begun[name])}, p {shown(p)})"
+            cells.append(f"{values.mean():.3f}{change}")
         free = " *" if row.acceptable else ""
         lines.append(f"| {row.beta:g}{free} | {row.chosen} | {' | '.join(cells)} |")
     return "\n".join(lines)

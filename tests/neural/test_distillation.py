@@ -366,6 +366,7 @@ def test_presets_of_the_paper() -> None:
         ({"model": {"loss": "distillation"}, "examples": {"triples": "x"}}, "draws its own lists"),
         ({"model": {"loss": "distillation"}, "tune": {"stop_on": "RR@10"}}, "no judgements to measure"),
         ({"adversary": {"dropout": 1}}, "adversary.dropout must be"),
+        ({"distil": {"documents": 2}}, "documents must be an integer >= 3"),  # two columns are a triple
     ],
 )
 def test_configurations_that_cannot_be(change: dict[str, Any], complaint: str) -> None:

@@ -106,7 +106,7 @@ class Distil(ConfigSection):
 
     teacher: str = parameter("minilm", text(), "a bi-encoder: minilm, a folder, a name of the hub")
     depth: int = parameter(100, integer(2), "documents of the teacher's ranking from which lists are drawn")
-    documents: int = parameter(8, integer(2), "documents of a list")
+    documents: int = parameter(8, integer(3), "documents of a list")
     lists: int = parameter(4, integer(1), "lists of a query")
     temperature: float = parameter(0.05, number(0, open_low=True), "by which its cosines are divided")
 
