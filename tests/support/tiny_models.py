@@ -56,6 +56,23 @@ def encoder(folder: Path) -> Path:
     return _save(BertModel(_config()), folder)
 
 
+def sentence_encoder(folder: Path) -> Path:
+    """The same with a list of modules, as MiniLM has it: the mean of the token vectors, of length 1."""
+    import json
+
+    made = encoder(folder)
+    places = {"Transformer": "", "Pooling": "1_Pooling", "Normalize": "2_Normalize"}
+    modules = [
+        {"idx": at, "name": str(at), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for at, (kind, path) in enumerate(places.items())
+    ]
+    (folder / "modules.json").write_text(json.dumps(modules))
+    (folder / "1_Pooling").mkdir()
+    pooling = {"word_embedding_dimension": 16, "pooling_mode_mean_tokens": True}
+    (folder / "1_Pooling/config.json").write_text(json.dumps(pooling))
+    return made
+
+
 def cross_encoder(folder: Path) -> Path:
     import torch
     from transformers import BertForSequenceClassification

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+import tiny_models
 
 from evenrank import DataError, ParameterError
 from evenrank.erasure import Eraser
+from evenrank.erasure.encoding import encode_documents
 from evenrank.erasure.identity import EncoderIdentity
+from evenrank.erasure.model import write_model
 from evenrank.evidence.polarise.encoders import Encoder
 from evenrank.systems import Dense, make_system
 
@@ -190,3 +194,66 @@ def test_an_eraser_in_the_name_of_a_system(tmp_path: Path, documents: dict[str, 
         make_system("Dense(model=minilm,eraser='none.safetensors')", folder=tmp_path)
     with pytest.raises(ParameterError, match="erase=both needs an eraser"):
         make_system("Dense(model=minilm,erase=both)", folder=tmp_path)
+
+
+class Routed:
+    """A loaded model that tells queries from documents, and leaves vectors longer than 1."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    def encode_query(self, texts: list[str], **_: object) -> np.ndarray:
+        self.asked += [("query", text) for text in texts]
+        return unit(letters(texts))
+
+    def encode_document(self, texts: list[str], **_: object) -> np.ndarray:
+        self.asked += [("document", text) for text in texts]
+        return letters(texts)[:, ::-1]
+
+    encode = encode_document
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("sentence_transformers") is None, reason="the extra [embed] is not installed"
+)
+def test_a_model_that_tells_queries_from_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same text is a query and a document, and neither of them is taken for the other."""
+    kinds = ("Transformer", "Pooling", "Normalize", "Router")
+    modules = [{"type": f"sentence_transformers.models.{kind}", "path": ""} for kind in kinds]
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/modules.json").write_text(json.dumps(modules))
+    model = Routed()
+    monkeypatch.setattr("evenrank.evidence.polarise.encoders._load", lambda *_: model)
+    text, other = "a nurse", "zebra crossing"
+    scores = letters([text, other])[:, ::-1] @ unit(letters([text]))[0]
+    for _ in range(2):  # the second time from the cache
+        system = Dense(tmp_path / "model", cache=tmp_path / "vectors")
+        system.index({"d": text, "e": other})
+        assert system.retrieve({"q": text}).to_dict()["q"] == pytest.approx(
+            {"d": scores[0], "e": scores[1]}, rel=1e-5
+        )
+    assert model.asked == [("document", other), ("document", text), ("query", text)]
+
+
+@pytest.mark.slow
+def test_an_eraser_and_the_model_with_it_give_the_same_run(
+    tmp_path: Path, documents: dict[str, str], queries: dict[str, str]
+) -> None:
+    pytest.importorskip("sentence_transformers")
+    plain = tiny_models.sentence_encoder(tmp_path / "plain")
+    texts = [f"{one} {two}" for one in tiny_models.WORDS for two in tiny_models.WORDS]
+    source = encode_documents(plain, {str(place): text for place, text in enumerate(texts)})
+    labels = ["nurse" in text for text in texts]
+    eraser = Eraser.fit(source, np.array(labels), encoder=plain)
+    for both in (False, True):
+        write_model(eraser, plain, tmp_path / f"erased {both}", queries=both)
+        found = []
+        for system in (
+            Dense(plain, eraser=eraser, erase_queries=both),
+            Dense(tmp_path / f"erased {both}", cache=tmp_path / "vectors"),
+        ):
+            system.index(documents)
+            found.append(system.retrieve(queries).to_dict())
+        for query in queries:
+            assert found[1][query] == pytest.approx(found[0][query], abs=1e-5)
+            assert list(found[1][query]) == list(found[0][query])

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,10 +39,23 @@ TEXTS_KEPT = 200_000
 DECIMALS = 12  # below what sums of the same numbers differ by: equal texts have equal scores
 
 
+class _Side(NamedTuple):
+    """How documents or queries become vectors, and the vectors that there are already.
+
+    Both have the same one, unless the model tells queries from documents.
+    """
+
+    encoder: Encoder
+    cache: VectorCache | None
+    known: dict[str, npt.NDArray[np.float32]]
+
+
 class Dense:
     """Exact search by cosine over the vectors of a sentence-transformers model or of any callable.
 
     Texts that are indexed again are not encoded again; ``cache`` is a folder that keeps vectors for later.
+    A model that tells queries from documents encodes each in its own way, and where it changes vectors after
+    it brought them to length 1, as one that erases does, they are compared as it leaves them.
     With an ``eraser`` a score is the product of the query, of length 1, and the document as the eraser leaves
     it: bringing it to length 1 again would bring some of what was erased back. An eraser with a penalty does
     that, and its strength times the probability of the label is subtracted from every score. ``on`` is a
@@ -66,24 +79,31 @@ class Dense:
         if eraser is not None:
             check_eraser(eraser, encoder)
         self._eraser, self._erase_queries = eraser, erase_queries
+        # an eraser that is given was fitted to vectors of length 1
+        self._sets_lengths = self._encoder.sets_lengths and eraser is None
         self.name = name or Path(self._encoder.name).name
         self._progress = progress
-        self._cache: VectorCache | None = None
-        if cache is not None:
-            if self._encoder.identity is None:
-                raise ParameterError(
-                    f"{self.name}: vectors of a callable cannot be kept, for nobody knows when it changes: "
-                    "leave cache out"
-                )
-            self._cache = VectorCache(cache, self._encoder.identity)
+        for_queries = self._encoder.for_queries
+        self._documents = self._queries = self._side(self._encoder, cache)
+        if for_queries is not self._encoder:
+            self._queries = self._side(for_queries, cache)
         self._collection: IndexedDocuments | None = None
         self._vectors: Floats = np.empty((0, 0))
         self._penalties: Floats | None = None
-        self._known: dict[str, npt.NDArray[np.float32]] = {}
+
+    def _side(self, encoder: Encoder, cache: str | os.PathLike[str] | None) -> _Side:
+        if cache is None:
+            return _Side(encoder, None, {})
+        if encoder.identity is None:
+            raise ParameterError(
+                f"{self.name}: vectors of a callable cannot be kept, for nobody knows when it changes: "
+                "leave cache out"
+            )
+        return _Side(encoder, VectorCache(cache, encoder.identity), {})
 
     def index(self, documents: Texts) -> None:
         texts = check_texts(documents, "documents")
-        vectors = self._encoded(texts, "encoding documents", self._on)
+        vectors = self._encoded(texts, "encoding documents", self._documents, self._on)
         self._vectors = vectors if self._eraser is None else self._eraser.for_index(vectors)
         if self._eraser is not None and self._eraser.penalty is not None:
             self._penalties = self._eraser.penalty.strength * self._eraser.probability(vectors)  # (N,)
@@ -93,7 +113,7 @@ class Dense:
         if self._collection is None:
             raise not_indexed(self.name)
         asked, k = check_texts(queries, "queries"), check_depth(k)
-        vectors = self._encoded(asked, "encoding queries")
+        vectors = self._encoded(asked, "encoding queries", self._queries)
         if self._eraser is not None and self._erase_queries:
             vectors = self._eraser.erased_texts(vectors)
         lists = []
@@ -108,48 +128,50 @@ class Dense:
                 lists.append((query, [self._collection.ids[at] for at in best], row[best].tolist()))
         return run_of(lists, self.name)
 
-    def _encoded(self, texts: dict[str, str], what: str, on: object = None) -> Floats:
-        """(N, D): vectors of length 1."""
-        known = self._known
+    def _encoded(self, texts: dict[str, str], what: str, side: _Side, on: object = None) -> Floats:
+        """(N, D): vectors of length 1, or of the lengths that the model means."""
+        known = side.known
         if len(known) > TEXTS_KEPT:
             known.clear()
         named = {text: identifier for identifier, text in texts.items() if text not in known}
         fresh = longest_first(named)
         blocks = [fresh[begin : begin + TEXTS_AT_ONCE] for begin in range(0, len(fresh), TEXTS_AT_ONCE)]
         done = 0
-        with self._encoder_of(blocks, on) as encoder:
+        with self._encoder_of(side, blocks, on) as encoder:
             for block in blocks:
-                vectors = self._block(block, [named[text] for text in block], encoder)
+                vectors = self._block(block, [named[text] for text in block], encoder, side.cache)
                 known.update(zip(block, vectors.astype(np.float32), strict=True))
                 done += len(block)
                 if self._progress is not None:
                     self._progress(what, done, len(fresh))
         table = np.stack([known[text] for text in texts.values()]).astype(np.float64)
+        if self._sets_lengths:
+            return table
         lengths = np.linalg.norm(table, axis=1, keepdims=True)
         # a text without a word that the model knows is like no other: its cosine is 0
         return table / np.where(lengths > 0, lengths, 1.0)
 
     @contextmanager
-    def _encoder_of(self, blocks: list[list[str]], on: object) -> Iterator[Encoder]:
-        """The encoder of these blocks: the own one, or the workers of a cluster."""
+    def _encoder_of(self, side: _Side, blocks: list[list[str]], on: object) -> Iterator[Encoder]:
+        """The encoder of these blocks: the own one, or for documents the workers of a cluster."""
         if on is None or not blocks:
-            yield self._encoder
+            yield side.encoder
             return
         import evenrank
 
-        wanted = blocks if self._cache is None else [self._cache.unknown(block) for block in blocks]
+        wanted = blocks if side.cache is None else [side.cache.unknown(block) for block in blocks]
         with (
             evenrank.open_executor(on) as executor,
             encoding_ahead(self._given, self._batch, executor, wanted) as ahead,
         ):
             yield ahead
 
-    def _block(self, block: list[str], ids: list[str], encoder: Encoder) -> Floats:
+    def _block(self, block: list[str], ids: list[str], encoder: Encoder, cache: VectorCache | None) -> Floats:
         def encode(missing: list[str]) -> Floats:
             names = ids if len(missing) == len(ids) else missing
             return checked(encoder.encode(missing), names, source=self.name, zero=True)
 
-        return encode(block) if self._cache is None else self._cache.encode(block, encode)
+        return encode(block) if cache is None else cache.encode(block, encode)
 
 
 def check_eraser(eraser: Eraser, encoder: Any, source: str = "the eraser") -> None:

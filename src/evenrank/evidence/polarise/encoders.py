@@ -7,7 +7,7 @@ import importlib.util
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from evenrank.arrays import Floats
 from evenrank.data.numbers import real_numbers
 from evenrank.errors import DataError, InputTypeError, MissingExtraError, counted
+from evenrank.evidence.polarise.model_modules import module_kinds, sets_lengths, tells_queries_apart
 
 Encode = Callable[[Sequence[str]], Any]
 
@@ -29,11 +30,23 @@ class Encoder:
     """A named way from texts to vectors.
 
     ``identity`` is what vectors are kept under; None for a callable, of which nobody knows when it changes.
+    ``encode`` is for documents, and for queries too unless there is ``encode_queries``. With ``sets_lengths``
+    vectors are compared as they are, since the model itself changes them after it brought them to length 1.
     """
 
     name: str
     encode: Encode
     identity: str | None = None
+    encode_queries: Encode | None = None
+    sets_lengths: bool = False
+
+    @property
+    def for_queries(self) -> Encoder:
+        """The same for queries, whose vectors are kept under a name of their own if they are others."""
+        if self.encode_queries is None:
+            return self
+        identity = None if self.identity is None else f"{self.identity} queries"
+        return replace(self, encode=self.encode_queries, identity=identity, encode_queries=None)
 
 
 def as_encoder(given: Any, *, batch: int = 32) -> Encoder:
@@ -74,12 +87,25 @@ def _sentence_transformer(name: str, batch: int) -> Encoder:
         path, identity = _minilm()
     loaded: list[Any] = []
 
-    def encode(texts: Sequence[str]) -> Any:
-        if not loaded:
-            loaded.append(_load(path, name))
-        return loaded[0].encode(list(texts), batch_size=batch, convert_to_numpy=True, show_progress_bar=False)
+    def encoding(method: str) -> Encode:
+        def encode(texts: Sequence[str]) -> Any:
+            if not loaded:
+                loaded.append(_load(path, name))
+            given = getattr(loaded[0], method)
+            return given(list(texts), batch_size=batch, convert_to_numpy=True, show_progress_bar=False)
 
-    return Encoder(name, encode, identity)
+        return encode
+
+    kinds = module_kinds(Path(path))
+    if not tells_queries_apart(kinds):
+        return Encoder(name, encoding("encode"), identity, sets_lengths=sets_lengths(kinds))
+    return Encoder(
+        name,
+        encoding("encode_document"),
+        f"{identity} documents",  # without the word, queries were kept as if they were documents
+        encoding("encode_query"),
+        sets_lengths(kinds),
+    )
 
 
 def _wordllama() -> Encoder:
