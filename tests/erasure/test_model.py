@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import json
 from pathlib import Path
@@ -75,6 +76,44 @@ def test_a_model_that_erases_is_another_encoder(planted, tmp_path: Path) -> None
     other = Eraser.fit(vectors, planted.counts, encoder=toy)
     write_model(other, toy, tmp_path / "of counts")
     assert encoder_identity(tmp_path / "of counts").is_other_than(encoder_identity(tmp_path / "erasing"))
+
+
+def pooling_model(folder: Path, pooling: dict[str, object], *kinds: str) -> Path:
+    toy = toy_model(folder)
+    modules = [
+        {"path": f"{place}_{kind}" if place else "", "type": f"sentence_transformers.models.{kind}"}
+        for place, kind in enumerate(("Transformer", "Pooling", *kinds))
+    ]
+    (toy / "modules.json").write_text(json.dumps(modules))
+    (toy / "1_Pooling").mkdir()
+    (toy / "1_Pooling/config.json").write_text(json.dumps({"word_embedding_dimension": 12, **pooling}))
+    return toy
+
+
+def test_other_pooling_is_another_encoder(tmp_path: Path) -> None:
+    weights = hashlib.sha256(b"weights").hexdigest()  # what erasers of plain encoders have always kept
+    mean = {"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}
+    for number, (pooling, kinds) in enumerate(
+        [(mean, ()), (mean, ("Normalize",)), ({"pooling_mode": "mean", "include_prompt": True}, ())]
+    ):
+        plain = pooling_model(tmp_path / f"plain{number}", pooling, *kinds)
+        assert encoder_identity(plain).weights == weights
+    cls = {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}
+    others = [
+        encoder_identity(pooling_model(tmp_path / f"other{number}", pooling, *kinds)).weights
+        for number, (pooling, kinds) in enumerate(
+            [
+                (cls, ("Normalize",)),
+                (mean | cls | {"pooling_mode_mean_tokens": True}, ()),
+                (mean, ("Dense",)),
+                (mean, ("Normalize", "Dense")),
+                (mean, ("LayerNorm", "Normalize")),
+            ]
+        )
+    ]
+    assert len({weights, *others}) == 6
+    again = encoder_identity(pooling_model(tmp_path / "again", {"pooling_mode": "cls"}))
+    assert again.weights == others[0]
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Which encoder an eraser belongs to: the name, and a hash of its weights."""
+"""Which encoder an eraser belongs to: the name, and a hash of its weights and of what is made of them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from evenrank.errors import DataError, MissingExtraError, shortened
 from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA, minilm_folder
+from evenrank.evidence.polarise.model_modules import unusual_modules
 
 ERASER_FILE = "eraser.safetensors"  # in the folder of a model
 WEIGHTS = ("*.safetensors", "*.bin")
@@ -47,7 +48,8 @@ def encoder_identity(encoder: str | os.PathLike[str]) -> EncoderIdentity:
 
     Of one file of weights the hash is that of ``sha256sum``; of several, that of their hashes. The layer of
     an eraser is one of them: a model that erases gives other vectors than the encoder in it. The eraser's own
-    file, which lies beside the layer, is not counted: it says what was erased, and nothing runs it.
+    file, which lies beside the layer, is not counted: it says what was erased, and nothing runs it. Where
+    modules make something else of the weights than the mean of token vectors, they are part of the hash.
     """
     name = os.fspath(encoder)
     if name == WORDLLAMA and not Path(name).is_dir():
@@ -70,6 +72,9 @@ def encoder_identity(encoder: str | os.PathLike[str]) -> EncoderIdentity:
         raise DataError(f"{folder}: has no weights (model.safetensors or pytorch_model.bin)")
     hashes = [_sha256(path) for path in files]
     joined = hashes[0] if len(hashes) == 1 else hashlib.sha256(" ".join(hashes).encode()).hexdigest()
+    unusual = unusual_modules(folder)
+    if unusual:
+        joined = hashlib.sha256(f"{joined} {unusual}".encode()).hexdigest()
     return EncoderIdentity(MINILM if name == MINILM else folder.resolve().name, joined)
 
 
