@@ -224,6 +224,8 @@ def test_the_keys_are_listed(evenrank: Evenrank, folder: Path) -> None:
         ("v.npy --documents other.tsv", "none of the documents that have vectors has a label"),
         ("bad.npy --documents documents.tsv", "bad.npy: row 4, document 'd3', holds NaN or infinity"),
         ("v.npy --documents documents.tsv -o v.npy", "is also an input, and would be overwritten"),
+        ("twice.npy --documents documents.tsv", "twice.txt: document 'd2' has two vectors, in rows 3 and 8:"),
+        ("twice.parquet --documents documents.tsv", "document 'd2' has two vectors, in rows 3 and 8:"),
         ("alone.npy --documents documents.tsv", "the ids of these vectors are missing"),
         ("mnilm --documents documents.tsv", "'mnilm' is neither an encoder nor the folder of a model nor"),
         ("mnilm --documents documents.tsv", "did you mean minilm?"),
@@ -251,6 +253,10 @@ def test_the_keys_are_listed(evenrank: Evenrank, folder: Path) -> None:
 def test_what_is_refused(evenrank: Evenrank, folder: Path, call: str, message: str) -> None:
     vectors = np.load("v.npy")
     np.save("alone.npy", vectors)
+    np.save("twice.npy", vectors)
+    ids = [f"d{2 if place == 7 else place}" for place in range(COUNT)]
+    (folder / "twice.txt").write_text("\n".join(ids) + "\n")
+    pq.write_table(pa.table({"document": ids, "vector": vectors.tolist()}), "twice.parquet")
     vectors[3, 2] = np.nan
     np.save("bad.npy", vectors)
     (folder / "bad.txt").write_text((folder / "v.txt").read_text())

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from evenrank.arrays import Array, Bools
@@ -174,7 +175,21 @@ def _ids_beside(path: Path, count: int) -> pa.LargeStringArray:
         raise DataError(f"{path}: is not UTF-8") from None
     if len(lines) != count:
         raise DataError(f"{path}: has {len(lines):,} ids for {count:,} vectors")
-    return as_strings(lines)
+    return _different(as_strings(lines), str(path))
+
+
+def _different(ids: pa.LargeStringArray, source: str) -> pa.LargeStringArray:
+    """The ids, of which none may be there twice: nobody would know which vector is the document's."""
+    if pc.count_distinct(ids, mode="all").as_py() == len(ids):
+        return ids
+    first: dict[str, int] = {}
+    for row, identifier in enumerate(ids.to_pylist(), 1):
+        if first.setdefault(identifier, row) != row:
+            raise DataError(
+                f"{source}: document {identifier!r} has two vectors, in rows {first[identifier]:,} and "
+                f"{row:,}: leave one out, or give them different ids"
+            )
+    return ids
 
 
 def _parquet_source(path: Path) -> VectorSource:
@@ -203,7 +218,7 @@ def _parquet_source(path: Path) -> VectorSource:
 
     def ids() -> pa.LargeStringArray:
         table = pq.read_table(parquet_file(path), columns=[document])
-        return as_strings(table.column(document).cast(pa.large_string()))
+        return _different(as_strings(table.column(document).cast(pa.large_string())), str(path))
 
     return VectorSource(str(path), count, width, read, None if document is None else ids)
 
