@@ -129,7 +129,7 @@ def _request(arguments: argparse.Namespace) -> AuditRequest:
             "an audit needs the address of an engine or a run file, or engines or runs in the project file"
         )
     known.check()
-    shared.check_written(known, arguments.output)
+    shared.check_written(known, arguments.output, makes_folder=True)
     return AuditRequest(
         known=known,
         engines=tuple(engines),

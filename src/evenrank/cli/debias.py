@@ -7,6 +7,7 @@ import os
 import textwrap
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenrank.cli.parser import add_command
@@ -88,13 +89,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.erase is not None:
         from evenrank.cli.erase import run_erase
 
+        _make_folder(arguments)
         return run_erase(arguments, _description(arguments))
     from evenrank.neural.config import DISTILLATION, changed, config_of, make_config
     from evenrank.neural.extra import require
 
     known = _description(arguments)
     arguments.output = arguments.output or default_output(arguments, OUTPUT)
-    check_written(known, arguments.output)
+    check_written(known, arguments.output, makes_folder=True)
     changes = list(arguments.changes or ())
     if arguments.everywhere.seed is not None:
         changes.append(f"seed={arguments.seed}")
@@ -127,6 +129,15 @@ def run(arguments: argparse.Namespace) -> int:
         )  # fmt: skip
     say(f"wrote {counted(len(variants), 'ranker', 'rankers')} into {arguments.output}")
     return 0
+
+
+def _make_folder(arguments: argparse.Namespace) -> None:
+    """The folder of what is made with an encoder, as for trained rankers; vectors of a file need one."""
+    from evenrank.io.remote import is_remote
+
+    is_of_vectors = Path(arguments.erase).suffix.lower() in (".npy", ".parquet", ".pq")
+    if arguments.output is not None and not is_of_vectors and not is_remote(arguments.output):
+        Path(arguments.output).parent.mkdir(parents=True, exist_ok=True)
 
 
 def _description(arguments: argparse.Namespace) -> Description:

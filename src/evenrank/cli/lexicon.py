@@ -75,6 +75,7 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    shared.check_output(arguments.output, arguments.names)
     ACTIONS[arguments.action](arguments)
     return 0
 
@@ -144,7 +145,6 @@ def _show_one(arguments: argparse.Namespace) -> None:
 
     (lexicon,) = _names(arguments, 1)
     if arguments.output is not None:
-        shared.check_output(arguments.output, arguments.names)
         write_lexicon(lexicon, arguments.output)
         say(f"wrote {arguments.output}")
         return
@@ -280,7 +280,6 @@ def _weigh(arguments: argparse.Namespace) -> None:
     if unknown:
         say(f"{counted(len(unknown), 'word has', 'words have')} no vector and no weight: {few(unknown)}")
     if arguments.output is not None:
-        shared.check_output(arguments.output, arguments.names)
         write_lexicon(weighted_lexicon(lexicon, found), arguments.output)
         say(f"wrote {arguments.output}: evenrank scan COLLECTION --lexicon {arguments.output} counts with it")
         return

@@ -101,6 +101,7 @@ def _suggest(arguments: argparse.Namespace, procedure: Procedure) -> None:
     from evenrank.io.queries import read_queries
     from evenrank.queryset.sampling import NAMES_A_GROUP, candidates_as_csv, describe_larger_sample, suggest
 
+    shared.check_output(arguments.output, arguments.files)
     log = read_queries(_one_file(arguments), nameable=False)
     lexicon = None if arguments.lexicon is None else read_lexicon(arguments.lexicon)
     asked = arguments.sample or SAMPLE
@@ -109,7 +110,6 @@ def _suggest(arguments: argparse.Namespace, procedure: Procedure) -> None:
     if arguments.output is None:
         put(text)
     else:
-        shared.check_output(arguments.output, arguments.files)
         with atomic_write(arguments.output) as file:
             file.write(text.encode())
     say("; ".join(f"{count:,} {what}" for what, count in flow.items()))
@@ -221,6 +221,9 @@ def _collect(arguments: argparse.Namespace, procedure: Procedure) -> None:
     from evenrank.queryset.sampling import candidates_of, log_size
     from evenrank.tables import printed
 
+    rejected = None if arguments.output is None else Path(arguments.output).with_suffix(".rejected.csv")
+    for written in (arguments.output, rejected):
+        shared.check_output(None if written is None else str(written), arguments.files)
     votes = read_sheets(arguments.files, procedure, arguments.machine or ())
     unknown = sorted(set(arguments.machine or ()) - {*votes.workers, *votes.experts})
     if unknown:
@@ -251,13 +254,10 @@ def _collect(arguments: argparse.Namespace, procedure: Procedure) -> None:
             else f"of the {found.population:,} queries that were drawn from, {found.share:.1%} would be kept "
             f"[{found.low:.1%}, {found.high:.1%}], by {found.drawn:,} decided ones and their weights"
         )
-    if arguments.output is not None:
-        shared.check_output(arguments.output, arguments.files)
+    if rejected is not None:
         how = f"{procedure.workers} workers, {procedure.experts} experts"
         outcome.write(arguments.output, provenance=how)
         say(f"wrote {arguments.output}: {counted(len(outcome.kept), 'query', 'queries')}")
-        rejected = Path(arguments.output).with_suffix(".rejected.csv")
-        shared.check_output(str(rejected), arguments.files)
         table = outcome.rejected()
         with atomic_write(rejected) as file:
             file.write(printed([table], "csv").encode())

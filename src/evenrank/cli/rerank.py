@@ -156,7 +156,7 @@ def _write_run(arguments: argparse.Namespace, known: Description) -> int:
     method = with_missing(parse_reranker(given), arguments.missing) if model is None else None
     if arguments.output == STDIN and arguments.repeat is None:
         arguments.output = None
-    shared.check_written(known, arguments.output)
+    shared.check_written(known, arguments.output, makes_folder=arguments.repeat is not None)
     if arguments.repeat is not None:
         _check_folder(arguments.output)
     elif arguments.output is not None:

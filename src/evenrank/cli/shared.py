@@ -292,15 +292,19 @@ def need_runs(known: Description, least: int = 1, most: int | None = None) -> No
         )
 
 
-def check_written(known: Description, *written: str | None, further: Sequence[str] = ()) -> None:
-    """What is read must not be written over, and a file called - could not be read again."""
+def check_written(
+    known: Description, *written: str | None, further: Sequence[str] = (), makes_folder: bool = False
+) -> None:
+    """``check_output`` for each, against all files that are read."""
     for path in written:
         if path is not None:
-            check_output(path, [*known.files(), *further])
+            check_output(path, [*known.files(), *further], makes_folder=makes_folder)
 
 
-def check_output(output: str | None, inputs: Sequence[str | None]) -> None:
-    """What is read must not be what is written over, and a file called - could not be read again."""
+def check_output(output: str | None, inputs: Sequence[str | None], *, makes_folder: bool = False) -> None:
+    """What is read must not be written over, a file called - could not be read again, and a folder that is
+    not there is an error before the work and not after it, unless the command makes it."""
+    from evenrank.io.atomic import no_folder
     from evenrank.io.remote import is_remote
 
     if output is None:
@@ -314,6 +318,8 @@ def check_output(output: str | None, inputs: Sequence[str | None]) -> None:
     for path in inputs:
         if path is not None and path != STDIN and _same_file(output, path):
             raise ParameterError(f"{output}: is also an input, and would be overwritten: choose another name")
+    if not makes_folder and not Path(output).parent.exists():
+        raise no_folder(output)
 
 
 def _same_file(one: str, other: str) -> bool:

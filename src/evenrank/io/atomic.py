@@ -6,6 +6,7 @@ import errno
 import gzip
 import os
 import secrets
+import shlex
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -68,10 +69,16 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 def cannot_write(path: str | os.PathLike[str], error: OSError) -> DiskError:
     """What the system says, about the file that the user named and not one beside it."""
     if isinstance(error, FileNotFoundError):
-        return DiskError(f"{path}: no such folder: {Path(path).parent}")
+        return no_folder(path)
     if isinstance(error, PermissionError):
         return DiskError(f"{path}: permission denied")
     return DiskError(f"{path}: cannot be written: {error.strerror}")
+
+
+def no_folder(path: str | os.PathLike[str]) -> DiskError:
+    """That the folder of a file is not there, with the command that makes it."""
+    folder = str(Path(path).parent)
+    return DiskError(f"{path}: no such folder: {folder} (make it: mkdir -p {shlex.quote(folder)})")
 
 
 def refuse_standard_output(path: object) -> None:

@@ -23,7 +23,7 @@ from evenrank.errors import MAY_PASS, DamagedError, DataError, EvenrankError, Pa
 from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.engine import scan_file
 from evenrank.evidence.scan.partitions import partition_files
-from evenrank.io.atomic import atomic_write, cannot_write
+from evenrank.io.atomic import atomic_write, cannot_write, no_folder
 from evenrank.io.counts import counts_in_pieces, is_counts
 from evenrank.io.counts_folder import (
     GROUPS,
@@ -120,7 +120,7 @@ def derive_groups(
     target = target_of(output) if folder is None else folder
     check_not_read(target, output, source)
     if not target.parent.is_dir():
-        raise DataError(f"{target}: no such folder: {target.parent}")
+        raise no_folder(target)
     words = lexicon if lexicon is None or isinstance(lexicon, Lexicon) else read_lexicon(lexicon)
     with evenrank.open_executor(on, threads) as executor:
         if is_counts(source):
