@@ -14,8 +14,8 @@ ones: a bi-encoder all 30,045 passages, a cross-encoder BM25's first 100 (DL) an
 the articles of TIME, which no training saw.
 The label is "neutrality below 1" by the published word list; ``half`` has labels by a random half of that
 list, drawn by the seed, and so has ``cpu-half``. Of cross-encoders, those at some points of the training
-against the adversary are kept, and the first seed's are ranked by too; the neutral queries are ordered by the
-last of them only.
+against the adversary are kept, and the first seed's are ranked by too; the neutral queries, TIME and
+Grep-BiasIR are ordered by the last of them only.
 ``cross4`` has four layers of the six.
 
 Without a GPU, ``cpu`` is a cross-encoder of six layers that learns from fewer lists and orders less:
@@ -268,7 +268,8 @@ def one(
     for name in skip:
         del order.sets[name]
     last = {variant.strength: variant.name for variant in trained}
-    for variant in trained:
+    ends_first = sorted(trained, key=lambda variant: variant.name != last[variant.strength])
+    for variant in ends_first:
         at_end = variant.name == last[variant.strength]
         name = "base" if variant.strength is None else f"{variant.strength:g}"
         name = name if at_end else f"{name}/{variant.checkpoint}"
@@ -311,10 +312,12 @@ class Orders:
     def of(self, ranker: Any, at_end: bool = True) -> dict[str, Any]:
         from evenrank.neural.scoring import pair_scores, text_vectors
 
-        if not self._grep:
-            self._grep = ranker.batches(self._grep_texts, len(self.grep))
-        scores = pair_scores(ranker, self._grep, np.arange(len(self.grep)), precision="float32")
-        made: dict[str, Any] = {"grep": [round(float(score), 6) for score in scores], "lists": {}}
+        made: dict[str, Any] = {"lists": {}}
+        if at_end:
+            if not self._grep:
+                self._grep = ranker.batches(self._grep_texts, len(self.grep))
+            scores = pair_scores(ranker, self._grep, np.arange(len(self.grep)), precision="float32")
+            made["grep"] = [round(float(score), 6) for score in scores]
         if ranker.separate:
             documents = text_vectors(ranker, self.texts, batch=512, precision=self.precision)
             made["probe"] = self.probes(documents[: self.passages])
@@ -323,7 +326,7 @@ class Orders:
                 made["lists"][name] = self._named(queries, self._first(name, vectors, documents, TOP))
             return made
         for name, pools in self.pools().items():
-            if name == "neutral" and not at_end:
+            if name in ("neutral", "time") and not at_end:
                 continue
             rows = np.array([(place, document) for place, pool in enumerate(pools) for document in pool])
             tokens = self._pair_tokens(ranker, name, rows)
