@@ -57,7 +57,7 @@ def test_each_candidate_is_what_its_run_scores(inputs: Inputs) -> None:
 
 def test_the_answer_names_the_candidate_to_take(inputs: Inputs) -> None:
     def answer(loss: float, *methods: str) -> str:
-        return candidates(inputs, methods, **MEASURES, loss=loss).to_table().meaning
+        return candidates(inputs, methods, **MEASURES, loss=loss).to_table().title
 
     three = "Penalty(lam={0.2,0.5,1})"
     assert answer(0.02, three) == (
@@ -94,7 +94,7 @@ def test_the_share_is_of_the_queries_that_the_bound_is_of(inputs: Inputs) -> Non
 def test_measures_without_a_reference_say_so(inputs: Inputs) -> None:
     found = candidates(inputs, METHODS, fairness="NFaiRR@10", relevance="RR", loss=0.01)
     assert found.reference is None
-    assert "of possible: not computed: the optimal reference keeps nDCG" in repr(found)
+    assert "share of the possible gain: not computed: the optimal reference keeps nDCG" in repr(found)
 
 
 @pytest.mark.parametrize(
@@ -173,8 +173,31 @@ def test_the_table_in_the_guide_is_what_the_command_prints(inputs: Inputs, tmp_p
     shown = page.read_text(encoding="utf-8").partition("```text\n")[2].partition("```")[0].splitlines()
     found = candidates(inputs, ["Penalty(lam={0.2,0.5,1})", "Neutral(band={3,10})"], **MEASURES, loss=0.01)
     printed = repr(found).splitlines()
-    assert all(any(one.startswith(line) for one in printed) for line in shown)
-    assert len(shown) == 1 + len(found.rows)
+    assert shown == printed[: len(shown)]
+    assert shown[-1].startswith(found.rows[-1].name)
+
+
+def test_the_guide_of_mitigations_has_the_cost_that_select_names(inputs: Inputs) -> None:
+    page = Path(__file__).resolve().parents[2] / "docs/guides/mitigation.md"
+    (row,) = (line for line in page.read_text("utf-8").splitlines() if line.startswith("| **Penalty**"))
+    found = candidates(inputs, ["Penalty(lam=0.2)"], **MEASURES, loss=0.01)
+    assert f"as a re-ranker, {found.rows[1].query_time} |" in row
+
+
+def test_the_advice_comes_first_and_one_table_fits_eighty_columns(inputs: Inputs) -> None:
+    table = candidates(
+        inputs, ["Penalty(lam={0.2,0.5})", "Neutral(band=3)"], **MEASURES, loss=0.01
+    ).to_table()
+    lines = table.to_text(80).splitlines()
+    assert lines[0].startswith("Take ")
+    assert sum(line.startswith("candidate") for line in lines) == 1
+    assert max(map(len, lines)) <= 80
+    # what is the same for several candidates is said once, and not in a column
+    told = " ".join(line.strip() for line in lines)
+    assert (
+        "Penalty(lam=0.2), Penalty(lam=0.5): at query time a sort of each list; needs the scores of the run, "
+        "counts at index time" in told
+    )
 
 
 def test_a_misspelt_reranker_is_no_file() -> None:

@@ -29,6 +29,7 @@ from evenrank.tables import Column, Table, Value
 
 MARK = "*"
 NEEDS = {"words": "counts at index time", "groups": "labels of documents", "judgements": "judgements"}
+OF_THE_RUN = "that of the run"
 _ROUNDING = 1e-12
 
 
@@ -68,16 +69,21 @@ class Candidates:
         return self.to_table().to_html()
 
     def to_table(self) -> Table:
-        """One row for each candidate."""
-        heads = ["candidate", "front", self.fairness, self.relevance, f"gain of {self.fairness}"]
-        heads += [f"change of {self.relevance}", "within loss", "of possible"]
+        """The advice, and one row for each candidate; costs are notes, since many candidates share them and
+        columns of words would not fit a terminal."""
+        within = Column("within loss", right=False)
         return Table.of(
-            [*heads, Column("at query time", right=False), Column("needs", right=False)],
+            ["candidate", "front", self.fairness, self.relevance, "gain", "change", within],
             [_cells(row, place) for place, row in enumerate(self.rows)],
             words=2,
+            title=_advice(self),
             notes=_notes(self),
             records=[_record(self, row) for row in self.rows],
-            meaning=_meaning(self),
+            meaning=(
+                f"Gain of {self.fairness} and change of {self.relevance} are against the baseline on the "
+                "same queries: above 0 is better."
+            ),
+            brackets="brackets: 95% interval",
         )
 
 
@@ -227,7 +233,7 @@ def _cost(method: Reranker | None, trained: bool, system: tuple[str, str] | None
     if trained:
         return "a model for each document", "training, texts"
     if system is None:
-        return "that of the run", "a run"
+        return OF_THE_RUN, "a run"
     term, kind = system
     # an eraser changes vectors once, before any query comes; so is its penalty known, one number a document
     return f"a search by a {kind} system", "vectors, labels of documents" if "eraser=" in term else "an index"
@@ -241,17 +247,16 @@ def _needs(method: Reranker) -> str:
 def _cells(row: CandidateRow, place: int) -> list[Any]:
     values = [Value(row.fairness), Value(row.relevance)]
     if place == 0:
-        differences: list[Any] = ["(baseline)", "", "", ""]
+        differences: list[Any] = ["", "", "(baseline)"]
     else:
         differences = [
             *(Value(one.difference, one.low, one.high, signed=True) for one in (row.gain, row.change)),
-            row.within,
-            "" if math.isnan(row.share) else f"{row.share:.0%}",
+            row.within if math.isnan(row.share) else f"{row.within}, {row.share:.0%}",
         ]
-    return [row.name, MARK if row.front else "", *values, *differences, row.query_time, row.needs]
+    return [row.name, MARK if row.front else "", *values, *differences]
 
 
-def _meaning(found: Candidates) -> str:
+def _advice(found: Candidates) -> str:
     """Which candidate to take: the one with the largest gain, and the one of which the loss is sure."""
     gaining = [row for row in found.rows[1:] if row.within != "no" and row.gain.difference > 0]
     if not gaining:
@@ -275,19 +280,31 @@ def _meaning(found: Candidates) -> str:
 def _notes(found: Candidates) -> list[str]:
     lines = [
         f"{MARK} not dominated: no other candidate is better on one measure without being worse on the other",
-        "gain and change: against the baseline on the same queries, above 0 is better; brackets: 95% "
-        "interval",
         f"within loss: the mean of {found.relevance} loses at most {found.loss:g}; surely: so does the lower "
         "end of its interval",
     ]
     best = found.reference
     if best is None:
-        return [*lines, f"of possible: not computed: {found.why_no_reference}"]
+        lines.append(f"share of the possible gain: not computed: {found.why_no_reference}")
+    else:
+        lines.append(
+            "percentage: of the largest gain that any order of the baseline's lists allows within that loss: "
+            f"{found.fairness} of at most {best.bound:.4f} (proven; {best.attained:.4f} is attained) instead "
+            f"of {best.fairness:.4f}, over {best.queries} queries; a run with other documents can exceed it"
+        )
+    return [*lines, *_describe_costs(found.rows)]
+
+
+def _describe_costs(rows: Sequence[CandidateRow]) -> list[str]:
+    """What candidates cost at query time and need, a line for all that cost the same."""
+    named: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        named.setdefault((row.query_time, row.needs), []).append(row.name)
     return [
-        *lines,
-        f"of possible: of the largest gain that any order of the baseline's lists allows within that loss: "
-        f"{found.fairness} of at most {best.bound:.4f} (proven; {best.attained:.4f} is attained) instead of "
-        f"{best.fairness:.4f}, over {best.queries} queries; a run with other documents can exceed it",
+        f"{', '.join(names[:3])}{f' and {len(names) - 3:,} more' if len(names) > 3 else ''}: at query time "
+        f"{query_time}; needs {needs}"
+        for (query_time, needs), names in named.items()
+        if query_time != OF_THE_RUN  # of which nothing else is known
     ]
 
 

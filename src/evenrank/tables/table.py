@@ -13,7 +13,7 @@ from evenrank.tables.records import DELIMITERS, Record, delimited, json_line
 from evenrank.text import escape_html, escape_markdown, printable, wrapped
 
 WIDTH = 100  # columns of a terminal, where nobody says how many there are
-NO_INTERVALS = "The intervals do not fit this width: ask for one measure or use --format tsv."
+NO_INTERVALS = "The intervals do not fit this width: use a wider terminal, fewer measures or --format tsv."
 TOO_WIDE = "The table is wider than this terminal: ask for fewer measures or use --format tsv."
 BEST = "bold: the best value of a measure"
 
