@@ -10,7 +10,7 @@ import pytest
 
 from evenrank.errors import DataError, ParameterError
 from evenrank.io import folders
-from evenrank.io.folders import recover_folder, whole_folder
+from evenrank.io.folders import check_new_folder, recover_folder, whole_folder
 
 
 def names(folder: Path) -> list[str]:
@@ -46,6 +46,20 @@ def test_of_two_writers_one_gets_an_error(tmp_path: Path) -> None:
         (tmp_path / "first").rename(target)  # somebody else was quicker
     assert names(target) == ["1"]
     assert names(tmp_path) == ["draws"]
+
+
+def test_a_folder_that_was_there_is_not_said_to_be_new(tmp_path: Path) -> None:
+    check_new_folder(tmp_path / "draws")
+    (tmp_path / "draws").mkdir()
+    check_new_folder(tmp_path / "draws")
+    (tmp_path / "draws/1").touch()
+    for place in (tmp_path / "draws", tmp_path / "draws/1"):
+        with pytest.raises(DataError, match=f"^{place}: exists already and is kept: choose another name"):
+            check_new_folder(place)
+        with pytest.raises(DataError, match=f"^{place}: exists already and is kept"), whole_folder(place):
+            pass
+    assert names(tmp_path) == ["draws"]
+    assert names(tmp_path / "draws") == ["1"]
 
 
 def test_an_empty_folder_gives_way(tmp_path: Path) -> None:

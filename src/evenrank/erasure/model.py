@@ -19,7 +19,7 @@ from evenrank.erasure.eraser import Eraser
 from evenrank.erasure.identity import ERASER_FILE, encoder_identity
 from evenrank.errors import DataError, ParameterError
 from evenrank.evidence.polarise.encoders import MINILM, minilm_folder
-from evenrank.io.folders import whole_folder
+from evenrank.io.folders import check_new_folder, whole_folder
 from evenrank.io.tensors import write_tensors
 
 _LIBRARY = "sentence_transformers.models"
@@ -44,6 +44,7 @@ def write_model(
             f"{output}: a model gives vectors, and a penalty is no part of them: save the eraser and search "
             "with Dense(eraser=..), or fit one without a penalty"
         )
+    check_new_folder(output)
     source = minilm_folder() if os.fspath(encoder) == MINILM else Path(encoder).expanduser()
     if not (source / _MODULES).is_file():
         raise DataError(f"{source}: is no folder of a sentence-transformers model: it has no {_MODULES}")

@@ -25,6 +25,7 @@ def whole_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iter
     target = Path(os.path.realpath(path))
     new, old = _beside(target)
     try:
+        was_there = _has_content(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         lock = _claimed(new, path)
     except OSError as error:
@@ -35,6 +36,8 @@ def whole_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iter
         _settle(target, old)
         if replace and target.exists():
             target.rename(old)
+        if was_there and not replace:
+            check_new_folder(path)
         _renamed(new, target, path)
         _settle(target, old)
     finally:
@@ -45,6 +48,21 @@ def whole_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iter
         finally:
             if lock is not None:
                 os.close(lock)
+
+
+def check_new_folder(path: str | os.PathLike[str]) -> None:
+    """Raise where ``whole_folder`` would in the end: for who works long before there is anything to write."""
+    try:
+        found = _has_content(Path(os.path.realpath(path)))
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    if found:
+        raise DataError(f"{path}: exists already and is kept: choose another name, or remove it first")
+
+
+def _has_content(target: Path) -> bool:
+    """Whether something is there that is not to be written over: a file, or a folder that is not empty."""
+    return target.exists() and not (target.is_dir() and next(target.iterdir(), None) is None)
 
 
 def recover_folder(path: str | os.PathLike[str]) -> None:
