@@ -128,6 +128,12 @@ class Eraser:
             )
         marked = wanted.marked if second_order else None
         moments, unit = _moments(source, wanted, marked, progress)
+        if moments.all_equal:
+            alike = "equal" if moments.mean.any() else "0"
+            raise DataError(
+                f"{source.name}: all {moments.documents:,} vectors are {alike}, so that they tell nothing "
+                "and there is nothing to erase: check how they were made"
+            )
         projection = leace(moments.covariance, moments.cross_covariance)
         if moments.marked is not None:
             both = moments.covariance, moments.marked.covariance()

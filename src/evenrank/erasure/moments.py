@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 from evenrank.arrays import Bools, Floats
 
+_ROUNDING = 1e-20  # of squares, in float64: vectors with a large common part may differ by very little
+
 
 @dataclass(eq=False)
 class MarkedMoments:
@@ -96,6 +98,11 @@ class Moments:
         shift = self._sum / max(self.documents, 1)
         found = self._squares / max(self.documents, 1) - np.outer(shift, shift)
         return (found + found.T) / 2
+
+    @property
+    def all_equal(self) -> bool:
+        """Whether the vectors differ by no more than the rounding of their mean."""
+        return bool(np.trace(self.covariance) <= _ROUNDING * (self.mean @ self.mean))
 
     @property
     def cross_covariance(self) -> Floats:
