@@ -226,6 +226,15 @@ def test_the_keys_are_listed(evenrank: Evenrank, folder: Path) -> None:
         ("v.npy --documents documents.tsv -o v.npy", "is also an input, and would be overwritten"),
         ("twice.npy --documents documents.tsv", "twice.txt: document 'd2' has two vectors, in rows 3 and 8:"),
         ("twice.parquet --documents documents.tsv", "document 'd2' has two vectors, in rows 3 and 8:"),
+        ("zero.npy --documents documents.tsv", "zero.npy: all 800 vectors are 0, so that they tell nothing"),
+        ("ones.npy --documents documents.tsv", "ones.npy: all 800 vectors are equal, so that they tell"),
+        (
+            "minilm --documents documents.tsv -o e.safetensor",
+            ".safetensor; did you mean .safetensors?",
+        ),
+        ("minilm --documents documents.tsv -o e.txt", "A model is a folder: give a name without a suffix"),
+        ("minilm --documents documents.tsv -o there", "there: exists already and is kept: choose another"),
+        ("documents.tsv -o x.parquet", "documents.tsv: is a file, but neither .npy nor .parquet: --erase"),
         ("alone.npy --documents documents.tsv", "the ids of these vectors are missing"),
         ("mnilm --documents documents.tsv", "'mnilm' is neither an encoder nor the folder of a model nor"),
         ("mnilm --documents documents.tsv", "did you mean minilm?"),
@@ -253,6 +262,11 @@ def test_the_keys_are_listed(evenrank: Evenrank, folder: Path) -> None:
 def test_what_is_refused(evenrank: Evenrank, folder: Path, call: str, message: str) -> None:
     vectors = np.load("v.npy")
     np.save("alone.npy", vectors)
+    (folder / "there").mkdir()
+    (folder / "there/modules.json").write_text("[]")
+    for name, value in (("zero", 0.0), ("ones", 0.1)):
+        np.save(f"{name}.npy", np.full((COUNT, 8), value, dtype=np.float32))
+        (folder / f"{name}.txt").write_text((folder / "v.txt").read_text())
     np.save("twice.npy", vectors)
     ids = [f"d{2 if place == 7 else place}" for place in range(COUNT)]
     (folder / "twice.txt").write_text("\n".join(ids) + "\n")
@@ -328,10 +342,10 @@ def test_encoding_that_was_interrupted_goes_on(
     texts = [f"{'she' if place % 3 else 'the sun'} rose {place} times" for place in range(3000)]
     (folder / "many.tsv").write_text("".join(f"d{place}\t{text}\n" for place, text in enumerate(texts)))
     encoded: list[int] = []
-    stop_at = [1500]
+    stop_at = [0]
 
     def vectors(given: list[str]) -> np.ndarray:
-        if encoded and sum(encoded) > stop_at[0]:
+        if sum(encoded) > stop_at[0]:
             raise KeyboardInterrupt
         encoded.append(len(given))
         seeds = np.array([sum(text.encode()) for text in given])
@@ -345,7 +359,16 @@ def test_encoding_that_was_interrupted_goes_on(
     (folder / "toy/model.safetensors").write_bytes(b"weights")  # an eraser knows its encoder by their hash
     keys = ("--set", "tau=0", "--set", "penalty=0.05")
     call = ("debias", "--erase", "toy", "--documents", "many.tsv", *keys, "-o", "e.safetensors")
-    assert evenrank(*call).code == 130
+    stop_at[0] = -1
+    stopped = evenrank(*call)
+    assert stopped.code == 130
+    assert "nothing was kept yet: vectors are kept after every 1,024 texts\n" in stopped.err
+    assert not (folder / "e.safetensors.vectors").exists()
+    stop_at[0] = 1500
+    stopped = evenrank(*call)
+    assert stopped.code == 130
+    assert "what is finished was kept: give the same command again" in stopped.err
+    assert "(the vectors so far are in e.safetensors.vectors)" in stopped.err
     before = sum(encoded)
     assert 0 < before < 3000
     assert (folder / "e.safetensors.vectors").is_dir()
@@ -356,6 +379,37 @@ def test_encoding_that_was_interrupted_goes_on(
     assert Eraser.load(folder / "e.safetensors").penalty is not None
     assert evenrank(*call[:-1], "whole.safetensors").code == 0
     assert (folder / "whole.safetensors").read_bytes() == (folder / "e.safetensors").read_bytes()
+
+
+def test_vectors_of_an_earlier_call_are_removed_unless_they_are_named(
+    evenrank: Evenrank, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def vectors(given: list[str]) -> np.ndarray:
+        return np.random.default_rng(1).normal(size=(len(given), 8))
+
+    monkeypatch.setattr("evenrank.erasure.encoding.as_encoder", lambda *_, **__: Encoder("t", vectors, "t"))
+    (folder / "toy").mkdir()
+    (folder / "toy/model.safetensors").write_bytes(b"weights")
+    beside = folder / "e.safetensors.vectors"
+    beside.mkdir()
+    (beside / "made-by-evenrank-debias").touch()  # as an interrupted call leaves it
+    call = ("debias", "--erase", "toy", "--documents", "documents.tsv", "-o", "e.safetensors")
+    texts = [f"{'she' if place % 3 else 'the sun'} rose {place} times" for place in range(300)]
+    (folder / "documents.tsv").write_text("".join(f"d{place}\t{text}\n" for place, text in enumerate(texts)))
+    assert evenrank(*call, "--set", f"cache={beside}").code == 0
+    assert beside.is_dir()
+    assert evenrank(*call, "--set", "cache=kept").code == 0
+    assert not beside.exists()
+    assert (folder / "kept").is_dir()
+
+
+@pytest.mark.parametrize("name", ["bge-v1.5", "bge-v1.5-erased", "a.model/", "there.model"])
+def test_a_model_may_have_a_version_or_a_slash_in_its_name(
+    evenrank: Evenrank, folder: Path, name: str
+) -> None:
+    (folder / "there.model").mkdir()
+    done = evenrank("debias", "--erase", "minilm", "-o", name)
+    assert "an eraser is fitted to documents: give --documents FILE" in done.err
 
 
 def test_a_folder_of_the_users_is_left_alone(

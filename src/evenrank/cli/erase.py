@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +21,7 @@ from evenrank.cli.shared import check_written, default_output, read_inputs, seed
 from evenrank.cli.streams import say
 from evenrank.errors import DataError, ParameterError, UnknownNameError, counted, few, nearest_hint
 from evenrank.io.atomic import atomic_write
+from evenrank.io.folders import check_new_folder
 from evenrank.tables import number
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 OUTPUT = "eraser.safetensors"
 ERASER, VECTORS, MODEL = "an eraser", "vectors", "a model"
+_SUFFIXES = {".safetensors": ERASER, ".npy": VECTORS, ".parquet": VECTORS, ".pq": VECTORS}
 PROBED = 5_000  # documents that the probe learns from, and that it is tested on, drawn at random
 ENOUGH_LEARNT = 10  # documents for each dimension: a probe of fewer fits them and not the label
 
@@ -38,57 +42,99 @@ def run_erase(arguments: argparse.Namespace, known: Description) -> int:
     output = arguments.output or default_output(arguments, OUTPUT)
     is_file = Path(what).suffix.lower() in (".npy", ".parquet", ".pq")
     writes = _kind_of(output)
+    if not is_file:
+        _check_encoder_name(what)
     check_written(known, output, further=[what, *([keys.eraser] if keys.eraser else [])])
     _check_asked(what, is_file, output, writes, keys)
     encoder = keys.encoder if is_file else what
-    if encoder is not None:
+    if is_file and encoder is not None:
         _check_encoder_name(encoder)
     refuse_idle(keys, list(arguments.changes or ()), is_file=is_file, model=writes == MODEL)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # the library warns of forks that do not happen
-    meanwhile = None
-    if keys.cache is None and keys.eraser is None and not is_file:
-        meanwhile = _folder_meanwhile(output)
-        keys = replace(keys, cache=None if meanwhile is None else str(meanwhile))
-    eraser = (
-        _loaded(keys.eraser, encoder) if keys.eraser else _fitted(what, is_file, encoder, known, keys, seed)
-    )
-    if eraser.penalty is not None:
-        _check_penalty(output, writes)
-    if writes == ERASER:
-        eraser.save(output)
-    elif writes == VECTORS:
-        from evenrank.erasure import erase_file
+    encodes = keys.eraser is None and not is_file
+    with _vectors_meanwhile(output, keys) if encodes else nullcontext(keys) as used:
+        eraser = (
+            _fitted(what, is_file, encoder, known, used, seed)
+            if used.eraser is None
+            else _loaded(used.eraser, encoder)
+        )
+        if eraser.penalty is not None:
+            _check_penalty(output, writes)
+        if writes == ERASER:
+            eraser.save(output)
+        elif writes == VECTORS:
+            from evenrank.erasure import erase_file
 
-        with Bar("erasing", "vectors") as bar:
-            count = erase_file(eraser, what, output, progress=bar)
-        say(f"erased {', '.join(eraser.targets)} from {counted(count, 'vector', 'vectors')}")
-    else:
-        from evenrank.erasure.model import write_model
+            with Bar("erasing", "vectors") as bar:
+                count = erase_file(eraser, what, output, progress=bar)
+            say(f"erased {', '.join(eraser.targets)} from {counted(count, 'vector', 'vectors')}")
+        else:
+            from evenrank.erasure.model import write_model
 
-        write_model(eraser, what, output, queries=keys.queries)
-    if meanwhile is not None:
-        shutil.rmtree(meanwhile, ignore_errors=True)
+            write_model(eraser, what, output, queries=used.queries)
     say(f"wrote {output}")
     return 0
 
 
-def _folder_meanwhile(output: str) -> Path | None:
-    """A folder for vectors, from which an encoding that was interrupted goes on, and which is removed at the
-    end; None where there is one of this name that this command did not make."""
-    folder = Path(f"{output.rstrip('/')}.vectors")
-    mark = folder / "made-by-evenrank-debias"
-    if folder.exists() and not mark.is_file():
-        say(f"{folder}: is in the way, so that vectors are not kept if this is interrupted")
-        return None
-    folder.mkdir(parents=True, exist_ok=True)
-    with atomic_write(mark) as file:
-        file.write(b"")
-    return folder
+@contextmanager
+def _vectors_meanwhile(output: str, keys: Erase) -> Iterator[Erase]:
+    """The keys with a folder for vectors, from which an encoding that was interrupted goes on.
+
+    Where the user names none it is one beside the output. That one is removed when all is well, also if it
+    is of an earlier call; one of this name that this command did not make stays, and is not used.
+    """
+    beside = Path(f"{output.rstrip('/')}.vectors")
+    mark = beside / "made-by-evenrank-debias"
+    cache = None if keys.cache is None else Path(keys.cache)
+    if cache is None and beside.exists() and not mark.is_file():
+        say(f"{beside}: is in the way, so that vectors are not kept if this is interrupted")
+    elif cache is None:
+        beside.mkdir(parents=True, exist_ok=True)
+        with atomic_write(mark) as file:
+            file.write(b"")
+        cache = beside
+    try:
+        yield replace(keys, cache=None if cache is None else str(cache))
+    except KeyboardInterrupt:
+        _say_what_is_kept(cache)
+        if cache is beside and not _has_vectors(beside):
+            shutil.rmtree(beside, ignore_errors=True)
+        raise
+    named = keys.cache is not None and os.path.realpath(keys.cache) == os.path.realpath(beside)
+    if mark.is_file() and not named:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _say_what_is_kept(cache: Path | None) -> None:
+    if cache is None:
+        return
+    if _has_vectors(cache):
+        from evenrank.io.resumable import KEPT
+
+        say(f"{KEPT} (the vectors so far are in {cache})")
+    else:
+        from evenrank.erasure.encoding import TEXTS_AT_ONCE
+
+        say(f"nothing was kept yet: vectors are kept after every {TEXTS_AT_ONCE:,} texts")
+
+
+def _has_vectors(cache: Path) -> bool:
+    return next(cache.glob("*.npz"), None) is not None
 
 
 def _kind_of(output: str) -> str:
     suffix = Path(output).suffix.lower()
-    return {".safetensors": ERASER, ".npy": VECTORS, ".parquet": VECTORS, ".pq": VECTORS}.get(suffix, MODEL)
+    found = _SUFFIXES.get(suffix, MODEL)
+    is_folder = output.endswith(("/", os.sep)) or Path(output).is_dir()
+    if found == MODEL and not is_folder and re.fullmatch(r"\.[a-z]\w*", suffix):  # not of a version, as v1.5
+        near = difflib.get_close_matches(suffix, _SUFFIXES, 1)
+        raise ParameterError(
+            f"{output}: nothing is written with the suffix {suffix}"
+            + (f"; did you mean {near[0]}? " if near else ". ")
+            + "An eraser is a .safetensors file, vectors are a .parquet or .npy file. A model is a folder: "
+            "give a name without a suffix"
+        )
+    return found
 
 
 def _check_asked(what: str, is_file: bool, output: str, writes: str, keys: Erase) -> None:
@@ -108,6 +154,8 @@ def _check_asked(what: str, is_file: bool, output: str, writes: str, keys: Erase
             f"{output}: a model is written from an encoder, and {what} holds vectors: name the encoder with "
             "--erase, or write a .safetensors, .npy or .parquet file"
         )
+    if writes == MODEL:
+        check_new_folder(output)
     if writes == ERASER and keys.eraser is not None:
         raise ParameterError(
             f"{output}: there is an eraser already, {keys.eraser}: write vectors (.npy, .parquet) or a model "
@@ -144,7 +192,10 @@ def _check_encoder_name(name: str) -> None:
     if name in (MINILM, WORDLLAMA) or Path(name).expanduser().is_dir():
         return
     if Path(name).expanduser().is_file():
-        raise DataError(f"{name}: is a file, but neither .npy nor .parquet: name vectors or an encoder")
+        raise DataError(
+            f"{name}: is a file, but neither .npy nor .parquet: --erase names vectors or an encoder, and "
+            "--documents the texts"
+        )
     if not re.fullmatch(r"\w[\w.-]*/[\w.-]+", name):
         raise UnknownNameError(
             f"{name!r} is neither an encoder nor the folder of a model nor a file of vectors"
