@@ -12,6 +12,7 @@ from scipy import stats
 
 from evenrank.comparison import compare
 from evenrank.comparison.all_pairs import tukey_tables
+from evenrank.comparison.comparison_tables import measure_tables
 from evenrank.data.attribute import Attribute
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
@@ -75,9 +76,17 @@ def test_queries_without_a_value_are_left_out_and_counted() -> None:
     assert (pair.queries, pair.dropped, pair.infinite) == (6, 1, 1)
     assert pair.p_value == pytest.approx(stats.ttest_rel(B[2:], A[2:]).pvalue)
     assert pair.left_out == {"empty list": 1, "infinite": 1}
-    assert "2 left out: empty list (1), infinite (1)" in repr(comparison)
+    assert "\n2 queries were left out: empty list (1), infinite (1)\n" in repr(comparison)
     assert "6/8, 1 infinite" in repr(comparison)
     assert json.loads(comparison.to_table().to_jsonl())["why_dropped"] == "empty list (1), infinite (1)"
+
+
+def test_why_queries_are_left_out_stands_below_a_table_of_eighty_columns() -> None:
+    comparison = compare(scores_of("nDCG@10", bm25=A, dense=[float("nan"), *A[1:]], other=A))
+    (table,) = measure_tables(comparison)
+    lines = table.to_text(80).splitlines()
+    assert sum(line.startswith("system") for line in lines) == 1
+    assert "dense: 1 query was left out: empty list (1)" in lines
 
 
 def test_a_query_that_one_run_lacks_is_said_to_be_missing() -> None:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from evenrank.errors import counted
 from evenrank.scores.score_tables import best_value, measure_grid
 from evenrank.tables import Column, Interval, Record, Table, Value, count_of, number, p_value, verdict_cell
 
@@ -44,10 +45,11 @@ def measure_tables(comparison: Comparison) -> list[Table]:
         ]
         verdict = Column("verdict", right=False)
         head: list[str | Column] = ["system", "value", "95% interval", "n", "difference", "p", verdict]
-        tables.append(Table.of(head, cells, title=table.heading, meaning=describe_pairs(pairs)))
+        left = left_out_notes(pairs) if len(comparison.baselines) == 1 else []
+        tables.append(Table.of(head, cells, title=table.heading, meaning=describe_pairs(pairs), notes=left))
     if tables:
-        named = comparison.scores.names.notes()
-        tables[-1] = tables[-1].with_notes([*interval_notes(comparison), describe_test(comparison), *named])
+        named = [*interval_notes(comparison), describe_test(comparison), *comparison.scores.names.notes()]
+        tables[-1] = tables[-1].with_notes([*tables[-1].notes, *named])
     return tables
 
 
@@ -82,11 +84,10 @@ def _found(system: str, pairs: list[Pair], comparison: Comparison) -> tuple[Any,
     (pair,) = pairs
     if pair.reason is not None:
         return None, None, pair.reason
-    left = describe_left_out(pair)
     return (
         Value(pair.difference, signed=True),
         p_value(pair.corrected),
-        verdict_cell(pair.verdict, (pair.verdict or NO_DIFFERENCE) + left),
+        verdict_cell(pair.verdict, pair.verdict or NO_DIFFERENCE),
     )
 
 
@@ -100,6 +101,18 @@ def describe_pair(pair: Pair) -> str:
 
 def describe_left_out(pair: Pair) -> str:
     return f", {pair.dropped + pair.infinite:,} left out: {left_out(pair)}" if pair.left_out else ""
+
+
+def left_out_notes(pairs: Sequence[Pair]) -> list[str]:
+    """Which queries do not count against the baseline, and why: below the table, where it does not widen."""
+    named: dict[str, list[str]] = {}
+    for pair in pairs:
+        if pair.reason is None and pair.left_out:
+            count = pair.dropped + pair.infinite
+            queries = counted(count, "query was", "queries were")
+            named.setdefault(f"{queries} left out: {left_out(pair)}", []).append(pair.system)
+    everywhere = len(named) == 1 and len(pairs) == sum(map(len, named.values()))
+    return [why if everywhere else f"{', '.join(systems)}: {why}" for why, systems in named.items()]
 
 
 def interval_notes(comparison: Comparison) -> list[str]:
