@@ -126,8 +126,19 @@ def test_counts_of_other_documents_are_not_to_be_accepted(
 
 def test_a_reranker_says_as_much(evenrank: Evenrank, counted: Path) -> None:
     (counted / "other.trec").write_text("q Q0 x 1 3 x\nq Q0 y 2 2 x\n")
-    outcome = evenrank("rerank", "other.trec", "--words", "c.parquet", "--with", "Neutral(missing='error')")
+    given = ("rerank", "other.trec", "--words", "c.parquet", "--with")
+    outcome = evenrank(*given, "Neutral(missing='error')")
     assert "none of the ranked documents of run 'other'" in outcome.err
+
+
+def test_a_reranker_with_a_cutoff_looks_at_whole_lists(evenrank: Evenrank, counted: Path) -> None:
+    given = ("rerank", "other.trec", "--words", "c.parquet", "--with", "Neutral(missing='error')@2")
+    (counted / "other.trec").write_text("q Q0 x 1 3 x\nq Q0 y 2 2 x\nq Q0 z 3 1 x\n")
+    outcome = evenrank(*given)
+    assert "none of the ranked documents of run 'other'" in outcome.err
+    assert "missing='neutral'" not in outcome.err
+    (counted / "other.trec").write_text("q Q0 x 1 3 x\nq Q0 y 2 2 x\nq Q0 b 3 1 x\n")  # b is known
+    assert "accept them by Neutral(missing='neutral')" in evenrank(*given).err
 
 
 def test_terms(evenrank: Evenrank) -> None:

@@ -10,6 +10,7 @@ import ast
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
@@ -112,7 +113,8 @@ class Reranker(Term):
     def draws(self, run: Run, sources: Sources, draws: Sequence[int]) -> list[Reranking]:
         """The new run of each repetition: run and evidence meet once for all of them."""
         evidence = align(run, run.query_ids, self.needs, sources, self.looks_to)
-        check_missing(self, evidence, run.query_ids, run)  # type: ignore[arg-type]
+        anywhere = partial(_known_anywhere, run, sources)
+        check_missing(self, evidence, run.query_ids, run, anywhere)  # type: ignore[arg-type]
         _check_known(self, evidence, run, sources)
         seed = getattr(self, "seed", 0)
         orders = self.reorder_often(evidence, [np.random.default_rng([seed, draw]) for draw in draws])
@@ -269,6 +271,12 @@ def _put_behind(method: Reranker, places: Int64s, evidence: RankedEvidence) -> t
 
 def _named(names: Iterable[str]) -> str:
     return " or ".join(evidence_words(name) for name in sorted(names))
+
+
+def _known_anywhere(run: Run, sources: Sources, name: str) -> bool:
+    """Whether any document of the whole lists, not of the first ranks alone, has this evidence."""
+    ranked = align(run, run.query_ids, frozenset({f"ranked.{name}"}), sources, None).ranked
+    return bool((ranked.known(name) & ranked.mask).any())
 
 
 def _check_known(method: Reranker, evidence: RankedEvidence, run: Run, sources: Sources) -> None:
