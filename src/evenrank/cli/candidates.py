@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli.system_candidates import SIGNS, system_of
-from evenrank.errors import ParameterError, UnknownNameError
+from evenrank.errors import ParameterError, UnknownNameError, nearest_hint
 from evenrank.inputs.file_options import RUN, FileOption
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ CANDIDATES_HELP = (
 )
 _TERM = re.compile(r"\s*([A-Za-z]\w*)\s*(?:[(@|]|$)")
 _LOSS = ":loss="
+_KEY = re.compile(r":(\w+)=[^():]*$")
 
 
 def candidate_of(text: str) -> FileOption:
@@ -79,6 +80,11 @@ def loss_of(relevance: str | None) -> tuple[str | None, float | None]:
     ('nDCG@10', 0.01)
     """
     if relevance is None or _LOSS not in relevance:
+        misspelt = None if relevance is None else _KEY.search(relevance)
+        if misspelt is not None:  # no measure has a colon outside its brackets
+            raise UnknownNameError(
+                f"{misspelt[1]!r} is no key of --relevance{nearest_hint(misspelt[1], ['loss'])}"
+            )
         return relevance, None
     measure, _, text = relevance.rpartition(_LOSS)
     try:

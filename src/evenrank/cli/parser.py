@@ -143,6 +143,9 @@ MOVED_IN = {  # options that only some commands had
     },
     "scan": {"--format": "COLLECTION:format=.."},
 }  # fmt: skip
+ELSEWHERE = {  # options that other commands have, and what to do without them
+    "audit": {"--words": "audit counts words itself: name the word list with --lexicon"},
+}
 MOVED_WORDS = {  # the first argument of a command
     ("counterfactual", "crbo"): "evenrank counterfactual COLLECTION QUERIES",
     ("counterfactual", "swap"): "evenrank counterfactual COLLECTION --swap-only -o FILE",
@@ -151,6 +154,8 @@ MOVED_COMMANDS = {"origin": "explain", "tradeoff": "rerank", "rank": "rerank", "
 
 
 def _nearest_option(option: str, known: Sequence[str], command: str = "") -> str:
+    if option in ELSEWHERE.get(command, {}):
+        return f"; {ELSEWHERE[command][option]}"
     if option in MOVED_IN.get(command, {}):
         return f"; it is now {MOVED_IN[command][option]}"
     if option in MOVED:

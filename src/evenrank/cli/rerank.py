@@ -307,7 +307,13 @@ def _tradeoff(arguments: argparse.Namespace, known: Description) -> Tradeoff:
         _check_texts(known)
     shared.check_written(known, arguments.output, arguments.figure)
     if arguments.output is not None:
-        file_format(arguments.output, None, WRITTEN)
+        try:
+            file_format(arguments.output, None, WRITTEN)
+        except ParameterError as error:
+            raise ParameterError(
+                "several methods, or one with measures or several values, write scores and not a run: name "
+                f"one method, or another file ({error})"
+            ) from None
     if arguments.tag is not None:
         raise ParameterError("--tag is for the run of one method: several print their trade-off")
     _check_figure(arguments)

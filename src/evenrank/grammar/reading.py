@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -133,8 +134,10 @@ def _check_names(cls: type[Term], names: Iterable[str]) -> None:
     allowed = {field.name for field in cls.parameters()}
     for name in names:
         if name not in allowed:
+            close = difflib.get_close_matches(name[:80], sorted(allowed), 1, 0.6)
             takes = ", ".join(sorted(allowed)) or "no parameters"
-            raise UnknownNameError(f"{cls.name} has no parameter {name!r}; it takes {takes}")
+            hint = f"did you mean {close[0]}? It takes" if close else "it takes"
+            raise UnknownNameError(f"{cls.name} has no parameter {name!r}; {hint} {takes}")
 
 
 def literal(node: ast.expr, kind: str, source: str) -> Any:
@@ -151,9 +154,18 @@ def literal(node: ast.expr, kind: str, source: str) -> Any:
         isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult)
     ):
         return _nested(node, kind, source)
-    raise ParameterError(
-        f"{source!r}: a value is a number, a quoted string, True, False, None or another term"
-    )
+    wrong = f"{source!r}: a value is a number, a quoted string, True, False, None or another term"
+    value = ast.get_source_segment(source.strip(), node) or ""
+    if _is_path(node) and 0 < len(value) <= SHOWN:
+        wrong += f"; the name of a file stands in quotes, as {value!r}"
+    raise ParameterError(wrong)
+
+
+def _is_path(node: ast.expr) -> bool:
+    """Whether Python reads the name of a file so: ``gender.safetensors``, ``models/base``, ``all-words``."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.Sub)):
+        return any(isinstance(part, ast.Name) for part in ast.walk(node))
+    return isinstance(node, ast.Attribute)
 
 
 def _nested(node: ast.expr, kind: str, source: str) -> Any:

@@ -263,6 +263,13 @@ def _built(
             f"attribute {name!r}: no document has the label {absent[0]!r} of even=; found are {listed(found)}"
         )
     labels = [label for label in found if label not in even]
+    if values is None and entries.order is None and len(labels) == 1:
+        where = f"attribute {name!r}" if source is None else f"{source}: attribute {name!r}"
+        raise ParameterError(
+            f"{where}: a share needs at least two values, and {labels[0]!r} is the only one: take a file or "
+            "a column (column=) in which documents differ, or, to measure shares, name also the values that "
+            "no document has (values=A,B)"
+        )
     attribute = attribute_of(name, labels, values=values or entries.order, ordinal=ordinal, target=target)
     places, own, shares = spread_evenly(attribute, entries.values, even)
     rows = entries.rows[places]
