@@ -14,8 +14,8 @@ ones: a bi-encoder all 30,045 passages, a cross-encoder BM25's first 100 (DL) an
 the articles of TIME, which no training saw.
 The label is "neutrality below 1" by the published word list; ``half`` has labels by a random half of that
 list, drawn by the seed, and so has ``cpu-half``. Of cross-encoders, those at some points of the training
-against the adversary are kept, and the first seed's are ranked by too; the neutral queries, TIME and
-Grep-BiasIR are ordered by the last of them only.
+against the adversary are kept, and the first seed's are ranked by too, but not the neutral queries, TIME and
+Grep-BiasIR.
 ``cross4`` has four layers of the six.
 
 Without a GPU, ``cpu`` is a cross-encoder of six layers that learns from fewer lists and orders less:
@@ -268,18 +268,21 @@ def one(
     for name in skip:
         del order.sets[name]
     last = {variant.strength: variant.name for variant in trained}
-    ends_first = sorted(trained, key=lambda variant: variant.name != last[variant.strength])
-    for variant in ends_first:
-        at_end = variant.name == last[variant.strength]
+    shared = [None, *OF_ALL_SEEDS.get(shape, STRENGTHS[shape])]
+
+    def is_whole(variant: Any) -> bool:
+        """Whether it orders everything; others are for the figure, which is of one seed."""
+        return variant.name == last[variant.strength] and variant.strength in shared
+
+    for variant in sorted(trained, key=lambda variant: not is_whole(variant)):
         name = "base" if variant.strength is None else f"{variant.strength:g}"
-        name = name if at_end else f"{name}/{variant.checkpoint}"
-        # checkpoints on the way are for the figure, which is of one seed, and all may begin as one ranker
-        first_only = not at_end or (shape in SIZES and name == "base")
+        name = name if variant.name == last[variant.strength] else f"{name}/{variant.checkpoint}"
+        first_only = not is_whole(variant) or (shape in SIZES and name == "base")
         if name in found["rankers"] or (first_only and (seed > 0 or shape.startswith("cpu-"))):
             continue
         ranker = load_ranker(folder / variant.name).to(device).eval()
         ranker.encoder.set_attn_implementation("sdpa")  # which is the faster one without a backward pass
-        found["rankers"][name] = order.of(ranker, at_end)
+        found["rankers"][name] = order.of(ranker, is_whole(variant))
         begun_on.write_text(json.dumps(found), encoding="utf-8")
         print(shape, seed, "ranked by", variant.name, flush=True)
     begun_on.replace(done)
@@ -309,11 +312,11 @@ class Orders:
         self._work, self._device, self._encoder = work, device, encoder
         self._pools: dict[str, list[list[int]]] | None = None
 
-    def of(self, ranker: Any, at_end: bool = True) -> dict[str, Any]:
+    def of(self, ranker: Any, whole: bool = True) -> dict[str, Any]:
         from evenrank.neural.scoring import pair_scores, text_vectors
 
         made: dict[str, Any] = {"lists": {}}
-        if at_end:
+        if whole:
             if not self._grep:
                 self._grep = ranker.batches(self._grep_texts, len(self.grep))
             scores = pair_scores(ranker, self._grep, np.arange(len(self.grep)), precision="float32")
@@ -326,7 +329,7 @@ class Orders:
                 made["lists"][name] = self._named(queries, self._first(name, vectors, documents, TOP))
             return made
         for name, pools in self.pools().items():
-            if name in ("neutral", "time") and not at_end:
+            if name in ("neutral", "time") and not whole:
                 continue
             rows = np.array([(place, document) for place, pool in enumerate(pools) for document in pool])
             tokens = self._pair_tokens(ranker, name, rows)
@@ -337,7 +340,7 @@ class Orders:
                 lists.append([pool[place] for place in np.argsort(-own, kind="stable")[:TOP]])
                 begin += len(pool)
             made["lists"][name] = self._named(self.sets[name], lists)
-            if name == "fair" and at_end:
+            if name == "fair" and whole:
                 made["probe"] = self.pair_probes(ranker, tokens, rows)
         return made
 
