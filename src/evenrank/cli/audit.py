@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli import shared
+from evenrank.cli.outputs import check_written
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say
@@ -129,7 +130,7 @@ def _request(arguments: argparse.Namespace) -> AuditRequest:
             "an audit needs the address of an engine or a run file, or engines or runs in the project file"
         )
     known.check()
-    shared.check_written(known, arguments.output, makes_folder=True)
+    check_written(known, arguments.output, makes_folder=True)
     return AuditRequest(
         known=known,
         engines=tuple(engines),

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli import shared
+from evenrank.cli.outputs import check_output
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import WorkBar
 from evenrank.cli.scan import COLLECTION_HELP
@@ -157,7 +158,7 @@ def run(arguments: argparse.Namespace) -> int:
     inputs = [arguments.documents.path, arguments.queries, arguments.lexicon, arguments.mapping]
     shared.check_stdin(inputs)
     for written in (arguments.output, arguments.details, arguments.page):
-        shared.check_output(written, inputs)
+        check_output(written, inputs)
     _check_asked(arguments)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     shown = WorkBar()

@@ -7,12 +7,12 @@ import os
 import textwrap
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evenrank.cli.outputs import check_written
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import ResumableBar
-from evenrank.cli.shared import check_written, default_output, option, read_inputs
+from evenrank.cli.shared import default_output, option, read_inputs
 from evenrank.cli.streams import put, say, terminal_width
 from evenrank.errors import ParameterError, counted
 from evenrank.inputs.file_options import DOCUMENTS, QRELS
@@ -89,7 +89,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.erase is not None:
         from evenrank.cli.erase import run_erase
 
-        _make_folder(arguments)
         return run_erase(arguments, _description(arguments))
     from evenrank.neural.config import DISTILLATION, changed, config_of, make_config
     from evenrank.neural.extra import require
@@ -129,15 +128,6 @@ def run(arguments: argparse.Namespace) -> int:
         )  # fmt: skip
     say(f"wrote {counted(len(variants), 'ranker', 'rankers')} into {arguments.output}")
     return 0
-
-
-def _make_folder(arguments: argparse.Namespace) -> None:
-    """The folder of what is made with an encoder, as for trained rankers; vectors of a file need one."""
-    from evenrank.io.remote import is_remote
-
-    is_of_vectors = Path(arguments.erase).suffix.lower() in (".npy", ".parquet", ".pq")
-    if arguments.output is not None and not is_of_vectors and not is_remote(arguments.output):
-        Path(arguments.output).parent.mkdir(parents=True, exist_ok=True)
 
 
 def _description(arguments: argparse.Namespace) -> Description:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenrank.cli.erase_keys import Erase, erase_keys, refuse_idle
+from evenrank.cli.outputs import check_written
 from evenrank.cli.progress import Bar, WorkBar
-from evenrank.cli.shared import check_written, default_output, read_inputs, seed_of
+from evenrank.cli.shared import default_output, read_inputs, seed_of
 from evenrank.cli.streams import say
 from evenrank.errors import DataError, ParameterError, UnknownNameError, counted, few, nearest_hint
 from evenrank.io.atomic import atomic_write
@@ -44,7 +45,8 @@ def run_erase(arguments: argparse.Namespace, known: Description) -> int:
     writes = _kind_of(output)
     if not is_file:
         _check_encoder_name(what)
-    check_written(known, output, further=[what, *([keys.eraser] if keys.eraser else [])])
+    further = [what, *([keys.eraser] if keys.eraser else [])]
+    check_written(known, output, further=further, makes_folder=not is_file)
     _check_asked(what, is_file, output, writes, keys)
     encoder = keys.encoder if is_file else what
     if is_file and encoder is not None:
@@ -60,6 +62,7 @@ def run_erase(arguments: argparse.Namespace, known: Description) -> int:
         )
         if eraser.penalty is not None:
             _check_penalty(output, writes)
+        Path(output).parent.mkdir(parents=True, exist_ok=True)  # as for trained rankers
         if writes == ERASER:
             eraser.save(output)
         elif writes == VECTORS:

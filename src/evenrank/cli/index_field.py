@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evenrank.cli import shared
+from evenrank.cli.outputs import check_output
 from evenrank.cli.streams import put, say
 from evenrank.errors import ParameterError, UnknownNameError, counted, nearest_hint
 from evenrank.inputs.file_options import FileForm, FileOption
@@ -36,7 +36,7 @@ def write_index_field(
         )
     if arguments.terms:
         raise ParameterError("--terms keeps counts, and --field writes none: leave one of them out")
-    shared.check_output(output, [collection.path, arguments.lexicon, arguments.field.get("run")])
+    check_output(output, [collection.path, arguments.lexicon, arguments.field.get("run")])
     weight = None if lam is None else _weight(arguments.field.get("run"), lam)
     if is_counts(collection.path):
         if arguments.lexicon is not None:  # the lexicon of counts is theirs

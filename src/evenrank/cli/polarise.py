@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenrank.cli import shared
 from evenrank.cli.cluster import opened_cluster
+from evenrank.cli.outputs import check_output
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say, terminal_width
@@ -99,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
     inputs = [arguments.fit, arguments.documents, arguments.distractors, arguments.perspectives]
     shared.check_stdin(inputs)
     for written in (arguments.output, arguments.figure, arguments.accuracy or None):
-        shared.check_output(written, [*inputs, *names])
+        check_output(written, [*inputs, *names])
     if arguments.figure is not None:
         from evenrank.report.figures.files import check_figure
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli import shared
+from evenrank.cli.outputs import check_output
 from evenrank.cli.parser import add_command
 from evenrank.cli.streams import put, say, terminal_width
 from evenrank.cli.values import positive
@@ -186,7 +187,7 @@ def _analyse(arguments: argparse.Namespace) -> int:
     settings = _settings(arguments)
     if arguments.output is not None and not arguments.output.endswith((".html", ".htm")):
         raise ParameterError(f"{arguments.output}: the analysis is written as a page: name it FILE.html")
-    shared.check_output(arguments.output, [])
+    check_output(arguments.output, [])
     with _existing(settings, arguments) as store:
         found = analyse_study(store, [condition.name for condition in settings.conditions])
     tables = [

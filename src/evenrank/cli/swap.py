@@ -6,8 +6,9 @@ import argparse
 from typing import TYPE_CHECKING, NamedTuple
 
 from evenrank.cli.cluster import opened_cluster
+from evenrank.cli.outputs import check_output
 from evenrank.cli.progress import ResumableBar
-from evenrank.cli.shared import check_output, seed_of
+from evenrank.cli.shared import seed_of
 from evenrank.cli.streams import say
 from evenrank.errors import DataError, ParameterError
 
