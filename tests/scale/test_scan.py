@@ -169,7 +169,8 @@ def test_bad_lines_of_all_partitions_are_listed(tmp_path: Path, output: str) -> 
         f"{source}:4", f"{source}:1700", f"{source}:2990",
     ]  # fmt: skip
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c.tsv"]
-    source.write_bytes(b"x\n" * 30000)
+    # neighbouring lines with one problem would be one line of the message
+    source.write_bytes(b"".join(b"x\nd%d\the\n" % number for number in range(15000)))
     with pytest.raises(DataError, match="only the first 20 problems") as caught:
         scan(source, f"{tmp_path}/{output}", Backwards())
     assert str(caught.value).count("\n") == 20
