@@ -50,7 +50,7 @@ WORDS = "wordlist_gender_representative.txt"
 TOP = 10
 STRENGTHS = {
     "bi": [0, 0.5, 1.5, 4], "half": [1.5], "cross": [0, 0.1, 0.3, 1, 3], "cross4": [0.1, 0.3, 1, 3],
-    "cpu": [0, 1, 0.3, 3], "cpu-half": [1], "cpu-long": [1],
+    "cpu": [0, 1, 0.3, 3], "cpu-half": [1], "cpu-long": [0, 1],
 }  # fmt: skip
 OF_ALL_SEEDS = {"cpu": [0, 1]}  # where only the first seed has all of them
 SHARED_SETTINGS: dict[str, dict[str, Any]] = {
