@@ -16,6 +16,7 @@ import numpy as np
 from debias import grep_table, main_tables, measured
 from debias_data import (
     QuerySet,
+    Versions,
     collection,
     grep_versions,
     names_of,
@@ -24,10 +25,11 @@ from debias_data import (
     time_set,
     weights_of,
 )
-from debias_rankers import NDCG, NFAIRR, Method, ranked
+from debias_rankers import NDCG, NFAIRR, Method, difference, ranked, shown
 from debias_trained import (
     START,
     Trained,
+    grep_cells,
     names_lines,
     probes_table,
     read_trained,
@@ -37,6 +39,8 @@ from debias_trained import (
 )
 
 import evenrank as er
+from evenrank.arrays import Floats
+from evenrank.stats.paired import paired_t
 
 HERE = Path(__file__).parent
 MARK, END = "<!-- cross-encoders -->\n", "<!-- end of cross-encoders -->\n"
@@ -68,6 +72,7 @@ def main() -> None:
         beside(options.shared, sets, before),
         main_tables(trained_rows(whole, sets), {one.name: one.base for one in whole}).replace("## ", "### "),
         seeds_table(whole, sets),
+        control_table(whole, sets, versions, options.trained.parent / "grep.json"),
         "### Words that the method never saw\n",
         unseen_table(trained, start, sets, found.words),
         "\n".join(
@@ -91,6 +96,35 @@ def main() -> None:
         text = page.read_text(encoding="utf-8")
         head, _, rest = text.partition(MARK)
         page.write_text(head + MARK + section + END + rest.partition(END)[2], encoding="utf-8")
+
+
+def control_table(trained: list[Trained], sets: dict[str, QuerySet], versions: Versions, pairs: Path) -> str:
+    """What the adversary does beyond as many steps without it: training itself moves a ranker too."""
+    rows, known = trained_rows(trained, sets), {one.name: one for one in trained}
+    keys = {f"{NFAIRR} QS1": "NFaiRR, QS1", f"{NFAIRR} 215": "the 215", f"{NDCG} DL": "nDCG, DL19 and DL20"}
+    lines = [
+        "Strength 1 less strength 0, as many steps each; intervals over queries, p as they are:",
+        "",
+        f"| steps | {' | '.join(keys.values())} | distance of both versions, Grep-BiasIR |",
+        "|---|---|---|---|---|",
+    ]
+    for steps, name in (("123", "adversary 1"), ("402", "adversary 1, longer")):
+        one, other = f"cross-encoder, {name}", f"cross-encoder, {name.replace('1', '0')}"
+        if one not in rows or other not in rows:
+            continue
+        changes = [rows[one][key] - rows[other][key] for key in keys]
+        apart = [_apart(grep_cells(known[ranker], versions, pairs)) for ranker in (one, other)]
+        cells = [
+            f"{difference(change, np.zeros_like(change))}, p {shown(paired_t(change).p_value)}"
+            for change in (*changes, apart[0] - apart[1])
+        ]
+        lines.append(f"| {steps} | {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
+def _apart(cells: Floats) -> Floats:
+    """(Q,): how far the male and the female version of the relevant document are apart, mean over seeds."""
+    return np.asarray(np.abs(cells[:, :, 0, 0] - cells[:, :, 0, 1]).mean(axis=0))
 
 
 def unseen_table(
