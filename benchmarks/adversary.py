@@ -21,7 +21,7 @@ Grep-BiasIR.
 Without a GPU, ``cpu`` is a cross-encoder of six layers that learns from fewer lists and orders less:
 
     python benchmarks/adversary.py distil WORK                                      # once, no adversary
-    python benchmarks/adversary.py train WORK --shapes cpu --device cpu --jobs 2    # two hours on two cores
+    python benchmarks/adversary.py train WORK --shapes cpu --device cpu --jobs 2    # hours on two cores
 
 All its seeds begin with the one ranker of ``distil``. They order BM25's first 50 (DL) and the teacher's first
 20, and 500 of the neutral queries. ``cpu-long`` has three times as many steps against the adversary.
