@@ -11,8 +11,11 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test types test-train test-full engines bench clean
 
+# what README shows, in the folder demo: who is favoured, what helps, and what it costs
 demo: .venv/demo.stamp
-	$(BIN)/python -m evenrank.sample.demo demo
+	mkdir -p demo
+	test -e demo/evenrank.toml || $(BIN)/evenrank init --demo demo
+	cd demo && for command in audit compare gate report; do ../$(BIN)/evenrank $$command || exit; done
 
 # the first line of defence: every check once
 test: .venv/dev.stamp
@@ -59,7 +62,7 @@ bench: .venv/bench.stamp
 	$(PYTHON) -m venv .venv
 
 .venv/demo.stamp: .venv/bin/python pyproject.toml constraints.txt
-	$(INSTALL) -e '.[demo]'
+	$(INSTALL) -e '.[report]'
 	touch $@
 
 .venv/dev.stamp: .venv/bin/python pyproject.toml constraints.txt

@@ -15,7 +15,6 @@ from evenrank.comparison.tradeoff import Tradeoff, tradeoff
 from evenrank.data.polarity import Polarity
 from evenrank.data.tables import DocumentTable
 from evenrank.sample import load
-from evenrank.sample.demo import bm25_run
 
 PAGE = Path(__file__).parent / "reproductions/rerankers.md"
 TOUCHE = Path(__file__).resolve().parents[2] / "shared/data/touche22_task2"
@@ -46,7 +45,7 @@ def on_the_sample() -> Tradeoff:
     )
     popularity = [float(level) for level in sample.popularity.values()]
     return tradeoff(
-        bm25_run(sample),
+        er.read_run(folder / "bm25.trec"),
         [
             *BY_GROUP, "FA_IR(protected='Open Almanac')", "Neutral(band={10,None})", "Penalty(lam={0.5,1,2})",
             *BY_POLARITY,

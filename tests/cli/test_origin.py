@@ -221,12 +221,13 @@ def test_the_cloud(folder: Path, evenrank: Evenrank) -> None:
 def test_the_guide_shows_what_comes_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, evenrank: Evenrank
 ) -> None:
+    from sample_inputs import bm25_run
+
     from evenrank.sample import load
-    from evenrank.sample.demo import bm25_run
 
     monkeypatch.chdir(tmp_path)
     sample = load()
-    bm25 = bm25_run(sample)
+    bm25 = bm25_run()
     (tmp_path / "documents.tsv").write_text(
         "".join(f"{d}\t{' '.join(text.split())}\n" for d, text in sample.documents.items()), encoding="utf-8"
     )

@@ -247,24 +247,6 @@ def test_init_writes_what_doctor_accepts(evenrank: Evenrank, files: Path) -> Non
     assert (again.code, "exists already" in again.err) == (1, True)
 
 
-def test_the_demo_project_shows_a_change(
-    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("bm25s", reason="the sample is ranked by bm25s")
-    monkeypatch.chdir(tmp_path)
-    assert evenrank("init", "--demo").code == 0
-    text = (tmp_path / "evenrank.toml").read_text()
-    assert 'leaning = "groups.csv:values=female,male:even=both,none"' in text
-    assert 'popularity = "groups.csv:ordinal"' in text
-    compared = evenrank("compare", "-m", "NFaiRR@10")
-    assert compared.code == 0, compared.err
-    assert "better" in compared.out
-    gated = evenrank("gate")
-    assert gated.code == 0
-    assert ": gate passed: 1 measure" in gated.out.splitlines()[0]
-    assert evenrank("init", "--demo").code == 1
-
-
 def test_inputs_of_a_project_in_python(project: Path) -> None:
     inputs = Project.read("evenrank.toml").description().read()
     assert er.evaluate(inputs, "RR").runs == ("bm25", "dense")

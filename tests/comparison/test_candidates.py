@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from sample_inputs import bm25_run
 
 import evenrank as er
 from evenrank.comparison.candidates import candidates
@@ -16,7 +17,7 @@ from evenrank.comparison.optimal import optimal_reference
 from evenrank.errors import ParameterError, UnknownNameError
 from evenrank.inputs import Inputs
 from evenrank.io import write_run
-from evenrank.sample import demo, load
+from evenrank.sample import load
 
 Evenrank = Callable[..., SimpleNamespace]
 METHODS = ["Penalty(lam={0,0.5})", "Neutral(band=50)"]
@@ -27,7 +28,7 @@ MEASURES = {"fairness": "NFaiRR@10", "relevance": "nDCG@10"}
 def inputs() -> Inputs:
     sample = load()
     counts = er.scan(list(sample.documents.items()), "gender-en")
-    return Inputs.of({"bm25": demo.bm25_run(sample)}, qrels=sample.qrels, words=counts)
+    return Inputs.of({"bm25": bm25_run()}, qrels=sample.qrels, words=counts)
 
 
 def test_each_candidate_is_what_its_run_scores(inputs: Inputs) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from counting import counted_calls
+from sample_inputs import bm25_run, groups_of
 
 import evenrank as er
 from evenrank.comparison.curves import curves_of, evaluate_with_curves
@@ -12,12 +13,11 @@ from evenrank.evidence.align import align
 from evenrank.inputs import Inputs
 from evenrank.measures import parse_measures
 from evenrank.sample import load
-from evenrank.sample.demo import bm25_run, groups_of
 
 
 def inputs() -> Inputs:
     sample = load()
-    run = bm25_run(sample)
+    run = bm25_run()
     words = er.scan(list(sample.documents.items()), er.read_lexicon("gender-en"))
     runs = {"bm25": run, "short": run.head(7)}
     return Inputs.of(runs, qrels=sample.qrels, words=words, groups=groups_of(sample), background=run)

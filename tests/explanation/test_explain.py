@@ -6,6 +6,7 @@ import json
 import math
 
 import pytest
+from sample_inputs import bm25_run, groups_of
 
 import evenrank as er
 from evenrank.data.tables import DocumentTable
@@ -21,7 +22,6 @@ from evenrank.inputs import Inputs
 from evenrank.measures import Delegated
 from evenrank.measures.registry import all_measures
 from evenrank.sample import Sample, load
-from evenrank.sample.demo import bm25_run, groups_of
 
 QUERY = "occ-1"
 DEBATE = "deb-01"
@@ -336,7 +336,7 @@ def test_plain_data(run: er.Run, sample: Sample, counts: er.WordCounts) -> None:
 def test_measures_explained_together_are_as_each_alone() -> None:
     """Nothing that one measure needs, as a background, changes what is said of another."""
     sample = load()
-    run = bm25_run(sample)
+    run = bm25_run()
     words = er.scan(list(sample.documents.items()), er.read_lexicon("gender-en"))
     inputs = Inputs.of(
         {"bm25": run}, qrels=sample.qrels, words=words, groups=groups_of(sample), background=run

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from sample_inputs import bm25_run, groups_of
 
 import evenrank as er
 from evenrank.data.run import Run
@@ -15,7 +16,6 @@ from evenrank.explanation.many import ADDS, WITHOUT, document_effects
 from evenrank.inputs import Inputs
 from evenrank.measures import parse_measure
 from evenrank.sample import load
-from evenrank.sample.demo import bm25_run, groups_of
 
 DEPTH = 6
 
@@ -37,7 +37,7 @@ DEPTH = 6
 )
 def test_effects_are_those_of_explain(name: str, kind: str) -> None:
     sample = load()
-    run = bm25_run(sample)
+    run = bm25_run()
     words = er.scan(list(sample.documents.items()), er.read_lexicon("gender-en"))
     inputs = {"qrels": sample.qrels, "words": words, "groups": groups_of(sample), "background": run}
     measure = parse_measure(name)

@@ -60,10 +60,10 @@ PAYLOADS = (
 
 def sample_comparison() -> tuple[Comparison, Any]:
     """BM25 and what neutral re-ranking makes of it."""
-    from evenrank.sample.demo import bm25_run, groups_of
+    from sample_inputs import bm25_run, groups_of
 
     sample = load()
-    run = bm25_run(sample)
+    run = bm25_run()
     words = er.scan(list(sample.documents.items()), er.read_lexicon("gender-en+gender-en-names"))
     fairer = er.rerank(run, "Neutral(band=10)", words=words)
     measures = "NFaiRR@10 TExFAIR@10 nDCG@10 GF(attr='leaning')@10 DUO(missing='drop')@10"
@@ -80,7 +80,7 @@ def sample_comparison() -> tuple[Comparison, Any]:
 
 
 def _polarity(sample: Any) -> Any:
-    from evenrank.sample.demo import polarity_of
+    from sample_inputs import polarity_of
 
     return polarity_of(sample)
 

@@ -20,7 +20,6 @@ from evenrank.verdict import Verdict
 from evenrank.verdict.attributes import group_attributes
 from evenrank.verdict.targets import GIVEN
 
-FAIRER = "fairer.trec"
 LONGEST = 12  # letters of a file's name, so that the command stays within a terminal
 _ATTRIBUTE = re.compile(r"\(attr='[^']*',|\(attr='[^']*'\)")
 
@@ -39,6 +38,8 @@ def with_commands(
     """
     known = {one.attribute.name: one for one in group_attributes(inputs)}
     options: dict[str, list[str]] = {}
+    names = chain(["fairer"], (f"fairer-{number}" for number in count(2)))
+    output = next(f"{name}.trec" for name in names if name not in inputs.runs)
     made = []
     for verdict in found:
         if verdict.advice is None:
@@ -52,7 +53,7 @@ def with_commands(
                 options[name] += [word for file in qrels for word in ("--qrels", _written(file))]
         run = folder / RUNS / f"{file_name(verdict.system)}.trec"
         words = ["evenrank", "rerank", str(run), "--with", _only(verdict.advice.method), *options[name]]
-        advice = replace(verdict.advice, command=(*words, "-o", FAIRER))
+        advice = replace(verdict.advice, command=(*words, "-o", output))
         made.append(replace(verdict, advice=advice))
     return tuple(made)
 

@@ -40,7 +40,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--demo",
         action="store_true",
-        help="first write the sample collection and two runs of it into the folder",
+        help="write the sample collection, two runs of it and a project file into the folder",
     )
     parser.set_defaults(run=run)
 
@@ -54,20 +54,17 @@ def run(arguments: argparse.Namespace) -> int:
     target = folder / NAME
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder")
+    if arguments.demo:
+        return _write_demo(folder)
     if target.exists():
         raise DataError(
             f"{target}: exists already: edit it, or move it away first (evenrank doctor checks it)"
         )
-    if arguments.demo:
-        from evenrank.sample.sample_files import write_sample
-
-        write_sample(folder)
-        say(f"wrote the sample collection into {folder}")
     found = look_around(folder)
     engines = engine_files(found)
     if not found.of("run") and not engines:
         say("no run and no search engine was found: name yours under [data] runs, or under [engines]")
-    text = project_text(found, _asker(), words=arguments.demo)
+    text = project_text(found, _asker())
     with atomic_write(target) as file:
         file.write(text.encode())
     problems = Project.read(target).problems()
@@ -77,6 +74,27 @@ def run(arguments: argparse.Namespace) -> int:
     command = "evaluate" if found.of("run") or not engines else "audit"
     say(f"wrote {target}: edit it, then try evenrank doctor and evenrank {command}")
     return 1 if problems else 0
+
+
+def _write_demo(folder: Path) -> int:
+    """All files of the sample and its project, or none."""
+    from evenrank.io.atomic import atomic_write
+    from evenrank.sample import DEMO, demo_file
+
+    there = [name for name in DEMO if (folder / name).exists()]
+    if there:
+        raise DataError(f"{folder}: has {', '.join(there)} already: give an empty folder")
+    try:
+        for name in DEMO:
+            with atomic_write(folder / name) as file:
+                file.write(demo_file(name))
+    except BaseException:
+        for name in DEMO:
+            (folder / name).unlink(missing_ok=True)
+        raise
+    say(f"wrote the demo into {folder}: {', '.join(DEMO)}")
+    say("try evenrank audit, compare, gate and report there: they need no options")
+    return 0
 
 
 def _describe_choices(found: FoundFiles) -> list[str]:
@@ -118,7 +136,7 @@ def _asker() -> Ask:
     return ask
 
 
-def project_text(found: FoundFiles, ask: Ask, *, words: bool = False) -> str:
+def project_text(found: FoundFiles, ask: Ask) -> str:
     """The project file for what was found."""
     lines = ["# What evenrank knows about this project. Paths are relative to this file.", "", "[data]"]
     runs = [file.path for file in found.of("run")]
@@ -140,10 +158,9 @@ def project_text(found: FoundFiles, ask: Ask, *, words: bool = False) -> str:
         lines.append(
             f"# by = {quoted(next(iter(queries.fields)))}  # split results by this column of the queries"
         )
-    counts = words and "documents" in chosen and "words" not in chosen
-    named = "gender-en+gender-en-names" if words else "gender-en"
-    lexicon = f'lexicon = "{named}"  # count these words in the documents (evenrank scan keeps the counts)'
-    lines.append(lexicon if counts else f"# {lexicon}")
+    lines.append(
+        '# lexicon = "gender-en"  # count these words in the documents (evenrank scan keeps the counts)'
+    )
     background = f"background = {quoted(first)}" if len(runs) > 1 else '# background = "collection"'
     lines.append(f'{background}  # the run that NFaiRR is normalised by, or "collection"')
     lines += ["", *_groups(found, chosen.get("documents"))]

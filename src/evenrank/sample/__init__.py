@@ -11,6 +11,11 @@ from importlib.resources import files
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.qrels import Qrels
 
+# what evenrank init --demo writes: the sample as the files that a search team would have
+DEMO = (
+    "documents.jsonl", "queries.csv", "qrels.txt", "groups.csv", "bm25.trec", "fairer.trec", "evenrank.toml",
+)  # fmt: skip
+
 
 @dataclass(frozen=True, repr=False)
 class Sample:
@@ -24,6 +29,7 @@ class Sample:
     popularity: dict[str, int]  # 1 to 4, ordinal
     publisher: dict[str, str]
     leaning: dict[str, str]  # of the information needs' documents
+    author: dict[str, str]  # "freelance" or "staff"
 
     def __repr__(self) -> str:
         return f"<Sample: {len(self.documents)} documents, {len(self.queries)} queries>"
@@ -56,9 +62,14 @@ def load() -> Sample:
         popularity={row["document"]: int(row["popularity"]) for row in groups},
         publisher={row["document"]: row["publisher"] for row in groups},
         leaning={row["document"]: row["leaning"] for row in groups if row["leaning"]},
+        author={row["document"]: row["author"] for row in groups},
     )
 
 
+def demo_file(name: str) -> bytes:
+    """One of the files of ``DEMO``."""
+    return files(__name__).joinpath(name).read_bytes()
+
+
 def _lines(name: str) -> Iterator[str]:
-    text = files(__name__).joinpath(name).read_text(encoding="utf-8")
-    return iter(text.splitlines())
+    return iter(demo_file(name).decode().splitlines())
