@@ -7,9 +7,7 @@ playwright.
 from __future__ import annotations
 
 import os
-import runpy
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 
@@ -25,16 +23,15 @@ COMMAND = (
 def report(folder: Path) -> Path:
     """The report of the audit of the shop."""
     from evenrank.cli import main
+    from evenrank.sample.shop import make_shop
 
-    arguments, here = sys.argv, Path.cwd()
+    here = Path.cwd()
     os.chdir(folder)
     try:
-        sys.argv = ["shop.py", "shop"]
-        runpy.run_path(str(DOCS / "examples/shop.py"), run_name="__main__")
+        make_shop(Path("shop"))
         os.chdir("shop")
         main(COMMAND)
     finally:
-        sys.argv = arguments
         os.chdir(here)
     (found,) = folder.glob("shop/audit/2*/report.html")
     return found

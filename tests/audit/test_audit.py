@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import runpy
 import sqlite3
 import warnings
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from evenrank.engines import open_engine
 from evenrank.errors import DataError, EvenrankWarning, ParameterError
 from evenrank.io import read_qrels, read_run
 from evenrank.io.made_query_ids import made_id
+from evenrank.sample.shop import make_shop
 from evenrank.scores import Scores
 from evenrank.verdict import describe
 from evenrank.verdict.sentences import percent
@@ -308,7 +308,7 @@ def test_the_shop_of_the_guide(
     """Its engine is SQLite with a boost; what is planted is found, nothing else, as printed."""
     monkeypatch.chdir(tmp_path)
     root = Path(__file__).resolve().parents[2]
-    runpy.run_path(str(root / "docs/examples/shop.py"))["make_shop"](tmp_path, lowered)
+    make_shop(tmp_path, lowered)
     found = audited(groups="seller_size,country", output="both")
     assert [one.shown for one in found.verdicts] == [lowered > 0, False]
     if lowered:

@@ -1,8 +1,9 @@
 """Make a shop to try an audit on: 5,000 products, 200 queries, and a search engine in an SQLite file.
 
-``python shop.py FOLDER [LOWERED]`` writes products.jsonl, queries.csv, shop.db and shop.toml. The engine
-ranks by the text and by a boost of each product, as shops do. The boosts of small sellers are lower by
-LOWERED standard deviations (default: 1), which is the bias that an audit should find; 0 plants none.
+``python -m evenrank.sample.shop FOLDER [LOWERED]`` writes products.jsonl, queries.csv, shop.db and shop.toml
+into a new folder. The engine ranks by the text and by a boost of each product, as shops do. The boosts of
+small sellers are lower by LOWERED standard deviations (default: 1), which is the bias that an audit should
+find; 0 plants none.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import random
 import sqlite3
 import sys
 from pathlib import Path
+
+from evenrank.errors import DataError
 
 PRODUCTS, QUERIES, SMALL = 5000, 200, 0.65
 THINGS = (
@@ -44,6 +47,8 @@ def make_shop(folder: Path, lowered: float = 1.0, seed: int = 16) -> None:
     """Write the files of a shop. The same seed gives the same shop."""
     chance = random.Random(seed)
     folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise DataError(f"{folder}: has files already: name a new folder")
     products = [_product(chance, number, lowered) for number in range(PRODUCTS)]
     with (folder / "products.jsonl").open("w", encoding="utf-8") as file:
         for product in products:
@@ -71,7 +76,6 @@ def _product(chance: random.Random, number: int, lowered: float) -> dict[str, ob
 
 
 def _index(path: Path, products: list[dict[str, object]]) -> None:
-    path.unlink(missing_ok=True)
     with sqlite3.connect(path) as database:
         database.execute(
             "create virtual table products using fts5"
