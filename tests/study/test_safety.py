@@ -107,20 +107,23 @@ def test_events_are_of_the_list_that_is_shown(client: Any) -> None:
     assert walks.rows(client, "SELECT COUNT(*) FROM events") == [(1,)]
 
 
-def test_the_admin_page_needs_the_password(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("EVENRANK_STUDY_PASSWORD", raising=False)
-    assert client.get("/admin").status_code == 404
+def test_the_admin_page_needs_the_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = walks.write_study(tmp_path / "study")
+    for password in (None, ""):
+        monkeypatch.delenv("EVENRANK_STUDY_PASSWORD", raising=False)
+        if password is not None:
+            monkeypatch.setenv("EVENRANK_STUDY_PASSWORD", password)
+        assert walks.client_of(folder).get("/admin", auth=("x", "")).status_code == 404
     monkeypatch.setenv("EVENRANK_STUDY_PASSWORD", "correct horse")
-    assert client.get("/admin").status_code == 401
+    client = walks.client_of(folder)
+    refused = client.get("/admin")
+    assert (refused.status_code, refused.headers["www-authenticate"].split()[0]) == (401, "Basic")
     assert client.get("/admin", auth=("x", "")).status_code == 401
     assert client.get("/admin", headers={"authorization": "Basic %%%"}).status_code == 401
     walks.walk(client, until="Results")
     answer = client.get("/admin", auth=("anybody", "correct horse"))
     assert answer.status_code == 200
     assert "agreed to take part" in answer.text
-    wrong = [client.get("/admin", auth=("x", "guess")).status_code for _ in range(12)]
-    assert wrong[-1] == 429  # guessing is slow
-    assert client.get("/admin", auth=("anybody", "correct horse")).status_code == 200
 
 
 def test_deleting_a_participant(tmp_path: Path, evenrank: Any) -> None:
@@ -254,9 +257,11 @@ def races(client: Any) -> None:
     from evenrank.web.steps import participant_of, steps_of
 
     server, session = client.study_server, secrets.token_urlsafe(32)
+    renewed: set[str | None] = set()
 
     def send(form: dict[str, str], position: int) -> None:
-        server.submit(Visit("/", {}, form, session, False, f"step-{position}", tokens=server.tokens))
+        visit = Visit("/", {}, form, session, False, f"step-{position}", tokens=server.tokens)
+        renewed.add(server.submit(visit).session)
 
     for position in range(100):
         page = server.show(Visit("/", {}, {}, session, False, None, tokens=server.tokens)).body
@@ -267,6 +272,8 @@ def races(client: Any) -> None:
             thread.start()
         for thread in threads:
             thread.join()
+        if position == 0:
+            (session,) = filter(None, renewed)  # all eight got the same one
     with server.store.reading() as transaction:
         participant = participant_of(transaction, session)
         found = steps_of(transaction, participant)

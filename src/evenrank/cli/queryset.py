@@ -167,7 +167,7 @@ def _page(arguments: argparse.Namespace, procedure: Procedure) -> None:
     for sheet in pages.sheets:
         say(f"{sheet.annotator}: http://{address}{pages.path_of(sheet)}")
     say("give each annotator their address; answers are in the sheets (Ctrl-C stops the page)")
-    serve(application, address)
+    serve(application, address, proxied=False)
 
 
 def _ask(arguments: argparse.Namespace, procedure: Procedure) -> None:

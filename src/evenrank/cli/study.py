@@ -144,7 +144,7 @@ def _serve(arguments: argparse.Namespace) -> int:
             say("public_address is no https address: use this for trying out, not with participants")
         if not os.environ.get(PASSWORD):
             say(f"there is no page /admin: set {PASSWORD} to a password to have one")
-        serve(application, study.settings.address)
+        serve(application, study.settings.address, proxied=study.settings.secure)
     return 0
 
 

@@ -99,13 +99,15 @@ def simulate(
 
 
 def take_part(server: StudyServer, bot: Bot, panel_id: str) -> None:
-    session = secrets.token_urlsafe(32)
+    session = server.tokens.new_session()
 
     def send(form: Mapping[str, str], purpose: str, path: str = "/") -> None:
+        nonlocal session
         visit = Visit(path, {}, form, session, False, purpose, tokens=server.tokens)
         reply = server.log(visit) if path == "/events" else server.submit(visit)
         if reply.status not in (204, 303):
             raise DataError(f"the study refused the simulated answer to {purpose}: {form!r}")
+        session = reply.session or session
 
     server.count_arrival()
     send({"consent": "agree", "panel_id": panel_id}, "step-0")

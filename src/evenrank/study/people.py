@@ -94,8 +94,10 @@ def enrol(transaction: Transaction, participant: str, version: int, panel_id: st
     return True
 
 
-def is_known(transaction: Transaction, keyed: str) -> bool:
-    return bool(transaction.rows("SELECT 1 FROM identities WHERE digest = ?", keyed))
+def owner_of(transaction: Transaction, keyed: str) -> str | None:
+    """The participant with the id of a panel that has this digest."""
+    found = transaction.rows("SELECT participant FROM identities WHERE digest = ?", keyed)
+    return str(found[0][0]) if found else None
 
 
 def standing_of(transaction: Transaction, participant: str) -> ParticipantStanding:
@@ -115,6 +117,8 @@ def set_standing(transaction: Transaction, participant: str, standing: str) -> N
 def withdraw(transaction: Transaction, participant: str, *, delete: bool) -> None:
     """Stop for good; with ``delete`` the answers and the id of the panel go, and only the count stays."""
     transaction.lock(f"participant {participant}")
+    if standing_of(transaction, participant).standing == DELETED:
+        return
     set_standing(transaction, participant, DELETED if delete else KEPT)
     if delete:
         forget(transaction, participant)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import hmac
 import os
 import re
 import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -22,10 +21,11 @@ from evenrank.study.texts import paragraphs_of
 from evenrank.web.application import Reply, Site, Visit, VisitLimits, redirect
 from evenrank.web.forms import FormTokens
 from evenrank.web.pages import Pages, static_files
-from evenrank.web.rates import TokenBucket
+from evenrank.web.password import Password
 from evenrank.web.steps import (
     Event,
     add_event,
+    arrived,
     begin,
     count,
     participant_of,
@@ -36,10 +36,12 @@ from evenrank.web.store import Store, Transaction
 
 HERE = Path(__file__).parent
 PASSWORD = "EVENRANK_STUDY_PASSWORD"
+ADMIN = "/admin"
+CONSENT = "step-0"
 KINDS = ("shown", "open", "close", "hidden", "visible", "leave")
 MOST_EVENTS = 2000  # of a participant
 _PANEL_ID = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
-_FAILURES = {403: "expired", 404: "missing", 405: "missing", 429: "too_often", 503: "busy"}
+_FAILURES = {403: "expired", 404: "missing", 405: "missing", 429: "too_often", 500: "busy", 503: "busy"}
 
 
 class StudyServer:
@@ -51,7 +53,6 @@ class StudyServer:
         people.record_version(store, study)
         self.tokens = FormTokens(people.secret_of(store, secrets.token_hex(32)))
         self.pages = Pages([HERE / "templates"])
-        self._guesses = TokenBucket(0.2, 10)
         self._versions = {
             "evenrank": __version__,
             "study": study.settings.version,
@@ -59,6 +60,8 @@ class StudyServer:
         }
 
     def site(self, limits: VisitLimits | None = None) -> Site:
+        password = os.environ.get(PASSWORD, "")
+        status = {("GET", ADMIN): self.admin} if password else {}
         return Site(
             handlers={
                 ("GET", "/"): self.show,
@@ -68,13 +71,14 @@ class StudyServer:
                 ("POST", "/withdraw"): self.withdraw,
                 ("GET", "/withdrawn"): self.withdrawn,
                 ("GET", "/declined"): lambda visit: self._message("declined"),
-                ("GET", "/admin"): self.admin,
+                **status,
             },
             files=static_files(HERE / "static"),
             tokens=self.tokens,
             failed=self._failed,
             secure=self.study.settings.secure,
             limits=limits or VisitLimits(),
+            passwords={ADMIN: Password(password)},
         )
 
     def show(self, visit: Visit) -> Reply:
@@ -83,7 +87,7 @@ class StudyServer:
             participant = participant_of(transaction, visit.session)
             if participant is not None:
                 return self._due(transaction, visit, participant)
-            panel_id, refused = self._panel_id(transaction, visit.query)
+            panel_id, refused = self._panel_id(transaction, visit, visit.query)
         if refused is not None:
             return refused
         if self._is_over():
@@ -98,7 +102,7 @@ class StudyServer:
 
     def submit(self, visit: Visit) -> Reply:
         """Record the step that a form answers, if it is the one that is due; otherwise change nothing."""
-        if visit.purpose == "step-0":
+        if (visit.purpose or "").partition(" ")[0] == CONSENT:
             return self._begin(visit)
         position = _position(visit.purpose, "step-")
         with self.store.writing() as transaction:
@@ -170,15 +174,7 @@ class StudyServer:
         return self._message("deleted" if deleted else "kept", table="withdrawn", heading="heading")
 
     def admin(self, visit: Visit) -> Reply:
-        """How the study stands, for who knows the password of the environment; no answer is shown."""
-        expected = os.environ.get(PASSWORD, "")
-        if not expected:
-            return self._failed(404)
-        if not hmac.compare_digest(_password(visit.authorization).encode(), expected.encode()):
-            # only wrong guesses use up the limit, so that nobody can lock the researcher out by asking
-            if visit.authorization is not None and not self._guesses.allows("admin"):
-                return self._failed(429)
-            return Reply(status=401, headers={"WWW-Authenticate": 'Basic realm="study", charset="UTF-8"'})
+        """How the study stands; no answer is shown."""
         with self.store.reading() as transaction:
             flow, balance = flow_of(transaction), balance_of(transaction)
         return Reply(
@@ -196,7 +192,8 @@ class StudyServer:
         with self.store.writing() as transaction:
             if participant_of(transaction, visit.session) is not None:
                 return redirect("/")
-            panel_id, refused = self._panel_id(transaction, {self._parameter: visit.form.get("panel_id", "")})
+            given = {self._parameter: visit.form.get("panel_id", "")}
+            panel_id, refused = self._panel_id(transaction, visit, given)
             if refused is not None:
                 return refused
             if self._is_over():
@@ -206,23 +203,30 @@ class StudyServer:
                 return redirect("/declined")
             if choice != "agree":
                 return self._consent(visit, panel_id, (self.study.texts.text("consent", "must_choose"),))
-            participant, is_new = begin(transaction, visit.session)
+            # from the token, which is of one page: sending its form twice gives the same session
+            session = self.tokens.new_session(f"{visit.session} {visit.purpose}")
+            begun = begin(transaction, visit.session, session)
+            if begun is None:
+                return self._failed(403)
+            going_on = replace(redirect("/"), session=session)
+            participant, is_new = begun
             if not is_new:
-                return redirect("/")
+                return going_on
             version = self.study.settings.version
             keyed = self.tokens.keyed(panel_id or participant)
             if not people.enrol(transaction, participant, version, panel_id, keyed):
                 raise _Repeated
             plan_questions(transaction, self.study, participant)
             record(transaction, participant, 0, "consent", {"language": self.study.settings.language})
-        return redirect("/")
+        return going_on
 
     def _due(self, transaction: Transaction, visit: Visit, participant: str) -> Reply:
         standing = people.standing_of(transaction, participant)
         if standing.standing == people.INELIGIBLE:
             return self._message("ineligible")
-        if standing.standing == people.KEPT:
-            return self._message("kept", table="withdrawn", heading="heading")
+        if standing.standing in (people.KEPT, people.DELETED):
+            name = "kept" if standing.standing == people.KEPT else "deleted"
+            return self._message(name, table="withdrawn", heading="heading")
         if standing.standing == people.FINISHED:
             return self._end(visit, standing.code)
         if self._is_of_another_version(standing):
@@ -261,7 +265,7 @@ class StudyServer:
         return "" if self.study.settings.panel is None else self.study.settings.panel.parameter
 
     def _panel_id(
-        self, transaction: Transaction, query: Mapping[str, str]
+        self, transaction: Transaction, visit: Visit, query: Mapping[str, str]
     ) -> tuple[str | None, Reply | None]:
         """The id that a panel put into the address, or the page that says why there is none to use."""
         panel = self.study.settings.panel
@@ -272,7 +276,8 @@ class StudyServer:
             return None, None
         if not _PANEL_ID.fullmatch(found):
             return None, self._message("unknown")
-        if people.is_known(transaction, self.tokens.keyed(found)):
+        owner = people.owner_of(transaction, self.tokens.keyed(found))
+        if owner is not None and owner != arrived(transaction, visit.session):
             return None, self._message("repeated")
         return found, None
 
@@ -285,8 +290,9 @@ class StudyServer:
         return self.study.settings.closed or (retention is not None and date.today() > retention)
 
     def _consent(self, visit: Visit, panel_id: str | None, problems: tuple[str, ...] = ()) -> Reply:
+        token = visit.token(f"{CONSENT} {secrets.token_urlsafe(16)}")  # of this page alone
         body = self._render(
-            "consent.html", token=visit.token("step-0"), panel_id=panel_id, problems=problems,
+            "consent.html", token=token, panel_id=panel_id, problems=problems,
             paragraphs=paragraphs_of(self.study.consent),
         )  # fmt: skip
         return Reply(body, 422 if problems else 200)
@@ -373,13 +379,3 @@ def _event(form: Mapping[str, str], position: int) -> Event | None:
     if rank and not re.fullmatch(r"[0-9]{1,3}", rank):
         return None
     return Event(page, int(number), position, kind, int(rank) if rank else None, int(at))
-
-
-def _password(authorization: str | None) -> str:
-    kind, _, value = (authorization or "").partition(" ")
-    if kind.lower() != "basic":
-        return ""
-    try:
-        return base64.b64decode(value, validate=True).decode().partition(":")[2]
-    except ValueError:
-        return ""

@@ -1,14 +1,15 @@
 """Forms that only our own pages can send: what they say, and the token that proves where they come from.
 
 A token names the purpose of its form and is signed for one session, so a form of another site, of another
-session or of another step is refused. That a step is recorded once is for the store to hold: see
-``steps.record``.
+session or of another step is refused. Sessions are signed as well: nobody can make up one. That a step is
+recorded once is for the store to hold: see ``steps.record``.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import secrets
 from urllib.parse import parse_qsl
 
 from evenrank.errors import DataError
@@ -38,6 +39,16 @@ class FormTokens:
         purpose, _, signature = token.rpartition(".")
         expected = self._signature(session, purpose)
         return purpose if hmac.compare_digest(signature.encode(), expected.encode()) else None
+
+    def new_session(self, origin: str | None = None) -> str:
+        """A session that we have signed, drawn by chance; with an ``origin`` always the same one for it."""
+        name = secrets.token_urlsafe(32) if origin is None else self.keyed(f"origin {origin}")
+        return f"{name}.{self.keyed(f'session {name}')}"
+
+    def is_session(self, text: str) -> bool:
+        """Whether we have signed this session."""
+        name, _, signature = text.rpartition(".")
+        return hmac.compare_digest(signature.encode(), self.keyed(f"session {name}").encode())
 
     def keyed(self, text: str) -> str:
         """A digest that nobody can compute without the secret."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import secrets
 import threading
 import time
@@ -28,7 +29,7 @@ class TokenBucket:
         self._lock = threading.Lock()
 
     def allows(self, who: str) -> bool:
-        name = hashlib.blake2b(who.encode(), key=self._key, digest_size=16).digest()
+        name = self._name(who)
         with self._lock:
             at = self._clock()
             left, before = self._buckets.pop(name, (float(self._burst), at))
@@ -38,3 +39,28 @@ class TokenBucket:
             while len(self._buckets) > MOST_KEYS:
                 self._buckets.popitem(last=False)
         return allowed
+
+    def give_back(self, who: str) -> None:
+        """Undo what ``allows`` took."""
+        name = self._name(who)
+        with self._lock:
+            left, before = self._buckets.get(name, (float(self._burst), self._clock()))
+            self._buckets[name] = (left + 1, before)  # ``allows`` cuts what is more than the burst
+
+    def _name(self, who: str) -> bytes:
+        return hashlib.blake2b(who.encode(), key=self._key, digest_size=16).digest()
+
+
+def visitor_of(address: str) -> str:
+    """Whom an address counts for: of IPv6 the first half, since one visitor has all of the second.
+
+    >>> visitor_of("192.0.2.7"), visitor_of("2001:db8::1") == visitor_of("2001:db8::ffff:2")
+    ('192.0.2.7', True)
+    """
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return address
+    return str(found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False))

@@ -18,8 +18,15 @@ def address_of(text: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def serve(application: Any, address: str) -> None:
-    """Serve until interrupted. No access log: it would hold the addresses of visitors."""
+MOST_HEADER_BYTES = 16 * 1024
+
+
+def serve(application: Any, address: str, *, proxied: bool) -> None:
+    """Serve until interrupted. No access log: it would hold the addresses of visitors.
+
+    Only where a web server on this machine passes requests on (``proxied``) does the header X-Forwarded-For
+    say who asks; otherwise everybody could write there what they like.
+    """
     try:
         import uvicorn
     except ImportError:
@@ -27,7 +34,8 @@ def serve(application: Any, address: str) -> None:
     host, port = address_of(address)
     settings = uvicorn.Config(
         application, host=host, port=port, access_log=False, log_level="warning", server_header=False,
-        lifespan="off", ws="none", timeout_keep_alive=30,
+        lifespan="off", ws="none", timeout_keep_alive=30, proxy_headers=proxied, http="h11",
+        h11_max_incomplete_event_size=MOST_HEADER_BYTES,
     )  # fmt: skip
     try:
         uvicorn.Server(settings).run()

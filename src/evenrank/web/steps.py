@@ -19,6 +19,7 @@ CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)
 CREATE TABLE IF NOT EXISTS counters (name TEXT PRIMARY KEY, count BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS participants (
     participant TEXT PRIMARY KEY, session TEXT UNIQUE, began TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS arrivals (session TEXT PRIMARY KEY, participant TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS steps (
     participant TEXT NOT NULL, position INTEGER NOT NULL, name TEXT NOT NULL, answers TEXT NOT NULL,
     at TEXT NOT NULL, PRIMARY KEY (participant, position));
@@ -97,18 +98,42 @@ def participant_of(transaction: Transaction, session: str) -> str | None:
     return str(found[0][0]) if found else None
 
 
-def begin(transaction: Transaction, session: str) -> tuple[str, bool]:
-    """The participant of a session, and whether it is a new one."""
-    transaction.lock(f"session {digest(session)}")
-    known = participant_of(transaction, session)
-    if known is not None:
-        return known, False
-    participant = code(12)
-    transaction.run(
-        "INSERT INTO participants (participant, session, began) VALUES (?, ?, ?)",
-        participant, digest(session), now(),
-    )  # fmt: skip
-    return participant, True
+def arrived(transaction: Transaction, arrival: str) -> str | None:
+    """Who agreed to take part in this session, which has been exchanged for another since."""
+    found = transaction.rows("SELECT participant FROM arrivals WHERE session = ?", digest(arrival))
+    return str(found[0][0]) if found else None
+
+
+def begin(transaction: Transaction, arrival: str, session: str) -> tuple[str, bool] | None:
+    """The participant who agrees in the session ``arrival``, and whether it is a new one.
+
+    From now on ``session`` stands for the participant: who has planted the one of arrival in somebody's
+    browser cannot follow. If its answer was lost on the way, agreeing again gives another session as long as
+    there is no further step; None after that.
+    """
+    transaction.lock(f"session {digest(arrival)}")
+    participant = arrived(transaction, arrival)
+    if participant is None:
+        participant = code(12)
+        transaction.run(
+            "INSERT INTO participants (participant, session, began) VALUES (?, ?, ?)",
+            participant, digest(session), now(),
+        )  # fmt: skip
+        transaction.run(
+            "INSERT INTO arrivals (session, participant) VALUES (?, ?)", digest(arrival), participant
+        )
+        return participant, True
+    if participant_of(transaction, session) != participant:
+        if len(steps_of(transaction, participant)) > 1:
+            return None
+        transaction.run(  # the former one must not begin as another participant
+            "INSERT INTO arrivals (session, participant) SELECT session, participant FROM participants "
+            "WHERE participant = ?", participant,
+        )  # fmt: skip
+        transaction.run(
+            "UPDATE participants SET session = ? WHERE participant = ?", digest(session), participant
+        )
+    return participant, False
 
 
 def steps_of(transaction: Transaction, participant: str) -> list[RecordedStep]:
@@ -150,7 +175,7 @@ def add_event(transaction: Transaction, participant: str, event: Event, most: in
 
 
 def forget(transaction: Transaction, participant: str) -> None:
-    """Delete the answers of a participant; the code stays, without a session, so that it can be counted."""
+    """Delete the answers of a participant; the code stays, so that it can be counted, and the digest of the
+    session, so that nobody begins again with it."""
     for table in ("steps", "events"):
         transaction.run(f"DELETE FROM {table} WHERE participant = ?", participant)
-    transaction.run("UPDATE participants SET session = NULL WHERE participant = ?", participant)

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from evenrank.errors import DataError, MissingExtraError, shortened
 
 POSTGRESQL = ("postgresql://", "postgres://")
-PATIENCE = 30.0  # seconds that a transaction waits for its turn
+PATIENCE = 3.0  # seconds that a transaction waits for its turn, and then for another program
 CONNECTIONS = 8  # to PostgreSQL
 
 Row = tuple[Any, ...]
@@ -75,58 +75,91 @@ class _SQLiteTransaction:
         """Nothing to do: there is one writer at a time."""
 
 
+# what can happen to a file, by SQLite's code, and what to do about it
+_TROUBLES = {
+    sqlite3.SQLITE_BUSY: "another program has locked it: end that program or wait until it is done",
+    sqlite3.SQLITE_FULL: "the disk is full: make room",
+    sqlite3.SQLITE_IOERR: "the disk does not take what is written: look at its free space, quota and health",
+    sqlite3.SQLITE_READONLY: "it may not be written: allow writing the file and its folder to who runs this",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened: look at the folder, and at who may write there",
+    sqlite3.SQLITE_CORRUPT: "it is damaged: take a backup",
+    sqlite3.SQLITE_NOTADB: "it cannot be used as a database: name another file",
+}
+
+
 class SQLiteStore:
     """A file. One thread writes at a time, and readers do not wait for it (write-ahead log); a transaction
     ends when its log is on disk (``synchronous=FULL``). What is deleted is overwritten."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._writing = threading.Lock()
-        self._readers = threading.local()
-        self._opened: list[sqlite3.Connection] = []
-        self._writer = self._connected()
-        try:
+        self._turn = threading.Lock()
+        self._readers: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
+        self._locked = False  # when somebody last wanted to write, by another program
+        with self._explained():
+            self._writer = self._connected()
             self._writer.execute("PRAGMA journal_mode=WAL")
-        except sqlite3.DatabaseError as error:
-            raise DataError(f"{path}: cannot be used as a database: {error}") from None
 
     def _connected(self) -> sqlite3.Connection:
-        try:
-            connection = sqlite3.connect(
-                self._path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
-            )
-            for pragma in ("synchronous=FULL", "secure_delete=ON", "foreign_keys=ON"):
-                connection.execute(f"PRAGMA {pragma}")
-        except sqlite3.Error as error:
-            raise DataError(f"{self._path}: cannot be opened as a database: {error}") from None
-        self._opened.append(connection)
+        connection = sqlite3.connect(
+            self._path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+        )
+        for pragma in ("synchronous=FULL", "secure_delete=ON", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {pragma}")
         return connection
 
     @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            trouble = _TROUBLES.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+            if trouble is None:
+                raise
+            raise DataError(f"{self._path}: {error}: {trouble}") from None
+
+    @contextmanager
     def reading(self) -> Iterator[Transaction]:
-        connection: sqlite3.Connection | None = getattr(self._readers, "connection", None)
-        if connection is None:
-            connection = self._readers.connection = self._connected()
-        with _ended(connection, "BEGIN"):
-            yield _SQLiteTransaction(connection)
+        with self._explained():
+            try:
+                connection = self._readers.get_nowait()
+            except queue.Empty:
+                connection = self._connected()
+            try:
+                connection.execute("BEGIN")
+                with _ended(connection):
+                    yield _SQLiteTransaction(connection)
+            finally:
+                self._readers.put(connection)
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
-        with self._writing, _ended(self._writer, "BEGIN IMMEDIATE"):
-            yield _SQLiteTransaction(self._writer)
+        if not self._turn.acquire(timeout=PATIENCE):
+            raise DataError(f"{self._path}: too many write at once: try again")
+        try:
+            with self._explained():
+                # only the first waits for another program: those behind it would wait one after the other
+                self._writer.execute(f"PRAGMA busy_timeout={0 if self._locked else round(1000 * PATIENCE)}")
+                self._locked = True
+                self._writer.execute("BEGIN IMMEDIATE")
+                self._locked = False
+                with _ended(self._writer):
+                    yield _SQLiteTransaction(self._writer)
+        finally:
+            self._turn.release()
 
     def close(self) -> None:
-        with self._writing:
+        with self._turn:
             # what was deleted must not live on in the log
             with suppress(sqlite3.Error):
                 self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            for connection in self._opened:
-                connection.close()
+            self._writer.close()
+            while not self._readers.empty():
+                self._readers.get().close()
 
 
 @contextmanager
-def _ended(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
-    connection.execute(begin)
+def _ended(connection: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
         connection.execute("COMMIT")
@@ -171,8 +204,9 @@ class PostgreSQLStore:
     def _connected(self) -> Any:
         try:
             return self._psycopg.connect(
-                self._address, autocommit=True, options="-c synchronous_commit=on", connect_timeout=10
-            )
+                self._address, autocommit=True, connect_timeout=round(PATIENCE),
+                options=f"-c synchronous_commit=on -c lock_timeout={round(1000 * PATIENCE)}",
+            )  # fmt: skip
         except self._psycopg.Error as error:
             said = shortened(str(error).splitlines()[0] if str(error) else type(error).__name__, 200)
             raise DataError(f"the PostgreSQL store cannot be reached: {said}") from None
@@ -191,7 +225,9 @@ class PostgreSQLStore:
                     yield _PostgreSQLTransaction(connection)
             except self._psycopg.OperationalError as error:
                 connection.close()
-                raise DataError("the connection to the PostgreSQL store broke: try again") from error
+                raise DataError(
+                    "the PostgreSQL store did not answer in time, or the connection broke: try again"
+                ) from error
         finally:
             self._idle.put(connection)
 

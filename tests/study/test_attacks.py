@@ -1,0 +1,308 @@
+"""A study that is attacked from outside, and one whose disk or database fails, on a real server."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import study_walks as walks
+
+from evenrank.web.application import HEADERS, VisitLimits
+from evenrank.web.password import ALL_GUESSES, GUESSES, Password
+from evenrank.web.rates import TokenBucket
+
+pytest.importorskip("uvicorn", reason="uvicorn is not installed")
+httpx = pytest.importorskip("httpx", reason="httpx is not installed")
+
+SECRET = "correct horse battery"
+TEXTS = (".toml", ".csv", ".txt", ".jsonl", ".json")
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[walks.Served]:
+    running = walks.Served(walks.write_study(tmp_path / "study"), EVENRANK_STUDY_PASSWORD=SECRET)
+    yield running
+    if running.process.poll() is None:
+        running.stop()
+
+
+def visitor(served: walks.Served, **options: Any) -> Any:
+    return httpx.Client(base_url=served.address, follow_redirects=True, timeout=25, **options)
+
+
+def with_panel(folder: Path) -> Path:
+    file = folder / "study.toml"
+    file.write_text(file.read_text(encoding="utf-8") + '[panel]\nparameter = "PID"\n', encoding="utf-8")
+    return folder
+
+
+def assert_strict(answer: Any) -> None:
+    for name, value in HEADERS.items():
+        assert answer.headers[name] == value, answer.status_code
+
+
+def store_rows(served: walks.Served, sql: str) -> list[Any]:
+    with closing(sqlite3.connect(served.folder / "study.sqlite")) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def test_the_password_is_not_found_by_guessing(served: walks.Served) -> None:
+    """A few guesses a minute are looked at, whatever address a request claims to come from; while the others
+    are refused, the right password is refused as well."""
+    began = time.monotonic()
+    with visitor(served) as client:
+
+        def guess(password: str) -> int:
+            claims = {"X-Forwarded-For": f"192.0.2.{secrets.randbelow(255)}"}
+            status: int = client.get("/admin", auth=("x", password), headers=claims).status_code
+            return status
+
+        found = [guess(f"guess {number}") for number in range(80)]
+        refilled = (time.monotonic() - began) * GUESSES / 60
+        assert found.count(401) <= GUESSES + refilled
+        assert set(found) == {401, 429}
+        for _ in range(20):
+            around = guess("wrong"), guess(SECRET), guess("wrong")
+            if around[0] == around[2] == 429:  # blocked before it and after it
+                break
+        assert around == (429, 429, 429)
+        refused = client.get("/admin", auth=("x", SECRET))
+    assert_strict(refused)
+    assert int(refused.headers["retry-after"]) <= 60
+
+
+def test_strangers_neither_guess_nor_keep_the_owner_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from starlette.testclient import TestClient
+
+    now = [0.0]
+    monkeypatch.setattr("evenrank.study.server.Password", partial(Password, clock=lambda: now[0]))
+    monkeypatch.setenv("EVENRANK_STUDY_PASSWORD", SECRET)
+    owner = walks.client_of(walks.write_study(tmp_path / "study"))
+    for _ in range(10 * GUESSES):  # looking often is no guessing
+        assert owner.get("/admin", auth=("x", SECRET)).status_code == 200
+
+    def guess(address: str, password: str) -> int:
+        client = TestClient(owner.app, client=(address, 1), base_url="http://testserver")
+        status: int = client.get("/admin", auth=("x", password)).status_code
+        return status
+
+    crowd = [f"192.0.2.{number}" for number in range(100)]
+    found = [guess(address, "guess") for address in crowd for _ in range(2)]
+    assert found.count(401) == ALL_GUESSES
+    assert guess("198.51.100.1", SECRET) == 429  # from a new address as well: all together are too many
+    assert owner.get("/admin", auth=("x", SECRET)).status_code == 200  # in the session that gave it
+    found = [owner.get("/admin", auth=("x", "guess")).status_code for _ in range(GUESSES + 1)]
+    assert found == [401] * GUESSES + [429]  # which is no way to guess either
+    now[0] += 60
+    network = [f"2001:db8::{number:x}" for number in range(1, 20)]
+    assert [guess(address, "guess") for address in network].count(401) == GUESSES  # one network
+    assert guess("198.51.100.1", SECRET) == 200  # and nobody is locked out for ever
+
+
+def test_invented_sessions_are_newcomers(served: walks.Served) -> None:
+    """Neither an invented id nor one with another's signature stands for anybody."""
+    with visitor(served) as client:
+        client.get("/")
+        name, _, signature = client.cookies["session"].partition(".")
+    for invented in (secrets.token_urlsafe(32), f"{secrets.token_urlsafe(32)}.{signature}", name, "ä" * 40):
+        with visitor(served, headers={"Cookie": f"session={invented}".encode()}) as client:
+            page = client.get("/")
+            assert page.cookies["session"] != invented  # a new one, which the attacker does not use
+            answer = client.post("/", data={"token": walks.token(page.text), "consent": "agree"})
+            assert answer.status_code == 403
+    assert store_rows(served, "SELECT COUNT(*) FROM participants") == [(0,)]
+
+
+def test_participants_of_one_address_are_limited(tmp_path: Path) -> None:
+    """Whether visitors come without a session or with an invented one, and though they delete their answers
+    and use all the sessions again that they were given."""
+    limits = VisitLimits(session=TokenBucket(0.0, 1000), newcomers=TokenBucket(0.0, 3))
+    client = walks.client_of(walks.write_study(tmp_path / "study"), limits=limits)
+    given: set[str] = set()
+
+    def ask(session: str | None, **form: str) -> Any:
+        client.cookies.clear()
+        headers = {} if session is None else {"cookie": f"session={session}"}
+        path = "/withdraw" if "answers" in form else "/"
+        answer = client.request("POST" if form else "GET", path, data=form, headers=headers,
+                                follow_redirects=False)  # fmt: skip
+        given.update(answer.cookies.values())
+        return answer
+
+    found = [ask(None if number % 2 else secrets.token_urlsafe(32)).status_code for number in range(8)]
+    assert sorted(found) == [200] * 3 + [429] * 5
+    for _ in range(3):
+        for session in sorted(given):
+            page = ask(session).text
+            if 'name="consent"' in page:
+                ask(session, token=walks.token(page), consent="agree")
+        for session in sorted(given):
+            client.cookies.clear()
+            page = client.get("/withdraw", headers={"cookie": f"session={session}"}).text
+            if 'name="answers"' in page:
+                ask(session, token=walks.token(page), answers="delete")
+    assert walks.rows(client, "SELECT COUNT(*) FROM participants") == [(3,)]
+    assert len(given) > 6
+
+
+def test_a_session_is_renewed_at_consent(served: walks.Served) -> None:
+    """Who planted a session in somebody's browser does not follow into the study."""
+    with visitor(served) as attacker, visitor(served) as victim:
+        attacker.get("/")
+        planted = attacker.cookies["session"]
+        victim.cookies.set("session", planted, domain="127.0.0.1", path="/")
+        page = victim.get("/").text
+        agreed = victim.post("/", data={"token": walks.token(page), "consent": "agree"})
+        (given,) = [
+            value for answer in agreed.history for name, value in answer.cookies.items() if name == "session"
+        ]
+        assert given != planted
+        assert walks.heading(agreed.text) == "Your age"
+        victim.cookies.clear()
+        victim.cookies.set("session", given, domain="127.0.0.1", path="/")
+        assert walks.heading(attacker.get("/").text) == "Your consent"
+        assert walks.heading(walks.send(victim, agreed.text, eligible="yes")) == "Before you begin"
+        page = attacker.get("/").text
+        assert attacker.post("/", data={"token": walks.token(page), "consent": "agree"}).status_code == 403
+        assert walks.heading(victim.get("/").text) == "Before you begin"
+    assert store_rows(served, "SELECT COUNT(*) FROM participants") == [(1,)]
+
+
+def test_an_answer_to_consent_that_is_lost_loses_nobody(tmp_path: Path) -> None:
+    """The form sent again, and the page opened again, lead on to the same participant, also of a panel."""
+    client = walks.client_of(with_panel(walks.write_study(tmp_path / "study")))
+    page = client.get("/?PID=somebody").text
+    arrival = client.cookies["session"]
+    fields = {"token": walks.token(page), "panel_id": "somebody", "consent": "agree"}
+    given = []
+    for _ in range(2):
+        client.cookies.clear()
+        client.cookies.set("session", arrival)
+        answer = client.post("/", data=fields, follow_redirects=False)
+        given.append(answer.cookies["session"])
+    assert given[0] == given[1] != arrival
+    client.cookies.clear()
+    client.cookies.set("session", arrival)
+    page = client.get("/?PID=somebody").text
+    client.cookies.clear()
+    client.cookies.set("session", arrival)
+    answer = client.post("/", data={**fields, "token": walks.token(page)}, follow_redirects=False)
+    assert answer.cookies["session"] not in (arrival, given[0])  # of another page, so another
+    client.cookies.clear()
+    client.cookies.set("session", answer.cookies["session"])
+    assert walks.heading(client.get("/").text) == "Your age"
+    assert walks.rows(client, "SELECT COUNT(*) FROM participants") == [(1,)]
+    client.cookies.clear()
+    assert walks.heading(client.get("/?PID=somebody").text) == "You have already taken part"
+
+
+def test_the_key_of_sessions_stays_in_the_database(served: walks.Served, evenrank: Any) -> None:
+    keys = [store_rows(served, "SELECT value FROM settings WHERE name = 'secret'")[0][0]]
+    with visitor(served) as client:
+        pages = walks.walk(client)
+    said = served.stop()
+    for options in ((), ("--anonymous",)):
+        folder = served.folder / f"export{len(options)}"
+        assert evenrank("study", "export", str(served.folder), *options, "-o", str(folder)).code == 0
+    texts = [path.read_bytes() for path in served.folder.rglob("*") if path.suffix in TEXTS]
+    assert len(texts) > 10
+    for text in (*texts, said.encode(), "".join(pages).encode()):
+        assert keys[0].encode() not in text
+    other = walks.client_of(walks.write_study(served.folder.parent / "other"))
+    keys.append(walks.rows(other, "SELECT value FROM settings WHERE name = 'secret'")[0][0])
+    assert len(set(keys)) == 2
+    assert all(len(bytes.fromhex(key)) == 32 for key in keys)
+
+
+def test_a_locked_database_delays_only_what_writes(served: walks.Served) -> None:
+    """More forms than the server has threads: each is refused before long, and other pages go on."""
+    with visitor(served) as client, ThreadPoolExecutor(80) as threads:
+        page = walks.walk(client, until="Your age")[-1]
+        fields = {"token": walks.token(page), "eligible": "yes"}
+        with closing(sqlite3.connect(served.folder / "study.sqlite", isolation_level=None)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            sent = [threads.submit(client.post, "/", data=fields) for _ in range(80)]
+            for _ in range(10):
+                assert client.get("/static/web.css").status_code == 200
+                assert walks.heading(client.get("/").text) == "Your age"
+            refused = [one.result() for one in sent]
+            assert {answer.status_code for answer in refused} == {503}
+            for answer in refused:
+                assert_strict(answer)
+                assert 0 < int(answer.headers["retry-after"]) <= 60
+            other.execute("ROLLBACK")
+        assert walks.heading(client.post("/", data=fields).text) == "Before you begin"
+    said = served.stop()
+    assert "study.sqlite" in said
+    assert "Traceback" not in said
+
+
+def test_a_full_disk_is_said_and_nothing_is_lost(served: walks.Served) -> None:
+    resource = pytest.importorskip("resource", reason="the size of files cannot be limited here")
+    if not hasattr(resource, "prlimit"):
+        pytest.skip("the size of files cannot be limited from outside here")
+    with visitor(served) as client:
+        page = walks.walk(client, until="Your age")[-1]
+        before = resource.prlimit(served.process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(served.process.pid, resource.RLIMIT_FSIZE, (1024, before[1]))
+        for _ in range(3):
+            refused = client.post("/", data={"token": walks.token(page), "eligible": "yes"})
+            assert refused.status_code == 503
+            assert_strict(refused)
+            assert walks.heading(refused.text) == "This did not work"
+            assert walks.heading(client.get("/").text) == "Your age"
+        resource.prlimit(served.process.pid, resource.RLIMIT_FSIZE, before)
+        assert walks.heading(walks.send(client, page, eligible="yes")) == "Before you begin"
+    assert [line for line in served.stop().splitlines() if "study.sqlite" in line]
+    assert store_rows(served, "SELECT COUNT(*) FROM steps") == [(2,)]
+
+
+def test_a_database_that_cannot_be_written_is_one_error(tmp_path: Path) -> None:
+    folder = walks.write_study(tmp_path / "study")
+    walks.client_of(folder).study_server.store.close()
+    file = folder / "study.sqlite"
+    content = bytearray(file.read_bytes())
+    content[18] = 3  # the format's sign for "read, but do not write", which holds for root as well
+    file.write_bytes(content)
+    command = [sys.executable, "-m", "evenrank", "study", "serve", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert str(file) in line
+    assert "unexpected" not in line
+
+
+def test_what_cannot_be_understood_gets_a_strict_answer(served: walks.Served) -> None:
+    with visitor(served) as client:
+        client.get("/")
+        for method, path, headers, statuses in (
+            ("FOO", "/", {}, {405}),
+            ("TRACE", "/", {}, {405}),
+            ("GET", "/static/..%2f..%2fserver.py", {}, {404}),
+            ("GET", "/static/%2e%2e/study.toml", {}, {404}),
+            ("GET", "/nowhere%00", {}, {404}),
+            ("GET", "/", {"Host": "["}, {200}),
+            ("GET", "/nowhere", {"Host": f"{served.address}/static/web.css?"}, {404}),
+            ("GET", "/admin", {"Authorization": "Basic " + base64.b64encode(b"\xff:\xff").decode()}, {401}),
+        ):
+            answer = client.request(method, path, headers=headers)
+            assert answer.status_code in statuses, (method, path)
+            assert_strict(answer)
+        large = client.get("/", headers={"X-Large": "x" * 400_000})
+        assert large.status_code in (400, 431)
+    with visitor(served) as client:
+        assert walks.heading(client.get("/").text) == "Your consent"
+    assert "Traceback" not in served.stop()
