@@ -22,6 +22,7 @@ from evenrank.corpus.statistics import stale, statistics_table
 from evenrank.corpus.topic_bias import topic_bias_table
 from evenrank.errors import DataError, MissingExtraError
 from evenrank.io import read_qrels
+from evenrank.io.queries import read_queries
 
 ARTICLE = "The city keeps the law that is in the school of the river and the farm. " * 4
 
@@ -233,6 +234,8 @@ def test_reading_pages_without_trafilatura_names_the_extra(monkeypatch: pytest.M
 
 
 def test_safety_blocks_a_release_until_somebody_has_read(folder: Path, tmp_path: Path) -> None:
+    topics = read_records(folder / "topics.jsonl", "topics")
+    write_records(folder / "topics.jsonl", [{**topic, "domains": ["=1+1"]} for topic in topics])
     corpus, settings = read_corpus(folder), Settings(name="tiny", license="CC0 1.0")
     with pytest.raises(DataError, match="30 documents are not reviewed"):
         write_release(corpus, settings, tmp_path / "out")
@@ -268,6 +271,9 @@ def test_safety_blocks_a_release_until_somebody_has_read(folder: Path, tmp_path:
     released = read_corpus(tmp_path / "out")
     assert len(released.documents) == 23
     assert not (tmp_path / "out/natural.jsonl").exists()
+    asked = (tmp_path / "out/queries.csv").read_text(encoding="utf-8")
+    assert (asked.count(",'=1+1,"), asked.count(",=1+1,")) == (3, 0)  # no formula for a spreadsheet
+    assert set(read_queries(str(tmp_path / "out/queries.csv")).columns["domain"]) == {"=1+1"}
     sides = read_qrels(tmp_path / "out/sides.txt", diversity=True).to_dict()
     assert len(sides["t02_q1"]["for"]) == 4
 

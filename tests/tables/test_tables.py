@@ -181,6 +181,11 @@ def test_a_formula_is_guarded_and_comes_back(text: str) -> None:
     assert not guarded.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
 
 
+def test_names_of_columns_are_guarded_as_cells_are() -> None:
+    assert delimited([{"=1+1": "@x", "plain": "'tis"}], ",") == "'=1+1,plain\n'@x,''tis\n"
+    assert of_cell("'tis") == "'tis"  # which nobody guarded
+
+
 @settings(max_examples=examples(200))
 @given(st.lists(st.tuples(st.text(), st.text()), min_size=1))
 def test_delimited_rows_read_back(pairs: list[tuple[str, str]]) -> None:

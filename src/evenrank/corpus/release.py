@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 
 from evenrank.corpus.balance import HASHED, corpus_hash
@@ -14,6 +12,7 @@ from evenrank.corpus.settings import Settings
 from evenrank.corpus.statistics import stale, statistics_table
 from evenrank.errors import DataError, counted, few
 from evenrank.io.atomic import atomic_write
+from evenrank.tables import delimited
 
 NAMES = {"p1": "for", "p2": "against"}
 
@@ -73,13 +72,12 @@ def write_release(corpus: Corpus, settings: Settings, target: Path) -> str:
 
 
 def _write_queries(corpus: Corpus, questions: list[Record], path: Path) -> None:
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(("query", "domain", "text"))
-    for record in questions:
-        writer.writerow((record["query"], corpus.domains(record["query"])[0], record["text"]))
+    rows = [
+        {"query": record["query"], "domain": corpus.domains(record["query"])[0], "text": record["text"]}
+        for record in questions
+    ]
     with atomic_write(path) as file:
-        file.write(table.getvalue().encode())
+        file.write(delimited(rows, ",", ("query", "domain", "text")).encode())
 
 
 def _card(

@@ -17,6 +17,7 @@ from evenrank.io.source import Source, as_source
 from evenrank.io.table_formats.declared import OpenTable
 from evenrank.io.tables import open_table
 from evenrank.io.texts import by_id
+from evenrank.tables import of_cell
 
 TABLES = ("csv", "jsonl", "parquet")
 TEXT = ("text", "contents", "body", "query_text", "question", "title", "query")
@@ -129,12 +130,13 @@ def _read(path: str, columns: Mapping[str, str] | None, *, nameable: bool) -> Qu
     form = source.guessed_format
     if form in TABLES:
         source.check()
-        return _of_table(
+        found = _of_table(
             source.name,
             open_table(source, form, lambda name, why: DataError(f"{name}: no queries ({why})")),
             columns,
             nameable=nameable,
         )
+        return _without_guards(found) if form == "csv" else found
     content = b"".join(source.blocks()).removeprefix(b"\xef\xbb\xbf")
     if _has_header(content, columns):
         held = Source(source.name, stream=BytesIO(content))
@@ -145,6 +147,18 @@ def _read(path: str, columns: Mapping[str, str] | None, *, nameable: bool) -> Qu
             nameable=nameable,
         )
     return _of_lines(source.name, content)
+
+
+def _without_guards(queries: Queries) -> Queries:
+    """The queries of a CSV file, in which a cell that a spreadsheet would run begins with an apostrophe."""
+    return replace(
+        queries,
+        ids=tuple(map(of_cell, queries.ids)),
+        texts={of_cell(query): of_cell(text) for query, text in queries.texts.items()},
+        columns={
+            name: tuple(cell and of_cell(cell) for cell in cells) for name, cells in queries.columns.items()
+        },
+    )
 
 
 def _has_header(content: bytes, columns: Mapping[str, str] | None) -> bool:

@@ -6,9 +6,7 @@ that cannot be read is a missing vote, and is listed. The model never decides: s
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import os
 import re
@@ -23,6 +21,7 @@ from evenrank.queryset.procedure import MODEL_TABLE, NO, YES, Procedure
 from evenrank.queryset.sheets import LIST, MODEL, columns_of
 from evenrank.remote import AnswerLog, ChatEndpoint, Limits, Secrets
 from evenrank.remote.chat import Messages
+from evenrank.tables import delimited
 
 SYSTEM = "You annotate search queries. Answer with one JSON object and with nothing else."
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
@@ -109,7 +108,7 @@ def ask_model(
     finally:
         answers.close()
         endpoint.close()
-    return _sheet(rows, stage, procedure), unread
+    return delimited(rows, ",", columns_of(stage, procedure)), unread
 
 
 def messages_of(stage: int, procedure: Procedure, text: str) -> Messages:
@@ -222,11 +221,3 @@ def _read(record: Mapping[str, Any], stage: int, procedure: Procedure) -> tuple[
     reason = found.get("reason")
     cells["reason"] = " ".join(reason.split()) if isinstance(reason, str) else ""
     return cells, problems
-
-
-def _sheet(rows: list[dict[str, str]], stage: int, procedure: Procedure) -> str:
-    written = io.StringIO()
-    writer = csv.DictWriter(written, columns_of(stage, procedure), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return written.getvalue()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections import Counter
 from collections.abc import Mapping
@@ -16,7 +14,7 @@ from evenrank.io.atomic import atomic_write
 from evenrank.queryset.procedure import Procedure
 from evenrank.queryset.sampling import LogSize
 from evenrank.queryset.sheets import Votes
-from evenrank.tables import Table, json_line
+from evenrank.tables import Table, delimited, json_line
 
 KEPT = "kept"
 TIE = "tie"
@@ -120,13 +118,7 @@ class QuerySetOutcome:
         if suffix == ".jsonl":
             text = "".join(map(json_line, rows))
         else:
-            written = io.StringIO()
-            writer = csv.DictWriter(
-                written, ["query", "text", "domains", "reason", "provenance"], lineterminator="\n"
-            )
-            writer.writeheader()
-            writer.writerows(rows)
-            text = written.getvalue()
+            text = delimited(rows, ",", ["query", "text", "domains", "reason", "provenance"])
         with atomic_write(path) as file:
             file.write(text.encode())
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heappush
@@ -17,6 +15,7 @@ from evenrank.errors import DataError, ParameterError
 from evenrank.evidence.scan.phrases import Phrases
 from evenrank.evidence.scan.simple import count
 from evenrank.io.queries import Queries
+from evenrank.tables import delimited
 
 NAMES_A_GROUP = "with a word of the lexicon"  # in the flow of ``suggest``
 FREQUENCIES = ("rare", "middle", "frequent")
@@ -99,11 +98,8 @@ class LogSize(NamedTuple):
 def candidates_as_csv(drawn: Sequence[LoggedQuery], left_out: int) -> str:
     """A row for each candidate. Each also has the number of queries that the lexicon left out, since the
     weights tell only of those that could be drawn."""
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
-    writer.writerow((*LoggedQuery._fields, LEFT_OUT))
-    writer.writerows((*one, left_out) for one in drawn)
-    return written.getvalue()
+    rows = [{**one._asdict(), LEFT_OUT: left_out} for one in drawn]
+    return delimited(rows, ",", (*LoggedQuery._fields, LEFT_OUT))
 
 
 def log_size(queries: Queries) -> LogSize:

@@ -16,6 +16,7 @@ from evenrank.errors import DataError
 from evenrank.io.atomic import atomic_write
 from evenrank.queryset.procedure import NO, YES, Procedure
 from evenrank.queryset.sheets import LIST, columns_of, is_machine, stage_of
+from evenrank.tables import delimited, of_cell
 
 LABEL = "label"
 DETAILS = "details"  # domains and the reason, after yes to all questions
@@ -92,13 +93,13 @@ class SheetFile:
         table = csv.reader(io.StringIO(text.removeprefix(MARK), newline=""), strict=True)
         rows = []
         try:
-            head = [cell.strip().lower() for cell in next(table, [])]
+            head = [of_cell(cell.strip()).lower() for cell in next(table, [])]
             for cells in table:
                 if any(cell.strip() for cell in cells):
                     if len(cells) != len(head):
                         what = f"{len(cells)} columns, the head has {len(head)}"
                         raise DataError(f"{self.path}:{table.line_num}: {what}")
-                    rows.append(dict(zip(head, map(str.strip, cells), strict=True)))
+                    rows.append(dict(zip(head, (of_cell(cell.strip()) for cell in cells), strict=True)))
         except csv.Error as error:
             raise DataError(f"{self.path}:{table.line_num}: not CSV: {error}") from error
         if stage_of(head, self.procedure) is None:
@@ -108,13 +109,9 @@ class SheetFile:
         return head, rows, mark
 
     def _write(self, head: Sequence[str], rows: Sequence[Mapping[str, str]], mark: str) -> None:
-        written = io.StringIO()
-        writer = csv.DictWriter(written, head, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
         try:
             with atomic_write(self.path) as file:
-                file.write((mark + written.getvalue()).encode())
+                file.write((mark + delimited(rows, ",", head)).encode())
         except OSError as error:  # the disk is full: the sheet is as it was
             raise DataError(f"{self.path}: cannot be written: {error.strerror}") from error
 
@@ -133,7 +130,7 @@ def sheets_in(folder: Path, procedure: Procedure) -> tuple[list[SheetFile], list
     others = []
     for path in sorted(folder.glob("*.csv")):
         head = path.read_bytes().split(b"\n", 1)[0].decode("utf-8-sig", "replace")
-        if stage_of([cell.strip().lower() for cell in head.split(",")], procedure) is None:
+        if stage_of([of_cell(cell.strip()).lower() for cell in head.split(",")], procedure) is None:
             others.append(path)
         elif not is_machine(_annotator(path)):
             found.append(SheetFile(path, procedure))

@@ -18,6 +18,7 @@ from evenrank.errors import DataError
 from evenrank.io.atomic import atomic_write
 from evenrank.io.source import as_source
 from evenrank.queryset.procedure import NO, YES, Procedure
+from evenrank.tables import delimited, of_cell
 
 STAGE1 = ("annotator", "query", "text", "label")
 LIST = ";"
@@ -82,13 +83,8 @@ def is_machine(annotator: str) -> bool:
 
 def sheet(stage: int, procedure: Procedure, annotator: str, texts: Mapping[str, str]) -> str:
     """An empty sheet for one annotator."""
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
-    columns = columns_of(stage, procedure)
-    writer.writerow(columns)
-    for query, text in texts.items():
-        writer.writerow([annotator, query, text, *[""] * (len(columns) - 3)])
-    return written.getvalue()
+    rows = [{"annotator": annotator, "query": query, "text": text} for query, text in texts.items()]
+    return delimited(rows, ",", columns_of(stage, procedure))
 
 
 def write_sheets(
@@ -143,7 +139,7 @@ class _SheetReader:
             raise DataError(f"{source.name}: is not UTF-8 ({error.reason})") from error
         rows = csv.reader(io.StringIO(text, newline=""), strict=True)
         try:
-            first = [cell.strip() for cell in next(rows, [])]
+            first = [of_cell(cell.strip()) for cell in next(rows, [])]
             head = [cell.lower() for cell in first]
             if len(first) >= 3 and first[-1] in self._procedure.labels:
                 self._published(text, source.name, source.stem or source.name)
@@ -154,7 +150,7 @@ class _SheetReader:
                     if len(row) != len(head):
                         what = f"{len(row)} columns, the head has {len(head)}"
                         raise DataError(f"{source.name}:{rows.line_num}: {what}")
-                    cells = {name: cell.strip() for name, cell in zip(head, row, strict=True)}
+                    cells = {name: of_cell(cell.strip()) for name, cell in zip(head, row, strict=True)}
                     self._row(stage, cells, source.name, rows.line_num)
         except csv.Error as error:
             raise DataError(f"{source.name}:{rows.line_num}: not CSV: {error}") from error

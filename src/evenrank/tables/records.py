@@ -31,8 +31,12 @@ def as_cell(text: str) -> str:
 
 
 def of_cell(text: str) -> str:
-    """What ``as_cell`` was given."""
-    return text.removeprefix("'")
+    """What ``as_cell`` was given; an apostrophe that it has not put there stays.
+
+    >>> of_cell("'=1+1"), of_cell("'tis")
+    ('=1+1', "'tis")
+    """
+    return text[1:] if text[:1] == "'" and text[1:].startswith(FORMULAS) else text
 
 
 def exact(value: Any) -> str:
@@ -64,7 +68,7 @@ def delimited(records: Iterable[Record], delimiter: str, fields: Sequence[str] |
     def cell(text: str) -> str:
         return '"' + text.replace('"', '""') + '"' if special(text) else text
 
-    lines = [fields, *([exact(record.get(name)) for name in fields] for record in records)]
+    lines = [map(as_cell, fields), *([exact(record.get(name)) for name in fields] for record in records)]
     return "".join(delimiter.join(map(cell, line)) + "\n" for line in lines)
 
 
