@@ -213,6 +213,7 @@ def test_the_key_of_sessions_stays_in_the_database(served: walks.Served, evenran
     keys = [store_rows(served, "SELECT value FROM settings WHERE name = 'secret'")[0][0]]
     with visitor(served) as client:
         pages = walks.walk(client)
+        session = client.cookies["session"]
     said = served.stop()
     for options in ((), ("--anonymous",)):
         folder = served.folder / f"export{len(options)}"
@@ -224,6 +225,8 @@ def test_the_key_of_sessions_stays_in_the_database(served: walks.Served, evenran
     other = walks.client_of(walks.write_study(served.folder.parent / "other"))
     keys.append(walks.rows(other, "SELECT value FROM settings WHERE name = 'secret'")[0][0])
     assert len(set(keys)) == 2
+    page = other.get("/", headers={"Cookie": f"session={session}"})
+    assert page.cookies["session"] != session  # of one study, and of no other
     assert all(len(bytes.fromhex(key)) == 32 for key in keys)
 
 

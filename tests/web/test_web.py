@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -114,6 +115,37 @@ def test_forgetting_overwrites_what_was_written(tmp_path: Path) -> None:
     kept = b"".join(file.read_bytes() for file in tmp_path.iterdir())
     assert b"a secret opinion" not in kept
     assert participant.encode() in kept  # so that it can be counted
+
+
+def test_only_the_owner_of_a_store_reads_it(tmp_path: Path) -> None:
+    with SQLiteStore(tmp_path / "a.sqlite").writing() as transaction:
+        transaction.run("CREATE TABLE made (x)")
+    files = list(tmp_path.iterdir())
+    assert len(files) == 3  # with its log
+    assert {path.stat().st_mode & 0o077 for path in files} == {0}
+
+
+def test_only_the_first_waits_for_another_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenrank.web.store.PATIENCE", 0.5)
+    store = SQLiteStore(tmp_path / "a.sqlite")
+    other = sqlite3.connect(tmp_path / "a.sqlite", isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+
+    def refused() -> float:
+        began = time.monotonic()
+        with pytest.raises(DataError, match=r"a\.sqlite"), store.writing():
+            pass
+        return time.monotonic() - began
+
+    assert refused() >= 0.5
+    assert sum(refused() for _ in range(20)) < 5  # rather than 10 seconds
+    other.execute("ROLLBACK")
+    for _ in range(2):
+        with store.writing() as transaction:
+            transaction.rows("SELECT 1")
+    other.execute("BEGIN EXCLUSIVE")
+    assert refused() >= 0.5  # it is patient again
+    other.close()
 
 
 def test_a_transaction_is_on_disk_when_it_ends(tmp_path: Path) -> None:

@@ -96,6 +96,9 @@ class SQLiteStore:
         self._turn = threading.Lock()
         self._readers: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
         self._locked = False  # when somebody last wanted to write, by another program
+        if not path.exists():  # answers, and the key of the sessions, are for nobody else on this machine
+            with suppress(OSError):
+                path.touch(0o600)
         with self._explained():
             self._writer = self._connected()
             self._writer.execute("PRAGMA journal_mode=WAL")
