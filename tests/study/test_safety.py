@@ -13,6 +13,8 @@ import pages
 import pytest
 import study_walks as walks
 
+from evenrank.errors import DataError
+
 
 @pytest.fixture
 def client(tmp_path: Path) -> Any:
@@ -231,7 +233,12 @@ def test_postgresql_holds_what_sqlite_holds(tmp_path: Path, monkeypatch: pytest.
             client.post("/withdraw", data={"token": walks.token(page), "answers": "delete"})
             assert walks.rows(client, "SELECT COUNT(*) FROM steps") == [(0,)]
             races(client)
-            client.study_server.store.close()
+            store = client.study_server.store
+            with store.writing() as one:  # who waits for a lock does not wait for ever
+                one.lock("held")
+                with pytest.raises(DataError), store.writing() as two:
+                    two.lock("held")
+            store.close()
             served = walks.Served(folder)
             served.store = address
             try:
