@@ -375,16 +375,9 @@ def test_wrong_credentials_are_refused_and_not_shown(
         assert "wrong-secret-9" not in str(caught.value)
 
 
-def test_postgresql_cannot_write(running: Callable[[str], str]) -> None:
+def test_the_text_of_a_query_is_never_sql(running: Callable[[str], str]) -> None:
     engine = in_postgresql(running("postgresql"), "safe", Collection({"d": "lamp"}, {}))
     table = {"address": engine.address, **engine.settings, "rate": 100.0}
-    for sql in (
-        "delete from safe where text = %(query)s returning id",
-        "select 1; drop table safe -- %(query)s",
-    ):
-        answers = ask({**table, "sql": sql}, {"q": "lamp"})
-        assert [problem.kind for problem in answers.problems["q"]] == ["failed"]
-    assert engine.plain("lamp", 5) == ["d"]
     injected = ask(table, {"q": "lamp'; drop table safe; --"})
     assert injected.answers["q"].hits == () or injected.run.documents("q") == ["d"]
     more = "table=safe&text=text&user=EVENRANK_TEST_USER&password=EVENRANK_TEST_KEY"

@@ -1,7 +1,12 @@
-"""PostgreSQL: a SELECT with bound parameters, in a connection that cannot write."""
+"""PostgreSQL: a SELECT with bound parameters, each in a read-only transaction of its own.
+
+That keeps a statement from changing tables. It does not bind the role: a function that writes a file of the
+server or calls another server runs if the role may run it. So the role decides what may be written.
+"""
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -9,13 +14,22 @@ from typing import Any
 
 from evenrank.engines.base import Answer, DeclaredEngine, EngineDescription, Raw, Wanted, hash_settings
 from evenrank.engines.declared import declare_engine
-from evenrank.engines.rows import id_column, kept_rows, read_rows
+from evenrank.engines.rows import FURTHER_ROWS, id_column, kept_rows, read_rows, too_large
 from evenrank.engines.settings import EngineSettings
 from evenrank.errors import MissingExtraError, RemoteError
 from evenrank.remote.addresses import LOOPBACK
 from evenrank.remote.pace import Clock, RateLimit, back_off
 
 PORT = 5432
+ROLE = "-- in a read-only transaction; what else the SQL may do is decided by the rights of the role"
+# the server counts, so that an answer beyond the limits is never sent; such a CTE keeps the order of its rows
+_LIMITED = """
+with found as materialized (
+{sql}
+), written as materialized (select row_to_json(found)::text as hit from found)
+select case when sum(octet_length(hit)) over (rows unbounded preceding) <= {bytes} then hit end
+from written limit {rows}
+"""
 
 
 class PostgresqlEngine(DeclaredEngine):
@@ -50,16 +64,17 @@ class PostgresqlEngine(DeclaredEngine):
         return hash_settings({"engine": "postgresql", "address": self.address, **own})
 
     def describe(self) -> EngineDescription:
-        _, ((version,),) = self._rows("show server_version", None)
+        (about,) = self._rows("select current_setting('server_version') as version", None, 1)
         count = None
         if self._table is not None:
-            _, ((count,),) = self._rows(f"select count(*) from {_quoted(self._table)}", None)
+            (counted,) = self._rows(f"select count(*) as count from {_quoted(self._table)}", None, 1)
+            count = counted["count"]
         return EngineDescription(
             engine="postgresql",
             address=self.address,
             index=str(self._table or self._settings.index),
             settings=self.settings_hash,
-            version=str(version),
+            version=str(about["version"]),
             documents=count,
             state=None if count is None else str(count),
         )
@@ -69,19 +84,20 @@ class PostgresqlEngine(DeclaredEngine):
         for text in texts:
             try:
                 # a text with a zero byte cannot be one of PostgreSQL's
-                names, rows = self._rows(self._sql, {"query": text.replace("\0", " "), "depth": depth})
+                bound = {"query": text.replace("\0", " "), "depth": depth}
+                rows = self._rows(self._sql, bound, depth + FURTHER_ROWS)
             except RemoteError as error:
                 answers.append(error)
             else:
-                column = id_column(names, self._settings)
-                answers.append(kept_rows(names, rows, column, self._texts, wanted))
+                column = id_column(list(rows[0]), self._settings) if rows else ""
+                answers.append(kept_rows(rows, column, self._texts, wanted))
         return answers
 
     def read(self, raw: Raw, depth: int, wanted: Wanted) -> Answer:
         return read_rows(raw, depth, self._texts, wanted)
 
     def requests(self, texts: Sequence[str], depth: int, wanted: Wanted) -> list[str]:
-        return [f"{self._sql}\n  query: {text!r}, depth: {depth}" for text in texts]
+        return [f"{ROLE}\n{self._sql}\n  query: {text!r}, depth: {depth}" for text in texts]
 
     def close(self) -> None:
         if self._connection is not None:
@@ -103,17 +119,14 @@ class PostgresqlEngine(DeclaredEngine):
             f"desc, {_quoted(self._settings.get('id') or 'id')} limit %(depth)s"
         )
 
-    def _rows(
-        self, sql: str, parameters: Mapping[str, Any] | None
-    ) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """The columns and rows; a connection that broke is opened again."""
+    def _rows(self, sql: str, parameters: Mapping[str, Any] | None, most: int) -> list[dict[str, Any]]:
+        """The first rows, at most so many; a connection that broke is opened again."""
         with self._lock:
             trouble = ""
             for attempt in range(self._settings.limits.retries + 1):
                 self._pace.wait()
                 try:
-                    cursor = self._opened().execute(sql, parameters)
-                    return [column.name for column in cursor.description or ()], cursor.fetchall()
+                    return self._read_only(sql, parameters, most)
                 except _psycopg().OperationalError as error:
                     trouble = " ".join(str(error).split())
                     broken = self._connection is None or self._connection.closed
@@ -129,6 +142,20 @@ class PostgresqlEngine(DeclaredEngine):
                     break
             raise RemoteError(self.secrets.redact(f"{self.address}: {trouble}"))
 
+    def _read_only(self, sql: str, parameters: Mapping[str, Any] | None, most: int) -> list[dict[str, Any]]:
+        """The rows of one SELECT: a cursor takes nothing else, and the transaction is rolled back."""
+        connection, limit = self._opened(), self._settings.limits.answer_bytes
+        limited = _LIMITED.format(sql=sql.strip().rstrip(";"), bytes=limit, rows=most)
+        try:
+            with connection.cursor(name="answer") as cursor:
+                rows = [hit for (hit,) in cursor.execute(limited, parameters).fetchall()]
+        finally:
+            if not connection.closed:
+                connection.rollback()
+        if None in rows:
+            raise too_large(limit)
+        return [json.loads(hit, parse_int=_integer) for hit in rows]
+
     def _opened(self) -> Any:
         if self._connection is None:
             settings = self._settings
@@ -141,13 +168,12 @@ class PostgresqlEngine(DeclaredEngine):
                 user=self.secrets.get("user"),
                 password=self.secrets.get("password") or "",  # never that of PGPASSWORD or a passfile
                 connect_timeout=max(1, round(seconds)),
-                # whoever wrote the SQL: it reads, and it ends
-                options=f"-c default_transaction_read_only=on -c statement_timeout={round(seconds * 1000)}",
-                autocommit=True,
+                options=f"-c statement_timeout={round(seconds * 1000)}",
                 passfile="/dev/null",
                 **self._tls(host),
                 application_name="evenrank",
             )
+            self._connection.read_only = True  # every transaction begins so
         return self._connection
 
     def _tls(self, host: str) -> dict[str, str]:
@@ -166,6 +192,11 @@ def _psycopg() -> Any:
     except ImportError:
         raise MissingExtraError.for_job("asking PostgreSQL", "psycopg", "engines") from None
     return psycopg
+
+
+def _integer(text: str) -> int | float:
+    """A number without a fraction; Python refuses to read those of thousands of digits as integers."""
+    return int(text) if len(text) < 20 else float(text)
 
 
 def _quoted(name: str) -> str:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from datetime import date, datetime
-from decimal import Decimal
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evenrank.engines.base import Answer, Hit, Raw, Wanted, checked_hits
 from evenrank.engines.documents import TEXT_NAMES, fields_of, kept_part, text_of
 from evenrank.engines.settings import EngineSettings
-from evenrank.errors import ParameterError
+from evenrank.errors import ParameterError, RemoteError
 
 IDS = ("id", "_id", "doc_id", "docid", "docno", "document", "sku")
 SCORE = "score"
+FURTHER_ROWS = (
+    1000  # read behind the depth: rows that repeat a document or have no id take none of its places
+)
 
 
 def id_column(names: Sequence[str], settings: EngineSettings) -> str:
@@ -35,15 +36,19 @@ def id_column(names: Sequence[str], settings: EngineSettings) -> str:
 
 
 def kept_rows(
-    names: Sequence[str], rows: Sequence[Sequence[Any]], identifier: str, texts: Sequence[str], wanted: Wanted
+    documents: Iterable[Mapping[str, Any]], identifier: str, texts: Sequence[str], wanted: Wanted
 ) -> Raw:
     """Rows as JSON, without what is not wanted."""
     shown = texts or TEXT_NAMES
-    kept = []
-    for row in rows:
-        document = {name: _json(value) for name, value in zip(names, row, strict=True)}
-        kept.append(kept_part(document, shown, wanted, always=(identifier, SCORE)))
+    kept = [kept_part(document, shown, wanted, always=(identifier, SCORE)) for document in documents]
     return {"id": identifier, "rows": kept}
+
+
+def too_large(most_bytes: int) -> RemoteError:
+    return RemoteError(
+        f"the answer is larger than {most_bytes:,} bytes: ask for fewer documents or columns, or set "
+        "answer_bytes higher"
+    )
 
 
 def read_rows(raw: Raw, depth: int, texts: Sequence[str], wanted: Wanted) -> Answer:
@@ -69,17 +74,3 @@ def finite(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         return None
     return float(value)
-
-
-def _json(value: Any) -> Any:
-    if value is None or isinstance(value, (str, int, float, bool)):
-        return value
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, (datetime, date)):
-        return value.isoformat()
-    if isinstance(value, (list, tuple)):
-        return [_json(item) for item in value]
-    if isinstance(value, dict):
-        return {str(name): _json(item) for name, item in value.items()}
-    return None if isinstance(value, (bytes, memoryview)) else str(value)

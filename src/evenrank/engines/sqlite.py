@@ -1,4 +1,4 @@
-"""SQLite with FTS5: a database file, read only."""
+"""SQLite with FTS5: a database file, which is opened to be read and in no other way."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ import sqlite3
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from evenrank.engines.base import Answer, DeclaredEngine, EngineDescription, Raw, Wanted, hash_settings
 from evenrank.engines.declared import declare_engine
-from evenrank.engines.rows import id_column, kept_rows, read_rows
+from evenrank.engines.rows import FURTHER_ROWS, id_column, kept_rows, read_rows, too_large
 from evenrank.engines.settings import EngineSettings
 from evenrank.errors import DataError, RemoteError
 from evenrank.text import without_userinfo
 
 _WORD = re.compile(r"\w+")
 _STEPS = 100_000  # of SQLite's machine between two looks at the clock
+_LEAST_LENGTH = 1 << 24  # bytes of a value that SQLite may always make: its index has values of its own
 _FULL_TEXT = "select name from sqlite_master where type = 'table' and sql like '%using fts5%' order by name"
 
 
@@ -35,7 +37,7 @@ class SqliteEngine(DeclaredEngine):
         super().__init__(str(settings.get("name") or path.stem))
         self._settings, self._path = settings, path
         self._lock = threading.Lock()
-        self._connection = _opened(path)
+        self._connection = _opened(path, settings.limits.answer_bytes)
         table = settings.get("table")
         self._sql = settings.get("sql")
         if self._sql is None:
@@ -59,7 +61,7 @@ class SqliteEngine(DeclaredEngine):
     def describe(self) -> EngineDescription:
         documents = None
         if self._table is not None:
-            (documents,) = self._rows(f"select count(*) from {_quoted(self._table)}", {})[1][0]
+            ((documents,),) = self._rows(f"select count(*) from {_quoted(self._table)}", {}, 1)[1]
         return EngineDescription(
             engine="sqlite",
             address=f"sqlite:///{self._path}",
@@ -78,9 +80,10 @@ class SqliteEngine(DeclaredEngine):
                 answers.append({"columns": [], "rows": []})
                 continue
             try:
-                names, rows = self._rows(self._sql, {"query": text, "words": words, "depth": depth})
-                column = id_column(names, self._settings)
-                answers.append(kept_rows(names, rows, column, self._texts, wanted))
+                bound = {"query": text, "words": words, "depth": depth}
+                names, rows = self._rows(self._sql, bound, depth + FURTHER_ROWS)
+                documents = [dict(zip(names, map(_json, row), strict=True)) for row in rows]
+                answers.append(kept_rows(documents, id_column(names, self._settings), self._texts, wanted))
             except RemoteError as error:
                 answers.append(error)
         return answers
@@ -96,13 +99,22 @@ class SqliteEngine(DeclaredEngine):
     def close(self) -> None:
         self._connection.close()
 
-    def _rows(self, sql: str, parameters: Mapping[str, Any]) -> tuple[list[str], list[tuple[Any, ...]]]:
+    def _rows(
+        self, sql: str, parameters: Mapping[str, Any], most: int
+    ) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """The columns, and the first rows, at most so many."""
         with self._lock:
             end = time.monotonic() + self._settings.limits.timeout
             self._connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
+            most_bytes, size, rows = self._settings.limits.answer_bytes, 0, []
             try:
                 cursor = self._connection.execute(sql, dict(parameters))
-                return [column[0] for column in cursor.description or ()], cursor.fetchall()
+                for row in islice(cursor, most):
+                    size += sum(len(value) if isinstance(value, (str, bytes)) else 8 for value in row)
+                    if size > most_bytes:
+                        raise too_large(most_bytes)
+                    rows.append(row)
+                return [column[0] for column in cursor.description or ()], rows
             except sqlite3.Error as error:
                 raise RemoteError(f"{self._path}: {error}") from None
 
@@ -116,10 +128,12 @@ def any_word(text: str) -> str:
     return " OR ".join(f'"{word}"' for word in _WORD.findall(text))
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _opened(path: Path, most_bytes: int) -> sqlite3.Connection:
     if not path.is_file():
         raise DataError(f"{without_userinfo(str(path))}: no such file")
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(max(most_bytes, _LEAST_LENGTH), 2**31 - 1))
+    connection.execute("pragma query_only = on")  # not even a table in memory
     # SQL that somebody else wrote reads this file and no other
     connection.set_authorizer(_allowed)
     try:
@@ -135,6 +149,10 @@ def _allowed(action: int, first: str | None, *_: object) -> int:
         action == sqlite3.SQLITE_PRAGMA and first != "data_version"  # FTS5 itself asks for that one
     )
     return sqlite3.SQLITE_DENY if refused else sqlite3.SQLITE_OK
+
+
+def _json(value: Any) -> Any:
+    return None if isinstance(value, bytes) else value
 
 
 def _only_table(connection: sqlite3.Connection, path: Path) -> str:
