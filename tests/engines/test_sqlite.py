@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from pathlib import Path
 
 import pytest
 
 import evenrank
+from evenrank.cli import main
 from evenrank.engines import ask, open_engine, plan
 from evenrank.errors import DataError, ParameterError
 from evenrank.inputs.project import Project
@@ -152,3 +154,93 @@ def test_engines_of_a_project_file(shop: Path) -> None:
         project.write_text(f'[data]\nruns = ["{address}"]\n')
         with pytest.raises(DataError, match="was found, not named"):
             Project.read(project, named=False)
+
+
+def found_project(folder: Path, project: str, **files: str) -> None:
+    (folder / "evenrank.toml").write_text(project)
+    for name, content in files.items():
+        (folder / f"{name}.toml").write_text(content)
+    (folder / "queries.csv").write_text("query,text\nq1,lamp\n")
+    rows = [json.dumps({"id": f"d{n}", "seller": "small" if n % 3 else "large"}) for n in range(20)]
+    (folder / "documents.jsonl").write_text("\n".join(rows) + "\n")
+
+
+DATA = '[data]\nqueries = "queries.csv"\ndocuments = "documents.jsonl"\n'
+GROUPS = '[groups]\nseller = "documents"\n'
+SQL = "sql = 'select id from products where products match :words limit :depth'\n"
+
+
+@pytest.mark.parametrize(
+    ("project", "files"),
+    [
+        (f"{DATA}{GROUPS}[engines.shop]\naddress = 'shop.db'\n{SQL}", {}),
+        (f"{DATA}{GROUPS}[engines]\nshop = 'other.toml'\n", {"other": f"address = 'shop.db'\n{SQL}"}),
+        (f"{DATA}runs = ['other.toml']\n{GROUPS}", {"other": f"address = 'shop.db'\n{SQL}"}),
+        (f"{DATA}{GROUPS}[engines]\nshop = 'shop.db?sql=select id from products'\n", {}),
+    ],
+)
+def test_sql_of_a_project_that_was_only_found_is_not_run(
+    shop: Path, project: str, files: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found_project(shop.parent, project, **files)
+    monkeypatch.chdir(shop.parent)
+    monkeypatch.setattr(sqlite3, "connect", None)  # nothing is opened
+    assert main(["audit"]) == 2
+    assert not (shop.parent / "audit").exists()
+
+
+def test_sql_of_a_project_that_was_named_is_run(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found_project(shop.parent, f"{DATA}{GROUPS}[engines.shop]\naddress = 'shop.db'\n{SQL}")
+    monkeypatch.chdir(shop.parent)
+    assert main(["doctor"]) == 0
+    assert "evenrank audit --project evenrank.toml" in capsys.readouterr().out
+    monkeypatch.setattr("evenrank.audit.making._write_report", lambda *_: False)  # it takes seconds
+    assert main(["audit", "--project", "evenrank.toml"]) == 0
+    (run,) = (shop.parent / "audit").glob("2*/runs/shop.trec")
+    assert len(run.read_text().splitlines()) == 20
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "create temp table other as select 1 as id",
+        "select load_extension('other') as id",
+        "vacuum into 'other.db'",
+        "with recursive n(id) as (select 1 union all select id + 1 from n) select max(id) as id from n",
+        "select 'd' as id, length(zeroblob(500000000)) as text",
+        "with recursive n(id) as (select 1 union all select id + 1 from n) select id, zeroblob(1000) from n",
+    ],
+)
+def test_sql_ends_and_its_answer_is_limited(shop: Path, sql: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(shop.parent)
+    table = {"address": "shop.db", "sql": sql, "timeout": 0.2, "answer_bytes": 900_000}
+    answers = ask(table, {"q1": "lamp"}, depth=10)
+    assert [problem.kind for problem in answers.problems["q1"]] == ["failed"]
+    assert [path.name for path in shop.parent.iterdir()] == ["shop.db"]
+
+
+def test_rows_beyond_the_depth_are_not_read(shop: Path) -> None:
+    endless = "with recursive n(id) as (select 1 union all select id + 1 from n) select id from n"
+    answers = ask({"address": str(shop), "sql": endless}, {"q1": "lamp"}, depth=3)
+    assert answers.run.documents("q1") == ["1", "2", "3"]
+
+
+def test_a_file_is_left_as_it_is(shop: Path) -> None:
+    """One that may be written has its journal taken into it by whoever closes it last."""
+    database = sqlite3.connect(shop)
+    database.execute("pragma journal_mode = wal")
+    database.execute("insert into products values ('new', 'green lamp', 'small')")
+    database.commit()
+    copied = shop.parent / "copy"
+    copied.mkdir()
+    for path in shop.parent.glob("shop.db*"):
+        if path.suffix != ".db-shm":
+            (copied / path.name).write_bytes(path.read_bytes())
+    database.close()
+    before = {path.name: path.read_bytes() for path in copied.glob("shop.db*") if path.suffix != ".db-shm"}
+    assert len(before) == 2
+    assert ask(copied / "shop.db", {"q1": "green"}, depth=3).run.documents("q1") == ["new"]
+    after = {path.name: path.read_bytes() for path in copied.glob("shop.db*") if path.suffix != ".db-shm"}
+    assert after == before

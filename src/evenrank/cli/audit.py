@@ -169,7 +169,9 @@ def _sources(
         if one.path in known:
             engines.append(EngineSource(known[one.path], one.name or one.path, folder))
         elif is_engine(one.path):
-            engines.append(EngineSource(one.path, one.name, "." if given else folder))
+            if not given:  # an engine of a project file is checked in one place
+                raise ParameterError(f"data.runs: {one.path} is an engine: write it under [engines]")
+            engines.append(EngineSource(one.path, one.name))
         else:
             if without_userinfo(one.path) != one.path and not Path(one.path).exists():
                 parse_address(one.path)  # which says what an address looks like, without the password

@@ -236,7 +236,7 @@ class ProjectCheck:
 
         asked = [self._project.engine_table(name)[0] for name in self._project.table("engines")]
         addresses = [str(table.get("address", "")) for table in asked]
-        remote = any(map(is_remote, addresses))
+        named = any(map(is_remote, addresses)) or any("sql" in table for table in asked)
         lacking = [
             package
             for package in ("httpx", "psycopg")
@@ -247,8 +247,16 @@ class ProjectCheck:
         ]
         if lacking:
             return f"pip install 'evenrank[engines]', since asking needs {' and '.join(lacking)}"
-        named = f" --project {self._project.name}" if remote else ""  # a file that was only found asks nobody
-        return f"evenrank audit{named} asks {', '.join(self._project.table('engines'))} who is favoured"
+        # a file that was only found asks nobody, and its SQL is not run
+        option = f" --project {self._project.name}" if named else ""
+        role = (
+            "; the role decides what PostgreSQL lets it do: take one that may only read"
+            if any(one.startswith("postgres") for one in addresses)
+            else ""
+        )
+        return (
+            f"evenrank audit{option} asks {', '.join(self._project.table('engines'))} who is favoured{role}"
+        )
 
     def _further(self) -> Iterator[str]:
         if self._project.table("gate"):

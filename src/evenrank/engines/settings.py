@@ -62,6 +62,10 @@ _SECRET_PARAMETER = re.compile(
 )
 _LISTS = ("fields", "text", "query_by")
 _TABLES = ("body", "parameters", "headers", "hits", "paging", "about", "credentials")
+_IN_ADDRESS = (
+    *CREDENTIALS,
+    *(name for name in KEYS if name not in (*_TABLES, "engine", "address", "sql")),
+)
 
 
 @dataclass(frozen=True)
@@ -229,11 +233,11 @@ def _take(given: dict[str, Any], key: str, value: str, source: str) -> None:
         given["credentials"] = {**given.get("credentials", {}), key: value}
     elif key in _LISTS:
         given[key] = value.split(",")
-    elif key in KEYS and key not in _TABLES and key not in ("engine", "address"):
+    elif key in _IN_ADDRESS:
         given[key] = value
     else:
-        known = (*CREDENTIALS, *(name for name in KEYS if name not in (*_TABLES, "engine", "address")))
-        raise ParameterError(f"{source}: an address has no setting {key!r}; known are {', '.join(known)}")
+        known = ", ".join(_IN_ADDRESS)
+        raise ParameterError(f"{source}: an address has no setting {key!r}; known are {known}")
 
 
 def _credentials(given: Mapping[str, Any], source: str) -> dict[str, str]:

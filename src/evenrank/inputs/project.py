@@ -246,7 +246,8 @@ class Project:
     def engines(self) -> dict[str, dict[str, Any] | str]:
         """The search engines by name: tables or engine files for ``open_engine(.., folder=project.folder)``.
 
-        A file that was only found never causes a request: then an engine on a server is an error.
+        A file that was only found never causes a request, and its SQL is not run: then such an engine is an
+        error.
         """
         found: dict[str, dict[str, Any] | str] = {}
         for name, given in self.table("engines").items():
@@ -255,6 +256,11 @@ class Project:
             address = text_of(table.get("address"), f"{where}.address")
             if is_remote(address):
                 self._refuse_if_found(where, shown_address(address))
+            if "sql" in table and not self.named:
+                raise ParameterError(
+                    f"{where}: it has SQL, and this project file was found, not named: give --project "
+                    f"{self.name} if you trust it"
+                )
             is_file = isinstance(given, str) and given.endswith(".toml")
             found[name] = given if is_file else {"name": name, **table}
         return found
