@@ -76,20 +76,22 @@ seller_size = "documents"
 """
 
 
-def test_a_project_needs_no_option(evenrank: Evenrank, shop: Path) -> None:
+def test_a_project_that_is_named_needs_no_further_option(evenrank: Evenrank, shop: Path) -> None:
     engine = (shop / "shop.toml").read_text()
     (shop / "evenrank.toml").write_text(
         PROJECT
         + '[audit]\noutput = "audits"\ndepth = 40\n[engines.shop]\n'
         + engine.replace('name = "shop"\n', "")
     )
-    found = evenrank("audit")
+    found = evenrank("audit", "--project", "evenrank.toml")
     assert found.code == 0, found.err
     assert found.out.startswith("seller_size: small is 60%")
     (folder,) = (shop / "audits").glob("2*")
     runs = (folder / "runs/shop.trec").read_text().split("\n")
     assert max(int(line.split()[3]) for line in runs if line) == 40
-    assert evenrank("audit", "shop", "--dry-run").out.startswith("shop at ")
+    named = ("--project", "evenrank.toml", "--dry-run")
+    assert evenrank("audit", "shop", *named).out.startswith("shop at ")
+    assert evenrank("audit", "shop", "--dry-run").code == 2  # its engine has SQL
     (shop / "evenrank.toml").write_text(PROJECT + '[audit]\ntarget = "fair"\n')
     wrong = evenrank("audit", "shop.toml")
     assert (wrong.code, "[audit] target must be one of catalogue, candidates, equal" in wrong.err) == (

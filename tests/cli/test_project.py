@@ -315,7 +315,7 @@ def test_categories_mean_nothing_for_one_list(evenrank: Evenrank, project: Path)
 def test_init_and_doctor_know_a_shop(
     evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Products, queries and an engine: no run is missed, and an audit needs no option."""
+    """Products, queries and an engine: no run is missed, and an audit needs no further option."""
     write_small_shop(tmp_path)
     monkeypatch.chdir(tmp_path)
     made = evenrank("init")
@@ -324,11 +324,14 @@ def test_init_and_doctor_know_a_shop(
         assert f"\n{line}\n" in made.out
     assert '\nshop = "shop.toml"\n' in made.out  # and not the database too, which the engine file names
     assert "no run" not in made.err
-    assert "then try evenrank doctor and evenrank audit\n" in made.err
+    named = "evenrank audit --project evenrank.toml"
+    assert f"then try evenrank doctor and {named}\n" in made.err
     found = evenrank("doctor")
     assert found.code == 0, found.out
-    assert found.out.endswith("all is well\nnext: evenrank audit asks shop who is favoured\n")
-    assert evenrank("audit", "--dry-run").out.startswith("shop at shop: 48 requests for 48 queries")
+    assert found.out.endswith(f"all is well\nnext: {named} asks shop who is favoured\n")
+    assert evenrank(*named.split()[1:], "--dry-run").out.startswith(
+        "shop at shop: 48 requests for 48 queries"
+    )
 
 
 def test_a_database_alone_is_an_engine(

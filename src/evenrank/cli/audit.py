@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli import shared
-from evenrank.cli.outputs import check_written
+from evenrank.cli.outputs import check_output
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say
@@ -130,7 +130,7 @@ def _request(arguments: argparse.Namespace) -> AuditRequest:
             "an audit needs the address of an engine or a run file, or engines or runs in the project file"
         )
     known.check()
-    check_written(known, arguments.output, makes_folder=True)
+    check_output(arguments.output, makes_folder=True)
     return AuditRequest(
         known=known,
         engines=tuple(engines),

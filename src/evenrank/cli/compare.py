@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli import shared
-from evenrank.cli.outputs import check_written
+from evenrank.cli.outputs import check_output
 from evenrank.cli.parser import add_command
 from evenrank.cli.significance import add_significance, significance
 from evenrank.cli.streams import put, say, say_notes, terminal_width
@@ -180,8 +180,7 @@ def _check_asked(arguments: argparse.Namespace) -> None:
         if arguments.view is None or arguments.view.name in VIEWS:
             known_names(arguments.baseline or (), known.names)
     shared.check_measures(arguments)
-    further = [file.path for file in arguments.scores or ()]
-    check_written(known, arguments.output, arguments.figure, further=further)
+    check_output(arguments.output, arguments.figure)
     view: View | None = arguments.view
     if shared.check_figure_asked(arguments) and (
         view is None or view.name not in (POWER, CORRELATIONS, METHODS_VIEW) or _asks_features(view)

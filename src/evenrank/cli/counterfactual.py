@@ -157,8 +157,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     inputs = [arguments.documents.path, arguments.queries, arguments.lexicon, arguments.mapping]
     shared.check_stdin(inputs)
-    for written in (arguments.output, arguments.details, arguments.page):
-        check_output(written, inputs)
+    check_output(arguments.output, arguments.details, arguments.page)
     _check_asked(arguments)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     shown = WorkBar()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from evenrank.cli.outputs import check_written
+from evenrank.cli.outputs import check_output
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import ResumableBar
 from evenrank.cli.shared import default_output, option, read_inputs
@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     known = _description(arguments)
     arguments.output = arguments.output or default_output(arguments, OUTPUT)
-    check_written(known, arguments.output, makes_folder=True)
+    check_output(arguments.output, makes_folder=True)
     changes = list(arguments.changes or ())
     if arguments.everywhere.seed is not None:
         changes.append(f"seed={arguments.seed}")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenrank.cli.erase_keys import Erase, erase_keys, refuse_idle
-from evenrank.cli.outputs import check_written
+from evenrank.cli.outputs import check_output
 from evenrank.cli.progress import Bar, WorkBar
 from evenrank.cli.shared import default_output, read_inputs, seed_of
 from evenrank.cli.streams import say
@@ -45,8 +45,7 @@ def run_erase(arguments: argparse.Namespace, known: Description) -> int:
     writes = _kind_of(output)
     if not is_file:
         _check_encoder_name(what)
-    further = [what, *([keys.eraser] if keys.eraser else [])]
-    check_written(known, output, further=further, makes_folder=not is_file)
+    check_output(output, makes_folder=not is_file)
     _check_asked(what, is_file, output, writes, keys)
     encoder = keys.encoder if is_file else what
     if is_file and encoder is not None:

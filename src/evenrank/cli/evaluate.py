@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from evenrank.cli import shared
 from evenrank.cli.figures import FIGURES, check_drawing, draw
-from evenrank.cli.outputs import check_written
+from evenrank.cli.outputs import check_output
 from evenrank.cli.parser import add_command
 from evenrank.cli.streams import put, say, say_notes, terminal_width
 from evenrank.cli.system_labels import system_labels
@@ -106,7 +106,7 @@ def _scores(arguments: argparse.Namespace) -> tuple[Scores, list[str], Mapping[s
     shared.need_runs(known)
     shared.check_measures(arguments)
     known.check()
-    check_written(known, arguments.output, arguments.figure)
+    check_output(arguments.output, arguments.figure)
     if arguments.output is not None:
         file_format(arguments.output, None, WRITTEN)
     check_drawing(arguments, len(known.runs))

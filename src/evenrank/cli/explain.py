@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from evenrank.cli import shared
 from evenrank.cli.figures import arrows_of
-from evenrank.cli.outputs import check_written
+from evenrank.cli.outputs import check_output
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say, say_notes, terminal_width
@@ -234,8 +234,7 @@ def _origin(arguments: argparse.Namespace, views: dict[str, int]) -> tuple[Origi
     shared.need_runs(known)
     if TERMS in views and known.words is None:
         raise ParameterError("--view terms needs counts of words: add --words FILE")
-    further = [path for path in (arguments.collection,) if path is not None]
-    check_written(known, arguments.output, arguments.figure, further=further)
+    check_output(arguments.output, arguments.figure)
     if arguments.output is not None:
         file_format(arguments.output, None, WRITTEN)
     shared.check_figure_asked(arguments)

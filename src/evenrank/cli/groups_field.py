@@ -32,7 +32,7 @@ def write_groups(arguments: argparse.Namespace, columns: Mapping[str, str] | Non
         )
     if arguments.terms:
         raise ParameterError("--terms keeps counts, and --field writes none: leave one of them out")
-    check_parquet(output, [collection.path, arguments.lexicon])
+    check_parquet(output)
     with opened_cluster(arguments) as cluster, ResumableBar("scanning") as bar:
         found = derive_groups(
             collection.path, output, arguments.lexicon, minimum=minimum, tokenizer=arguments.tokenizer,

@@ -36,7 +36,7 @@ def write_index_field(
         )
     if arguments.terms:
         raise ParameterError("--terms keeps counts, and --field writes none: leave one of them out")
-    check_output(output, [collection.path, arguments.lexicon, arguments.field.get("run")])
+    check_output(output)
     weight = None if lam is None else _weight(arguments.field.get("run"), lam)
     if is_counts(collection.path):
         if arguments.lexicon is not None:  # the lexicon of counts is theirs

@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     put(text)
     for line in _describe_choices(found):
         say(line)
-    command = "evaluate" if found.of("run") or not engines else "audit"
+    command = "evaluate" if found.of("run") or not engines else f"audit --project {target}"
     say(f"wrote {target}: edit it, then try evenrank doctor and evenrank {command}")
     return 1 if problems else 0
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli import shared
-from evenrank.cli.outputs import check_output, check_written
+from evenrank.cli.outputs import check_output
 from evenrank.cli.parser import add_command
 from evenrank.cli.streams import put, say, terminal_width
 from evenrank.errors import ParameterError
@@ -76,7 +76,7 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    check_output(arguments.output, arguments.names)
+    check_output(arguments.output)
     ACTIONS[arguments.action](arguments)
     return 0
 
@@ -319,7 +319,6 @@ def _sensitivity(arguments: argparse.Namespace) -> None:
             "--terms -o counts.parquet, then add --words counts.parquet"
         )
     shared.check_measures(arguments)
-    check_written(known, arguments.output)
     inputs = shared.read_inputs(known)
     found = sensitivity(
         inputs,

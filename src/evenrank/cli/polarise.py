@@ -99,8 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     _name_shipped(arguments)
     inputs = [arguments.fit, arguments.documents, arguments.distractors, arguments.perspectives]
     shared.check_stdin(inputs)
-    for written in (arguments.output, arguments.figure, arguments.accuracy or None):
-        check_output(written, [*inputs, *names])
+    check_output(arguments.output, arguments.figure, arguments.accuracy or None)
     if arguments.figure is not None:
         from evenrank.report.figures.files import check_figure
 

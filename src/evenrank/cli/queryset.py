@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenrank.cli import shared
-from evenrank.cli.outputs import check_output
+from evenrank.cli.outputs import check_apart, check_output
 from evenrank.cli.parser import add_command
 from evenrank.cli.streams import put, say, terminal_width
 from evenrank.cli.values import positive
@@ -102,7 +102,7 @@ def _suggest(arguments: argparse.Namespace, procedure: Procedure) -> None:
     from evenrank.io.queries import read_queries
     from evenrank.queryset.sampling import NAMES_A_GROUP, candidates_as_csv, describe_larger_sample, suggest
 
-    check_output(arguments.output, arguments.files)
+    check_output(arguments.output)
     log = read_queries(_one_file(arguments), nameable=False)
     lexicon = None if arguments.lexicon is None else read_lexicon(arguments.lexicon)
     asked = arguments.sample or SAMPLE
@@ -180,7 +180,7 @@ def _ask(arguments: argparse.Namespace, procedure: Procedure) -> None:
     if arguments.output is None:
         raise ParameterError("queryset ask writes the sheet of the model: add -o FILE.csv")
     output = Path(arguments.output)
-    check_output(arguments.output, arguments.files)
+    check_output(arguments.output)
     if output.exists() and {*(votes := read_sheets([output], procedure)).workers, *votes.experts} - {
         settings.annotator
     }:
@@ -223,8 +223,9 @@ def _collect(arguments: argparse.Namespace, procedure: Procedure) -> None:
     from evenrank.tables import printed
 
     rejected = None if arguments.output is None else Path(arguments.output).with_suffix(".rejected.csv")
-    for written in (arguments.output, rejected):
-        check_output(None if written is None else str(written), arguments.files)
+    check_output(arguments.output)
+    if rejected is not None:
+        check_apart(arguments, str(rejected))
     votes = read_sheets(arguments.files, procedure, arguments.machine or ())
     unknown = sorted(set(arguments.machine or ()) - {*votes.workers, *votes.experts})
     if unknown:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from evenrank.cli import shared
 from evenrank.cli.collecting import without_collection
-from evenrank.cli.outputs import check_written
+from evenrank.cli.outputs import check_output
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.significance import add_significance, significance
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     output = arguments.output or shared.default_output(arguments, OUTPUT)
     known = shared.description(arguments)
     shared.need_runs(known)
-    check_written(known, output)
+    check_output(output)
     if not output.lower().endswith(SUFFIXES):
         raise ParameterError(f"{output}: the name of a report must end in {' or '.join(SUFFIXES)}")
     _check_names(arguments, known.names)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli import shared
-from evenrank.cli.outputs import check_written
+from evenrank.cli.outputs import check_output
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say, say_notes, terminal_width
@@ -157,7 +157,7 @@ def _write_run(arguments: argparse.Namespace, known: Description) -> int:
     method = with_missing(parse_reranker(given), arguments.missing) if model is None else None
     if arguments.output == STDIN and arguments.repeat is None:
         arguments.output = None
-    check_written(known, arguments.output, makes_folder=arguments.repeat is not None)
+    check_output(arguments.output, makes_folder=arguments.repeat is not None)
     if arguments.repeat is not None:
         _check_folder(arguments.output)
     elif arguments.output is not None:
@@ -306,7 +306,7 @@ def _tradeoff(arguments: argparse.Namespace, known: Description) -> Tradeoff:
     variants(named)
     if models:
         _check_texts(known)
-    check_written(known, arguments.output, arguments.figure)
+    check_output(arguments.output, arguments.figure)
     if arguments.output is not None:
         try:
             file_format(arguments.output, None, WRITTEN)

@@ -119,7 +119,7 @@ def _check_asked(arguments: argparse.Namespace, term: SystemTerm) -> Any:
     output = OUTPUT.parse(arguments.output)
     inputs = [arguments.documents.path if arguments.documents else None, arguments.queries]
     shared.check_stdin(inputs)
-    check_output(output.path, inputs, makes_folder=True)
+    check_output(output.path, makes_folder=True)
     checked_format(output.path, None, RUN_WRITTEN)
     Path(output.path).parent.mkdir(parents=True, exist_ok=True)  # now, and not when the work is done
     return output

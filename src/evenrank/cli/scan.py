@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
             "scan needs documents, a lexicon and a file to write: scan FILE --lexicon gender-en -o "
             "counts.parquet"
         )
-    check_parquet(output, [collection.path, arguments.lexicon])
+    check_parquet(output)
     _count(arguments, output, f"wrote {output}")
     return 0
 

@@ -22,7 +22,7 @@ from evenrank.cli.candidates import (
     loss_of,
     table_within_loss,
 )
-from evenrank.cli.outputs import check_written
+from evenrank.cli.outputs import check_output
 from evenrank.cli.parser import add_command
 from evenrank.cli.streams import put, say, say_notes, terminal_width
 from evenrank.cli.system_candidates import check_texts_given, run_systems, split_systems
@@ -231,7 +231,7 @@ def _scores(
     from evenrank.scores.files import WRITTEN, file_format
 
     _measures(arguments, arguments.relevance or "RR", arguments.fairness or "GF@10")
-    check_written(known, arguments.output, arguments.figure)
+    check_output(arguments.output, arguments.figure)
     if arguments.output is not None:
         file_format(arguments.output, None, WRITTEN)
     shared.check_figure_asked(arguments)

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from evenrank.cli.outputs import check_apart
 from evenrank.cli.progress import progress
 from evenrank.cli.streams import say
 from evenrank.cli.values import columns_of, positive, positives
@@ -192,7 +193,9 @@ def add_output(parser: argparse.ArgumentParser, use: str) -> None:
 
 def default_output(arguments: argparse.Namespace, name: str) -> str:
     """Where a result goes if nobody says so: a project file that was only found stays in its folder."""
-    return name if arguments.project is None else str(arguments.project.default_output(name))
+    path = name if arguments.project is None else str(arguments.project.default_output(name))
+    check_apart(arguments, path)
+    return path
 
 
 def add_figure(parser: argparse.ArgumentParser, shows: str, kinds: str | None = None) -> None:

@@ -187,7 +187,7 @@ def _analyse(arguments: argparse.Namespace) -> int:
     settings = _settings(arguments)
     if arguments.output is not None and not arguments.output.endswith((".html", ".htm")):
         raise ParameterError(f"{arguments.output}: the analysis is written as a page: name it FILE.html")
-    check_output(arguments.output, [])
+    check_output(arguments.output)
     with _existing(settings, arguments) as store:
         found = analyse_study(store, [condition.name for condition in settings.conditions])
     tables = [
