@@ -24,7 +24,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 
 HERE = Path(__file__).parent
 for folder in ("support", "engines"):
@@ -74,7 +74,7 @@ class Session:
     """One visitor, who sends the next form until the end and remembers what the server has acknowledged."""
 
     def __init__(self, address: str, seed: int) -> None:
-        self.client = httpx.AsyncClient(base_url=address, timeout=60)
+        self.client = httpx2.AsyncClient(base_url=address, timeout=60)
         self.random = random.Random(seed)
         self.acknowledged = 0  # steps whose form got its answer
         self.times: list[float] = []
@@ -91,7 +91,7 @@ class Session:
             fields = {"token": walks.token(page), **walks.answers_to(page)}
             try:
                 answer = await self.client.post("/", data=fields)
-            except httpx.HTTPError:  # it may have been recorded or not: the page that is due tells
+            except httpx2.HTTPError:  # it may have been recorded or not: the page that is due tells
                 self.broken += 1
                 page = await self.ask()
                 continue
@@ -107,7 +107,7 @@ class Session:
         while True:
             try:
                 answer = await self.client.get("/")
-            except httpx.HTTPError:
+            except httpx2.HTTPError:
                 self.broken += 1
                 await asyncio.sleep(0.2)
                 continue

@@ -12,29 +12,29 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from evenrank.engines import Answer, EngineDescription, Hit, ask, open_engine, plan
 from evenrank.errors import EvenrankWarning, InputTypeError, MissingExtraError, ParameterError, RemoteError
 
-Route = Callable[[httpx.Request], Any]
+Route = Callable[[httpx2.Request], Any]
 
 
-def replay(routes: dict[str, Any], sent: list[httpx.Request]) -> httpx.MockTransport:
+def replay(routes: dict[str, Any], sent: list[httpx2.Request]) -> httpx2.MockTransport:
     """Answers by path; a list is used up one by one."""
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def answer(request: httpx2.Request) -> httpx2.Response:
         sent.append(request)
         found = routes.get(request.url.path)
         if isinstance(found, list):
             found = found.pop(0)
-        return httpx.Response(404 if found is None else 200, json=found)
+        return httpx2.Response(404 if found is None else 200, json=found)
 
-    return httpx.MockTransport(answer)
+    return httpx2.MockTransport(answer)
 
 
-def bodies(sent: list[httpx.Request]) -> list[Any]:
+def bodies(sent: list[httpx2.Request]) -> list[Any]:
     return [json.loads(request.content) for request in sent if request.method == "POST"]
 
 
@@ -60,7 +60,7 @@ ELASTICSEARCH = {
 
 
 def test_elasticsearch() -> None:
-    sent: list[httpx.Request] = []
+    sent: list[httpx2.Request] = []
     root = {"version": {"number": "8.17.0", "lucene_version": "9.12.0"}, "tagline": "You Know, for Search"}
     stats = {"_all": {"primaries": {"docs": {"count": 20, "deleted": 0}, "indexing": {"index_total": 20}}}}
     partial = {**ELASTICSEARCH, "_shards": {"total": 2, "successful": 1, "failed": 1}}
@@ -104,7 +104,7 @@ def test_the_body_of_a_page_is_used_but_for_its_size(tmp_path: Path) -> None:
 
 
 def test_solr() -> None:
-    sent: list[httpx.Request] = []
+    sent: list[httpx2.Request] = []
     documents = [
         {
             "id": "MA147LL/A",
@@ -146,7 +146,7 @@ def test_solr() -> None:
 
 
 def test_vespa_in_pages() -> None:
-    sent: list[httpx.Request] = []
+    sent: list[httpx2.Request] = []
 
     def page(begin: int, end: int) -> dict[str, Any]:
         children = [
@@ -173,16 +173,16 @@ def test_vespa_in_pages() -> None:
 
 
 def test_an_api_of_ones_own_by_get_with_page_numbers() -> None:
-    sent: list[httpx.Request] = []
+    sent: list[httpx2.Request] = []
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def answer(request: httpx2.Request) -> httpx2.Response:
         sent.append(request)
         page = int(request.url.params["p"])
         items = [
             {"meta": {"rank": at}, "product": {"sku": at, "brand": "b"}}
             for at in range(page * 2, page * 2 + 2)
         ]
-        return httpx.Response(200, json={"data": {"items": items[: 5 - page * 2]}})
+        return httpx2.Response(200, json={"data": {"items": items[: 5 - page * 2]}})
 
     table = {
         "engine": "http",
@@ -198,7 +198,7 @@ def test_an_api_of_ones_own_by_get_with_page_numbers() -> None:
         "paging": {"size": 2, "first_page": 0},
         "rate": 1e9,
     }
-    engine = open_engine(table, transport=httpx.MockTransport(answer))
+    engine = open_engine(table, transport=httpx2.MockTransport(answer))
     answers = ask(engine, {"q": "a&b=c"}, depth=10)
     assert answers.run.documents("q") == ["0", "1", "2", "3", "4"]
     assert answers.documents["brand"].to_pylist() == ["b"] * 5
@@ -268,13 +268,13 @@ def test_credentials_that_may_only_search() -> None:
     """What they may not ask is unknown; where they may not search either, that is an error at once."""
     allowed = [True]
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def answer(request: httpx2.Request) -> httpx2.Response:
         if "_msearch" in request.url.path and allowed[0]:
-            return httpx.Response(200, json={"responses": [ELASTICSEARCH]})
-        return httpx.Response(403, json={"error": "not for you"})
+            return httpx2.Response(200, json={"responses": [ELASTICSEARCH]})
+        return httpx2.Response(403, json={"error": "not for you"})
 
     address = "elasticsearch+http://localhost:9200/x"
-    engine = open_engine(address, rate=1e9, transport=httpx.MockTransport(answer))
+    engine = open_engine(address, rate=1e9, transport=httpx2.MockTransport(answer))
     answers = ask(engine, {"q": "a"}, depth=10)
     assert (answers.description.version, answers.description.documents) == (None, None)
     assert not answers.problems
@@ -291,8 +291,8 @@ def test_credentials_without_encryption_are_worth_a_warning(monkeypatch: pytest.
     open_engine("typesense+http://localhost:8108/shop?api_key=EVENRANK_KEY")
 
 
-def test_without_httpx_the_way_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "httpx", None)
+def test_without_httpx2_the_way_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx2", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'evenrank\[engines\]'"):
         ask("opensearch+http://localhost:9200/x", {"q": "a"})
     monkeypatch.setitem(sys.modules, "psycopg", None)

@@ -19,7 +19,7 @@ from evenrank.remote.secrets import Secrets
 
 
 def written(path: Path, count: int = 3) -> list[dict[str, object]]:
-    log = AnswerLog(path)
+    log = AnswerLog(path, Secrets())
     records = [
         {"query": f"q{number}", "text": "é" + sha256(bytes([number])).hexdigest()} for number in range(count)
     ]
@@ -30,7 +30,7 @@ def written(path: Path, count: int = 3) -> list[dict[str, object]]:
 
 
 def read(path: Path) -> list[dict[str, object]]:
-    log = AnswerLog(path)
+    log = AnswerLog(path, Secrets())
     try:
         return list(log.records())
     finally:
@@ -49,7 +49,7 @@ def test_a_file_cut_anywhere_holds_the_records_before_the_cut(tmp_path: Path) ->
         path.write_bytes(whole[:cut])
         count = sum(end <= cut for end in ends[1:])
         assert read(path) == records[:count], cut
-        log = AnswerLog(path)  # and it goes on
+        log = AnswerLog(path, Secrets())  # and it goes on
         log.add({"query": "more"})
         log.close()
         assert [record["query"] for record in read(path)[count:]] == ["more"]
@@ -71,17 +71,20 @@ def test_damage_in_the_middle_is_an_error_and_nothing_is_cut(tmp_path: Path) -> 
     content[40] ^= 1
     path.write_bytes(content)
     with pytest.raises(DataError, match="is damaged at byte 9"):
-        AnswerLog(path)
+        AnswerLog(path, Secrets())
     assert path.read_bytes() == bytes(content)
     path.write_text("something else")
     with pytest.raises(DataError, match="not a log of answers"):
-        AnswerLog(path)
+        AnswerLog(path, Secrets())
 
 
 def test_two_processes_do_not_write_the_same_log(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl.zst"
-    log = AnswerLog(path)
-    code = f"from pathlib import Path; from evenrank.remote import AnswerLog; AnswerLog(Path({str(path)!r}))"
+    log = AnswerLog(path, Secrets())
+    code = (
+        "from pathlib import Path; from evenrank.remote import AnswerLog, Secrets; "
+        f"AnswerLog(Path({str(path)!r}), Secrets())"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     log.close()
     assert "another process is asking" in done.stderr
@@ -98,7 +101,7 @@ def test_no_secret_is_written(tmp_path: Path) -> None:
 
 def test_a_full_disk_leaves_whole_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "answers.jsonl.zst"
-    log = AnswerLog(path)
+    log = AnswerLog(path, Secrets())
     log.add({"query": "q0"})
 
     class Full:

@@ -159,12 +159,12 @@ def test_deleting_a_participant(tmp_path: Path, evenrank: Any) -> None:
 
 def walk_with_kills(served: walks.Served, sessions: int, kills: int) -> None:
     """Several visitors, and a server that is killed while they are half way; nothing acknowledged is lost."""
-    import httpx
+    import httpx2
 
     from evenrank.web.steps import digest, steps_of
     from evenrank.web.store import open_store
 
-    people = [httpx.Client(base_url=served.address, timeout=60) for _ in range(sessions)]
+    people = [httpx2.Client(base_url=served.address, timeout=60) for _ in range(sessions)]
     acknowledged = [0] * sessions
     pages_of = [client.get("/").text for client in people]
     for round_ in range(40):
@@ -183,7 +183,7 @@ def walk_with_kills(served: walks.Served, sessions: int, kills: int) -> None:
                 answer = client.post("/", data=fields)
                 assert answer.status_code == 303
                 acknowledged[place] += 1
-            except httpx.HTTPError:
+            except httpx2.HTTPError:
                 pass
         if round_ < kills:
             dying.join()

@@ -144,7 +144,7 @@ class Served:
         import sys
         import time
 
-        import httpx
+        import httpx2
 
         command = [sys.executable, "-m", "evenrank", "study", "serve", str(self.folder)]
         self.process = subprocess.Popen(
@@ -153,9 +153,9 @@ class Served:
         last = time.monotonic() + 120
         while True:
             try:
-                httpx.get(f"{self.address}/static/web.css", timeout=10)
+                httpx2.get(f"{self.address}/static/web.css", timeout=10)
                 return self.process
-            except httpx.HTTPError:
+            except httpx2.HTTPError:
                 if self.process.poll() is not None or time.monotonic() > last:
                     raise AssertionError(f"the server did not start: {self.stop()}") from None
                 time.sleep(0.05)
@@ -173,11 +173,11 @@ class Served:
 
 def serve_and_visit(folder: Path) -> None:
     """Serve a study for a moment and take part once."""
-    import httpx
+    import httpx2
 
     served = Served(folder)
     try:
-        with httpx.Client(base_url=served.address, follow_redirects=True, timeout=60) as client:
+        with httpx2.Client(base_url=served.address, follow_redirects=True, timeout=60) as client:
             walk(client)
     finally:
         said = served.stop()

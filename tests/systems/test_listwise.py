@@ -28,7 +28,7 @@ from evenrank.systems.permutations import (
     read_permutation,
 )
 
-pytest.importorskip("httpx", reason="the extra [engines] is not installed")
+pytest.importorskip("httpx2", reason="the extra [engines] is not installed")
 pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
 
 

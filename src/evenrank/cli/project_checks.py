@@ -239,7 +239,7 @@ class ProjectCheck:
         named = any(map(is_remote, addresses)) or any("sql" in table for table in asked)
         lacking = [
             package
-            for package in ("httpx", "psycopg")
+            for package in ("httpx2", "psycopg")
             if any(
                 is_remote(one) and one.startswith("postgres") == (package == "psycopg") for one in addresses
             )

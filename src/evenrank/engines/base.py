@@ -157,6 +157,10 @@ def checked_hits(hits: Sequence[Hit | None], depth: int, found: int | None = Non
     kept: list[Hit] = [hit for hit in hits if hit is not None]
     places: dict[str, int] = {}
     problems: list[AnswerProblem] = []
+    try:
+        "".join(hit.id for hit in kept).encode()
+    except UnicodeEncodeError:
+        raise RemoteError("the id of a hit has half of a surrogate pair, which no file can hold") from None
     sound = len({hit.id for hit in kept}) == len(hits)  # as most answers are
     kept = kept if sound else []
     for rank, hit in enumerate(() if sound else hits, 1):

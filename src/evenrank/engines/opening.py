@@ -17,7 +17,7 @@ from evenrank.remote.addresses import is_address, shown_address
 from evenrank.remote.pace import Clock
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
 DATABASES = (".db", ".sqlite", ".sqlite3")
 _SCHEMES = {"postgresql": "postgresql", "postgres": "postgresql", "sqlite": "sqlite"}
@@ -33,7 +33,7 @@ def open_engine(
     folder: str | os.PathLike[str] = ".",
     environment: Mapping[str, str] | None = None,
     clock: Clock | None = None,
-    transport: httpx.BaseTransport | None = None,
+    transport: httpx2.BaseTransport | None = None,
     **settings: Any,
 ) -> DeclaredEngine:
     """An engine from its address, from an engine file (``engine.toml``), from such a table as a mapping, or

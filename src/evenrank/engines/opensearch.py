@@ -52,7 +52,8 @@ class OpenSearchEngine(WebEngine):
         stats = self.told(f"/{self.settings.index}/_stats/docs,indexing")
         own = at(stats, "/_all/primaries")
         count = at(own, "/docs/count")
-        uuids = sorted(str(at(index, "/uuid")) for index in (at(stats, "/indices") or {}).values())
+        indices = at(stats, "/indices")
+        uuids = sorted(str(at(one, "/uuid")) for one in indices.values()) if isinstance(indices, dict) else []
         state = [count, at(own, "/docs/deleted"), at(own, "/indexing/index_total"), *uuids]
         return EngineDescription(
             engine=self.settings.kind,
@@ -142,8 +143,8 @@ class OpenSearchEngine(WebEngine):
         return [*wanted.fields, *(self.texts if wanted.texts else ()), *((own,) if own else ())]
 
 
-def _responses(raw: bytes) -> Any:
-    return objects_of_list(raw, "responses")
+def _responses(text: str) -> Any:
+    return objects_of_list(text, "responses")
 
 
 def _is_kept_whole(hit: dict[str, Any], fields: KeptFields) -> bool:

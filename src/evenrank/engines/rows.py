@@ -68,9 +68,12 @@ def read_rows(raw: Raw, depth: int, texts: Sequence[str], wanted: Wanted) -> Ans
 
 
 def finite(value: Any) -> float | None:
-    """A score, if it is a number."""
-    if type(value) is float and math.isfinite(value):
-        return value
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    """A score, if it is a number; one that is not finite spoils the answer."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return float(value)
+    try:
+        if math.isfinite(number := float(value)):
+            return number
+    except OverflowError:
+        pass
+    raise RemoteError("the score of a hit is not a finite number")

@@ -21,7 +21,7 @@ from evenrank.remote.secrets import Secrets
 from evenrank.text import without_userinfo
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
 LIMITS: dict[str, type] = {
     "timeout": float, "retries": int, "rate": float, "concurrency": int, "answer_bytes": int,
@@ -80,7 +80,7 @@ class EngineSettings:
     folder: Path = field(default_factory=Path)
     source: str = "engine"  # for messages: the file, or the address
     clock: Clock | None = None
-    transport: httpx.BaseTransport | None = None
+    transport: httpx2.BaseTransport | None = None
 
     @property
     def index(self) -> str:
@@ -178,7 +178,7 @@ def settings_of(
     source: str,
     environment: Mapping[str, str] | None = None,
     clock: Clock | None = None,
-    transport: httpx.BaseTransport | None = None,
+    transport: httpx2.BaseTransport | None = None,
 ) -> EngineSettings:
     """Check a table and sort it: where the engine is, how fast it may be asked, and the rest."""
     for key in table:

@@ -83,7 +83,8 @@ class TypesenseEngine(WebEngine):
             return error
         always = (self._id.split("/")[2],)
         answer["hits"] += [kept_hit(hit, "/document", self.texts, wanted, always) for hit in hits]
-        answer["found"] = result.get("found")
+        found = result.get("found")
+        answer["found"] = found if isinstance(found, int) else None
         return len(hits)
 
     def read(self, raw: Raw, depth: int, wanted: Wanted) -> Answer:
@@ -117,7 +118,7 @@ class TypesenseEngine(WebEngine):
             )
             hidden.status = 401
             raise hidden
-        fields = at(collection, "/fields") or []
+        fields = list_at(self, collection, "/fields")
         names = [str(at(field, "/name")) for field in fields if at(field, "/type") in ("string", "string[]")]
         searched = [name for name in names if name in self.texts] or names
         if not searched:

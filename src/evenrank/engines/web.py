@@ -84,7 +84,7 @@ class Refused(RemoteError):
 def failure(engine: WebEngine, status: Any, what: Any) -> RemoteError:
     """Why one query of several has no answer."""
     text = engine.secrets.redact(f"{engine.address}: {shortened(' '.join(str(what).split()), 200)}")
-    return Refused(text) if status in REPEATED else RemoteError(text)
+    return Refused(text) if isinstance(status, int) and status in REPEATED else RemoteError(text)
 
 
 def kept_hit(

@@ -21,6 +21,7 @@ from evenrank.queryset.procedure import MODEL_TABLE, NO, YES, Procedure
 from evenrank.queryset.sheets import LIST, MODEL, columns_of
 from evenrank.remote import AnswerLog, ChatEndpoint, Limits, Secrets
 from evenrank.remote.chat import Messages
+from evenrank.remote.json_text import read_json
 from evenrank.tables import delimited
 
 SYSTEM = "You annotate search queries. Answer with one JSON object and with nothing else."
@@ -39,7 +40,7 @@ class ModelSettings:
     max_tokens: int = 400
     seed: int = 0
     rate: float = 5.0  # requests a second
-    timeout: float = 120.0  # seconds without a byte
+    timeout: float = 120.0  # seconds until an answer is whole
     retries: int = 4
 
     @property
@@ -195,7 +196,7 @@ def _read(record: Mapping[str, Any], stage: int, procedure: Procedure) -> tuple[
         return missing(f"the answer did not end by itself ({finish})")
     fenced = _FENCE.fullmatch(text)
     try:
-        found = json.loads(fenced.group(1) if fenced else text)
+        found = read_json(fenced.group(1) if fenced else text)
     except (ValueError, RecursionError):
         return missing("the answer is not JSON")
     if not isinstance(found, dict):

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from evenrank.errors import DataError
-from evenrank.remote.json_text import written
+from evenrank.remote.json_text import writable, written
 from evenrank.remote.secrets import Secrets
 
 # an empty frame, so that the file begins as other Zstandard files do, and differs from them
@@ -36,13 +36,12 @@ class AnswerLog:
     """Records in the order in which they were added. ``records`` reads those that were there when it was
     opened.
 
-    Only one process at a time has a log open. Threads may add at will. No value of ``secrets`` is ever
-    written.
+    Only one process at a time has a log open. Threads may add at will. ``secrets`` are those of whoever
+    answers: no value of them is ever written.
     """
 
-    def __init__(self, path: Path, secrets: Secrets | None = None) -> None:
-        self.path = path
-        self._secrets = secrets or Secrets()
+    def __init__(self, path: Path, secrets: Secrets) -> None:
+        self.path, self._secrets = path, secrets
         self._codec = pa.Codec("zstd", 3)
         self._lock = threading.Lock()
         try:
@@ -59,17 +58,24 @@ class AnswerLog:
             raise
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """What was there when the log was opened."""
+        """What was there when the log was opened. A record that is no text in UTF-8 is left out."""
         place, end = len(BEGIN), self._end
         while place < end:
             packed, plain, _, offset = self._header(place)  # type: ignore[misc]
-            yield json.loads(self._unpacked(offset, packed, plain))
             place = offset + packed
+            try:
+                text = self._unpacked(offset, packed, plain).decode()
+                record = writable(json.loads(text), text)
+            except (ValueError, RecursionError):
+                continue
+            yield record
 
     def add(self, record: dict[str, Any]) -> None:
-        """Write a record; when this returns, a kill does not lose it."""
-        text = self._secrets.redact(written(record, "raw")) + "\n"
-        plain = text.encode("utf-8", "surrogatepass")
+        """Write a record; when this returns, a kill does not lose it. What no file can hold is a ValueError,
+        and nothing is written then."""
+        text = written(record, "raw")
+        clean = self._secrets.redact_json(record, text)
+        plain = ((text if clean is record else written(clean, "raw")) + "\n").encode()
         packed = self._codec.compress(plain, asbytes=True)
         about = struct.pack("<III", len(packed), len(plain), zlib.crc32(packed))
         frame = struct.pack("<II", _MAGIC, len(_MARK) + len(about)) + _MARK + about + packed

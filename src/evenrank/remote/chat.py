@@ -12,6 +12,7 @@ from evenrank.remote.pace import Clock
 from evenrank.remote.secrets import Secrets
 
 SHOWN = 200  # characters of what a server says about an error
+MOST_TOKENS = 10**12  # that a server may say it used; more is nonsense, and cost is counted from it
 TEXT_PARTS = ("text", "output_text")
 Messages = Sequence[Mapping[str, str]]
 """As the protocol has them: ``[{"role": "user", "content": "..."}]``."""
@@ -31,7 +32,7 @@ class ChatEndpoint:
     """The chat and moderation calls of one server. Threads may share it.
 
     ``url`` ends before ``/chat/completions``, as in ``https://api.example/v1``; the key is the secret called
-    ``key``. ``transport`` is httpx's, for tests.
+    ``key``. ``transport`` is that of httpx2, for tests.
     """
 
     def __init__(
@@ -96,7 +97,7 @@ class ChatEndpoint:
                 {str(name): float(score) for name, score in result["category_scores"].items()}
                 for result in content["results"]
             ]
-        except (KeyError, TypeError, AttributeError, ValueError):
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
             found = []
         if len(found) != len(texts):
             raise RemoteError(
@@ -131,4 +132,5 @@ def _joined(content: Any) -> str:
 
 
 def _count(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+    known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_TOKENS
+    return value if known else 0  # type: ignore[return-value]

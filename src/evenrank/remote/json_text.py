@@ -1,4 +1,5 @@
-"""JSON objects that remember how they were written, so that a log does not write them anew."""
+"""JSON of servers: only what can be written again, and objects that remember how they were written, so that
+a log does not write them anew."""
 
 from __future__ import annotations
 
@@ -16,22 +17,25 @@ class WrittenObject(dict[str, Any]):
         self.text = text
 
 
-_DECODER = json.JSONDecoder()
+def read_json(text: str) -> Any:
+    """JSON from elsewhere. A ValueError where it is none, or where it holds what no file can hold: half of a
+    surrogate pair.
+
+    >>> read_json('{"score": 1.5}')
+    {'score': 1.5}
+    """
+    return writable(_DECODER.decode(text), text)
 
 
-def objects_of_list(raw: bytes, name: str) -> Any:
+def objects_of_list(text: str, name: str) -> Any:
     """JSON whose last member is a list called ``name``; its objects remember their text.
 
     What is written in another way is read all the same, and its objects are plain.
 
-    >>> found = objects_of_list(b'{"took":3,"found":[{"a":1},{"b": 2}]}', "found")
+    >>> found = objects_of_list('{"took":3,"found":[{"a":1},{"b": 2}]}', "found")
     >>> found["found"], found["found"][1].text
     ([{'a': 1}, {'b': 2}], '{"b": 2}')
     """
-    try:
-        text = raw.decode()
-    except UnicodeDecodeError:
-        return json.loads(raw)
     begin, mark, _ = text.partition(f',"{name}":[')
     place = len(begin) + len(mark)
     found: list[Any] = []
@@ -41,10 +45,24 @@ def objects_of_list(raw: bytes, name: str) -> Any:
         if text[end : end + 1] == ",":
             place = end + 1
         elif text[end:] == "]}" and begin.find("{", 1) < 0:
-            return {**json.loads(begin + "}"), name: found}
+            return writable({**_DECODER.decode(begin + "}"), name: found}, text)
         else:
             break
-    return json.loads(text)
+    return read_json(text)
+
+
+def writable(value: Any, text: str) -> Any:
+    """A value that was read from a text; a ValueError where UTF-8 cannot hold it."""
+    if "\\ud" in text or "\\uD" in text:
+        json.dumps(value, ensure_ascii=False).encode()  # a UnicodeEncodeError is a ValueError
+    return value
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
 def written(record: dict[str, Any], name: str) -> str:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, quote_plus
 
 from evenrank.errors import ParameterError
 
 PREFIX = "EVENRANK_"
 HIDDEN = "***"
+SHORTEST = 6  # characters of base64; fewer may be there by chance
+_FOR_URLS = str.maketrans("+/", "-_")
 
 
 class Secrets:
@@ -46,7 +51,7 @@ class Secrets:
                     f"set: export {name}=..."
                 )
             self._values[use] = found[name]
-        self._forms = sorted(_forms(self._values), key=len, reverse=True)
+        self._forms = sorted(_forms(self._values), key=len, reverse=True)  # the longest first
 
     def get(self, use: str) -> str | None:
         return self._values.get(use)
@@ -57,6 +62,28 @@ class Secrets:
             text = text.replace(form, HIDDEN)
         return text
 
+    def redact_json(self, value: Any, text: str | None = None) -> Any:
+        """JSON without any of the values, in whatever way they stand in it; ``text`` is how it was written,
+        where that is known.
+
+        >>> secrets = Secrets({"key": "EVENRANK_KEY"}, {"EVENRANK_KEY": "12345"})
+        >>> secrets.redact_json({"a": ["key=12345", 12345]})
+        {'a': ['key=***', '***']}
+        """
+        if not self._forms:
+            return value
+        if text is None or "\\" in text:  # an escape may be written in several ways
+            text = json.dumps(value, ensure_ascii=False)
+        return value if self.redact(text) == text else self._redacted(value)
+
+    def _redacted(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {self.redact(name): self._redacted(own) for name, own in value.items()}
+        if isinstance(value, list):
+            return [self._redacted(own) for own in value]
+        text = value if isinstance(value, str) else json.dumps(value)
+        return value if self.redact(text) == text else self.redact(text)
+
     def __bool__(self) -> bool:
         return bool(self._values)
 
@@ -65,17 +92,27 @@ class Secrets:
         return f"<Secrets: {told or 'none'}>"
 
 
-def _forms(values: Mapping[str, str]) -> Iterable[str]:
-    """How the values may be written: as they are, in JSON, in base64, in a URL."""
-    from urllib.parse import quote, quote_plus
-
+def _forms(values: Mapping[str, str]) -> set[str]:
+    """How the values may be written: as they are, in JSON (also in JSON within JSON), in base64, in a URL."""
     user = values.get("user", "")
     forms: set[str] = set()
     for use, value in values.items():
         if use == "user":  # a name, which stands in many texts that are not secret
             continue
-        pair = f"{user}:{value}"
-        forms |= {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
-        forms |= {quote(value), quote(value, safe=""), quote_plus(value)}
-        forms |= {base64.b64encode(text.encode()).decode() for text in (value, pair)}
-    return {form for form in forms if form}
+        written = {value}
+        for _ in range(3):
+            written |= {json.dumps(form, ensure_ascii=own)[1:-1] for form in written for own in (True, False)}
+        quoted = {quote(value), quote(value, safe=""), quote_plus(value)}
+        quoted |= {re.sub("%..", lambda escape: escape[0].lower(), form) for form in quoted}
+        forms |= written | quoted | _in_base64(value) | _in_base64(f"{user}:{value}")
+    return forms
+
+
+def _in_base64(text: str) -> set[str]:
+    """A text in base64, and what is always the same of it wherever it stands inside of another."""
+    content = text.encode()
+    forms = {base64.b64encode(content).decode()}
+    for before in range(3):
+        inside = base64.b64encode(bytes(before) + content).decode()
+        forms.add(inside[-(-before * 8 // 6) : (before + len(content)) * 8 // 6])
+    return {form for form in forms | {form.translate(_FOR_URLS) for form in forms} if len(form) >= SHORTEST}
