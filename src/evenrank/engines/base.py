@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from evenrank.errors import RemoteError
+from evenrank.errors import RemoteError, shortened
+from evenrank.io.values import ID_LIMIT
 from evenrank.remote.secrets import Secrets
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 Raw = Any  # JSON: what an engine answered to one query, as it is kept in the log
 
@@ -157,10 +161,10 @@ def checked_hits(hits: Sequence[Hit | None], depth: int, found: int | None = Non
     kept: list[Hit] = [hit for hit in hits if hit is not None]
     places: dict[str, int] = {}
     problems: list[AnswerProblem] = []
-    try:
-        "".join(hit.id for hit in kept).encode()
-    except UnicodeEncodeError:
-        raise RemoteError("the id of a hit has half of a surrogate pair, which no file can hold") from None
+    ids = "".join([hit.id for hit in kept])
+    if not ids.isprintable() or len(ids) > ID_LIMIT // 4:
+        for hit in kept:
+            _check_id(hit.id)
     sound = len({hit.id for hit in kept}) == len(hits)  # as most answers are
     kept = kept if sound else []
     for rank, hit in enumerate(() if sound else hits, 1):
@@ -185,3 +189,16 @@ def checked_hits(hits: Sequence[Hit | None], depth: int, found: int | None = Non
     if not hits:
         problems.append(AnswerProblem("found nothing", "no document was found"))
     return Answer(tuple(kept), tuple(problems))
+
+
+def _check_id(key: str) -> None:
+    """Refuse an id that no file of documents can hold: it would stop whatever is done with the answers."""
+    try:
+        if len(key.encode()) <= ID_LIMIT and not _CONTROL.search(key):
+            return
+    except UnicodeEncodeError:
+        pass
+    raise RemoteError(
+        f"the id {shortened(ascii(key), 80)} of a hit is longer than {ID_LIMIT:,} bytes, or has a control "
+        "character or half of a surrogate pair"
+    )
