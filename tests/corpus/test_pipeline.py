@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from chat_server import MODEL, REFUSAL, Answer, Call, ChatServer
+from echoes import KEY, echoed, leaks
 
 from evenrank.cli import main
 from evenrank.corpus import read_corpus
@@ -180,6 +181,23 @@ def test_a_document_that_is_refused_once_is_asked_for_again(tmp_path: Path) -> N
     assert len(refused) == 5
     assert not result.made.rejected
     assert len(result.made.records) == 32
+
+
+def test_a_key_that_a_server_repeats_is_in_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("EVENRANK_WRITER_KEY", KEY)
+    with ChatServer(echo=lambda authorization: f" {echoed(authorization)}").running() as server:
+        folder = prepared(tmp_path / "c", server)
+        text = (folder / "corpus.toml").read_text(encoding="utf-8")
+        keyed = text.replace("[writer]", '[writer]\nkey = "EVENRANK_WRITER_KEY"')
+        (folder / "corpus.toml").write_text(keyed, encoding="utf-8")
+        for stage in STAGES[:3]:
+            assert main(["corpus", stage, str(folder)]) == 0
+        assert server.authorizations == {f"Bearer {KEY}"}
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert any(b"***" in path.read_bytes() for path in files)  # it was repeated
+    assert leaks(tmp_path, *capsys.readouterr()) == []
 
 
 def test_another_model_is_refused(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from chat_server import Call, ChatServer
+from echoes import KEY, echoed, leaks
 
 from evenrank.errors import DataError
 from evenrank.queryset import Procedure, decide, read_sheets
@@ -67,6 +68,19 @@ def test_the_sheet_of_a_model_is_marked_and_unread_answers_are_listed(evenrank: 
     assert votes.machines == {"model:m1"}
     assert {query: own["model:m1"] for query, own in votes.labels.items()} == {"1": "n", "5": "f"}
     assert b"hunter2" not in Path("model.answers.jsonl.zst").read_bytes()
+
+
+def test_a_key_that_a_server_repeats_is_in_no_file(
+    evenrank: Evenrank, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVENRANK_MODEL_KEY", KEY)
+    with ChatServer(scripted, echo=echoed).running() as server:
+        settings(server.url)
+        done = ask(evenrank, "queries.csv")
+        assert server.authorizations == {f"Bearer {KEY}"}
+    assert done.code == 0, done.err
+    assert "***" in done.err
+    assert leaks(folder, done.out, done.err) == []
 
 
 def test_it_never_decides_and_its_agreement_is_beside_that_of_people(evenrank: Evenrank) -> None:

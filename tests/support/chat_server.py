@@ -40,6 +40,7 @@ class Call:
         self.handler, self.body = handler, body
         self.prompt = str(body["messages"][-1]["content"]) if "messages" in body else ""
         self.seed = int(body.get("seed", 0))
+        self.echo = ""  # what every answer ends with
 
     def send(self, content: Any, status: int = 200, **headers: str) -> None:
         raw = content if isinstance(content, bytes) else json.dumps(content).encode()
@@ -51,7 +52,7 @@ class Call:
 
     def say(self, text: str, finish: str = "stop", model: str | None = None) -> None:
         used = {"prompt_tokens": len(self.prompt) // 4, "completion_tokens": len(text) // 4}
-        message = {"role": "assistant", "content": text}
+        message = {"role": "assistant", "content": text + self.echo}
         choice = {"index": 0, "message": message, "finish_reason": finish}
         self.send({"model": model or self.body["model"], "choices": [choice], "usage": used})
 
@@ -100,9 +101,16 @@ class Call:
 
 
 class ChatServer:
-    """``script`` gives for a prompt how to answer its first, second, .. request; after that it is good."""
+    """``script`` gives for a prompt how to answer its first, second, .. request; after that it is good.
 
-    def __init__(self, script: Callable[[Call, int], Answer | None] | None = None) -> None:
+    ``echo`` makes what is put to every answer from the credentials that came.
+    """
+
+    def __init__(
+        self,
+        script: Callable[[Call, int], Answer | None] | None = None,
+        echo: Callable[[str], str] = lambda authorization: "",
+    ) -> None:
         self.calls: list[tuple[str, int]] = []
         self.seen: Counter[tuple[str, int]] = Counter()
         self.authorizations: set[str] = set()
@@ -115,6 +123,7 @@ class ChatServer:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 call = Call(self, body)
+                call.echo = echo(self.headers.get("Authorization", ""))
                 if self.path.endswith("/moderations"):
                     scores = [{"category_scores": {"hate": 0.2 if "museum" in text else 0.01, "harm": 0.0}}
                               for text in body["input"]]  # fmt: skip

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from chat_server import Call, ChatServer
+from echoes import KEY, echoed, leaks
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -178,6 +179,22 @@ def test_every_malformed_answer_of_a_server(
     assert again.repairs.to_dict() == repairs  # type: ignore[attr-defined]
     for path in tmp_path.rglob("*"):
         assert path.is_dir() or b"s3cret-key" not in path.read_bytes()
+
+
+def test_a_key_that_a_server_repeats_is_in_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("EVENRANK_LLM_KEY", KEY)
+    with ChatServer(
+        lambda call, number: lambda one: one.say("[2] > [1] > [3] "), echo=echoed
+    ).running() as echo:
+        system = make_system(f"BM25>>Listwise(url='{echo.url}',model=ranker)", cache=tmp_path)
+        system.index(DOCUMENTS)
+        assert len(system.retrieve(QUERIES, 3)) == len(QUERIES)
+        assert echo.authorizations == {f"Bearer {KEY}"}
+        system._ask._log.close()  # type: ignore[attr-defined]
+    assert list(tmp_path.rglob("*.zst"))
+    assert leaks(tmp_path, *capsys.readouterr()) == []
 
 
 def test_repairs_stand_in_the_record_of_the_run(
