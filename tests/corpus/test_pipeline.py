@@ -25,7 +25,8 @@ from evenrank.corpus.settings import read_settings
 from evenrank.corpus.writers import EndpointWriter
 from evenrank.errors import DataError, ParameterError, RemoteError
 from evenrank.evidence.polarise import read_opinions
-from evenrank.remote import ChatEndpoint, Clock, Limits
+from evenrank.remote import ChatAnswer, ChatEndpoint, Clock, Limits, Secrets
+from evenrank.remote.chat import Messages
 
 TOPICS = "title,domains,page\nzoos,Environment,101\nhomework,History; Philosophy,102\ncash,Technology,103\n"
 SETTINGS = """
@@ -198,6 +199,25 @@ def test_a_key_that_a_server_repeats_is_in_no_file(
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert any(b"***" in path.read_bytes() for path in files)  # it was repeated
     assert leaks(tmp_path, *capsys.readouterr()) == []
+
+
+def test_the_log_of_a_writer_holds_none_of_its_secrets(tmp_path: Path) -> None:
+    """Whatever a writer gives back."""
+
+    class Repeats:
+        secrets = Secrets({"key": "EVENRANK_K"}, {"EVENRANK_K": KEY})
+
+        def write(self, messages: Messages, seed: int) -> ChatAnswer:
+            lines = "\n".join(f"{at}. Should {KEY} be number {at}?" for at in range(1, 9))
+            return ChatAnswer(lines, "stop", MODEL, 1, 1)
+
+        def close(self) -> None: ...
+
+    with ChatServer().running() as server:
+        folder = prepared(tmp_path / "c", server)
+        write_stage("questions", folder, writer=Repeats())
+    assert list((folder / "answers").glob("*.zst"))
+    assert leaks(folder / "answers") == []
 
 
 def test_another_model_is_refused(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import zstandard
 
 from evenrank.errors import DataError
 from evenrank.remote.answer_log import AnswerLog
+from evenrank.remote.json_text import WrittenObject
 from evenrank.remote.secrets import Secrets
 
 
@@ -97,6 +98,32 @@ def test_no_secret_is_written(tmp_path: Path) -> None:
     log.close()
     (found,) = read(tmp_path / "a.zst")
     assert found == {"echo": ["***", "Basic ***!"], "***": 1}
+
+
+def test_a_secret_in_other_writing_is_not_written_and_the_log_stays_json(tmp_path: Path) -> None:
+    log = AnswerLog(tmp_path / "a.zst", Secrets({"key": "EVENRANK_K"}, {"EVENRANK_K": "/7351/9"}))
+    log.add({"raw": WrittenObject({"a": "/7351/9"}, r'{"a": "\/735\u0031\/9"}')})
+    log.close()
+    log = AnswerLog(tmp_path / "b.zst", Secrets({"key": "EVENRANK_K"}, {"EVENRANK_K": "8675309"}))
+    log.add({"score": 8675309, "name": "d8675309"})
+    log.close()
+    assert read(tmp_path / "a.zst") == [{"raw": {"a": "***"}}]
+    assert read(tmp_path / "b.zst") == [{"score": "***", "name": "d***"}]
+
+
+def test_what_no_file_can_hold_is_not_written(tmp_path: Path) -> None:
+    log = AnswerLog(tmp_path / "a.zst", Secrets())
+    log.add({"query": "q0"})
+    with pytest.raises(ValueError, match="surrogates"):
+        log.add({"query": "q1", "id": "\ud800"})
+    log.add({"query": "q2"})
+    log.close()
+    assert [record["query"] for record in read(tmp_path / "a.zst")] == ["q0", "q2"]
+
+
+def test_no_log_is_opened_without_secrets(tmp_path: Path) -> None:
+    with pytest.raises(TypeError):
+        AnswerLog(tmp_path / "a.zst")  # type: ignore[call-arg]
 
 
 def test_a_full_disk_leaves_whole_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

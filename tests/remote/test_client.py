@@ -107,6 +107,33 @@ def test_a_server_that_takes_no_request_is_given_up() -> None:
         failure(client(f"https://{place}"))
 
 
+def test_a_server_that_takes_no_connection_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its queue is full, at each of the addresses that its host has."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(0)
+        place = listening.getsockname()
+        waiting = [socket.socket() for _ in range(8)]
+        try:
+            for one in waiting:
+                one.setblocking(False)
+                one.connect_ex(place)
+            failure(client(f"http://127.0.0.1:{place[1]}"))
+            found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", place)] * 1000
+            real = socket.getaddrinfo
+            monkeypatch.setattr(
+                socket,
+                "getaddrinfo",
+                lambda host, *more, **named: (
+                    found if host == "search.example" else real(host, *more, **named)
+                ),
+            )
+            failure(client(f"http://search.example:{place[1]}"))
+        finally:
+            for one in waiting:
+                one.close()
+
+
 def test_a_server_that_takes_a_request_slowly_is_given_up() -> None:
     released = threading.Event()
 
@@ -285,6 +312,15 @@ def test_a_redirect_within_the_origin_is_followed(server: MisbehavingServer) -> 
         assert own.ask("POST", "/search", body={"q": "x"})["total"] == 2
         assert paths[1][0].startswith("/other")
         assert paths[0][1] == paths[1][1] == f"Basic {base64.b64encode(b'user:right').decode()}"
+
+
+def test_a_redirect_that_changes_the_request_is_refused(server: MisbehavingServer) -> None:
+    for status in (301, 302, 303):
+        server.behaviours = {"x": leads("/other", status), "/search": leads("/other", status)}
+        failure(client(server.address, timeout=ENDS))
+        assert server.asked == ["x"]
+        assert client(server.address, timeout=ENDS).ask("GET", "/search")["total"] == 2
+        server.asked.clear()
 
 
 def test_a_redirect_to_another_origin_is_refused(server: MisbehavingServer) -> None:
