@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import itertools
 import json
 import socket
 import string
@@ -134,23 +135,26 @@ def test_a_server_that_takes_no_connection_is_given_up(monkeypatch: pytest.Monke
                 one.close()
 
 
-def test_a_server_that_takes_a_request_slowly_is_given_up() -> None:
-    released = threading.Event()
+def test_a_server_that_takes_a_request_piece_by_piece_is_given_up() -> None:
+    """No piece of the request begins the time anew; each look at the clock here takes a second."""
+    seconds = itertools.count()
+    taken: list[int] = []
 
     def take(listening: socket.socket) -> None:
         connection, _ = listening.accept()
         with connection:
-            while not released.wait(0.02):
-                connection.recv(100_000)
+            while piece := connection.recv(1 << 20):
+                taken.append(len(piece))
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=take, args=(listening,), daemon=True)
         thread.start()
-        try:
-            failure(client(f"http://127.0.0.1:{listening.getsockname()[1]}"), text="x" * 200_000_000)
-        finally:
-            released.set()
-            thread.join()
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        clock = Clock(now=lambda: float(next(seconds)))
+        own = Client(address, limits=Limits(timeout=6, retries=0, rate=1e9), clock=clock)
+        failure(own, text="x" * 60_000_000)
+        thread.join(ENDS)
+    assert sum(taken) < 60_000_000
 
 
 def test_redirects_have_no_deadline_of_their_own(server: MisbehavingServer) -> None:
