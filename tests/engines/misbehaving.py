@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import ssl
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 Behaviour = Callable[["Asked"], None]
 
@@ -75,7 +80,10 @@ class MisbehavingServer:
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
     @contextmanager
-    def running(self) -> Iterator[MisbehavingServer]:
+    def running(self, certificates: Path | None = None) -> Iterator[MisbehavingServer]:
+        """With a folder for ``certificates`` it speaks TLS; ``cert.pem`` there is what to trust."""
+        if certificates is not None:
+            self._speak_tls(certificates)
         self._thread.start()
         try:
             yield self
@@ -83,6 +91,19 @@ class MisbehavingServer:
             self.released.set()
             self._server.shutdown()
             self._server.server_close()
+
+    def _speak_tls(self, folder: Path) -> None:
+        made = subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem",
+             "-out", "cert.pem", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
+            cwd=folder, capture_output=True, check=False,
+        )  # fmt: skip
+        if made.returncode:
+            pytest.skip("openssl cannot make a certificate here")
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        self.address = f"https://localhost:{self._server.server_port}"
 
     def engine(self, **more: Any) -> dict[str, Any]:
         """The table of an engine that asks this server."""

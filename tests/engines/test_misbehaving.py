@@ -378,33 +378,11 @@ def test_nobody_there() -> None:
 
 def test_tls_is_verified(tmp_path: Path) -> None:
     """The client refuses a certificate that nobody vouches for."""
-    import ssl
-    import threading
-    from http.server import HTTPServer
-
-    openssl = subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "cert.pem",
-         "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
-        cwd=tmp_path, capture_output=True, check=False,
-    )  # fmt: skip
-    if openssl.returncode:
-        pytest.skip("openssl cannot make a certificate here")
-    inner = MisbehavingServer()
-    secure = HTTPServer(("127.0.0.1", 0), inner._server.RequestHandlerClass)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
-    secure.socket = context.wrap_socket(secure.socket, server_side=True)
-    threading.Thread(target=secure.serve_forever, args=(0.01,), daemon=True).start()
-    try:
-        table = inner.engine(address=f"https://localhost:{secure.server_port}/search", retries=0)
-        answers = ask(table, {"q": "good"})
+    with MisbehavingServer().running(tmp_path) as server:
+        answers = ask(server.engine(retries=0), {"q": "good"})
         assert "CERTIFICATE_VERIFY_FAILED" in answers.problems["q"][0].what
-        trusted = ask({**table, "certificates": str(tmp_path / "cert.pem")}, {"q": "good"})
+        trusted = ask(server.engine(certificates=str(tmp_path / "cert.pem")), {"q": "good"})
         assert trusted.run.documents("q") == ["good-1", "good-2"]
-    finally:
-        secure.shutdown()
-        secure.server_close()
-        inner._server.server_close()
 
 
 def test_a_busy_shard_of_opensearch_is_asked_again() -> None:

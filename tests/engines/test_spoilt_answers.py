@@ -97,7 +97,7 @@ def test_a_spoilt_answer_that_was_kept_is_asked_again(server: MisbehavingServer,
             record["raw"]["hits"][0]["score"] = HUGE
         log.add(record)
     log.close()
-    _add_as_before(path, {**records[1], "query": "s", "text": "three", "raw": hit(id="\ud800")})
+    _add_as_before(path, {**records[1], "query": "s", "text": "three", "raw": hit(seller="\ud800")})
     server.asked.clear()
     answers = ask(server.engine(), queries, depth=10, log=tmp_path)
     assert server.asked == ["one"]
@@ -250,6 +250,40 @@ def test_whatever_an_engine_says_about_itself_is_no_crash(kind: str) -> None:
                 continue
             assert found.unanswered or found.run.documents("q") == ["d"]
             json.dumps(found.provenance)
+
+
+@pytest.mark.parametrize("nasty", [*NASTY, 429, 400, [429], 429.0])
+def test_a_query_that_is_refused_in_whatever_way_fails(nasty: Any) -> None:
+    sent: dict[str, Any] = {}
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, json=sent.get(request.url.path) or ABOUT.get(request.url.path, {}))
+
+    for kind, name, refused in (
+        ("opensearch", "responses", {"error": {"reason": "no"}, "status": nasty}),
+        ("opensearch", "responses", {"error": [nasty], "status": 400}),
+        ("typesense", "results", {"error": "no", "code": nasty}),
+        ("typesense", "results", {"error": nasty, "code": 400}),
+    ):
+        sent[ENGINES[kind][0]] = {name: [refused]}
+        address = f"{kind}+http://localhost:1/shop"
+        engine = open_engine(address, rate=1e9, retries=0, transport=httpx2.MockTransport(answer))
+        assert ask(engine, {"q": "lamp"}, depth=3).unanswered == ["q"]
+
+
+@pytest.mark.parametrize("levels", range(100, 1100, 100))
+def test_nesting_of_any_depth_is_no_crash(server: MisbehavingServer, levels: int, tmp_path: Path) -> None:
+    """Some of it can be parsed, and cannot be looked through."""
+    nested = b'{"a":' * levels + b"1" + b"}" * levels
+    plain = json.dumps(hit(nested=7)).encode()
+    server.behaviours = {
+        "deep": lambda asked: asked.send(plain.replace(b'"nested": 7', b'"nested": ' + nested))
+    }
+    for _ in range(2):
+        answers = ask(server.engine(retries=0), {"q": "deep", "r": "good"}, log=tmp_path)
+        assert answers.unanswered in ([], ["q"])
+        assert answers.documents.num_rows >= 2
+    assert levels < 1000 or answers.unanswered
 
 
 def test_what_a_function_gives_is_no_crash(tmp_path: Path) -> None:

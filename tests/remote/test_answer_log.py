@@ -121,6 +121,18 @@ def test_what_no_file_can_hold_is_not_written(tmp_path: Path) -> None:
     assert [record["query"] for record in read(tmp_path / "a.zst")] == ["q0", "q2"]
 
 
+def test_a_record_of_an_earlier_version_that_is_no_text_is_left_out(tmp_path: Path) -> None:
+    log = AnswerLog(tmp_path / "a.zst", Secrets())
+    log.add({"raw": WrittenObject({}, r'{"id":"\ud800"}')})
+    log.add({"raw": WrittenObject({}, r'{"id":"\uDFFF"}')})
+    log.add({"raw": WrittenObject({}, r'{"id":"\ud83d\ude00"}')})
+    log.add({"raw": float("nan")})  # of a function: a field without a value
+    log.close()
+    first, second = read(tmp_path / "a.zst")
+    assert first == {"raw": {"id": "\N{GRINNING FACE}"}}
+    assert second["raw"] != second["raw"]
+
+
 def test_no_log_is_opened_without_secrets(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         AnswerLog(tmp_path / "a.zst")  # type: ignore[call-arg]

@@ -12,6 +12,7 @@ import threading
 import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -151,10 +152,42 @@ def test_a_server_that_takes_a_request_piece_by_piece_is_given_up() -> None:
         thread.start()
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
         clock = Clock(now=lambda: float(next(seconds)))
-        own = Client(address, limits=Limits(timeout=6, retries=0, rate=1e9), clock=clock)
+        own = Client(address, limits=Limits(timeout=7, retries=0, rate=1e9), clock=clock)
         failure(own, text="x" * 60_000_000)
         thread.join(ENDS)
     assert sum(taken) < 60_000_000
+
+
+def test_the_wait_for_a_connection_counts(server: MisbehavingServer) -> None:
+    """One connection for all, and each answer takes the whole time."""
+    server.behaviours = {"x": lambda asked: asked.server.released.wait(ENDS) and None}
+    own = client(server.address, concurrency=1)
+    ended: list[type[BaseException]] = []
+
+    def ask() -> None:
+        try:
+            own.ask("POST", "/search", body={"q": "x"})
+        except RemoteError as error:
+            ended.append(type(error))
+
+    threads = [threading.Thread(target=ask, daemon=True) for _ in range(200)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(ENDS / 2)
+        assert not thread.is_alive(), "it goes on"
+    assert ended == [RemoteError] * 200
+
+
+def test_tls_has_the_same_deadline(tmp_path: Path) -> None:
+    with MisbehavingServer({"x": ENDLESS["body"]}).running(tmp_path) as server:
+        own = Client(
+            server.address,
+            certificates=str(tmp_path / "cert.pem"),
+            limits=Limits(timeout=2, retries=0, rate=1e9),
+        )
+        assert own.ask("POST", "/search", body={"q": "good"})["total"] == 2
+        failure(own)
 
 
 def test_redirects_have_no_deadline_of_their_own(server: MisbehavingServer) -> None:

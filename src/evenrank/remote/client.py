@@ -311,11 +311,10 @@ def _unpacked(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """What is packed with gzip, never much of it at a time; an answer may have several members."""
     member = zlib.decompressobj(wbits=31)
     for packed in pieces:
-        piece = b""
-        while packed or (len(piece) == PIECE and not member.eof):
+        while packed:  # a member ends with its length, so nothing of it is left when all was taken in
             if member.eof:
                 member = zlib.decompressobj(wbits=31)
-            yield (piece := member.decompress(packed, PIECE))
+            yield member.decompress(packed, PIECE)
             packed = member.unconsumed_tail or member.unused_data
     if not member.eof:
         raise zlib.error("it ends too early")
