@@ -95,7 +95,8 @@ class MisbehavingServer:
     def _speak_tls(self, folder: Path) -> None:
         made = subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem",
-             "-out", "cert.pem", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
+             "-out", "cert.pem", "-days", "2", "-subj", "/CN=localhost",
+             "-addext", "subjectAltName=DNS:localhost"],
             cwd=folder, capture_output=True, check=False,
         )  # fmt: skip
         if made.returncode:

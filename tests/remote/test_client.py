@@ -152,7 +152,7 @@ def test_a_server_that_takes_a_request_piece_by_piece_is_given_up() -> None:
         thread.start()
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
         clock = Clock(now=lambda: float(next(seconds)))
-        own = Client(address, limits=Limits(timeout=7, retries=0, rate=1e9), clock=clock)
+        own = Client(address, limits=Limits(timeout=6, retries=0, rate=1e9), clock=clock)
         failure(own, text="x" * 60_000_000)
         thread.join(ENDS)
     assert sum(taken) < 60_000_000

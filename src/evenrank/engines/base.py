@@ -163,8 +163,8 @@ def checked_hits(hits: Sequence[Hit | None], depth: int, found: int | None = Non
     problems: list[AnswerProblem] = []
     ids = "".join([hit.id for hit in kept])
     if not ids.isprintable() or len(ids) > ID_LIMIT // 4:
-        for hit in kept:
-            _check_id(hit.id)
+        for one in kept:
+            _check_id(one.id)
     sound = len({hit.id for hit in kept}) == len(hits)  # as most answers are
     kept = kept if sound else []
     for rank, hit in enumerate(() if sound else hits, 1):

@@ -18,7 +18,6 @@ class DeadlineTransport(httpx2.BaseTransport):
     """HTTP/1.1 over connections that are kept. ``now`` is the clock of the deadlines."""
 
     def __init__(self, context: ssl.SSLContext | None, connections: int, now: Callable[[], float]) -> None:
-        self._now = now
         self._pool = httpcore2.ConnectionPool(
             ssl_context=context,
             max_connections=connections,
@@ -36,16 +35,8 @@ class DeadlineTransport(httpx2.BaseTransport):
                 httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
                 headers=request.headers.raw,
                 content=request.content,
-                # not seconds but the moment, which httpcore hands on to the network below as it is; only the
-                # wait for a connection that others use is its own
-                extensions={
-                    "timeout": {
-                        "pool": _left(end, self._now, httpcore2.PoolTimeout),
-                        "connect": end,
-                        "read": end,
-                        "write": end,
-                    }
-                },
+                # not seconds but the moment: httpcore hands it on to the network below as it is
+                extensions={"timeout": {"connect": end, "read": end, "write": end}},
             )
         )
         return httpx2.Response(answer.status, headers=answer.headers, stream=_Body(answer))
