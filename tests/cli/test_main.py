@@ -171,9 +171,11 @@ def test_a_closed_pipe_is_quiet(files: Path) -> None:
     lines = "".join(f"q{place} Q0 a 1 1.0 x\n" for place in range(20000))
     (files / "long.trec").write_text(lines)
     (files / "long.qrels").write_text("".join(f"q{place} 0 a 1\n" for place in range(20000)))
-    command = f"{sys.executable} -m evenrank evaluate long.trec --qrels long.qrels -m RR --view queries"
+    command = "-m evenrank evaluate long.trec --qrels long.qrels -m RR --view queries"
     done = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {command} | head -1"], capture_output=True, check=False
+        ["bash", "-c", f'set -o pipefail; "$0" {command} | head -1', sys.executable],
+        capture_output=True,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.startswith(b"query")

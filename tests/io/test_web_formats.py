@@ -10,7 +10,6 @@ import pytest
 
 from evenrank.errors import DataError, EvenrankWarning, MissingExtraError, ParameterError
 from evenrank.io.documents import read_documents
-from evenrank.io.html_text import html_text
 
 
 def record(kind: str, content: bytes, **headers: str) -> bytes:
@@ -92,6 +91,16 @@ def test_pages_of_a_warc_file_as_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("fastwarc")
+@pytest.mark.parametrize("kind", ["text/html", "text/plain"])
+def test_a_page_whose_encoding_gives_what_is_no_text(tmp_path: Path, kind: str) -> None:
+    content = page("a \\ud800 b", f"{kind}; charset=unicode_escape")
+    response = "application/http; msgtype=response"
+    data = record("response", content, WARC_Record_ID=name(1), Content_Type=response)
+    (tmp_path / "t.warc").write_bytes(data)
+    assert [text for _, text in read(tmp_path / "t.warc")] == ["a ? b"]
+
+
+@pytest.mark.usefixtures("fastwarc")
 def test_what_fastwarc_writes_is_read(tmp_path: Path) -> None:
     from fastwarc.warc import WarcRecord, WarcRecordType
 
@@ -132,14 +141,16 @@ def test_columns_of_an_archive_are_its_headers(tmp_path: Path) -> None:
         read(tmp_path / "a.wet", columns={"id": "X-None"})
 
 
-def test_without_fastwarc_the_error_is_the_line_that_installs_it(
+def test_without_the_extra_the_error_is_the_line_that_installs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "fastwarc", None)
-    monkeypatch.setitem(sys.modules, "fastwarc.warc", None)
+    for module in ("fastwarc", "fastwarc.warc", "resiliparse.parse.html"):
+        monkeypatch.setitem(sys.modules, module, None)
     (tmp_path / "a.wet").write_bytes(b"".join(WET))
-    with pytest.raises(MissingExtraError, match=r"pip install 'evenrank\[warc\]'"):
-        read(tmp_path / "a.wet")
+    (tmp_path / "a.trecweb").write_bytes(TREC)
+    for file in ("a.wet", "a.trecweb"):
+        with pytest.raises(MissingExtraError, match=r"pip install 'evenrank\[warc\]'"):
+            read(tmp_path / file)
 
 
 TREC = b"""<DOC>
@@ -256,10 +267,6 @@ def test_trec_documents_do_not_depend_on_how_a_file_is_cut(size: int) -> None:
         row["id"] for batch in read_documents(Slow(content), format="trecweb") for row in batch.to_pylist()
     ]
     assert rows == ["WT01-B01-1", "FT911-2", "x y", "WT01-B01-4", "FT911-3"]
-
-
-def test_text_of_pages() -> None:
-    assert html_text("<p>one<br>two</p><style>p {}</style> <td>a</td><td>b</td>") == "one\ntwo\na\nb"
 
 
 @pytest.mark.usefixtures("fastwarc")

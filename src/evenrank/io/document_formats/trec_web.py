@@ -45,7 +45,7 @@ def read_trec_documents(source: Source, columns: Mapping[str, str] | None) -> It
     problems: list[Problem] = []
     held = 0
     for found in _documents(source):
-        row = found if isinstance(found, Problem) else _row(found)
+        row = found if isinstance(found, Problem) else _row(found, source.name)
         if isinstance(row, Problem):
             problems.append(row)
             if len(problems) > PROBLEMS_SHOWN:
@@ -63,7 +63,7 @@ def read_trec_documents(source: Source, columns: Mapping[str, str] | None) -> It
         yield pa.table([ids, texts], schema=SCHEMA)
 
 
-def _row(document: TrecDocument) -> tuple[str, str] | Problem:
+def _row(document: TrecDocument, name: str) -> tuple[str, str] | Problem:
     """The id and the text of a document."""
     content = _decoded(document.content)
     numbers = list(_NUMBER.finditer(content))
@@ -78,7 +78,7 @@ def _row(document: TrecDocument) -> tuple[str, str] | Problem:
         return Problem(document.line, "<DOC> has no <DOCNO> and no attribute id, which could be its id")
     for number in numbers:
         content = content[: number.start()] + content[number.end() :]
-    return own, html_text(_without_header(content))
+    return own, html_text(_without_header(content), name)
 
 
 def _without_header(content: str) -> str:
@@ -106,7 +106,7 @@ def _documents(source: Source) -> Iterator[TrecDocument | Problem]:
             if end is None:
                 looked = max(looked, len(held) - _END_BYTES)
                 break
-            yield from _outside(held[at : begun.start()], line)
+            yield from _outside(held[at : begun.start()], line, source.name)
             line += held.count(b"\n", at, begun.start())
             yield TrecDocument(line, begun[1] or b"", held[begun.end() : end.start()])
             line += held.count(b"\n", begun.start(), end.end())
@@ -116,7 +116,7 @@ def _documents(source: Source) -> Iterator[TrecDocument | Problem]:
         begun = None if begun is None else _BEGIN.match(held, begun.start() - at)
         if len(held) > _LONGEST:
             break
-    yield from _outside(held if begun is None else held[: begun.start()], line)
+    yield from _outside(held if begun is None else held[: begun.start()], line, source.name)
     if begun is not None:
         line += held.count(b"\n", 0, begun.start())
         what = (
@@ -129,9 +129,9 @@ def _documents(source: Source) -> Iterator[TrecDocument | Problem]:
         yield Problem(line, f"no <DOC> follows within {_LONGEST:,} bytes: is this TREC text?")
 
 
-def _outside(raw: bytes, line: int) -> Iterator[Problem]:
+def _outside(raw: bytes, line: int, name: str) -> Iterator[Problem]:
     """Text that is in no document would be lost; tags around documents, and comments, hold none."""
-    shown = html_text(_decoded(raw)) if raw.strip() else ""
+    shown = html_text(_decoded(raw), name) if raw.strip() else ""
     if shown:
         first = shown.partition("\n")[0]
         before = raw.count(b"\n", 0, max(0, raw.find(first.split(" ")[0].encode())))

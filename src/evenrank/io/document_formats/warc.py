@@ -98,8 +98,8 @@ def _text(record: Any, name: str, number: int) -> str | None:
     kind = kind.partition(";")[0].strip().lower()
     if kind not in (*_PAGES, "text/plain"):
         return None
-    page = content.decode(_charset(record), "replace")
-    return html_text(page) if kind in _PAGES else page
+    page = content.decode(_charset(record), "replace").encode("utf-8", "replace").decode()  # no surrogates
+    return html_text(page, name) if kind in _PAGES else page
 
 
 def _is_coded(record: Any) -> bool:
