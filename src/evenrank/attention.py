@@ -106,24 +106,25 @@ class file(Attention):
 @lru_cache(maxsize=16)
 def _curve(path: str, changed: int, size: int) -> tuple[float, ...]:
     """The weights of a file as it is now, from rank 1 on."""
+    from evenrank.io.files import read_utf8
+
     found: dict[int, float] = {}
-    with Path(path).open(encoding="utf-8-sig") as lines:
-        for number_of_line, line in enumerate(lines, 1):
-            cells = line.replace(",", " ").split()
-            if not cells or (number_of_line == 1 and not cells[0].isdigit()):
-                continue
-            where = f"{path}:{number_of_line}"
-            try:
-                rank, weight = (int(cells[0]), float(cells[1])) if len(cells) == 2 else (0, 0.0)
-            except ValueError:
-                rank, weight = 0, 0.0
-            if rank < 1 or not math.isfinite(weight) or weight < 0:
-                raise DataError(
-                    f"{where}: a line is a rank from 1 on and a weight >= 0, as '3 0.5', got {line.strip()!r}"
-                )
-            if rank in found:
-                raise DataError(f"{where}: rank {rank} is there twice")
-            found[rank] = weight
+    for number_of_line, line in enumerate(read_utf8(path).split("\n"), 1):
+        cells = line.replace(",", " ").split()
+        if not cells or (number_of_line == 1 and not cells[0].isdigit()):
+            continue
+        where = f"{path}:{number_of_line}"
+        try:
+            rank, weight = (int(cells[0]), float(cells[1])) if len(cells) == 2 else (0, 0.0)
+        except ValueError:
+            rank, weight = 0, 0.0
+        if rank < 1 or not math.isfinite(weight) or weight < 0:
+            raise DataError(
+                f"{where}: a line is a rank from 1 on and a weight >= 0, as '3 0.5', got {line.strip()!r}"
+            )
+        if rank in found:
+            raise DataError(f"{where}: rank {rank} is there twice")
+        found[rank] = weight
     missing = next((rank for rank in range(1, len(found) + 1) if rank not in found), None)
     if not found or missing is not None:
         raise DataError(f"{path}: rank {missing or 1} has no weight: ranks go from 1 on without gaps")

@@ -42,7 +42,7 @@ def test_a_row_over_several_lines_is_named_by_its_first(tmp_path: Path) -> None:
         ("a.csv", b"", "a.csv:1: no column 'name'"),
         ("a.csv", b'name\nx\n"y', "a.csv:3: is not CSV"),
         ("a.csv", b"name\n\nx,y\n", "a.csv:3: 2 cells, the head has 1: quote cells that hold ','"),
-        ("a.csv", b"name\n\xff\n", "a.csv: is not UTF-8"),
+        ("a.csv", b"name\n\xff\n", "a.csv:2: is not UTF-8"),
         ("a.jsonl", b'{"name": 1}\n[1]\n', "a.jsonl:2: is not a JSON object"),
         ("a.jsonl", b"[" * 100_000, "a.jsonl:1: is not a JSON object"),
     ],
@@ -57,5 +57,5 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, name: str, content:
 def test_a_missing_file_says_what_it_should_hold(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file: it names the questions"):
         list(read_named_rows(tmp_path / "a.csv", holds="it names the questions"))
-    with pytest.raises(DataError, match="is a folder"):
+    with pytest.raises(DataError, match="is a directory"):
         list(read_named_rows(tmp_path))

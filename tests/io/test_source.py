@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
+import socket
 import subprocess
 import sys
-import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import zstandard
 
-from evenrank.data.run import Run
+from evenrank import evaluate, read_groups, read_lexicon, read_polarity, read_qrels
 from evenrank.errors import DataError, InputTypeError, MissingExtraError, ParameterError
 from evenrank.io import read_run
-from evenrank.io.source import as_source
 
 LINE = b"1 Q0 a 1 2 t\n"
 PATIENCE = 600  # seconds until what waits for ever is given up; a slow machine is no error
@@ -43,29 +42,24 @@ def test_standard_input() -> None:
     subprocess.run([sys.executable, "-c", code], input=LINE, check=True, timeout=PATIENCE)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_a_named_pipe(tmp_path: Path) -> None:
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    writer = threading.Thread(target=path.write_bytes, args=(LINE,), daemon=True)
-    writer.start()
-    found: list[Run] = []
-    reader = threading.Thread(target=lambda: found.append(read_run(path)), daemon=True)
-    reader.start()
-    reader.join(PATIENCE)
-    assert [run.documents("1") for run in found] == [["a"]]
+READERS = (read_run, read_qrels, read_groups, read_lexicon, read_polarity)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_checking_a_pipe_does_not_open_it(tmp_path: Path) -> None:
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    source = as_source(path)
-    assert source is not None
-    checker = threading.Thread(target=source.check, daemon=True)  # opening would wait for a writer
-    checker.start()
-    checker.join(PATIENCE)
-    assert not checker.is_alive()
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("name", ["/dev/zero", "/dev/null", "folder", "socket"])
+def test_what_is_no_regular_file_is_not_opened(
+    read: Callable[..., object], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "folder").mkdir()
+    with socket.socket(socket.AF_UNIX) as listening:
+        monkeypatch.chdir(tmp_path)
+        listening.bind("socket")
+        opened: list[object] = []
+        monkeypatch.setattr(Path, "open", lambda path, *_, **__: opened.append(path))
+        options = {"name": "sex"} if read is read_groups else {}
+        with pytest.raises(DataError, match=name):
+            read(name, **options)
+        assert opened == []
 
 
 def test_a_stream_that_gives_little_at_a_time() -> None:
@@ -148,3 +142,24 @@ def test_what_fits_any_machine_is_unpacked_whatever_its_ratio(tmp_path: Path) ->
     path = tmp_path / "run.trec.gz"
     path.write_bytes(gzip.compress(b"1 Q0 a 1 2 t\n" + b"\n" * (1 << 22)))
     assert read_run(path).documents("1") == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("place", "measure"),
+    [
+        ("run", "RR"), ("qrels", "RR"), ("intents", "ERR_IA@2"), ("groups", "AWRF(attr='sex')@2"),
+        ("words", "NFaiRR@2"), ("polarity", "DUO@2"), ("background", "RR"),
+    ],
+)  # fmt: skip
+def test_a_generator_that_never_ends_is_no_table(place: str, measure: str) -> None:
+    asked = []
+
+    def endless() -> Iterator[dict[str, object]]:
+        while len(asked) < 1000:  # so that a failure ends
+            asked.append(1)
+            yield {"query": "q", "document": f"d{len(asked)}", "score": 1.0, "grade": 1}
+
+    given = {"run": {"q": {"a": 1.0}}, "qrels": {"q": {"a": 1}}} | {place: endless()}
+    with pytest.raises(InputTypeError):
+        evaluate(given.pop("run"), measure, **given)
+    assert len(asked) <= 1

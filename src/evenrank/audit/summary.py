@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from evenrank.audit.history import SUMMARY, past_audits
 from evenrank.errors import DataError, EvenrankWarning
 from evenrank.io.atomic import atomic_write
+from evenrank.io.files import read_utf8
 from evenrank.tables import plain
 from evenrank.verdict import Verdict, describe
 
@@ -57,8 +57,10 @@ class AuditSummary:
     def read(cls, path: str | PathLike[str]) -> AuditSummary:
         """What ``write`` wrote."""
         try:
-            content = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (ValueError, OSError) as error:
+            content = json.loads(read_utf8(path))
+        except DataError:
+            raise
+        except (ValueError, RecursionError) as error:
             raise DataError(f"{path}: is not the summary of an audit ({error})") from None
         if not isinstance(content, dict) or content.get("kind") != KIND or content.get("version") != VERSION:
             raise DataError(f"{path}: is not the summary of an audit of this version")

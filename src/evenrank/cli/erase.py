@@ -170,7 +170,7 @@ def _check_asked(what: str, is_file: bool, output: str, writes: str, keys: Erase
                 "leave penalty or groups out"
             )
         _check_penalty(output, writes)
-    if is_file and not Path(what).is_file():
+    if is_file and not Path(what).exists():
         raise DataError(f"{what}: no such file")
 
 
@@ -193,7 +193,7 @@ def _check_encoder_name(name: str) -> None:
 
     if name in (MINILM, WORDLLAMA) or Path(name).expanduser().is_dir():
         return
-    if Path(name).expanduser().is_file():
+    if Path(name).expanduser().exists():
         raise DataError(
             f"{name}: is a file, but neither .npy nor .parquet: --erase names vectors or an encoder, and "
             "--documents the texts"

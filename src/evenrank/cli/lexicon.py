@@ -221,13 +221,19 @@ def _compare(arguments: argparse.Namespace) -> None:
     _show(arguments, tables)
 
 
-def _vectors(arguments: argparse.Namespace, wanted: set[str] | None) -> Any:
-    """The vectors of a file, or of the words that an encoder is given."""
+def _is_file(vectors: str) -> bool:
+    """Whether these are no encoder; a pipe is none either."""
     from pathlib import Path
 
+    path = Path(vectors)
+    return path.exists() and not path.is_dir()
+
+
+def _vectors(arguments: argparse.Namespace, wanted: set[str] | None) -> Any:
+    """The vectors of a file, or of the words that an encoder is given."""
     from evenrank.io.word_vectors import read_word_vectors
 
-    if Path(arguments.vectors).is_file():
+    if _is_file(arguments.vectors):
         return read_word_vectors(arguments.vectors, wanted)
     if wanted is None:
         raise ParameterError(
@@ -241,8 +247,6 @@ def _vectors(arguments: argparse.Namespace, wanted: set[str] | None) -> Any:
 
 
 def _expand(arguments: argparse.Namespace) -> None:
-    from pathlib import Path
-
     from evenrank.wordlists.expand import candidate_table, expand, frequent_words
 
     (lexicon,) = _names(arguments, 1)
@@ -252,7 +256,7 @@ def _expand(arguments: argparse.Namespace) -> None:
             "--vectors FILE, --documents FILE, or both"
         )
     wanted = None  # a file has words of its own
-    if arguments.vectors is not None and not Path(arguments.vectors).is_file() and arguments.documents:
+    if arguments.vectors is not None and not _is_file(arguments.vectors) and arguments.documents:
         wanted = {*frequent_words(_texts(arguments.documents)), *lexicon.terms}
     vectors = None if arguments.vectors is None else _vectors(arguments, wanted)
     texts = None if arguments.documents is None else _texts(arguments.documents)
@@ -260,9 +264,9 @@ def _expand(arguments: argparse.Namespace) -> None:
 
 
 def _weigh(arguments: argparse.Namespace) -> None:
-    from pathlib import Path
 
     from evenrank.errors import counted, few
+    from evenrank.io.files import read_utf8
     from evenrank.io.lexicons import read_lexicon, write_lexicon
     from evenrank.tables import Table
     from evenrank.wordlists.association import associations, weighted_lexicon
@@ -273,7 +277,7 @@ def _weigh(arguments: argparse.Namespace) -> None:
             "gender-en occupations.txt --vectors glove.6B.300d.txt -o weighted.json"
         )
     lexicon = read_lexicon(arguments.names[0])
-    lines = Path(arguments.names[1]).read_text("utf-8").splitlines()
+    lines = read_utf8(arguments.names[1]).splitlines()
     words = list(dict.fromkeys(line.strip().lower() for line in lines if line.strip()))
     vectors = _vectors(arguments, {*words, *lexicon.terms})
     found = associations(lexicon, words, vectors)

@@ -197,10 +197,11 @@ def _ask(arguments: argparse.Namespace, procedure: Procedure) -> None:
 
 
 def _are_sheets(files: list[str], procedure: Procedure) -> bool:
+    from evenrank.io.files import regular_file
     from evenrank.queryset.sheets import STAGE1
 
     def head(path: str) -> set[str]:
-        with Path(path).open(encoding="utf-8-sig", errors="replace") as file:
+        with regular_file(path).open(encoding="utf-8-sig", errors="replace") as file:
             return {cell.strip().lower() for cell in file.readline().split(",")}
 
     return all(set(STAGE1) <= head(path) for path in files)

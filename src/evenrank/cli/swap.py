@@ -106,19 +106,18 @@ def mapping_of(given: str | None) -> dict[str, str] | str | None:
     """A mapping as the name of a rule, or read from a file."""
     if given is None or given == CYCLIC:
         return given
-    from csv import DictReader
-    from pathlib import Path
+    from csv import DictReader, Error
+    from io import StringIO
 
+    from evenrank.io.files import read_utf8
+
+    rows = DictReader(StringIO(read_utf8(given, "--mapping is cyclic or a CSV file"), newline=""))
     try:
-        with Path(given).open(encoding="utf-8-sig", newline="") as file:
-            rows = DictReader(file)
-            if rows.fieldnames is None or not {"word", "becomes"} <= set(rows.fieldnames):
-                raise DataError(f"{given}: must have the columns word and becomes")
-            return dict(_mapped(rows, given))
-    except FileNotFoundError as error:
-        raise ParameterError(f"--mapping is cyclic or a CSV file; there is no file {given}") from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"{given}: is not UTF-8") from error
+        if rows.fieldnames is None or not {"word", "becomes"} <= set(rows.fieldnames):
+            raise DataError(f"{given}: must have the columns word and becomes")
+        return dict(_mapped(rows, given))
+    except Error as error:
+        raise DataError(f"{given}:{rows.line_num}: is not CSV: {error}") from error
 
 
 def _mapped(rows: csv.DictReader[str], name: str) -> Iterator[tuple[str, str]]:

@@ -7,6 +7,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from evenrank.corpus.folder import Corpus, read_corpus
+from evenrank.io.files import read_bytes
 
 NAME = "balance-en"
 HASHED = ("topics.jsonl", "questions.jsonl", "perspectives.jsonl", "documents.jsonl", "distractors.jsonl")
@@ -36,5 +37,5 @@ def corpus_hash(folder: Path) -> str:
     found = hashlib.sha256()
     for name in HASHED:
         path = folder / name
-        found.update(path.read_bytes() if path.exists() else b"")
+        found.update(read_bytes(path) if path.exists() else b"")
     return found.hexdigest()

@@ -9,6 +9,7 @@ from string import Template
 from typing import NamedTuple
 
 from evenrank.errors import DataError
+from evenrank.io.files import read_utf8
 
 NEEDED = {
     "questions": ("count", "title"), "perspectives": ("question",), "document": ("question", "perspective"),
@@ -38,10 +39,7 @@ def read_prompt(name: str, folder: Path) -> Prompt:
         return Prompt(
             name, files("evenrank.corpus").joinpath(f"prompts/{name}.txt").read_text(encoding="utf-8")
         )
-    try:
-        text = own.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise DataError(f"{own}: is not UTF-8") from None
+    text = read_utf8(own)
     template = Template(text)
     named = set(template.get_identifiers())
     missing = [f"${each}" for each in NEEDED[name] if each not in named]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from evenrank.errors import DataError, Problem
 from evenrank.io.atomic import atomic_write
-from evenrank.io.named_rows import read_utf8
+from evenrank.io.files import read_utf8
 
 Record = dict[str, Any]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from evenrank.errors import DataError
+from evenrank.io.files import read_bytes
 from evenrank.io.toml import parse_toml
 
 DOMAINS = (
@@ -121,7 +122,7 @@ def read_settings(folder: Path) -> Settings:
     path = folder / FILE
     if not path.exists():
         return Settings()
-    given = parse_toml(path.read_bytes(), str(path))
+    given = parse_toml(read_bytes(path), str(path))
     found: dict[str, Any] = {}
     for name, value in given.items():
         if name in TABLES:

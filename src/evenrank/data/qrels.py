@@ -184,10 +184,11 @@ def whole_grades(grades: Any, source: str) -> npt.NDArray[np.int64]:
 def any_grades(grades: Any, source: str) -> npt.NDArray[Any]:
     """Grades as they are; if all of them are whole, as whole numbers."""
     given = as_numbers(grades, "grade", source).astype(np.float64)
-    broken = np.flatnonzero(~np.isfinite(given))
+    broken = np.flatnonzero(~(np.abs(given) < 2**53))  # or not a number
     if len(broken):
         problems = [
-            Problem(row + 1, f"grades must be finite, got {given[row]}") for row in broken[:21].tolist()
+            Problem(row + 1, f"grades must be finite and below 2^53, got {given[row]}")
+            for row in broken[:21].tolist()
         ]
         raise DataError.listing(source, problems)
     return given if (given % 1).any() else given.astype(np.int64)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from evenrank.errors import DataError, EvenrankWarning, ParameterError
+from evenrank.io.files import read_bytes
 from evenrank.io.toml import parse_toml
 from evenrank.remote.addresses import LOOPBACK, Address, is_address, parse_address
 from evenrank.remote.client import Client, Limits
 from evenrank.remote.pace import Clock
 from evenrank.remote.secrets import Secrets
-from evenrank.text import without_userinfo
 
 if TYPE_CHECKING:
     import httpx2
@@ -105,11 +105,10 @@ class EngineSettings:
         if "body_file" not in self.options:
             return self.options.get("body")
         path = self.folder / str(self.options["body_file"])
+        content = read_bytes(path)
         try:
-            return json.loads(path.read_bytes())
-        except OSError as error:
-            raise DataError(f"{path}: cannot be read: {error.strerror}") from None
-        except ValueError as error:
+            return json.loads(content)
+        except (ValueError, RecursionError) as error:
             raise DataError(f"{path}: is not JSON: {error}") from None
 
     def _own_headers(self) -> dict[str, str]:
@@ -165,10 +164,7 @@ class EngineSettings:
 
 def read_engine_file(path: Path) -> dict[str, Any]:
     """The table in an engine file, ``engine.toml``."""
-    try:
-        return parse_toml(path.read_bytes(), str(path))
-    except OSError as error:
-        raise DataError(f"{without_userinfo(str(path))}: cannot be read: {error.strerror}") from None
+    return parse_toml(read_bytes(path), str(path))
 
 
 def settings_of(

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from evenrank.errors import DataError, MissingExtraError, shortened
 from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA, minilm_folder
 from evenrank.evidence.polarise.model_modules import unusual_modules
+from evenrank.io.files import regular_file
 
 ERASER_FILE = "eraser.safetensors"  # in the folder of a model
 WEIGHTS = ("*.safetensors", "*.bin")
@@ -80,7 +81,7 @@ def encoder_identity(encoder: str | os.PathLike[str]) -> EncoderIdentity:
 
 def _sha256(path: Path) -> str:
     digest = hashlib.sha256()
-    with path.open("rb") as file:
+    with regular_file(path).open("rb") as file:
         while block := file.read(_BLOCK):
             digest.update(block)
     return digest.hexdigest()

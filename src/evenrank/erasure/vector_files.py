@@ -20,6 +20,7 @@ from evenrank.data.numbers import real_numbers
 from evenrank.errors import DataError, InputTypeError
 from evenrank.evidence.polarise.vectors import DOCUMENT, IDS, PARQUET, VECTOR
 from evenrank.ids import as_strings
+from evenrank.io.files import read_utf8, regular_file
 from evenrank.io.source import parquet_file
 
 ROWS_AT_ONCE = 1 << 14
@@ -98,7 +99,7 @@ def vector_source(given: Any) -> VectorSource:
         suffix = path.suffix.lower()
         if suffix not in (NPY, *PARQUET):
             raise DataError(f"{path}: vectors are read from a .npy or .parquet file")
-        if not path.is_file():
+        if not regular_file(path).exists():
             raise DataError(f"{path}: no such file")
         return _npy_source(path) if suffix == NPY else _parquet_source(path)
     if isinstance(given, np.memmap) and given.filename is not None and given.base is not None:
@@ -169,10 +170,7 @@ def _npy_source(path: Path) -> VectorSource:
 
 
 def _ids_beside(path: Path, count: int) -> pa.LargeStringArray:
-    try:
-        lines = [line.strip() for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
-    except UnicodeDecodeError:
-        raise DataError(f"{path}: is not UTF-8") from None
+    lines = [line.strip() for line in read_utf8(path).split("\n") if line.strip()]
     if len(lines) != count:
         raise DataError(f"{path}: has {len(lines):,} ids for {count:,} vectors")
     return _different(as_strings(lines), str(path))

@@ -96,11 +96,12 @@ def as_groups(groups: Any) -> tuple[Membership, ...]:
         return ()
     if isinstance(members, (str, Mapping)) or not isinstance(members, Iterable):
         raise InputTypeError(f"groups= takes what read_groups gives, or a list; got {type(groups).__name__}")
-    found = tuple(members)
-    for member in found:
-        if not isinstance(member, Membership):
+    found = []
+    for member in members:
+        if not isinstance(member, Membership):  # before the next one is asked for: there may be no end
             raise InputTypeError(f"groups= takes what read_groups gives, got {type(member).__name__}")
-    return found
+        found.append(member)
+    return tuple(found)
 
 
 def as_polarity(polarity: Any) -> Polarity | None:

@@ -288,13 +288,11 @@ class Description:
     def _counted(self, documents: FileOption, lexicon: str) -> WordCounts:
         """The words of the lexicon in the documents, for whoever did not count them before."""
         from evenrank.evidence.scan import scan
-        from evenrank.inputs.id_lists import can_be_read_twice
         from evenrank.io.lexicons import read_lexicon
 
-        folder = Path(documents.path).is_dir()
-        if not (folder or can_be_read_twice(documents.path) or documents.path.startswith("ir_datasets:")):
+        if documents.path == STDIN:
             raise ParameterError(
-                "--documents are read twice, to count words and for their texts: give a file, not - or a pipe"
+                "--documents are read twice, to count words and for their texts: give a file, not -"
             )
         self.notes.append(
             f"counted the words of {lexicon} in {documents.path}; evenrank scan keeps the counts in a file"

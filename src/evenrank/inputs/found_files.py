@@ -11,6 +11,7 @@ from pathlib import Path
 from evenrank.errors import EvenrankError
 from evenrank.io.column_names import ACCEPTED, DOCUMENT_COLUMNS, PRODUCTS, SEARCHES, spelled
 from evenrank.io.document_formats import format_of_documents
+from evenrank.io.files import regular_file
 from evenrank.io.shards import is_many, list_shards, pattern_like
 from evenrank.io.source import as_source, guess_format
 from evenrank.io.toml import parse_toml
@@ -162,7 +163,7 @@ def _is_engine(path: Path) -> bool:
     import sqlite3
     from contextlib import closing
 
-    with path.open("rb") as file:
+    with regular_file(path).open("rb") as file:
         if file.read(16) != b"SQLite format 3\0":
             return False
     with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
@@ -218,7 +219,7 @@ def _of_table(name: str, rows: list[dict[str, object]]) -> FoundFile | None:
 def _of_parquet(path: Path, name: str) -> FoundFile | None:
     import pyarrow.parquet as pq
 
-    file = pq.ParquetFile(path)
+    file = pq.ParquetFile(regular_file(path))
     metadata = file.schema_arrow.metadata or {}
     kinds = {b"evenrank.counts": "words", b"evenrank.polarity": "polarity"}
     for key, kind in kinds.items():
@@ -231,7 +232,7 @@ def _of_parquet(path: Path, name: str) -> FoundFile | None:
 def _parquet_rows(path: Path) -> list[dict[str, object]]:
     import pyarrow.parquet as pq
 
-    batch = next(pq.ParquetFile(path).iter_batches(batch_size=ROWS), None)
+    batch = next(pq.ParquetFile(regular_file(path)).iter_batches(batch_size=ROWS), None)
     return [] if batch is None else batch.to_pylist()
 
 

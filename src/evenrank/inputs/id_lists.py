@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from evenrank.errors import DataError, Problem
 from evenrank.inputs.file_options import STDIN
 from evenrank.io.source import as_source
@@ -36,14 +34,9 @@ def read_ids(path: str, what: str) -> list[str]:
     return ids
 
 
-def can_be_read_twice(path: str) -> bool:
-    """Not standard input, and not a pipe such as ``<(command)``: what was read of it is gone."""
-    return path != STDIN and (not Path(path).exists() or Path(path).is_file())
-
-
 def lists_ids(path: str) -> bool:
     """Whether the first line with content is one word: a line of a run has six."""
-    if not can_be_read_twice(path):
+    if path == STDIN:  # what was read of it is gone
         return False
     source = as_source(path)
     block = b"" if source is None else next(iter(source.blocks(1 << 16)), b"")

@@ -52,7 +52,7 @@ def run_files(path: str) -> list[str]:
     found = sorted(
         file
         for file in folder.iterdir()
-        if file.is_file() and not file.name.startswith(".") and not file.name.endswith(RECORD_SUFFIX)
+        if not file.is_dir() and not file.name.startswith(".") and not file.name.endswith(RECORD_SUFFIX)
     )
     if not found:
         raise ParameterError(f"{path}: the folder has no runs in it")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from evenrank.errors import DataError, ParameterError
+from evenrank.errors import ParameterError
+from evenrank.io.files import read_bytes
 from evenrank.io.toml import parse_toml
-from evenrank.text import without_userinfo
 
 
 def engine_table(given: Any, name: str, folder: Path) -> tuple[dict[str, Any], Path]:
@@ -26,7 +26,4 @@ def engine_table(given: Any, name: str, folder: Path) -> tuple[dict[str, Any], P
     if not given.endswith(".toml"):
         return {"address": given}, folder
     path = folder / given
-    try:
-        return parse_toml(path.read_bytes(), str(path)), path.parent
-    except OSError as error:
-        raise DataError(f"{without_userinfo(str(path))}: cannot be read: {error.strerror}") from None
+    return parse_toml(read_bytes(path), str(path)), path.parent

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evenrank.errors import DataError, MissingExtraError, ParameterError
+from evenrank.io.files import regular_file
 
 GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -34,7 +35,7 @@ def has_packed_name(name: str) -> bool:
 def is_packed(path: Path) -> bool:
     """Whether a file is compressed, by its first bytes; one that cannot be opened is left to its reader."""
     try:
-        with path.open("rb") as file:
+        with regular_file(path).open("rb") as file:
             return is_compressed(file.read(MAGIC_LENGTH))
     except OSError:
         return False

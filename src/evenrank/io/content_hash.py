@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenrank.io.background import is_uncompiled
+from evenrank.io.files import regular_file
 
 Words = npt.NDArray[np.uint64]
 
@@ -83,7 +84,7 @@ class StreamHash:
 
 def hash_of_file(path: Path, piece: int = PIECE) -> str:
     """The hash of a whole file that was read in pieces of so many bytes."""
-    with path.open("rb") as file:
+    with regular_file(path).open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         places = ((begin, min(piece, size - begin)) for begin in range(0, size, piece))
         return joined_digests(digest_of_range(file.fileno(), begin, length) for begin, length in places)
@@ -91,7 +92,7 @@ def hash_of_file(path: Path, piece: int = PIECE) -> str:
 
 def digest_of_block(path: Path, index: int, size: int) -> bytes:
     """The digest of one block of a file that is read in blocks of a size."""
-    with path.open("rb") as file:
+    with regular_file(path).open("rb") as file:
         left = os.fstat(file.fileno()).st_size - index * size
         return digest_of_range(file.fileno(), index * size, max(0, min(size, left)))
 
@@ -103,7 +104,7 @@ def hash_of_columns(path: Path, columns: Sequence[str]) -> str:
     """
     import pyarrow.parquet
 
-    with path.open("rb") as raw, pyarrow.parquet.ParquetFile(raw) as file:
+    with regular_file(path).open("rb") as raw, pyarrow.parquet.ParquetFile(raw) as file:
         return joined_digests(
             digest_of_ranges(
                 partial(digest_of_range, raw.fileno()), column_ranges(file.metadata, group, columns)

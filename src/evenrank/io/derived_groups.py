@@ -31,6 +31,7 @@ from evenrank.io.content_hash import hash_of_file
 from evenrank.io.counts import SOURCE, CountsWriter, all_batches, counts_file
 from evenrank.io.counts_folder import GROUPS, is_counts_folder, read_counts_folder
 from evenrank.io.damage import checked, noticing_damage, with_check
+from evenrank.io.files import regular_file
 from evenrank.io.row_sieve import wanted_rows
 from evenrank.io.source import parquet_file
 from evenrank.io.unchanged import Unchanged
@@ -203,7 +204,7 @@ def stored_groups(path: str | os.PathLike[str]) -> StoredGroups | None:
 
 def _end_of(path: Path) -> bytes:
     """The last bytes of a file: a description that is there, though Arrow finds none, tells of damage."""
-    with path.open("rb") as file:
+    with regular_file(path).open("rb") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - _END))
         return file.read()
 

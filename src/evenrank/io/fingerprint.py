@@ -6,13 +6,15 @@ import hashlib
 import os
 from pathlib import Path
 
+from evenrank.io.files import regular_file
+
 _SAMPLES = 16
 _SAMPLE = 1 << 16
 
 
 def fingerprint(path: Path) -> str:
     """SHA-256 of the size and of sixteen pieces from the first byte to the last. The time plays no part."""
-    with path.open("rb") as file:
+    with regular_file(path).open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         digest = hashlib.sha256(str(size).encode())
         for place in range(_SAMPLES):

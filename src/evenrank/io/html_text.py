@@ -53,5 +53,6 @@ def html_text(page: str, name: str) -> str:
         if shown and context.node.type == NodeType.ELEMENT and context.node.tag not in _INSIDE:
             pieces.append("\n")
 
-    traverse_dom(HTMLTree.parse(_FORMATTING.sub(r"<\1span", page)).document, enter, leave)
+    tree: Any = HTMLTree.parse(_FORMATTING.sub(r"<\1span", page))
+    traverse_dom(tree.document, enter, leave)
     return _LINES.sub("\n", _BLANKS.sub(" ", "".join(pieces))).strip()

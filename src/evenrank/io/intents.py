@@ -10,6 +10,7 @@ from evenrank.data.attribute import SHARE_TOLERANCE, Attribute
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.membership import Membership
 from evenrank.errors import DataError, Problem
+from evenrank.io.files import read_utf8
 from evenrank.io.qrels import read_qrels
 
 
@@ -20,7 +21,7 @@ def read_intent_probabilities(path: str | Path) -> dict[str, dict[str, float]]:
     """
     found: dict[str, dict[str, float]] = {}
     problems: list[Problem] = []
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8-sig").splitlines(), 1):
+    for number, line in enumerate(read_utf8(path).splitlines(), 1):
         cells = line.replace(",", " ").split()
         if not cells or (number == 1 and cells[-1].lower() in ("probability", "prob", "share", "p")):
             continue

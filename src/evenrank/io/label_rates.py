@@ -26,7 +26,10 @@ def read_rates(path: str, attribute: Attribute) -> Floats:
         raise ParameterError(f"error rates are read from a file, got {path!r}")
     source.check()
     text = b"".join(source.blocks()).decode("utf-8-sig", "replace")
-    rows = [row for row in csv.reader(io.StringIO(text, newline="")) if any(map(str.strip, row))]
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text, newline="")) if any(map(str.strip, row))]
+    except csv.Error as error:
+        raise DataError(f"{source.name}: is not CSV: {error}") from None
     head = [cell.strip() for cell in rows[0]] if rows else []
     long = [cell.lower() for cell in head] == list(LONG)
     place = {value: code for code, value in enumerate(attribute.values)}
@@ -46,9 +49,13 @@ def read_rates(path: str, attribute: Attribute) -> Floats:
                 problems.append(Problem(line, f"{unknown!r} is not a value of {attribute.name!r}: {known}"))
                 continue
             try:
-                table[place[cells[0]], place[observed]] = float(number)
+                rate = float(number)
             except ValueError:
-                problems.append(Problem(line, f"the rate {number!r} is not a number"))
+                rate = -1.0
+            if 0 <= rate < 2**53:  # counts are taken, too
+                table[place[cells[0]], place[observed]] = rate
+            else:
+                problems.append(Problem(line, f"the rate {number!r} is not a number from 0 on"))
     if problems:
         raise DataError.listing(source.name, problems[:20])
     lacking = [value for value, code in place.items() if not table[code].any()]

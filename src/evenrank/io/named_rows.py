@@ -11,23 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from evenrank.errors import DataError, Problem
+from evenrank.io.files import read_utf8
 
 JSON_LINES = (".jsonl", ".json", ".ndjson")
 TABS = (".tsv", ".tab")
-
-
-def read_utf8(path: Path, holds: str = "") -> str:
-    """The whole text of a file; ``holds`` says what it should be where it is not there."""
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file" + (f": {holds}" if holds else "")) from None
-    except IsADirectoryError:
-        raise DataError(f"{path}: is a folder, but a file is needed") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{path}: is not UTF-8") from None
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
 
 
 def read_named_rows(

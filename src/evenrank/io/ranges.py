@@ -11,6 +11,7 @@ from typing import Protocol
 
 from evenrank.errors import DataError
 from evenrank.io.compressed import MAGIC_LENGTH, has_packed_name, is_compressed
+from evenrank.io.files import regular_file
 from evenrank.io.remote import open_ranges
 
 _HEAD = 1 << 12  # bytes that are read first where it is not known how many will be needed
@@ -42,7 +43,7 @@ class FileRanges:
 
     def __init__(self, path: Path, name: str) -> None:
         self._path, self._name = path, name
-        self._file = path.open("rb")
+        self._file = regular_file(path).open("rb")
         self.size = os.fstat(self._file.fileno()).st_size
 
     def fill(self, into: memoryview, offset: int) -> None:

@@ -54,15 +54,16 @@ def read_ratings(
     report.check()
     if step is None:
         return Qrels.build(users.to_pylist(), items.to_pylist(), ratings, source=name, fractions=True)
-    steps = ratings / step
-    grades = np.round(steps)
-    broken = np.flatnonzero(np.abs(steps - grades) > TOLERANCE)
+    with np.errstate(over="ignore", invalid="ignore"):  # grades that are too large are refused below
+        steps = ratings / step
+        grades = np.round(steps)
+        broken = np.flatnonzero(np.abs(steps - grades) > TOLERANCE)
     if len(broken):
         raise DataError(
             f"{name}: rating {ratings[broken[0]]:g} is not a multiple of {step:g}: name the step that "
             "ratings come in, step=0.1 (--qrels FILE:ratings:step=0.1)"
         )
-    return Qrels.build(users.to_pylist(), items.to_pylist(), grades.astype(np.int64).tolist(), source=name)
+    return Qrels.build(users.to_pylist(), items.to_pylist(), grades, source=name, fractions=True)
 
 
 def _is_step(step: object) -> bool:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from evenrank.errors import DataError, InputTypeError, ParameterError, counted, few
 from evenrank.io.compressed import has_packed_name
 from evenrank.io.document_formats import document_format_names, format_of_documents
+from evenrank.io.files import regular_file
 from evenrank.io.remote import (
     REQUESTS,
     RemoteEntry,
@@ -89,6 +90,9 @@ def list_shards(source: str | os.PathLike[str], format: str | None = None) -> tu
     entries = _entries(name)
     if not entries:
         raise _nothing_found(name, shown)
+    for entry in entries:
+        if not is_remote(entry.address):
+            regular_file(entry.address)
     filled = [entry for entry in entries if entry.size]
     if not filled:
         raise DataError(
@@ -156,7 +160,7 @@ def _entries(name: str) -> list[RemoteEntry]:
         return [_local(path)]
     if _PATTERN.search(name):
         found = (Path(one) for one in glob.iglob(name, recursive=True))  # noqa: PTH207 (it may be absolute)
-        return _visible((_local(one) for one in found if one.is_file()), _before_pattern(name))
+        return _visible((_local(one) for one in found if not one.is_dir()), _before_pattern(name))
     return []
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import mmap
 import os
 import re
-import stat
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +17,7 @@ import pyarrow as pa
 
 from evenrank.errors import DataError, DiskError, EvenrankWarning, InputTypeError, ParameterError, shortened
 from evenrank.io.compressed import MAGIC_LENGTH, PACKED_SUFFIXES, is_compressed, plain_blocks
+from evenrank.io.files import regular_file
 from evenrank.io.remote import RemoteFile, is_remote
 from evenrank.text import without_userinfo
 
@@ -96,14 +96,8 @@ class Source:
         return guess_format(self.path or self.name)
 
     def check(self) -> None:
-        """Raise now if there is no readable file. A pipe is left alone: it can be opened only once."""
-        if self.path is None:
-            return
-        try:
-            pipe = stat.S_ISFIFO(self.path.stat().st_mode)
-        except (OSError, ValueError):
-            pipe = False
-        if not pipe:
+        """Raise now if there is no readable file."""
+        if self.path is not None:
             self._opened(self.path).close()
 
     def content(self) -> Content:
@@ -111,8 +105,7 @@ class Source:
         if self.path is None:
             return Content(pa.py_buffer(b"".join(self.blocks())))
         with self._opened(self.path) as file:
-            status = os.fstat(file.fileno())
-            if stat.S_ISREG(status.st_mode) and status.st_size:
+            if os.fstat(file.fileno()).st_size:
                 compressed = is_compressed(file.read(MAGIC_LENGTH))
                 file.seek(0)
                 if not compressed:
@@ -156,9 +149,9 @@ class Source:
     def _opened(self, path: Path) -> BinaryIO:
         name = without_userinfo(self.name)  # an address that was mistyped may hold a password
         try:
-            return path.open("rb")
-        except IsADirectoryError as error:
-            raise DataError(f"{name}: is a directory, not a file") from error
+            return regular_file(path).open("rb")
+        except DataError:
+            raise
         except FileNotFoundError as error:
             hint = " (to read text itself, pass io.StringIO(text))" if "\n" in name else ""
             raise DataError(f"{shortened(name, 200)}: no such file{hint}") from error
@@ -206,7 +199,7 @@ def as_text(name: str) -> str:
 
 def parquet_file(path: Path) -> pa.OSFile:
     """For pyarrow, which takes a name that is not UTF-8 as bytes only."""
-    return pa.OSFile(os.fsencode(path))
+    return pa.OSFile(os.fsencode(regular_file(path)))
 
 
 def guess_format(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy.typing as npt
 
 from evenrank.errors import DataError
 from evenrank.io.atomic import atomic_write
+from evenrank.io.files import read_bytes
 
 SUFFIX = ".safetensors"
 _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "U8": "|u1", "BOOL": "|b1"}
@@ -58,12 +58,7 @@ def write_tensors(
 
 def read_tensors(path: str | os.PathLike[str]) -> Tensors:
     """What a file holds; one clear error for anything that is not such a file, or only a part of one."""
-    try:
-        data = Path(path).read_bytes()
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    data = read_bytes(path)
     try:
         return _parsed(data)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:

@@ -16,7 +16,7 @@ def parse_toml(content: bytes, name: str) -> dict[str, Any]:
         parsed = tomllib.loads(content.decode())
     except UnicodeDecodeError:
         raise DataError(f"{name}: is not UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # or an integer of more digits than Python reads
         raise DataError(f"{name}: is not TOML: {error}") from None
     except RecursionError:
         raise DataError(_too_deep(name)) from None

@@ -56,8 +56,8 @@ def _take(
         except ValueError:
             problems.append(Problem(number, "is not a word and its numbers, separated by blanks"))
             return width
-        if not np.isfinite(vector).all():
-            problems.append(Problem(number, "holds a number that is not finite"))
+        if not (np.abs(vector) <= np.finfo(np.float32).max).all():  # files of vectors have 32 bits
+            problems.append(Problem(number, "holds a number that is not finite, or not one of 32 bits"))
             return width
         found[word] = vector
     return len(parts) - 1

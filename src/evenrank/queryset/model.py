@@ -10,13 +10,14 @@ import hashlib
 import json
 import os
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from evenrank.errors import DataError, RemoteError, shortened
+from evenrank.io.files import read_bytes
+from evenrank.io.toml import parse_toml
 from evenrank.queryset.procedure import MODEL_TABLE, NO, YES, Procedure
 from evenrank.queryset.sheets import LIST, MODEL, columns_of
 from evenrank.remote import AnswerLog, ChatEndpoint, Limits, Secrets
@@ -60,10 +61,7 @@ def read_model_settings(path: str | os.PathLike[str] | None) -> ModelSettings:
     example = f'[{MODEL_TABLE}] with url = "https://HOST/v1" and name = "MODEL"'
     if path is None:
         raise DataError(f"no model is named: write {example} into a file, and add --procedure FILE")
-    try:
-        table = tomllib.loads(Path(path).read_text("utf-8")).get(MODEL_TABLE)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise DataError(f"{path}: is not a file of settings: {error}") from error
+    table = parse_toml(read_bytes(path), str(path)).get(MODEL_TABLE)
     if not isinstance(table, dict):
         raise DataError(f"{path}: names no model: add {example}")
     known = {field.name: field.default for field in fields(ModelSettings)}

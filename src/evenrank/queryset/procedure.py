@@ -8,12 +8,12 @@ in its results would be socially problematic, in which domains and why.
 from __future__ import annotations
 
 import os
-import tomllib
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any
 
 from evenrank.errors import DataError, ParameterError
+from evenrank.io.files import read_bytes
+from evenrank.io.toml import parse_toml
 
 DOMAINS = (
     "Education",
@@ -87,10 +87,7 @@ def read_procedure(path: str | os.PathLike[str] | None) -> Procedure:
     """The settings of a TOML file; what it does not name is as in the paper."""
     if path is None:
         return Procedure()
-    try:
-        table = tomllib.loads(Path(path).read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise DataError(f"{path}: is not a file of settings: {error}") from error
+    table = parse_toml(read_bytes(path), str(path))
     table.pop(MODEL_TABLE, None)
     known = {field.name: field for field in fields(Procedure)}
     for name, value in table.items():

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from evenrank.errors import DataError
 from evenrank.io.atomic import atomic_write
+from evenrank.io.files import read_bytes, regular_file
 from evenrank.queryset.procedure import NO, YES, Procedure
 from evenrank.queryset.sheets import LIST, columns_of, is_machine, stage_of
 from evenrank.tables import delimited, of_cell
@@ -84,7 +85,7 @@ class SheetFile:
 
     def _read(self) -> tuple[list[str], list[dict[str, str]], str]:
         try:
-            text = self.path.read_text("utf-8")
+            text = regular_file(self.path).read_text("utf-8")
         except OSError as error:
             raise DataError(f"{self.path}: cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:
@@ -129,7 +130,7 @@ def sheets_in(folder: Path, procedure: Procedure) -> tuple[list[SheetFile], list
     found: list[SheetFile] = []
     others = []
     for path in sorted(folder.glob("*.csv")):
-        head = path.read_bytes().split(b"\n", 1)[0].decode("utf-8-sig", "replace")
+        head = read_bytes(path).split(b"\n", 1)[0].decode("utf-8-sig", "replace")
         if stage_of([of_cell(cell.strip()).lower() for cell in head.split(",")], procedure) is None:
             others.append(path)
         elif not is_machine(_annotator(path)):
@@ -148,8 +149,11 @@ def sheets_in(folder: Path, procedure: Procedure) -> tuple[list[SheetFile], list
 
 
 def _annotator(path: Path) -> str:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        first = next(csv.DictReader(file), {})
+    with regular_file(path).open(encoding="utf-8-sig", newline="") as file:
+        try:
+            first = next(csv.DictReader(file), {})
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise DataError(f"{path}: is not CSV in UTF-8: {error}") from None
     return next(
         (cell or "" for name, cell in first.items() if name and name.strip().lower() == "annotator"), ""
     )

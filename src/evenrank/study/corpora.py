@@ -44,14 +44,6 @@ class QuestionDocuments:
     polarity: Mapping[str, tuple[float, ...]]
 
 
-def read_bytes(path: Path, what: str) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else str(error.strerror)
-        raise DataError(f"{path}: {reason}: {what}") from None
-
-
 def read_questions(settings: StudySettings) -> tuple[Question, ...]:
     """From a CSV file with the columns question, text and perspective."""
     path = settings.path(settings.questions)

@@ -13,6 +13,7 @@ from evenrank.comparison.audits.audited import RunLabel
 from evenrank.errors import DataError, EvenrankWarning
 from evenrank.inputs.file_options import RECORD_SUFFIX
 from evenrank.io.cells import id_cells
+from evenrank.io.files import read_utf8
 from evenrank.io.fingerprint import fingerprint
 from evenrank.io.tables import any_table
 from evenrank.scores import Scores
@@ -72,7 +73,7 @@ def recorded_system(path: str) -> tuple[str, str] | None:
 def _record(path: str) -> tuple[dict[str, Any], bool]:
     """The record beside a run, empty where none can be read, and whether the run was changed since."""
     try:
-        record = json.loads(Path(path + RECORD_SUFFIX).read_text(encoding="utf-8"))
+        record = json.loads(read_utf8(path + RECORD_SUFFIX))
         known = record.get("run", {}).get("fingerprint")  # older records have none
         return record, known is not None and known != fingerprint(Path(path))
     except (OSError, ValueError, TypeError, AttributeError):

@@ -13,6 +13,7 @@ from evenrank.corpus.folder import Corpus
 from evenrank.corpus.records import Record, digest
 from evenrank.corpus.stages import Made, Rejection
 from evenrank.errors import DataError, MissingExtraError, Problem
+from evenrank.io.files import read_bytes
 from evenrank.io.named_rows import read_named_rows
 
 OPTIONAL = ("url", "title", "snippet", "date")
@@ -80,5 +81,5 @@ def _body(row: Mapping[str, Any], folder: Path) -> str:
         return str(row["text"]).strip()
     html = row.get("html")
     if not html and row.get("file"):
-        html = (folder / str(row["file"])).read_bytes().decode("utf-8", "replace")
+        html = read_bytes(folder / str(row["file"])).decode("utf-8", "replace")
     return body_text(str(html)) if html else ""

@@ -17,6 +17,7 @@ from evenrank.evidence.polarise.encoders import checked
 from evenrank.ids import positions
 from evenrank.io.cells import id_cells
 from evenrank.io.column_names import ACCEPTED
+from evenrank.io.files import read_utf8, regular_file
 from evenrank.io.frames import Frame, as_frame
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import as_source
@@ -73,20 +74,14 @@ def as_vectors(given: Any) -> GivenVectors | None:
 def _of_array(path: Path) -> GivenVectors:
     beside = path.with_suffix(IDS)
     try:
-        table = np.load(path, allow_pickle=False)
+        table = np.load(regular_file(path), allow_pickle=False)
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
+    except DataError:
+        raise
     except (OSError, ValueError, EOFError) as error:
         raise DataError(f"{path}: is not a sound .npy file of numbers: {error}") from error
-    try:
-        text = beside.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise DataError(
-            f"{path}: the ids of these vectors are missing: write them to {beside.name} beside it, one "
-            "per line"
-        ) from None
-    except UnicodeDecodeError:
-        raise DataError(f"{beside}: is not UTF-8") from None
+    text = read_utf8(beside, f"write the ids of the vectors in {path.name} there, one per line")
     documents = [line.strip() for line in text.split("\n") if line.strip()]
     if table.ndim != 2 or len(table) != len(documents):
         raise DataError(
