@@ -108,10 +108,13 @@ def mapping_of(given: str | None) -> dict[str, str] | str | None:
         return given
     from csv import DictReader, Error
     from io import StringIO
+    from pathlib import Path
 
     from evenrank.io.files import read_utf8
 
-    rows = DictReader(StringIO(read_utf8(given, "--mapping is cyclic or a CSV file"), newline=""))
+    if not Path(given).exists():
+        raise ParameterError(f"--mapping is cyclic or a CSV file; there is no file {given}")
+    rows = DictReader(StringIO(read_utf8(given), newline=""))
     try:
         if rows.fieldnames is None or not {"word", "becomes"} <= set(rows.fieldnames):
             raise DataError(f"{given}: must have the columns word and becomes")

@@ -76,7 +76,7 @@ def test_files_that_cannot_be_used(tmp_path: Path, debate: Debate, vectors: dict
     fails(tmp_path / "no.parquet", "no.parquet: no such file")
     fails({}, "vectors: no vectors")
     np.save(tmp_path / "alone.npy", np.ones((4, 2)))
-    fails(tmp_path / "alone.npy", r"the ids of these vectors are missing: write them to alone.txt beside it")
+    fails(tmp_path / "alone.npy", r"alone.txt: no such file")
     (tmp_path / "text.npy").write_text("no array")
     fails(tmp_path / "text.npy", "text.npy: is not a sound .npy file of numbers")
     np.save(tmp_path / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
