@@ -28,7 +28,7 @@ def regular_file(path: str | os.PathLike[str]) -> Path:
         return found
     if kind == stat.S_IFREG:
         return found
-    name = without_userinfo(os.fsencode(found).decode("utf-8", "replace"))
+    name = _shown(found)
     if kind == stat.S_IFDIR:
         raise DataError(f"{name}: is a directory, not a file")
     raise DataError(
@@ -42,9 +42,9 @@ def read_bytes(path: str | os.PathLike[str], holds: str = "") -> bytes:
     try:
         return regular_file(path).read_bytes()
     except FileNotFoundError:
-        raise DataError(f"{path}: no such file" + (f": {holds}" if holds else "")) from None
+        raise DataError(f"{_shown(path)}: no such file" + (f": {holds}" if holds else "")) from None
     except OSError as error:
-        raise DiskError(f"{path}: cannot be read: {error.strerror}") from error
+        raise DiskError(f"{_shown(path)}: cannot be read: {error.strerror}") from error
 
 
 def read_utf8(path: str | os.PathLike[str], holds: str = "") -> str:
@@ -55,3 +55,8 @@ def read_utf8(path: str | os.PathLike[str], holds: str = "") -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise DataError(f"{path}:{line}: is not UTF-8") from None
+
+
+def _shown(path: str | os.PathLike[str]) -> str:
+    """The name for a message: one that is not UTF-8 made so, and without what may be a password."""
+    return without_userinfo(os.fsencode(path).decode("utf-8", "replace"))
