@@ -138,7 +138,7 @@ def test_the_card_has_the_whole_command_to_try_and_no_folder_of_the_machine(tmp_
     assert "evenrank audit shop.toml -o audit" in page
 
 
-def test_bars_are_the_shares_and_lines_the_targets(shop_report: Path) -> None:
+def test_bars_are_the_shares_and_marks_the_targets(shop_report: Path) -> None:
     comparison = planted_shop.shop_comparison()
     found = findings_of(comparison.inputs, baseline="live")
     bars = {
@@ -154,9 +154,46 @@ def test_bars_are_the_shares_and_lines_the_targets(shop_report: Path) -> None:
             assert width == pytest.approx(100 * group.share, abs=0.006)
             at = start + width
         assert at == pytest.approx(100, abs=0.02)
-        (line,) = [e for e in pages.elements(bars[system]) if e.get("class") == "target"]
-        assert float(line.get("x1").rstrip("%")) == pytest.approx(100 * verdict.groups[0].target, abs=0.006)
+        targets = [e for e in pages.elements(bars[system]) if e.get("class") == "target"]
+        assert [float(mark.get("x").rstrip("%")) for mark in targets] == pytest.approx(
+            [100 * verdict.groups[0].target] * 2, abs=0.006
+        )
         interval = next(e for e in pages.elements(bars[system]) if e.get("class") == "interval")
         assert float(interval.get("x").rstrip("%")) == pytest.approx(
             100 * verdict.groups[0].share_low, abs=0.006
         )
+
+
+CROSSED = """() => {
+  const box = element => element.getBoundingClientRect();
+  const numbers = [...document.querySelectorAll(".bar text")];
+  const marks = [...document.querySelectorAll(".bar .target, .bar .interval")];
+  const meet = (a, b) => a.left <= b.right && b.left <= a.right && a.top <= b.bottom && b.top <= a.bottom;
+  return {
+    numbers: numbers.length, marks: marks.length,
+    crossed: marks.filter(mark => numbers.some(number => meet(box(mark), box(number)))).length,
+  };
+}"""
+
+
+def test_no_mark_crosses_a_number(browser: Any, tmp_path: Path) -> None:
+    """Half of what is found is small and none of it in the first 10: 100% of large is written at the target."""
+    labels = {f"{size}{n}": size for size in ("large", "small") for n in range(40)}
+    lists = {
+        f"q{n}": {
+            f"{size}{(n + i) % 40}": -i - 10.0 * (size == "small")
+            for size in ("large", "small")
+            for i in range(10)
+        }
+        for n in range(40)
+    }
+    groups = er.read_groups(labels, "size", values=["small", "large"])
+    runs = {"run": er.read_run(lists), "same": er.read_run(lists)}
+    compare(runs, "GF@10", groups=groups).report(tmp_path / "r.html")
+    page = browser.new_page(viewport=SCREENS[0])
+    page.goto((tmp_path / "r.html").as_uri())
+    found = page.evaluate(CROSSED)
+    page.close()
+    assert found["numbers"] >= 2
+    assert found["marks"] >= 2
+    assert found["crossed"] == 0
