@@ -8,7 +8,6 @@ import pkgutil
 import re
 import runpy
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")])
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SHOWN = re.compile(r"^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)  # right below another block
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -34,70 +34,66 @@ def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    """A folder that looks like a checkout after ``make demo``."""
-    sample = tmp_path / "src/evenrank/sample"
-    sample.mkdir(parents=True)
-    for file in (Path(evenrank.__file__).parent / "sample").glob("*.*"):
-        shutil.copy(file, sample)
-    (tmp_path / "docs").mkdir()
-    shutil.copytree(ROOT / "docs/examples", tmp_path / "docs/examples")
-    (tmp_path / "demo").mkdir()
-    shutil.copy(sample / "bm25.trec", tmp_path / "demo")
-    return tmp_path
-
-
-def pages_with(language: str) -> list[object]:
+def pages_with_blocks() -> list[object]:
     """Of ``make test`` the README; ``make test-full`` runs the others."""
-    return some(sorted((page for page in PAGES if blocks(page, language)), key=lambda page: page != README))
+    pages = [page for page in PAGES if blocks(page, "sh") or blocks(page, "python")]
+    return some(sorted(pages, key=lambda page: page != README))
 
 
-@pytest.mark.parametrize("page", pages_with("python"), ids=name)
-def test_python_blocks_run(page: Path, checkout: Path) -> None:
-    script = checkout / "page.py"
-    script.write_text("\n".join(blocks(page, "python")), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, str(script)], cwd=checkout, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+@pytest.mark.parametrize("page", pages_with_blocks(), ids=name)
+def test_blocks_run_and_print_what_stands_below_them(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """In an empty folder, those of the shell one after the other, then those of Python as one script."""
+    monkeypatch.chdir(tmp_path)
+    found = BLOCK.findall(page.read_text(encoding="utf-8"))
+    printed = ""
+    for kind, text in found:
+        if kind == "toml" and text.startswith("# evenrank.toml"):
+            Path("evenrank.toml").write_text(text, encoding="utf-8")
+        if kind == "sh":
+            printed += "".join(run_line(line, monkeypatch, capfd) for line in lines_of(text))
+    if code := "\n".join(text for kind, text in found if kind == "python"):
+        script = tmp_path / "page.py"
+        script.write_text(code, encoding="utf-8")
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        printed += done.stdout
+    for shown in SHOWN.findall(page.read_text(encoding="utf-8")):
+        assert shown in printed
+
+
+def lines_of(text: str) -> list[str]:
+    return [line for line in text.replace("\\\n", " ").splitlines() if line.strip()]
+
+
+def run_line(line: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> str:
+    """Run a line of a shell, here in this process, and return what it printed."""
+    words = shlex.split(line, comments=True)
+    if words[0] == "make":
+        assert re.search(f"^{words[1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE), line
+    elif words[0] == "mkdir":
+        Path(words[1]).mkdir()
+    elif words[0] == "cd":
+        monkeypatch.chdir(words[1])
+    elif words[:3] == ["evenrank", "study", "serve"]:
+        study_walks.serve_and_visit(Path(words[3]))
+    elif words[0] == "python":
+        subprocess.run([sys.executable, *words[1:]], check=True)
+    else:
+        assert words[0] == "evenrank", line
+        code = main([found for word in words[1:] for found in expanded(word)])
+        out, err = capfd.readouterr()
+        assert code == 0, f"{line}: {err}"
+        assert out or "wrote" in err, line
+        return out
+    return ""
 
 
 def expanded(word: str) -> list[str]:
     """The files that a pattern stands for, as in a shell."""
     found = sorted(map(str, Path().glob(word))) if "*" in word and "(" not in word else []
     return found or [word]
-
-
-@pytest.mark.parametrize("page", pages_with("sh"), ids=name)
-def test_shell_blocks_run(
-    page: Path, checkout: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(checkout)
-    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")):
-        if kind == "toml" and text.startswith("# evenrank.toml"):
-            Path("evenrank.toml").write_text(text, encoding="utf-8")
-        if kind != "sh":
-            continue
-        for line in filter(str.strip, text.replace("\\\n", " ").splitlines()):
-            words = shlex.split(line, comments=True)
-            if words[0] == "make":
-                assert words[1] in targets, line
-            elif words[0] == "mkdir":
-                Path(words[1]).mkdir()
-            elif words[0] == "cd":
-                monkeypatch.chdir(words[1])
-            elif words[:3] == ["evenrank", "study", "serve"]:
-                study_walks.serve_and_visit(Path(words[3]))
-            elif words[0] == "python":
-                subprocess.run([sys.executable, *words[1:]], check=True)
-            else:
-                assert words[0] == "evenrank", line
-                code = main([found for word in words[1:] for found in expanded(word)])
-                printed = capfd.readouterr()
-                assert code == 0, f"{line}: {printed.err}"
-                assert printed.out or "wrote" in printed.err, line
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -128,8 +124,15 @@ def test_the_readme_is_short_and_its_picture_is_there() -> None:
     (picture,) = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text)
     assert (ROOT / picture).read_bytes().startswith(b"\x89PNG")
     guide = (ROOT / "docs/guides/shop.md").read_text(encoding="utf-8")
-    (share, places) = re.findall(r"(\d+)% of the (?:catalogue|first 10 places)", text)[:2]
-    assert f"small is {share}% of the catalogue but gets {places}% of the first 10 places" in guide
+    ((share, seen),) = re.findall(r"are (\d+)% of the catalogue but get (\d+)% of the attention", text)
+    assert f"small is {share}% of the catalogue but gets {seen}% of the first 10 places" in guide
+
+
+def test_the_citation_is_of_this_version() -> None:
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    keys = dict(re.findall(r'^([\w-]+): *"?(.*?)"?$', text, re.MULTILINE))
+    assert keys.keys() >= {"cff-version", "message", "title", "authors", "license", "abstract"}
+    assert (keys["cff-version"], keys["version"]) == ("1.2.0", evenrank.__version__)
 
 
 MODULES = [

@@ -216,27 +216,3 @@ def test_the_cloud(folder: Path, evenrank: Evenrank) -> None:
     assert evenrank(*SELECT, "--figure", "x.svg", "--family", "s=s*", "--family", "f=f*").code == 0
     drawn = (folder / "x.svg").read_text(encoding="utf-8")
     assert all(text in drawn for text in ("nDCG@5 ↑ against NFaiRR@5 ↑", "(others)", "third"))
-
-
-def test_the_guide_shows_what_comes_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, evenrank: Evenrank
-) -> None:
-    from sample_inputs import bm25_run
-
-    from evenrank.sample import load
-
-    monkeypatch.chdir(tmp_path)
-    sample = load()
-    bm25 = bm25_run()
-    (tmp_path / "documents.tsv").write_text(
-        "".join(f"{d}\t{' '.join(text.split())}\n" for d, text in sample.documents.items()), encoding="utf-8"
-    )
-    counts = er.scan("documents.tsv", er.read_lexicon("gender-en"), output="counts.parquet")
-    er.write_run(bm25, "bm25.trec")
-    er.write_run(er.rerank(bm25, "Neutral(band=10)", words=counts), "neutral.trec")
-    out = evenrank("explain", "bm25.trec", "neutral.trec", "--words", "counts.parquet", "--background",
-                   "bm25.trec", "-m", "NFaiRR@10").out  # fmt: skip
-    guide = Path(__file__).resolve().parents[2] / "docs/guides/explain.md"
-    shown = [line[4:] for line in guide.read_text(encoding="utf-8").splitlines() if line.startswith("    ")]
-    begin = shown.index("NFaiRR@10 ↑")
-    assert shown[begin : begin + 6] == out.splitlines()[:6]

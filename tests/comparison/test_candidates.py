@@ -167,17 +167,6 @@ def test_trained_rankers_and_erasers_say_what_they_need(
     }
 
 
-def test_the_table_in_the_guide_is_what_the_command_prints(inputs: Inputs, tmp_path: Path) -> None:
-    write_run(inputs.runs["bm25"], tmp_path / "bm25.trec")  # as the command reads it
-    inputs = inputs.with_runs({"bm25": er.read_run(tmp_path / "bm25.trec")})
-    page = Path(__file__).resolve().parents[2] / "docs/guides/select.md"
-    shown = page.read_text(encoding="utf-8").partition("```text\n")[2].partition("```")[0].splitlines()
-    found = candidates(inputs, ["Penalty(lam={0.2,0.5,1})", "Neutral(band={3,10})"], **MEASURES, loss=0.01)
-    printed = repr(found).splitlines()
-    assert shown == printed[: len(shown)]
-    assert shown[-1].startswith(found.rows[-1].name)
-
-
 def test_the_guide_of_mitigations_has_the_cost_that_select_names(inputs: Inputs) -> None:
     page = Path(__file__).resolve().parents[2] / "docs/guides/mitigation.md"
     (row,) = (line for line in page.read_text("utf-8").splitlines() if line.startswith("| **Penalty**"))

@@ -166,7 +166,7 @@ def _check_asked(arguments: argparse.Namespace) -> None:
             raise ParameterError(
                 "--view correlations:over=documents looks at documents: give runs, not --scores"
             )
-        if arguments.runs and arguments.project is None:
+        if arguments.runs:
             raise ParameterError("give either two or more runs or --scores, not both")
         if arguments.measures is not None or arguments.cutoffs or arguments.queries:
             raise ParameterError(

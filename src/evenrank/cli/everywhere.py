@@ -161,8 +161,10 @@ def apply_everywhere(arguments: argparse.Namespace, choice: Everywhere) -> None:
     for name, value in filled.items():
         setattr(arguments, name, value)
     _forget_absent_baseline(arguments, filled)
-    if getattr(arguments, "runs", None) and getattr(arguments, "background", None):
-        arguments.background = _background_file(arguments.background, arguments.runs, project)
+    if getattr(arguments, "background", None):
+        arguments.background = _background_file(
+            arguments.background, getattr(arguments, "runs", None) or [], project
+        )
     arguments.filled = set(filled)
     if filled or project.table(arguments.command):
         hint = f" ({NO_PROJECT} ignores it)" if choice.path is None else ""
@@ -170,14 +172,14 @@ def apply_everywhere(arguments: argparse.Namespace, choice: Everywhere) -> None:
 
 
 def _forget_absent_baseline(arguments: argparse.Namespace, filled: dict[str, Any]) -> None:
-    """The baseline of the file belongs to its runs: where others are named, the first of them is it."""
+    """The baseline of the file belongs to its runs: where others are named, or one alone, it does not apply."""
     given = filled.get("baseline")
     if given is None or arguments.command == "gate" or not arguments.runs:
         return
     from evenrank.inputs.run_names import run_names
 
     names = run_names(arguments.runs)
-    if not set([given] if isinstance(given, str) else given) <= set(names):
+    if len(names) == 1 or not set([given] if isinstance(given, str) else given) <= set(names):
         arguments.baseline = None
 
 
@@ -232,6 +234,9 @@ def _values(project: Project, given: dict[str, Any]) -> dict[str, Any]:
         "columns": known.columns,
         **project.options(),
     }
+    if given.get("scores"):  # these are compared as they are
+        for name in ("runs", "measures", "cutoffs", "queries", "by", "baseline"):
+            values.pop(name, None)
     parts = [str(values.pop(key)) for key in ("test", "correction", "alpha") if key in values]
     if parts:
         from evenrank.cli.significance import test_of
