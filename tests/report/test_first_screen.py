@@ -177,7 +177,7 @@ CROSSED = """() => {
 
 
 def test_no_mark_crosses_a_number(browser: Any, tmp_path: Path) -> None:
-    """Half of what is found is small and none of it in the first 10: 100% of large is written at the target."""
+    """Half of what is found is small, but nothing in the first 10: 100% of large is written at 50%."""
     labels = {f"{size}{n}": size for size in ("large", "small") for n in range(40)}
     lists = {
         f"q{n}": {

@@ -172,7 +172,7 @@ def apply_everywhere(arguments: argparse.Namespace, choice: Everywhere) -> None:
 
 
 def _forget_absent_baseline(arguments: argparse.Namespace, filled: dict[str, Any]) -> None:
-    """The baseline of the file belongs to its runs: where others are named, or one alone, it does not apply."""
+    """The baseline of the file belongs to its runs: it does not apply to others, nor to a run alone."""
     given = filled.get("baseline")
     if given is None or arguments.command == "gate" or not arguments.runs:
         return
