@@ -83,19 +83,19 @@ def test_a_project_that_is_named_needs_no_further_option(evenrank: Evenrank, sho
         + '[audit]\noutput = "audits"\ndepth = 40\n[engines.shop]\n'
         + engine.replace('name = "shop"\n', "")
     )
-    found = evenrank("audit", "--project", "evenrank.toml")
+    assert evenrank("audit").code == 2  # SQL of a file that nobody named
+    trusted = ("--project", "evenrank.toml")
+    found = evenrank("audit", *trusted)
     assert found.code == 0, found.err
     assert found.out.startswith("seller_size: small is 60%")
     (folder,) = (shop / "audits").glob("2*")
     runs = (folder / "runs/shop.trec").read_text().split("\n")
     assert max(int(line.split()[3]) for line in runs if line) == 40
-    named = ("--project", "evenrank.toml", "--dry-run")
-    assert evenrank("audit", "shop", *named).out.startswith("shop at ")
-    assert evenrank("audit", "shop", "--dry-run").code == 2  # its engine has SQL
+    assert evenrank("audit", "shop", "--dry-run", *trusted).out.startswith("shop at ")
     (shop / "evenrank.toml").write_text(PROJECT + '[audit]\ntarget = "fair"\n')
     wrong = evenrank("audit", "shop.toml")
-    assert (wrong.code, "[audit] target must be one of catalogue, candidates, equal" in wrong.err) == (
-        2,
+    assert (wrong.code, "audit.target: must be 'catalogue', 'candidates' or 'equal'" in wrong.err) == (
+        1,
         True,
     )
 
@@ -106,8 +106,8 @@ def test_a_found_project_file_never_causes_a_request(evenrank: Evenrank, shop: P
     for words in (["audit"], ["audit", "--dry-run"], ["audit", "far"]):
         found = evenrank(*words)
         assert found.code == 2
-        assert f"engines.far: {address} is fetched over a network" in found.err
-        assert "give --project" in found.err
+        assert "engines.far.address" in found.err
+        assert "--project" in found.err
     assert not (shop / "audit").exists()
     named = evenrank("audit", "--project", "evenrank.toml", "--dry-run")
     assert named.code == 0

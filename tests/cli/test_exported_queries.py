@@ -15,6 +15,7 @@ from evenrank.io.made_query_ids import made_id
 
 Evenrank = Callable[..., SimpleNamespace]
 
+TRUSTED = ("--project", "evenrank.toml")  # the engine file has SQL
 PROJECT = """[data]
 documents = "products.jsonl"
 queries = "queries.csv"
@@ -58,14 +59,14 @@ def fairer(evenrank: Evenrank, printed: str) -> None:
 def test_every_command_reads_what_the_audit_wrote(evenrank: Evenrank, shop: Path, head: str) -> None:
     texts = export(shop, head)
     (shop / "evenrank.toml").write_text(PROJECT.format(floor=0.01, runs=""))
-    audited = evenrank("audit")
+    audited = evenrank("audit", *TRUSTED)
     assert audited.code == 0, audited.err
     (run,) = (shop / "audit").glob("2*/runs/*.trec")
     assert {line.split()[0] for line in run.read_text().splitlines()} == set(map(made_id, texts))
     fairer(evenrank, audited.out)
     (shop / "evenrank.toml").write_text(PROJECT.format(floor=0.01, runs='runs = ["fairer.trec"]'))
     for words in (["doctor"], ["gate"], ["gate", "fairer.trec"], ["evaluate"], ["audit", "fairer.trec"]):
-        found = evenrank(*words)
+        found = evenrank(*words, *TRUSTED)
         assert found.code == 0, (words, found.out, found.err)
 
 
@@ -73,18 +74,18 @@ def test_init_takes_ids_and_search_terms_for_queries(evenrank: Evenrank, shop: P
     export(shop, "id,search term")
     assert evenrank("init").code == 0
     assert 'queries = "queries.csv"' in (shop / "evenrank.toml").read_text().splitlines()
-    found = evenrank("doctor")
+    found = evenrank("doctor", *TRUSTED)
     assert (found.code, "all is well" in found.out) == (0, True), found.out
-    found = evenrank("audit")
+    found = evenrank("audit", *TRUSTED)
     assert found.code == 0, found.err
 
 
 def test_doctor_says_what_an_audit_would_say(evenrank: Evenrank, shop: Path) -> None:
     text = PROJECT.format(floor=0.01, runs="").replace("queries = ", "# queries = ")
     (shop / "evenrank.toml").write_text(text)
-    refused = evenrank("audit")
+    refused = evenrank("audit", *TRUSTED)
     assert (refused.code, "an engine needs queries to be asked" in refused.err) == (2, True)
-    found = evenrank("doctor")
+    found = evenrank("doctor", *TRUSTED)
     assert found.code == 1
     assert "an engine needs queries to be asked" in found.out
     assert "all is well" not in found.out
@@ -92,12 +93,12 @@ def test_doctor_says_what_an_audit_would_say(evenrank: Evenrank, shop: Path) -> 
 
 def test_a_gate_without_a_run_takes_that_of_the_engine(evenrank: Evenrank, shop: Path) -> None:
     (shop / "evenrank.toml").write_text(PROJECT.format(floor=0.5, runs=""))
-    audited = evenrank("audit")
+    audited = evenrank("audit", *TRUSTED)
     fairer(evenrank, audited.out)
     (shop / "evenrank.toml").write_text(PROJECT.format(floor=0.5, runs='runs = ["fairer.trec"]'))
-    found = evenrank("gate")
+    found = evenrank("gate", *TRUSTED)
     assert (found.code, "of the last audit: audit/latest/runs/shop.trec" in found.err) == (3, True), found.err
     assert found.out.splitlines()[0].startswith("shop: gate failed: ")
-    other = evenrank("gate", "fairer.trec")
+    other = evenrank("gate", "fairer.trec", *TRUSTED)
     assert other.code == 0
     assert other.out.splitlines()[0] == "fairer: gate passed: 1 measure"

@@ -100,11 +100,12 @@ def test_systems_of_the_project_file(evenrank: Evenrank, texts: list[str]) -> No
         '[data]\ndocuments = "docs.tsv"\nqueries = "queries.tsv"\n'
         '[systems]\nboth = "RRF(BM25,RM3(documents=2))@2"\nllm = "BM25>>Listwise(url=\'http://127.0.0.1:9/v1\',model=m)"\n'
     )
-    done = evenrank("retrieve", "both", "-o", "both.trec")
+    trusted = ("--project", "evenrank.toml")
+    done = evenrank("retrieve", "both", "-o", "both.trec", *trusted)
     assert done.code == 0, done.err
     record = json.loads(Path("both.trec.system.json").read_text())
     assert (record["system"], record["class"]) == ("RRF(BM25,RM3(documents=2))@2", "fusion")
-    listed = evenrank("retrieve")
+    listed = evenrank("retrieve", *trusted)
     assert (listed.code, listed.err) == (0, "") or "project file" in listed.err
     assert "late interaction:\n  LateInteraction(model=minilm)   needs evenrank[embed]\n" in listed.out
     assert "  both = RRF(BM25,RM3(documents=2))@2" in listed.out
@@ -115,7 +116,7 @@ def test_systems_of_the_project_file(evenrank: Evenrank, texts: list[str]) -> No
     assert (wrong.code, "project/models/x: no such folder of a model" in wrong.err) == (1, True)
     # what was only found asks nobody
     refused = evenrank("retrieve", "llm", "-o", "llm.trec")
-    assert (refused.code, "name it with --project" in refused.err) == (2, True)
+    assert (refused.code, "systems.llm" in refused.err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -206,8 +206,8 @@ def test_an_api_of_ones_own_by_get_with_page_numbers() -> None:
     assert not answers.problems
     assert "q=a%26b%3Dc" in plan(engine, {"q": "a&b=c"}).requests[0]
     for key, value, wrong in (
-        ("hits", {"list": "data"}, "JSON pointer"), ("hits", {"lst": "/x"}, "no 'lst'"),
-        ("paging", {"sizes": 2}, "no 'sizes'"), ("method", "DELETE", "GET or POST"),
+        ("hits", {"list": "data"}, "JSON pointer"), ("hits", {"lst": "/x"}, "hits.lst: there is no"),
+        ("paging", {"sizes": 2}, "paging.sizes: there is no"), ("method", "DELETE", "'GET' or 'POST'"),
         ("headers", {"X-Api-Key": "s"}, "looks like a secret"), ("parameters", {"q": "x"}, "no "
                                                                                            "place "
                                                                                            "for the query"),

@@ -145,14 +145,13 @@ def test_engines_of_a_project_file(shop: Path) -> None:
     )
     named = Project.read(project).engines()
     assert open_engine(named["shop"], folder=shop.parent).name == "shop"
-    found = Project.read(project, named=False)  # other commands may use the file
-    with pytest.raises(ParameterError, match=r"engines.live: http://localhost:1/x is fetched over a network"):
-        found.engines()
+    with pytest.raises(ParameterError, match=r"engines\.live\.address"):
+        Project.read(project, named=False)
     project.write_text('[engines.shop]\naddress = "shop.db"\n')
     assert list(Project.read(project, named=False).engines()) == ["shop"]
     for address in ("opensearch+http://localhost:1/x", "postgresql://localhost/x"):
         project.write_text(f'[data]\nruns = ["{address}"]\n')
-        with pytest.raises(DataError, match="was found, not named"):
+        with pytest.raises(ParameterError, match=r"data\.runs"):
             Project.read(project, named=False)
 
 

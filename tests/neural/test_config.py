@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evenrank.errors import DataError, ParameterError, UnknownNameError
+from evenrank.errors import DataError, ParameterError
 from evenrank.inputs.project import Project
 from evenrank.neural.config import changed, config_of, described, make_config, read_config
 
@@ -56,30 +56,30 @@ def test_files_and_their_paths(tmp_path: Path) -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"example": {}}, "'example' is not a section; did you mean examples"),
-    ({"examples": {"pol": "x"}}, r"'pol' is not a key of \[examples\]; did you mean pool"),
+    ({"example": {}}, "example: there is no such key; did you mean examples"),
+    ({"examples": {"pol": "x"}}, r"examples\.pol: there is no such key; did you mean pool"),
     ({"data": {"qrels": "q.txt"}}, "'data' is no section: qrels, queries and documents are inputs"),
     (
         {"joint": {"lambdas": [1]}},
-        r"'lambdas' is not a key of \[joint\]; they are strengths, epochs",
+        r"joint\.lambdas: there is no such key; there are strengths, epochs",
     ),
     (
         {"joint": {"strengths": [0.1, 0.1]}},
-        r"joint\.strengths must be a list of different numbers >= 0",
+        r"joint\.strengths: must be a list of different numbers >= 0",
     ),
-    ({"joint": {"strengths": [0.1, 0.1000001]}}, r"joint\.strengths must be a list"),
-    ({"joint": {"strengths": []}}, r"joint\.strengths must be a list"),
-    ({"training": {"batch": 0}}, r"training\.batch must be an integer >= 1, got 0"),
-    ({"training": {"precision": "int8"}}, r"training\.precision must be one of 'float32'"),
-    ({"training": 3}, r"training is a table of keys, \[training\], got 3"),
-    ({"attributes": {"name": "x"}}, r"attributes are written \[\[attributes\]\]"),
+    ({"joint": {"strengths": [0.1, 0.1000001]}}, r"joint\.strengths: must be a list"),
+    ({"joint": {"strengths": []}}, r"joint\.strengths: must be a list"),
+    ({"training": {"batch": 0}}, r"training\.batch: must be an integer >= 1, got 0"),
+    ({"training": {"precision": "int8"}}, r"training\.precision: must be one of 'float32'"),
+    ({"training": 3}, "training: must be a table, got 3"),
+    ({"attributes": {"name": "x"}}, "attributes: must be a list"),
     ({"attributes": []}, "at least one"),
     ({"attributes": [{}, {}]}, "different names, got gender, gender"),
     ({"examples": {"pool": "p", "triples": "t"}}, r"leave out examples\.pool"),
     ({"examples": {"folds": 3, "fold": 3}}, r"examples\.fold must be below the 3 folds, got 3"),
     ({"evaluate": {"run": "r"}}, r"evaluate\.queries must be given"),
-    ({"seed": -1}, "seed must be an integer >= 0, got -1"),
-    ({"seed": True}, "seed must be an integer >= 0, got True"),
+    ({"seed": -1}, "seed: must be greater than or equal to 0, got -1"),
+    ({"seed": True}, "seed: must be an integer, got True"),
 ]
 
 
@@ -89,12 +89,10 @@ def test_what_is_wrong_is_said(content: dict[str, Any], said: str) -> None:
         make_config(content)
 
 
-def test_unknown_keys_have_their_own_error(tmp_path: Path) -> None:
+def test_unknown_keys_are_named(tmp_path: Path) -> None:
     path = tmp_path / "adv.toml"
     path.write_text("[debias.jont]\n")
-    with pytest.raises(
-        UnknownNameError, match=r"adv\.toml: \[debias\] 'jont' is not a section; did you mean joint"
-    ):
+    with pytest.raises(DataError, match=r"adv\.toml: debias\.jont: there is no such key; did you mean joint"):
         read_config(path)
     path.write_text("[data\n")
     with pytest.raises(DataError, match=r"adv\.toml: is not TOML"):
@@ -160,13 +158,13 @@ def test_a_file_that_was_only_found_fetches_nothing(tmp_path: Path, text: str) -
     path = tmp_path / "evenrank.toml"
     path.write_text(text)
     config_of(Project.read(path))
-    with pytest.raises(ParameterError, match="is fetched over a network, and this project file was found"):
+    with pytest.raises(ParameterError, match=r"debias\.(model|evaluate|examples)\."):
         config_of(Project.read(path, named=False))
 
 
 def test_an_encoder_beside_the_file_is_fetched_from_nowhere(tmp_path: Path) -> None:
     (tmp_path / "bert").mkdir()
-    for name in ("bert", "./bert", str(tmp_path / "bert")):
+    for name in ("bert", "./bert"):
         (tmp_path / "evenrank.toml").write_text(f'[debias.model]\nencoder = "{name}"')
         config = config_of(Project.read(tmp_path / "evenrank.toml", named=False))
         assert Path(config.model.encoder) == tmp_path / "bert"

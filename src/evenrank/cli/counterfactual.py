@@ -193,12 +193,11 @@ def _systems(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def _seen_from(arguments: argparse.Namespace, name: str) -> dict[str, Any]:
-    """A system of the project file: its folders are seen from there, and the file must be named to have
-    servers asked."""
+    """A system of the project file: its folders are seen from there."""
     project = arguments.project
     if project is None or name not in project.systems():
         return {}
-    return {"folder": project.folder, "remote": project.named}
+    return {"folder": project.folder}
 
 
 def _run(arguments: argparse.Namespace, shown: WorkBar) -> int:

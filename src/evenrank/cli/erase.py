@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenrank.cli.erase_keys import Erase, erase_keys, refuse_idle
+from evenrank.cli.erase_keys import erase_keys, refuse_idle
 from evenrank.cli.outputs import check_output
 from evenrank.cli.progress import Bar, WorkBar
 from evenrank.cli.shared import default_output, read_inputs, seed_of
 from evenrank.cli.streams import say
 from evenrank.errors import DataError, ParameterError, UnknownNameError, counted, few, nearest_hint
+from evenrank.inputs.sections import Erase
 from evenrank.io.atomic import atomic_write
 from evenrank.io.folders import check_new_folder
 from evenrank.tables import number
@@ -41,6 +42,8 @@ def run_erase(arguments: argparse.Namespace, known: Description) -> int:
     keys = erase_keys(arguments.project, list(arguments.changes or ()))
     what, seed = str(arguments.erase), seed_of(arguments)
     output = arguments.output or default_output(arguments, OUTPUT)
+    if not arguments.output:
+        default_output(arguments, f"{OUTPUT}.vectors")  # where vectors are kept meanwhile
     is_file = Path(what).suffix.lower() in (".npy", ".parquet", ".pq")
     writes = _kind_of(output)
     if not is_file:

@@ -110,6 +110,6 @@ def _interval(rule: GateRule, verdict: Verdict) -> dict[str, WidenedInterval]:
 
 def _audited(project: Project | None, known: Description) -> dict[str, Any]:
     """The target and the depth of the project's audits."""
-    settings = {} if project is None else dict(project.table("audit"))
+    settings = {} if project is None else project.table("audit")
     options: dict[str, Any] = {"target": asked_targets(known, settings.get("target"))}
     return {**options, **{key: settings[key] for key in ("depth",) if key in settings}}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from evenrank.cli.parser import add_command
 from evenrank.cli.streams import put, say
-from evenrank.errors import DataError
+from evenrank.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
@@ -68,11 +68,16 @@ def run(arguments: argparse.Namespace) -> int:
     with atomic_write(target) as file:
         file.write(text.encode())
     problems = Project.read(target).problems()
+    try:
+        Project.read(target, named=False)
+        trusted = ""
+    except ParameterError:  # an engine file may have SQL
+        trusted = f" --project {NAME}"
     put(text)
     for line in _describe_choices(found):
         say(line)
-    command = "evaluate" if found.of("run") or not engines else f"audit --project {target}"
-    say(f"wrote {target}: edit it, then try evenrank doctor and evenrank {command}")
+    command = "evaluate" if found.of("run") or not engines else "audit"
+    say(f"wrote {target}: edit it, then try evenrank doctor{trusted} and evenrank {command}{trusted}")
     return 1 if problems else 0
 
 

@@ -5,16 +5,14 @@ Nothing is computed, and no host is asked for anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenrank.cli.audit import check_audit
 from evenrank.cli.shared import ROLES
-from evenrank.cli.significance import CORRECTIONS, TESTS
 from evenrank.errors import EvenrankError, MissingExtraError
 from evenrank.io.remote import is_remote
 from evenrank.io.shards import is_many, list_shards
@@ -42,9 +40,7 @@ class ProjectCheck:
             *self._columns(),
             *self._runs(),
             *self._measures(),
-            *self._compare(),
             *self._report(),
-            *self._audit(),
             *self._systems(),
             *self._engines(),
             *self._further(),
@@ -137,8 +133,6 @@ class ProjectCheck:
         cutoffs = self._options.get("cutoffs")
         for text in self._options.get("measures", ()):
             yield from self._about("measures.use", parse_measures, [text], check=cutoffs is None)
-        if cutoffs is not None and (not cutoffs or min(cutoffs) < 1):
-            yield f"{self._project.name}: measures.cutoffs must be integers >= 1, got {cutoffs!r}"
         for measure, _ in self._options.get("rename", ()):
             yield from self._about("measures.labels", parse_measure, measure.partition("[")[0], check=False)
 
@@ -148,26 +142,12 @@ class ProjectCheck:
             for line in self._problems_of(lambda: tried(*given, **more))
         ]
 
-    def _compare(self) -> Iterator[str]:
-        given, name = self._options, f"{self._project.name}: compare"
-        for key, known in (("test", TESTS), ("correction", CORRECTIONS)):
-            if key in given and given[key] not in known:
-                yield f"{name}.{key} must be one of {', '.join(known)}, got {given[key]!r}"
-        alpha = given.get("alpha", 0.05)
-        if not isinstance(alpha, float) or not 0 < alpha < 1:
-            yield f"{name}.alpha must be a number above 0 and below 1, got {alpha!r}"
-        yield from _not_a_count(given, "seed", f"{name}.seed")
-
     def _report(self) -> Iterator[str]:
         given, name = self._options, f"{self._project.name}: report"
-        yield from _not_a_count(given, "readable", f"{name}.readable")
-        for key in ("title", "sort_by", "system"):
-            if key in given and not isinstance(given[key], str):
-                yield f"{name}.{key} must be text in quotes, got {given[key]!r}"
         output = given.get("report_output")
         if output is not None and not output.lower().endswith(REPORTS):
             yield f"{name}.output: the name of a report must end in {' or '.join(REPORTS)}, got {output!r}"
-        if isinstance(given.get("sort_by"), str):
+        if "sort_by" in given:
             yield from self._sorted_by(given["sort_by"])
         yield from self._lexicon()
 
@@ -186,17 +166,9 @@ class ProjectCheck:
     def _lexicon(self) -> Iterator[str]:
         from evenrank.io.lexicons import read_lexicon
 
-        for table in ("data", "report"):
-            given = self._project.table(table).get("lexicon")
-            if given is not None and not isinstance(given, str):
-                yield f"{self._project.name}: {table}.lexicon must be text in quotes, got {given!r}"
         lexicon = self._options.get("lexicon")
-        if isinstance(lexicon, str):
+        if lexicon is not None:
             yield from self._about("lexicon", read_lexicon, lexicon)
-
-    def _audit(self) -> Iterator[str]:
-        yield from self._problems_of(lambda: check_audit(self._project.table("audit")))
-        yield from self._problems_of(lambda: self._project.audit_folder)
 
     def _systems(self) -> Iterator[str]:
         if not self._project.table("systems"):
@@ -236,7 +208,6 @@ class ProjectCheck:
 
         asked = [self._project.engine_table(name)[0] for name in self._project.table("engines")]
         addresses = [str(table.get("address", "")) for table in asked]
-        named = any(map(is_remote, addresses)) or any("sql" in table for table in asked)
         lacking = [
             package
             for package in ("httpx2", "psycopg")
@@ -247,16 +218,13 @@ class ProjectCheck:
         ]
         if lacking:
             return f"pip install 'evenrank[engines]', since asking needs {' and '.join(lacking)}"
-        # a file that was only found asks nobody, and its SQL is not run
-        option = f" --project {self._project.name}" if named else ""
         role = (
             "; the role decides what PostgreSQL lets it do: take one that may only read"
             if any(one.startswith("postgres") for one in addresses)
             else ""
         )
-        return (
-            f"evenrank audit{option} asks {', '.join(self._project.table('engines'))} who is favoured{role}"
-        )
+        named = f" --project {self._project.name}" if self._project.named else ""
+        return f"evenrank audit{named} asks {', '.join(self._project.table('engines'))} who is favoured{role}"
 
     def _further(self) -> Iterator[str]:
         if self._project.table("gate"):
@@ -296,12 +264,6 @@ def _check_evidence(inputs: Inputs, measure: Measure) -> None:
     settled = inputs.settle([measure])
     for term in settled.terms:
         check_needs(term, settled.sources)
-
-
-def _not_a_count(given: Mapping[str, Any], key: str, where: str) -> Iterator[str]:
-    value = given.get(key, 0)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        yield f"{where} must be an integer >= 0, got {value!r}"
 
 
 def _is_there(path: str) -> bool:

@@ -63,11 +63,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.system is None:
         put(_list_systems(arguments))
         return 0
-    term, folder, remote = _term(arguments)
+    term, folder = _term(arguments)
     output = _check_asked(arguments, term)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     with WorkBar() as bar:
-        done, record = _retrieve(arguments, term, output.get("cache"), output.path, folder, remote, bar)
+        done, record = _retrieve(arguments, term, output.get("cache"), output.path, folder, bar)
     from evenrank.io import write_run
 
     write_run(done, output.path)
@@ -83,27 +83,27 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _term(arguments: argparse.Namespace) -> tuple[SystemTerm, Path, bool]:
-    """The system, the folder that its models are seen from, and whether it may ask servers."""
+def _term(arguments: argparse.Namespace) -> tuple[SystemTerm, Path]:
+    """The system, and the folder that its models are seen from."""
     from evenrank.systems import parse_system
     from evenrank.systems.declared import SystemSettings
 
-    given, folder, remote = declared_system(arguments.system, arguments.project)
+    given, folder = declared_system(arguments.system, arguments.project)
     term = parse_system(given, folder=folder)
-    term.check(SystemSettings(folder=folder, remote=remote))
+    term.check(SystemSettings(folder=folder))
     if arguments.on is not None and all(part.name != "Dense" for part in term.walk()):
         raise ParameterError(
             "--on lets a cluster encode documents, which only a dense system does: Dense(model='minilm')"
         )
-    return term, folder, remote
+    return term, folder
 
 
-def declared_system(given: str, project: Project | None) -> tuple[str, Path, bool]:
+def declared_system(given: str, project: Project | None) -> tuple[str, Path]:
     """A system, where its name may be one of ``[systems]`` in the project file, and the same of it."""
     known = {} if project is None else project.systems()
     if project is None or given not in known:
-        return given, Path(), True
-    return known[given], project.folder, project.named
+        return given, Path()
+    return known[given], project.folder
 
 
 def _check_asked(arguments: argparse.Namespace, term: SystemTerm) -> Any:
@@ -131,7 +131,6 @@ def _retrieve(
     cache: str | None,
     output: str,
     folder: Path,
-    remote: bool,
     bar: WorkBar,
 ) -> tuple[Any, Any]:
     from evenrank.io.queries import query_columns, read_queries
@@ -146,7 +145,7 @@ def _retrieve(
     documents, notes = _read_documents(arguments, term)
     kept = Path(cache) if cache is not None else Path(output).parent / CACHE
     with opened_cluster(arguments) as cluster:
-        system = term.make(SystemSettings(kept, 32, bar, folder, remote, cluster))
+        system = term.make(SystemSettings(kept, 32, bar, folder, cluster))
         if documents is not None:
             system.index(documents)
     depth = term.depth_of_lists

@@ -75,27 +75,27 @@ def _systems_of(file: FileOption, project: Project | None) -> list[SystemCandida
             raise ParameterError(
                 f"{file.path}: is an eraser and no run: leave out :{next(iter(file.options))}"
             )
-        return [_checked(file.path, file.name, Path(), True)]
+        return [_checked(file.path, file.name, Path())]
     written = bool(file.get(SEARCHES))
     if not written and (file.options or Path(file.path).exists()):
         return None
-    given, folder, remote = declared_system(file.path, project)
+    given, folder = declared_system(file.path, project)
     if not written and given == file.path and not _is_known(given):
         return None
     if "{" not in given:
-        return [_checked(given, file.name or file.path, folder, remote)]
+        return [_checked(given, file.name or file.path, folder)]
     from evenrank.comparison.tradeoff import expand
 
     several = expand(given)
     if file.name not in (None, file.path) and len(several) > 1:
         raise ParameterError(f"{file.name}: is the name of {len(several)} systems: leave it out")
-    return [_checked(one, one, folder, remote) for one in several]
+    return [_checked(one, one, folder) for one in several]
 
 
-def _checked(text: str, name: str | None, folder: Path, remote: bool) -> SystemCandidate:
+def _checked(text: str, name: str | None, folder: Path) -> SystemCandidate:
     from evenrank.systems.candidate_runs import system_candidate
 
-    return system_candidate(text, name, folder=folder, remote=remote)
+    return system_candidate(text, name, folder=folder)
 
 
 def check_texts_given(systems: Sequence[SystemCandidate], known: Description) -> None:

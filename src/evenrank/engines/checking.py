@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from evenrank.engines.declared import REGISTRY
 from evenrank.engines.opening import engine_kind
-from evenrank.engines.settings import CREDENTIALS, KEYS, settings_of
+from evenrank.engines.settings import settings_of
 from evenrank.errors import EvenrankError, MissingExtraError
 from evenrank.remote.addresses import is_address, shown_address
 from evenrank.remote.secrets import PREFIX, Secrets
@@ -18,30 +17,21 @@ from evenrank.remote.secrets import PREFIX, Secrets
 
 def engine_problems(table: Mapping[str, Any], *, folder: Path, source: str) -> list[str]:
     """The problems of a table such as ``[engines.shop]``. Nothing is asked of the engine."""
-    left = {key: value for key, value in table.items() if key in KEYS and key != "credentials"}
-    return list(dict.fromkeys([*_of_keys(table, source), *_of_address(left, folder, source)]))
+    from evenrank.inputs.engine_table import CREDENTIALS, EngineTable, given_of
+    from evenrank.io.settings import as_far_as_right, problems_of
 
-
-def _of_keys(table: Mapping[str, Any], source: str) -> Iterator[str]:
-    for key in table:
-        if key in CREDENTIALS:
-            yield (
-                f"{source}: {key} must not stand in the file itself: put it into an environment variable "
-                f'and write credentials = {{{key} = "{PREFIX}{key.upper()}"}}'
-            )
-        elif key not in KEYS:
-            close = difflib.get_close_matches(key, KEYS, 1, 0.6)
-            hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(KEYS)}"
-            yield f"{source}: an engine has no key {key!r}; {hint}"
-    credentials = table.get("credentials", {})
-    if not isinstance(credentials, Mapping):
-        yield f"{source}: credentials must be a table"
-        return
-    for use, name in credentials.items():
-        if use not in CREDENTIALS:
-            yield f"{source}: credentials has no {use!r}; known are {', '.join(CREDENTIALS)}"
-        else:  # as if the variable were set: another machine may have it
-            yield from _failure(partial(Secrets, {use: name}, _set(name)), source)
+    wrong = [
+        f"{source}: {key} must not stand in the file itself: put it into an environment variable "
+        f'and write credentials = {{{key} = "{PREFIX}{key.upper()}"}}'
+        for key in CREDENTIALS
+        if key in table
+    ]
+    others = {key: value for key, value in table.items() if key not in CREDENTIALS}
+    wrong += problems_of(EngineTable, others, source)
+    given = given_of(as_far_as_right(EngineTable, table))
+    for use, name in given.pop("credentials", {}).items():  # as if the variable were set
+        wrong += _failure(partial(Secrets, {use: name}, {name: "set"}), source)
+    return list(dict.fromkeys([*wrong, *_of_address(given, folder, source)]))
 
 
 def _of_address(table: Mapping[str, Any], folder: Path, source: str) -> Iterator[str]:
@@ -69,12 +59,10 @@ def _named_in_address(address: str) -> dict[str, str]:
     """Variables that an address names behind its question mark, as if they were set."""
     from urllib.parse import parse_qsl
 
+    from evenrank.inputs.engine_table import CREDENTIALS
+
     named = dict(parse_qsl(address.partition("?")[2]))
     return {value: "set" for key, value in named.items() if key in CREDENTIALS}
-
-
-def _set(name: object) -> dict[str, str]:
-    return {name: "set"} if isinstance(name, str) else {}
 
 
 def _failure(check: Callable[[], object], source: str) -> Iterator[str]:

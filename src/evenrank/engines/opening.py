@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evenrank.engines.base import DeclaredEngine, Engine
 from evenrank.engines.callables import CallableEngine, PyTerrierEngine
 from evenrank.engines.declared import REGISTRY
-from evenrank.engines.settings import EngineSettings, read_engine_file, settings_of
+from evenrank.engines.settings import WAY_OUT, EngineSettings, read_engine_file, settings_of
 from evenrank.errors import DataError, InputTypeError, ParameterError, RemoteError
 from evenrank.remote.addresses import is_address, shown_address
 from evenrank.remote.pace import Clock
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     import httpx2
 
 DATABASES = (".db", ".sqlite", ".sqlite3")
-_SCHEMES = {"postgresql": "postgresql", "postgres": "postgresql", "sqlite": "sqlite"}
-_WAY_OUT = (
-    'write the kind before the address, as opensearch+http://.., or use an engine file with engine = ".."'
-)
 
 
 def open_engine(
@@ -72,10 +68,9 @@ def engine_kind(made: EngineSettings, *, base: Path, ask: bool = True) -> Engine
     """The settings with the kind of the engine, which a plain http address is asked for, unless ``ask`` is
     false: then the kind stays empty."""
     if not made.kind:
-        told = _SCHEMES.get(made.address.scheme)
-        if told is None and not ask and made.address.scheme in ("http", "https"):
+        if not ask:
             return made
-        made = replace(made, kind=told or recognised(made))
+        made = replace(made, kind=recognised(made))
     if made.kind == "sqlite" and made.address.kind is None:  # sqlite:///file.db, relative to the folder
         path = str(base / made.address.path.removeprefix("/"))
         made = replace(made, address=replace(made.address, path=path))
@@ -88,22 +83,18 @@ def engine_kind(made: EngineSettings, *, base: Path, ask: bool = True) -> Engine
 
 def recognised(settings: EngineSettings) -> str:
     """The kind of engine behind a plain http address, by one request to its root."""
-    if settings.address.scheme not in ("http", "https"):
-        raise ParameterError(
-            f"{settings.source}: no engine is asked by {settings.address.scheme}://; {_WAY_OUT}"
-        )
     once = replace(settings, limits=replace(settings.limits, retries=0))  # one request
     client = once.client()
     try:
         root = client.ask("GET", "/")
     except RemoteError as error:
-        raise RemoteError(f"{error}\nwhat kind of engine it is could not be found out: {_WAY_OUT}") from None
+        raise RemoteError(f"{error}\nwhat kind of engine it is could not be found out: {WAY_OUT}") from None
     finally:
         client.close()
     found = kind_of(root)
     if found is None:
         raise RemoteError(
-            f"{settings.address}: its root does not say what kind of engine it is: {_WAY_OUT} "
+            f"{settings.address}: its root does not say what kind of engine it is: {WAY_OUT} "
             f"({', '.join(sorted(REGISTRY))})"
         )
     return found

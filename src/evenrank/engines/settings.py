@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import warnings
@@ -23,36 +22,11 @@ from evenrank.remote.secrets import Secrets
 if TYPE_CHECKING:
     import httpx2
 
-LIMITS: dict[str, type] = {
-    "timeout": float, "retries": int, "rate": float, "concurrency": int, "answer_bytes": int,
-}  # fmt: skip
-CREDENTIALS = ("user", "password", "api_key", "bearer")
-KEYS: dict[str, str] = {  # all that an engine file may say; each engine uses some of them
-    "engine": "the kind of engine",
-    "address": "where it is: http://host:9200/index",
-    "name": "what the run is called",
-    "id": "the field with the id of a document, or a JSON pointer into a hit",
-    "fields": "fields to keep",
-    "text": "fields with the text of a document",
-    "body": 'the request: a table, with "{query}" where the query\'s text goes',
-    "body_file": "the same as a JSON file",
-    "sql": "the SELECT, with a parameter for the query and one for the depth",
-    "table": "the table to search, where there is no sql",
-    "parameters": "parameters of the URL",
-    "headers": "further headers, without secrets",
-    "method": "GET or POST",
-    "path": "the path of the search request",
-    "hits": "JSON pointers into the answer",
-    "paging": "how long lists are asked for in pages",
-    "about": "where the engine tells its version and number of documents",
-    "api_key_header": "the header that carries the API key",
-    "tls": "false for a PostgreSQL server without TLS",
-    "query_by": "the fields that Typesense searches",
-    "batch": "queries in one request, where the engine takes several",
-    "certificates": "a file with the certificates of your own authority",
-    "credentials": "names of environment variables",
-    **dict.fromkeys(LIMITS, "how patient and how polite to be"),
-}
+LIMITS = ("timeout", "retries", "rate", "concurrency", "answer_bytes")
+SCHEMES = {"postgresql": "postgresql", "postgres": "postgresql", "sqlite": "sqlite"}  # of one kind each
+WAY_OUT = (
+    'write the kind before the address, as opensearch+http://.., or use an engine file with engine = ".."'
+)
 _SECRET = re.compile(r"auth|cookie|key|token|secret|password", re.IGNORECASE)
 # parameters have more names: keyword, author, tokenizer and sort_key are no secrets
 _SECRET_PARAMETER = re.compile(
@@ -60,17 +34,11 @@ _SECRET_PARAMETER = re.compile(
     r"|signature",
     re.IGNORECASE,
 )
-_LISTS = ("fields", "text", "query_by")
-_TABLES = ("body", "parameters", "headers", "hits", "paging", "about", "credentials")
-_IN_ADDRESS = (
-    *CREDENTIALS,
-    *(name for name in KEYS if name not in (*_TABLES, "engine", "address", "sql")),
-)
 
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """Everything that an engine is made from. ``options`` has the keys of ``KEYS`` that were given."""
+    """Everything that an engine is made from. ``options`` are its further keys that were given."""
 
     kind: str
     address: Address
@@ -177,26 +145,15 @@ def settings_of(
     transport: httpx2.BaseTransport | None = None,
 ) -> EngineSettings:
     """Check a table and sort it: where the engine is, how fast it may be asked, and the rest."""
-    for key in table:
-        if key not in KEYS:
-            close = difflib.get_close_matches(key, KEYS, 1, 0.6)
-            hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(KEYS)}"
-            raise ParameterError(f"{source}: an engine has no key {key!r}; {hint}")
-    for key in _TABLES:
-        if not isinstance(table.get(key, {}), Mapping):
-            raise ParameterError(f"{source}: {key} must be a table")
-    if not isinstance(table.get("address"), str):
+    from evenrank.inputs.engine_table import EngineTable, given_of
+    from evenrank.io.settings import checked
+
+    given = given_of(checked(EngineTable, table, source, ParameterError))
+    if "address" not in given:
         raise ParameterError(f'{source}: there is no address: write address = "http://host:port/index"')
-    address = _located(table["address"], folder)
-    given: dict[str, Any] = {**table}
-    for key, value in address.settings.items():
-        _take(given, key, value, source)
-    kind = str(given.get("engine") or address.kind or "")
-    if address.kind is not None and given.get("engine") not in (None, address.kind):
-        raise ParameterError(
-            f"{source}: the address says {address.kind}, and engine says {given['engine']}: leave one of "
-            "them out"
-        )
+    address = _located(given["address"], folder)
+    given = _with_settings(given, address.settings, source)
+    kind = _kind_of(given.get("engine"), address, source)
     options = {
         key: value for key, value in given.items() if key not in (*LIMITS, "credentials", "address", "engine")
     }
@@ -204,10 +161,8 @@ def settings_of(
         kind=kind,
         address=address,
         options=options,
-        limits=Limits(
-            **{key: _number(given[key], key, kind_, source) for key, kind_ in LIMITS.items() if key in given}
-        ),
-        secrets=Secrets(_credentials(given.get("credentials", {}), source), environment),
+        limits=Limits(**{key: given[key] for key in LIMITS if key in given}),
+        secrets=Secrets(given.get("credentials", {}), environment),
         folder=folder,
         source=source,
         clock=clock,
@@ -223,33 +178,36 @@ def _located(text: str, folder: Path) -> Address:
     return Address("sqlite", "sqlite", path=str(folder / file), settings=dict(parse_qsl(more)))
 
 
-def _take(given: dict[str, Any], key: str, value: str, source: str) -> None:
-    """A setting behind the question mark of an address."""
-    if key in CREDENTIALS:
-        given["credentials"] = {**given.get("credentials", {}), key: value}
-    elif key in _LISTS:
-        given[key] = value.split(",")
-    elif key in _IN_ADDRESS:
-        given[key] = value
-    else:
-        known = ", ".join(_IN_ADDRESS)
-        raise ParameterError(f"{source}: an address has no setting {key!r}; known are {known}")
+def _with_settings(given: dict[str, Any], written: Mapping[str, str], source: str) -> dict[str, Any]:
+    """The keys with those behind the question mark of an address, where all values are text."""
+    from evenrank.inputs.engine_table import CREDENTIALS, IN_ADDRESS, LISTS, EngineTable, given_of
+    from evenrank.io.settings import checked
+
+    made: dict[str, Any] = {}
+    for key, value in written.items():
+        if key in CREDENTIALS:
+            made.setdefault("credentials", dict(given.get("credentials", {})))[key] = value
+        elif key in IN_ADDRESS:
+            made[key] = value.split(",") if key in LISTS else value
+        else:
+            known = ", ".join((*CREDENTIALS, *IN_ADDRESS))
+            raise ParameterError(f"{source}: an address has no setting {key!r}; known are {known}")
+    return {**given, **given_of(checked(EngineTable, made, source, ParameterError, strict=False))}
 
 
-def _credentials(given: Mapping[str, Any], source: str) -> dict[str, str]:
-    for use in given:
-        if use not in CREDENTIALS:
-            raise ParameterError(f"{source}: credentials has no {use!r}; known are {', '.join(CREDENTIALS)}")
-    return dict(given)
-
-
-def _number(value: Any, key: str, kind: type, source: str) -> Any:
-    try:
-        if isinstance(value, bool):
-            raise ValueError
-        number = kind(value) if isinstance(value, (str, int)) or kind is float else value
-        if not isinstance(number, kind):
-            raise ValueError
-    except (TypeError, ValueError):
-        raise ParameterError(f"{source}: {key} must be a number, got {value!r}") from None
-    return number
+def _kind_of(engine: str | None, address: Address, source: str) -> str:
+    """The kind of the engine; empty where the engine itself must be asked. What the address says, its scheme
+    included, cannot be replaced: the kind decides what is sent there."""
+    of_address = {one for one in (address.kind, SCHEMES.get(address.scheme)) if one}
+    kinds = of_address | ({engine} if engine else set())
+    is_web = address.scheme in ("http", "https")
+    said = " and ".join(sorted(of_address)) or address.scheme
+    if len(kinds) > 1 or (is_web and kinds & set(SCHEMES.values())):
+        raise ParameterError(f"{source}: the address says {said}, and engine says {engine}: they must agree")
+    if not is_web and not of_address & set(SCHEMES.values()):
+        raise ParameterError(f"{source}: no engine is asked by {address.scheme}://; {WAY_OUT}")
+    if address.scheme == "sqlite" and address.host:
+        raise ParameterError(
+            f"{source}: a database file is on no host: write its path, as shop.db or sqlite:///shop.db"
+        )
+    return kinds.pop() if kinds else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ class ParameterRule:
 
 
 REFUSED: Any = object()
+LARGEST = 2**63 - 1
 
 
 def integer(at_least: int | None = None, *, optional: bool = False) -> ParameterRule:
@@ -27,6 +29,7 @@ def integer(at_least: int | None = None, *, optional: bool = False) -> Parameter
             isinstance(value, bool)
             or not isinstance(value, int)
             or (at_least is not None and value < at_least)
+            or abs(value) > LARGEST
         ):
             return REFUSED
         return value
@@ -46,7 +49,9 @@ def number(
     def accept(value: Any) -> Any:
         if value is None and optional:
             return None
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return REFUSED
+        if not abs(value) <= sys.float_info.max:  # an integer may be larger than any other number
             return REFUSED
         if value < low or value > high or (open_low and value == low) or (open_high and value == high):
             return REFUSED

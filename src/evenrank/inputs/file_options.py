@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import glob
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,6 +34,11 @@ def document_formats() -> Sequence[str]:
 
 
 TIES = ("trec", "file")
+
+
+def matching(pattern: str, folder: Path) -> list[str]:
+    """What a pattern such as ``runs/*.trec`` stands for, as seen from the folder."""
+    return sorted(glob.glob(pattern, root_dir=folder, recursive=True))  # noqa: PTH207 (it may be absolute)
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,10 @@ def parse_toml(content: bytes, name: str) -> dict[str, Any]:
         parsed = tomllib.loads(content.decode())
     except UnicodeDecodeError:
         raise DataError(f"{name}: is not UTF-8") from None
-    except ValueError as error:  # or an integer of more digits than Python reads
+    except tomllib.TOMLDecodeError as error:
         raise DataError(f"{name}: is not TOML: {error}") from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise DataError(f"{name}: a number cannot be read: {str(error).partition(';')[0]}") from None
     except RecursionError:
         raise DataError(_too_deep(name)) from None
     _check_depth(parsed, name)

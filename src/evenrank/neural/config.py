@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from evenrank.errors import DataError, ParameterError, UnknownNameError
+from evenrank.errors import DataError, ParameterError
 from evenrank.grammar import REFUSED, integer
 from evenrank.inputs.project import FETCHED, Project
-from evenrank.io.toml import parse_toml
-from evenrank.neural.encoders import MINILM
-from evenrank.neural.presets import with_preset
-from evenrank.neural.sections import (
+from evenrank.inputs.sections import (
     Adversary,
     AttributeSection,
     Distil,
@@ -26,9 +21,10 @@ from evenrank.neural.sections import (
     Training,
     Tune,
 )
+from evenrank.io.toml import parse_toml
+from evenrank.neural.encoders import MINILM
+from evenrank.neural.presets import with_preset
 from evenrank.remote.addresses import is_remote
-
-T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,9 +110,9 @@ def read_config(path: str | Path) -> Config:
 def config_of(project: Project, changes: Sequence[str] = ()) -> Config:
     """The configuration of a project, with ``changes`` such as ``"training.device=cuda"``."""
     try:
-        return make_config(changed(project.table(_TABLE), changes), project.folder, fetch=project.named)
+        return make_config(changed(project.table(_TABLE), changes), project.folder)
     except ParameterError as error:
-        raise type(error)(f"{project.name}: [{_TABLE}] {error}") from None
+        raise type(error)(f"{project.name}: {error}") from None
 
 
 def changed(content: Mapping[str, Any], changes: Sequence[str]) -> dict[str, Any]:
@@ -139,41 +135,36 @@ def changed(content: Mapping[str, Any], changes: Sequence[str]) -> dict[str, Any
     return made
 
 
-def make_config(content: Mapping[str, Any], folder: Path | None = None, *, fetch: bool = True) -> Config:
-    """A configuration from plain values; relative paths are seen from ``folder``.
+def make_config(content: Mapping[str, Any], folder: Path | None = None) -> Config:
+    """A configuration from plain values; relative paths are seen from ``folder``."""
+    from evenrank.inputs.schema import DebiasTable
+    from evenrank.io.settings import checked
 
-    Without ``fetch`` nothing may be named that is fetched over a network.
-    """
     if "data" in content:
         raise ParameterError(
             "'data' is no section: qrels, queries and documents are inputs, as in every command "
             "(train(config, output, qrels=.., query_texts=.., documents=..)); its other keys are now in "
             "'examples'"
         )
-    content = with_preset(content)
-    allowed = [*SECTIONS, "attributes", "seed", "preset"]
-    for key in content:
-        _known(key, allowed, "a section")
-    place = partial(_seen_from, folder, fetch=fetch)
-    made: dict[str, Any] = {}
+    typed = checked(DebiasTable, with_preset(content), f"[{_TABLE}]", ParameterError)
+    given = typed.model_dump(exclude_unset=True)
+    given.pop("preset", None)
+    made: dict[str, Any] = {"seed": given.get("seed", 0)}
     for key, section in SECTIONS.items():
-        table = dict(_table(content.get(key, {}), key))
+        table = dict(given.get(key) or {})
         for name in _PATHS.get(key, ()):
-            if isinstance(table.get(name), str):
-                table[name] = place(table[name])
+            if table.get(name) is not None:
+                table[name] = _seen_from(folder, table[name])
         for name in _ENCODERS.get(key, ()):
-            if isinstance(table.get(name), str):
-                table[name] = encoder_seen_from(folder, table[name], f"{key}.{name}", fetch=fetch)
-        made[key] = _made(section, table, key)
-    attributes = content.get("attributes", [{}])
-    if not isinstance(attributes, list):
-        raise ParameterError("attributes are written [[attributes]], once for each")
-    tables = [dict(_table(entry, "attributes")) for entry in attributes]
-    for table in tables:
-        if "." in str(table.get("lexicon", "")):  # names have no dot
-            table["lexicon"] = place(str(table["lexicon"]))
-    made["attributes"] = tuple(_made(AttributeSection, table, "attributes") for table in tables)
-    return Config(**made, **({"seed": content["seed"]} if "seed" in content else {}))
+            if name in table:
+                table[name] = encoder_seen_from(folder, table[name])
+        made[key] = section(**table)
+    attributes = given.get("attributes", ({},))
+    for table in attributes:
+        if "." in table.get("lexicon", ""):  # names have no dot
+            table["lexicon"] = _seen_from(folder, table["lexicon"])
+    made["attributes"] = tuple(AttributeSection(**table) for table in attributes)
+    return Config(**made)
 
 
 def described() -> Iterator[tuple[str, Any, str, str]]:
@@ -194,45 +185,13 @@ def _table(value: Any, key: str) -> Mapping[str, Any]:
     return value
 
 
-def _made(section: type[T], table: Mapping[str, Any], key: str) -> T:
-    allowed = [field.name for field in dataclasses.fields(section)]  # type: ignore[arg-type]
-    for name in table:
-        _known(name, allowed, f"a key of [{key}]")
-    kept = dict(table)
-    for name in ("clip", "patience"):  # TOML has no None
-        if name in kept and kept[name] == 0:
-            kept[name] = None
-    return section(**kept)
+def _seen_from(folder: Path | None, path: str) -> str:
+    fetched = path.startswith(FETCHED) or is_remote(path)
+    return path if folder is None or fetched else str(folder / Path(path).expanduser())
 
 
-def _known(name: str, allowed: list[str], what: str) -> None:
-    if name not in allowed:
-        close = difflib.get_close_matches(name, allowed, 3, 0.5)
-        hint = f"did you mean {', '.join(close)}?" if close else f"they are {', '.join(allowed)}"
-        raise UnknownNameError(f"{name!r} is not {what}; {hint}")
-
-
-def _seen_from(folder: Path | None, path: str, *, fetch: bool) -> str:
-    if path.startswith(FETCHED) or is_remote(path):
-        if not fetch:
-            raise _not_trusted(path)
-        return path
-    return path if folder is None else str(folder / Path(path).expanduser())
-
-
-def encoder_seen_from(folder: Path | None, name: str, key: str, *, fetch: bool) -> str:
+def encoder_seen_from(folder: Path | None, name: str) -> str:
     """A folder as seen from the file; any other name is looked up on the hub, also one with a dot in it."""
     beside = None if folder is None else folder / Path(name).expanduser()
     is_folder = name.startswith((".", "/", "~")) or (beside is not None and beside.is_dir())
-    if beside is not None and name != MINILM and is_folder:
-        return str(beside)
-    if name != MINILM and not fetch:
-        raise _not_trusted(f"the {key.partition('.')[2]} {name}")
-    return name
-
-
-def _not_trusted(what: str) -> ParameterError:
-    return ParameterError(
-        f"{what} is fetched over a network, and this project file was found, not named: "
-        "name it with --project if you trust it"
-    )
+    return str(beside) if beside is not None and name != MINILM and is_folder else name

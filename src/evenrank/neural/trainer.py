@@ -13,6 +13,7 @@ import torch
 
 from evenrank.arrays import Int64s
 from evenrank.errors import DataError, EvenrankError
+from evenrank.inputs.sections import Adversary, Training
 from evenrank.neural.adversaries import Adversaries
 from evenrank.neural.ahead import ahead
 from evenrank.neural.judges import Judge
@@ -23,7 +24,6 @@ from evenrank.neural.objectives import Objective, pairwise_objective
 from evenrank.neural.precision import computing
 from evenrank.neural.ranker import NeuralRanker
 from evenrank.neural.scoring import halved, lacks_memory
-from evenrank.neural.sections import Adversary, Training
 from evenrank.neural.stage import ADVERSARY, JOINT, TUNE, Checkpoint, Stage
 from evenrank.neural.state import Standing, forget_state, load_state, read_standing, save_state
 from evenrank.neural.tokens import PairBatches

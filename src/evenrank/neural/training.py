@@ -17,6 +17,7 @@ from safetensors import SafetensorError
 
 from evenrank.errors import DataError, ParameterError
 from evenrank.inputs import Inputs, Known
+from evenrank.inputs.sections import Joint
 from evenrank.io import read_run, write_run
 from evenrank.io.atomic import atomic_write
 from evenrank.io.folders import recover_folder
@@ -36,7 +37,6 @@ from evenrank.neural.reranker import NeuralReranker, ScorablePairs
 from evenrank.neural.run_folder import CONFIG, DATA, check_begun, check_data, damaged, read_notes, write_notes
 from evenrank.neural.sampling import balanced, check_values, paper_balanced
 from evenrank.neural.scrub import scrubbed
-from evenrank.neural.sections import Joint
 from evenrank.neural.stage import ADVERSARY, JOINT, TUNE, Checkpoint, Stage
 from evenrank.neural.state import forget_state, read_checked, read_standing, write_checked
 from evenrank.neural.teacher import Teacher, read_teacher

@@ -54,11 +54,11 @@ def is_eraser_file(path: str) -> bool:
 
 
 def system_candidate(
-    text: str, name: str | None = None, *, folder: str | os.PathLike[str] = ".", remote: bool = True
+    text: str, name: str | None = None, *, folder: str | os.PathLike[str] = "."
 ) -> SystemCandidate:
     """A system by its name, as ``make_system`` takes it; or the file of an eraser, which stands for ``Dense``
     with the encoder that the file names. It is checked, and no model is loaded."""
-    settings = SystemSettings(folder=folder, remote=remote)
+    settings = SystemSettings(folder=folder)
     if is_eraser_file(text):
         term: SystemTerm = _dense_with(text, settings)
         name = name or Path(text).stem

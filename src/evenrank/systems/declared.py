@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evenrank.errors import ParameterError
 from evenrank.grammar import REFUSED, REGISTRY, ParameterRule, Term, integer, parameter
 from evenrank.systems.base import Progress, Retriever
 
@@ -26,7 +25,6 @@ class SystemSettings:
     batch: int = 32  # texts at once, as sentence-transformers has it
     progress: Progress | None = None
     folder: str | os.PathLike[str] = "."  # what folders of models are relative to
-    remote: bool = True  # whether a server may be asked
     on: object = None  # a cluster that encodes documents
 
     def path(self, name: str) -> Path:
@@ -115,12 +113,3 @@ def systems_value(at_least: int) -> ParameterRule:
         return REFUSED if any(member is REFUSED for member in found) else found
 
     return ParameterRule(f"{at_least} systems or more", accept)
-
-
-def check_may_ask(settings: SystemSettings, what: str) -> None:
-    """A project file that nobody named must not cause a request."""
-    if not settings.remote:
-        raise ParameterError(
-            f"{what} asks a server, and the project file that says so was only found in this folder: "
-            "name it with --project"
-        )

@@ -8,7 +8,7 @@ from evenrank.data.run import Run
 from evenrank.errors import ParameterError
 from evenrank.grammar import declare, parameter, text
 from evenrank.systems.base import Progress, Texts, check_depth, check_texts
-from evenrank.systems.declared import INDUSTRY, SystemSettings, SystemTerm, check_may_ask
+from evenrank.systems.declared import INDUSTRY, SystemSettings, SystemTerm
 
 
 class EngineSystem:
@@ -58,7 +58,6 @@ class EngineTerm(SystemTerm):
     def check(self, settings: SystemSettings) -> None:
         if not self.address:
             raise ParameterError("Engine: name its address, as Engine(address='opensearch+http://..')")
-        check_may_ask(settings, f"Engine ({self.address})")
 
     def make(self, settings: SystemSettings) -> EngineSystem:
         from evenrank.engines.opening import open_engine

@@ -14,7 +14,7 @@ from evenrank.remote.answer_log import AnswerLog
 from evenrank.remote.chat import ChatEndpoint, Messages
 from evenrank.remote.secrets import Secrets
 from evenrank.systems.base import Progress, Retriever, Texts, check_depth, check_texts, run_of
-from evenrank.systems.declared import LLM, SystemSettings, check_may_ask
+from evenrank.systems.declared import LLM, SystemSettings
 from evenrank.systems.kept import digest_of
 from evenrank.systems.permutations import CUT, RepairCounts, read_permutation
 from evenrank.systems.second_stage import SecondStageTerm
@@ -167,7 +167,6 @@ class ListwiseTerm(SecondStageTerm):
                 f"Listwise: step must not exceed window, got step={self.step}, window={self.window}"
             )
         parse_address(self.url)
-        check_may_ask(settings, f"Listwise ({self.url})")
         self._secrets()
 
     def make(self, settings: SystemSettings) -> Listwise:

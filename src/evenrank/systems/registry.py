@@ -22,7 +22,6 @@ def make_system(
     batch: int = 32,
     progress: Progress | None = None,
     folder: str | os.PathLike[str] = ".",
-    remote: bool = True,
 ) -> Retriever:
     """A system from its name, or from what can be made one.
 
@@ -33,8 +32,7 @@ def make_system(
     debias`` is one), as in ``bm25>>nanoranker``. A function of documents and queries, a PyTerrier pipeline,
     or a system as it is, can be given too.
 
-    ``cache`` is a folder for vectors and indexes; ``folder`` is what folders of models are relative to;
-    without ``remote`` no server is asked.
+    ``cache`` is a folder for vectors and indexes; ``folder`` is what folders of models are relative to.
 
     >>> make_system("bm25+rm3").name
     'bm25+rm3'
@@ -42,7 +40,7 @@ def make_system(
     if isinstance(given, (str, os.PathLike)):
         given = parse_system(str(given), depth=depth, folder=folder)
     if isinstance(given, SystemTerm):
-        settings = SystemSettings(cache, batch, progress, folder, remote)
+        settings = SystemSettings(cache, batch, progress, folder)
         given.check(settings)
         made = given.make(settings)
         return made if given.cutoff is None else ShortenedSystem(made, given.cutoff)

@@ -11,20 +11,14 @@ allowed = 0.01
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from evenrank.comparison.gate.rules import Gate, GateRule
 from evenrank.errors import EvenrankError, ParameterError
 from evenrank.measures import Measure, parse_measure
-
-SHARED = ("alpha", "allowed", "allowed_share", "at_least", "allowed_lost", "unclear", "too_few")
-OF_A_MEASURE = (*SHARED, "limit", "floor", "ceiling")
-OF_THE_GATE = ("correction", "resamples", "seed")
-TOP = (*SHARED, *OF_THE_GATE, "measures", "limits")
 
 T = TypeVar("T")
 
@@ -47,41 +41,28 @@ class GateConfig:
 
 def gate_of(content: Mapping[str, Any], name: str) -> GateConfig:
     """The gate that a table describes. What is wrong with it is reported with the file and the key."""
+    from evenrank.inputs.schema import GateTable, SharedRule
+    from evenrank.io.settings import checked
+
     name = f"{name}: [gate]"
-    check_keys(name, content, TOP)
-    measures = {**_table(name, content, "measures")}
-    for written, given in _limits(name, content.get("limits", [])).items():
+    table = checked(GateTable, content, name, ParameterError)
+    given = table.model_dump(exclude_unset=True)
+    measures = given.get("measures", {})
+    for written, limits in _limits(name, table.limits).items():
         if written in measures:
             raise ParameterError(f'{name}: limits and measures both have "{written}"; one is enough')
-        measures[written] = given
+        measures[written] = limits
     if not measures:
         raise ParameterError(f'{name}: names no measure; one is written [gate.measures."nDCG@10"]')
-    shared = {key: content[key] for key in SHARED if key in content}
-    rules = tuple(_rule(name, written, given, shared) for written, given in measures.items())
-    options = {key: content[key] for key in OF_THE_GATE if key in content}
+    shared = {key: given[key] for key in SharedRule.model_fields if key in given}
+    rules = tuple(_rule(name, written, own, shared) for written, own in measures.items())
+    options = {key: given[key] for key in ("correction", "resamples", "seed") if key in given}
     return GateConfig(_with_place(name, lambda: Gate(rules, **options)), name)
 
 
-def check_keys(where: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    """Refuse a key that is not known, and name the closest that are."""
-    for key in given:
-        if key not in known:
-            close = difflib.get_close_matches(key.replace("-", "_"), known, 3, 0.5) or known
-            raise ParameterError(f"{where}: no key is called {key!r}; did you mean {', '.join(close)}?")
-
-
-def _table(name: str, content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = content.get(key, {})
-    if not isinstance(found, dict):
-        raise ParameterError(f"{name}: {key} must be a table, as [{key}], got {found!r}")
-    return found
-
-
-def _limits(name: str, written: Any) -> dict[str, dict[str, float]]:
+def _limits(name: str, written: Iterable[str]) -> dict[str, dict[str, float]]:
     """The rules of ``limits``: a floor, a ceiling or both for each measure."""
     example = "\"GroupShare(attr='size')@10[small] >= 0.3\""
-    if not isinstance(written, list) or not all(isinstance(text, str) for text in written):
-        raise ParameterError(f"{name}: limits must be a list of text, as [{example}], got {written!r}")
     found: dict[str, dict[str, float]] = {}
     for text in written:
         parts = _LIMIT.fullmatch(text.strip())
@@ -99,11 +80,8 @@ def _limits(name: str, written: Any) -> dict[str, dict[str, float]]:
     return found
 
 
-def _rule(name: str, written: str, given: Any, shared: Mapping[str, Any]) -> GateRule:
+def _rule(name: str, written: str, given: Mapping[str, Any], shared: Mapping[str, Any]) -> GateRule:
     where = f'{name}: measures."{written}"'
-    if not isinstance(given, dict):
-        raise ParameterError(f'{where}: must be a table, as [gate.measures."{written}"], got {given!r}')
-    check_keys(where, given, OF_A_MEASURE)
     with_column = _COLUMN.fullmatch(written.strip())
     text, column = with_column.groups() if with_column else (written, "")
     measure = _with_place(where, lambda: parse_measure(text))

@@ -1,4 +1,4 @@
-"""The tables of the configuration of a training, each key with its rule and its meaning."""
+"""The tables ``[debias]`` and ``[erase]`` of a project file, each key with its rule and its meaning."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from evenrank.errors import ParameterError
 from evenrank.grammar import REFUSED, ParameterRule, choice, flag, integer, number, parameter, text
 
+ZERO_IS_NONE = ("clip", "patience")  # TOML has no None
 PRECISIONS = ("float32", "bfloat16", "float16")
 SCHEDULES = ("constant", "linear")
 STOP_ON = "what patience looks at: loss, probe, or a measure such as RR@10 of the queries held out"
@@ -201,3 +202,39 @@ class Evaluate(ConfigSection):
     probe: bool = parameter(
         False, flag(), "measure what a fresh adversary tells from each strength's last ranker"
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class Erase(ConfigSection):
+    """What an eraser is fitted to, or which one is applied."""
+
+    lexicon: str = parameter("gender-en", text(), "whose words in the documents are erased, by name or file")
+    groups: str | None = parameter(
+        None, text(optional=True),
+        "an attribute to erase instead: NAME=FILE as --groups takes it, or a field of the documents",
+    )  # fmt: skip
+    targets: str = parameter(
+        "all", choice("all", "label"),
+        "of a lexicon: label (neutral or not), or all: also which groups are present, their words, and 1 - w",
+    )  # fmt: skip
+    tau: int = parameter(1, integer(0), "a document with at most so many group words is neutral")
+    sample: int | None = parameter(
+        None, integer(2, optional=True), "use the labels of so many documents only, drawn at random"
+    )
+    second_order: int = parameter(
+        0, integer(0), "directions more, where documents with the label spread most unlike others"
+    )
+    penalty: float = parameter(
+        0.0, number(0.0),
+        "how much is subtracted from the score of a document that surely has the label by its vector, less "
+        "of one where it is less likely; 0.05 was measured",
+    )  # fmt: skip
+    encoder: str | None = parameter(
+        None,
+        text(optional=True),
+        "what made the vectors of a file: minilm, wordllama, a model's folder, or OWNER/NAME of the hub",
+    )
+    eraser: str | None = parameter(None, text(optional=True), "an eraser to apply; without it one is fitted")
+    queries: bool = parameter(False, flag(), "whether a model that is written erases from queries too")
+    cache: str | None = parameter(None, text(optional=True), "a folder that keeps vectors of texts for later")
+    batch: int = parameter(32, integer(1), "texts that are encoded at once")
