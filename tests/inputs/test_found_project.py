@@ -266,6 +266,15 @@ def test_an_encoder_of_a_hub_is_for_files_that_were_named(folder: Path, key: str
         Project.read("evenrank.toml", named=False)
 
 
+def test_the_file_itself_is_no_link_that_leads_out(evenrank: Evenrank, folder: Path) -> None:
+    (folder.parent / "ours" / "private.toml").write_text('private = "yes"\n')
+    (folder / "evenrank.toml").symlink_to(folder.parent / "ours" / "private.toml")
+    for command in ("evaluate", "doctor"):
+        done = evenrank(command)
+        assert done.code in (1, 2)
+        assert "private" not in done.out + done.err
+
+
 def test_files_that_are_read_with_another_are_looked_at_too(folder: Path) -> None:
     (folder / "a.trec.system.json").symlink_to(folder.parent / "ours" / "private.trec")
     for runs in ("a.trec", "a*.trec"):

@@ -87,8 +87,11 @@ class Project:
         source = as_source(path)
         if source is None or source.path is None:
             raise ParameterError(f"a project is a file such as {NAME}, got {str(path)!r}")
-        content = parse_toml(b"".join(source.blocks()), source.name)
         folder = source.path.parent
+        why = "" if named else Walk(folder).why_not(source.path.name)
+        if why:
+            raise ParameterError(f"{source.name}: {why}\n{_way_out(source.name)}")
+        content = parse_toml(b"".join(source.blocks()), source.name)
         if not named:
             refused = [f"{source.name}: {line}" for line in Walk(folder).refusals(content)]
             if refused:
