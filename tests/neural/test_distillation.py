@@ -365,8 +365,8 @@ def test_presets_of_the_paper() -> None:
         ({"model": {"kind": "bi-encoder"}}, "set model.loss = 'distillation'"),
         ({"model": {"loss": "distillation"}, "examples": {"triples": "x"}}, "draws its own lists"),
         ({"model": {"loss": "distillation"}, "tune": {"stop_on": "RR@10"}}, "no judgements to measure"),
-        ({"adversary": {"dropout": 1}}, "adversary.dropout must be"),
-        ({"distil": {"documents": 2}}, "documents must be an integer >= 3"),  # two columns are a triple
+        ({"adversary": {"dropout": 1}}, "adversary.dropout: must be"),
+        ({"distil": {"documents": 2}}, "documents: must be an integer >= 3"),  # two columns are a triple
     ],
 )
 def test_configurations_that_cannot_be(change: dict[str, Any], complaint: str) -> None:
