@@ -193,7 +193,9 @@ def test_sql_of_a_project_that_was_named_is_run(
 ) -> None:
     found_project(shop.parent, f"{DATA}{GROUPS}[engines.shop]\naddress = 'shop.db'\n{SQL}")
     monkeypatch.chdir(shop.parent)
-    assert main(["doctor"]) == 0
+    assert main(["doctor"]) == 1
+    assert "--project evenrank.toml" in capsys.readouterr().out
+    assert main(["doctor", "--project", "evenrank.toml"]) == 0
     assert "evenrank audit --project evenrank.toml" in capsys.readouterr().out
     monkeypatch.setattr("evenrank.audit.making._write_report", lambda *_: False)  # it takes seconds
     assert main(["audit", "--project", "evenrank.toml"]) == 0
