@@ -19,7 +19,8 @@ LAYERS = {
     "modules": 0,
     "arrays": 1,
     "ids": 2,
-    "text": 1,
+    "text": 0,
+    "files": 1,
     "grammar": 1,
     "tables": 2,
     "attention": 2,
@@ -157,7 +158,10 @@ def test_help_and_the_page_of_a_measure_load_no_other_command_and_no_array_libra
         "cli", "cli.commands", "cli.everywhere", "cli.parser", "cli.streams", "errors", "inputs",
         "inputs.file_options", "text", "_version",
     }  # fmt: skip
-    for words, more in (("--help", set()), ("measures GF@10", {"cli.measures", "cli.measure_pages"})):
+    for words, more in (
+        ("--help", set()),
+        ("measures GF@10", {"cli.measures", "cli.measure_pages", "cli.outputs"}),
+    ):
         loaded = modules_after(
             "import io, sys; shown, sys.stdout = sys.stdout, io.StringIO(); from evenrank.cli import main;"
             f"main({words.split()}); sys.stdout = shown"

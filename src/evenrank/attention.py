@@ -106,7 +106,7 @@ class file(Attention):
 @lru_cache(maxsize=16)
 def _curve(path: str, changed: int, size: int) -> tuple[float, ...]:
     """The weights of a file as it is now, from rank 1 on."""
-    from evenrank.io.files import read_utf8
+    from evenrank.files import read_utf8
 
     found: dict[int, float] = {}
     for number_of_line, line in enumerate(read_utf8(path).split("\n"), 1):

@@ -142,7 +142,7 @@ def test_vectors_as_text(tmp_path: Path) -> None:
         read_word_vectors(str(path))
     assert [line.partition(": ")[2] for line in str(refused.value).splitlines()] == [
         "3 numbers, but the lines before have 2",
-        "holds a number that is not finite",
+        "holds a number that is not finite, or not one of 32 bits",
         "is not a word and its numbers, separated by blanks",
     ]
 

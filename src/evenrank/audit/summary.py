@@ -12,8 +12,8 @@ from typing import Any
 
 from evenrank.audit.history import SUMMARY, past_audits
 from evenrank.errors import DataError, EvenrankWarning
+from evenrank.files import read_utf8
 from evenrank.io.atomic import atomic_write
-from evenrank.io.files import read_utf8
 from evenrank.tables import plain
 from evenrank.verdict import Verdict, describe
 

@@ -15,7 +15,6 @@ from importlib import import_module
 
 from evenrank.cli.commands import SUMMARIES
 from evenrank.cli.everywhere import apply_everywhere, split_everywhere
-from evenrank.cli.outputs import check_apart
 from evenrank.cli.parser import Parser, list_commands, make_parser
 from evenrank.cli.streams import check_locale, discard_output, say, say_warnings
 from evenrank.errors import (
@@ -72,6 +71,8 @@ def _run(argv: Sequence[str] | None) -> int:
         words, everywhere = split_everywhere(given)
         arguments = build_parser(words).parse_args(words)
         apply_everywhere(arguments, everywhere)
+        from evenrank.cli.outputs import check_apart  # which help does not need
+
         check_apart(arguments)
         arguments.typed = shlex.join(["evenrank", *given])
         code: int = arguments.run(arguments)

@@ -266,7 +266,7 @@ def _expand(arguments: argparse.Namespace) -> None:
 def _weigh(arguments: argparse.Namespace) -> None:
 
     from evenrank.errors import counted, few
-    from evenrank.io.files import read_utf8
+    from evenrank.files import read_utf8
     from evenrank.io.lexicons import read_lexicon, write_lexicon
     from evenrank.tables import Table
     from evenrank.wordlists.association import associations, weighted_lexicon

@@ -197,7 +197,7 @@ def _ask(arguments: argparse.Namespace, procedure: Procedure) -> None:
 
 
 def _are_sheets(files: list[str], procedure: Procedure) -> bool:
-    from evenrank.io.files import regular_file
+    from evenrank.files import regular_file
     from evenrank.queryset.sheets import STAGE1
 
     def head(path: str) -> set[str]:

@@ -110,7 +110,7 @@ def mapping_of(given: str | None) -> dict[str, str] | str | None:
     from io import StringIO
     from pathlib import Path
 
-    from evenrank.io.files import read_utf8
+    from evenrank.files import read_utf8
 
     if not Path(given).exists():
         raise ParameterError(f"--mapping is cyclic or a CSV file; there is no file {given}")

@@ -7,7 +7,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from evenrank.corpus.folder import Corpus, read_corpus
-from evenrank.io.files import read_bytes
+from evenrank.files import read_bytes
 
 NAME = "balance-en"
 HASHED = ("topics.jsonl", "questions.jsonl", "perspectives.jsonl", "documents.jsonl", "distractors.jsonl")

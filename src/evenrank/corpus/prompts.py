@@ -9,7 +9,7 @@ from string import Template
 from typing import NamedTuple
 
 from evenrank.errors import DataError
-from evenrank.io.files import read_utf8
+from evenrank.files import read_utf8
 
 NEEDED = {
     "questions": ("count", "title"), "perspectives": ("question",), "document": ("question", "perspective"),

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evenrank.errors import DataError, Problem
+from evenrank.files import read_utf8
 from evenrank.io.atomic import atomic_write
-from evenrank.io.files import read_utf8
 
 Record = dict[str, Any]
 

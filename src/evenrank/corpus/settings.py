@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from evenrank.errors import DataError
-from evenrank.io.files import read_bytes
+from evenrank.files import read_bytes
 from evenrank.io.toml import parse_toml
 
 DOMAINS = (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from evenrank.errors import DataError, EvenrankWarning, ParameterError
-from evenrank.io.files import read_bytes
+from evenrank.files import read_bytes
 from evenrank.io.toml import parse_toml
 from evenrank.remote.addresses import LOOPBACK, Address, is_address, parse_address
 from evenrank.remote.client import Client, Limits

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from evenrank.errors import DataError, MissingExtraError, shortened
 from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA, minilm_folder
 from evenrank.evidence.polarise.model_modules import unusual_modules
-from evenrank.io.files import regular_file
+from evenrank.files import regular_file
 
 ERASER_FILE = "eraser.safetensors"  # in the folder of a model
 WEIGHTS = ("*.safetensors", "*.bin")

@@ -19,8 +19,8 @@ from evenrank.arrays import Array, Bools
 from evenrank.data.numbers import real_numbers
 from evenrank.errors import DataError, InputTypeError
 from evenrank.evidence.polarise.vectors import DOCUMENT, IDS, PARQUET, VECTOR
+from evenrank.files import read_utf8, regular_file
 from evenrank.ids import as_strings
-from evenrank.io.files import read_utf8, regular_file
 from evenrank.io.source import parquet_file
 
 ROWS_AT_ONCE = 1 << 14

@@ -9,9 +9,9 @@ from itertools import islice
 from pathlib import Path
 
 from evenrank.errors import EvenrankError
+from evenrank.files import regular_file
 from evenrank.io.column_names import ACCEPTED, DOCUMENT_COLUMNS, PRODUCTS, SEARCHES, spelled
 from evenrank.io.document_formats import format_of_documents
-from evenrank.io.files import regular_file
 from evenrank.io.shards import is_many, list_shards, pattern_like
 from evenrank.io.source import as_source, guess_format
 from evenrank.io.toml import parse_toml

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evenrank.errors import DataError, MissingExtraError, ParameterError
-from evenrank.io.files import regular_file
+from evenrank.files import regular_file
 
 GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evenrank.files import regular_file
 from evenrank.io.background import is_uncompiled
-from evenrank.io.files import regular_file
 
 Words = npt.NDArray[np.uint64]
 

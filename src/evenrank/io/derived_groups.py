@@ -26,12 +26,12 @@ from evenrank.arrays import Floats, UInt64s, values_of
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.membership_by_need import FoundShares
 from evenrank.errors import DataError
+from evenrank.files import regular_file
 from evenrank.ids import as_strings
 from evenrank.io.content_hash import hash_of_file
 from evenrank.io.counts import SOURCE, CountsWriter, all_batches, counts_file
 from evenrank.io.counts_folder import GROUPS, is_counts_folder, read_counts_folder
 from evenrank.io.damage import checked, noticing_damage, with_check
-from evenrank.io.files import regular_file
 from evenrank.io.row_sieve import wanted_rows
 from evenrank.io.source import parquet_file
 from evenrank.io.unchanged import Unchanged

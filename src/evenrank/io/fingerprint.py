@@ -6,7 +6,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from evenrank.io.files import regular_file
+from evenrank.files import regular_file
 
 _SAMPLES = 16
 _SAMPLE = 1 << 16

@@ -10,7 +10,7 @@ from evenrank.data.attribute import SHARE_TOLERANCE, Attribute
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.membership import Membership
 from evenrank.errors import DataError, Problem
-from evenrank.io.files import read_utf8
+from evenrank.files import read_utf8
 from evenrank.io.qrels import read_qrels
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evenrank.errors import DataError, Problem
-from evenrank.io.files import read_utf8
+from evenrank.files import read_utf8
 
 JSON_LINES = (".jsonl", ".json", ".ndjson")
 TABS = (".tsv", ".tab")

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evenrank.errors import DataError, InputTypeError, ParameterError, counted, few
+from evenrank.files import regular_file
 from evenrank.io.compressed import has_packed_name
 from evenrank.io.document_formats import document_format_names, format_of_documents
-from evenrank.io.files import regular_file
 from evenrank.io.remote import (
     REQUESTS,
     RemoteEntry,

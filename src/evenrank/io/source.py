@@ -16,8 +16,8 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from evenrank.errors import DataError, DiskError, EvenrankWarning, InputTypeError, ParameterError, shortened
+from evenrank.files import regular_file
 from evenrank.io.compressed import MAGIC_LENGTH, PACKED_SUFFIXES, is_compressed, plain_blocks
-from evenrank.io.files import regular_file
 from evenrank.io.remote import RemoteFile, is_remote
 from evenrank.text import without_userinfo
 

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evenrank.errors import DataError
+from evenrank.files import read_bytes
 from evenrank.io.atomic import atomic_write
-from evenrank.io.files import read_bytes
 
 SUFFIX = ".safetensors"
 _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "U8": "|u1", "BOOL": "|b1"}

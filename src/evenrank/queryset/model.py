@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evenrank.errors import DataError, RemoteError, shortened
-from evenrank.io.files import read_bytes
+from evenrank.files import read_bytes
 from evenrank.io.toml import parse_toml
 from evenrank.queryset.procedure import MODEL_TABLE, NO, YES, Procedure
 from evenrank.queryset.sheets import LIST, MODEL, columns_of

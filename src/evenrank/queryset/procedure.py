@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from evenrank.errors import DataError, ParameterError
-from evenrank.io.files import read_bytes
+from evenrank.files import read_bytes
 from evenrank.io.toml import parse_toml
 
 DOMAINS = (

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evenrank.errors import DataError
+from evenrank.files import read_bytes, regular_file
 from evenrank.io.atomic import atomic_write
-from evenrank.io.files import read_bytes, regular_file
 from evenrank.queryset.procedure import NO, YES, Procedure
 from evenrank.queryset.sheets import LIST, columns_of, is_machine, stage_of
 from evenrank.tables import delimited, of_cell

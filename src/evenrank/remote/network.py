@@ -79,13 +79,13 @@ class _Network(httpcore2.NetworkBackend):
             left = _left(timeout, self._now, httpcore2.ConnectTimeout)
             try:
                 stream = self._network.connect_tcp(str(place[0]), port, left, local_address, socket_options)
-                return _Stream(stream, self._now)
+                return _TimedStream(stream, self._now)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 trouble = error
         raise trouble
 
 
-class _Stream(httpcore2.NetworkStream):
+class _TimedStream(httpcore2.NetworkStream):
     def __init__(self, stream: httpcore2.NetworkStream, now: Callable[[], float]) -> None:
         self._stream, self._now = stream, now
 
@@ -107,7 +107,7 @@ class _Stream(httpcore2.NetworkStream):
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.NetworkStream:
         left = _left(timeout, self._now, httpcore2.ConnectTimeout)
-        return _Stream(self._stream.start_tls(ssl_context, server_hostname, left), self._now)
+        return _TimedStream(self._stream.start_tls(ssl_context, server_hostname, left), self._now)
 
     def close(self) -> None:
         self._stream.close()

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenrank.arrays import Floats
 from evenrank.errors import DataError
-from evenrank.io.files import read_bytes
+from evenrank.files import read_bytes
 from evenrank.measures import parse_measure
 from evenrank.measures.duo import DUO
 from evenrank.measures.orders import balanced_order

@@ -43,7 +43,7 @@ def paragraphs_of(text: str) -> list[str]:
 
 def read_study_texts(settings: StudySettings) -> StudyTexts:
     """The texts of a study; every one that the pages need must be there."""
-    from evenrank.io.files import read_bytes
+    from evenrank.files import read_bytes
 
     path = settings.path(settings.texts)
     given = parse_toml(read_bytes(path, "it holds the texts of the pages"), str(path))

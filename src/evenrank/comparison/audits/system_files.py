@@ -11,9 +11,9 @@ from typing import Any
 
 from evenrank.comparison.audits.audited import RunLabel
 from evenrank.errors import DataError, EvenrankWarning
+from evenrank.files import read_utf8
 from evenrank.inputs.file_options import RECORD_SUFFIX
 from evenrank.io.cells import id_cells
-from evenrank.io.files import read_utf8
 from evenrank.io.fingerprint import fingerprint
 from evenrank.io.tables import any_table
 from evenrank.scores import Scores

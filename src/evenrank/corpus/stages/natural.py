@@ -13,7 +13,7 @@ from evenrank.corpus.folder import Corpus
 from evenrank.corpus.records import Record, digest
 from evenrank.corpus.stages import Made, Rejection
 from evenrank.errors import DataError, MissingExtraError, Problem
-from evenrank.io.files import read_bytes
+from evenrank.files import read_bytes
 from evenrank.io.named_rows import read_named_rows
 
 OPTIONAL = ("url", "title", "snippet", "date")
@@ -44,8 +44,8 @@ def read_natural(path: Path, corpus: Corpus, time: str) -> Made:
             name = f"{query}_n{rank}"
             try:
                 text = _body(row, path.parent)
-            except FileNotFoundError as error:
-                problems.append(Problem(line, f"{error.filename}: no such file"))
+            except DataError as error:
+                problems.append(Problem(line, str(error)))
                 continue
             if not text:
                 rejected.append(Rejection(name, "no text in its body", 1, str(row.get("url") or "")))

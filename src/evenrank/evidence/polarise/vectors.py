@@ -14,10 +14,10 @@ from evenrank.arrays import Floats
 from evenrank.data.numbers import real_numbers
 from evenrank.errors import DataError, counted, few
 from evenrank.evidence.polarise.encoders import checked
+from evenrank.files import read_utf8, regular_file
 from evenrank.ids import positions
 from evenrank.io.cells import id_cells
 from evenrank.io.column_names import ACCEPTED
-from evenrank.io.files import read_utf8, regular_file
 from evenrank.io.frames import Frame, as_frame
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import as_source

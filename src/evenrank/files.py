@@ -17,9 +17,9 @@ def regular_file(path: str | os.PathLike[str]) -> Path:
 
     Whoever opens the file finds out whether it exists.
 
-    >>> regular_file("/dev/null")
+    >>> regular_file("/dev/null")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    evenrank.errors.DataError: /dev/null: is a device, not a file: save what it gives to a file; ...
+    evenrank.errors.DataError: /dev/null: is a device, not a file: ...
     """
     found = Path(path)
     try:
