@@ -16,10 +16,9 @@ REPORT = Path("audit/2026-05-04T12-00-00Z/report.html")
 
 
 def group(value: str, share: float, target: float, decision: str) -> GroupFinding:
-    away = share - target
     return GroupFinding(
-        value, 100, target, target, share, share - 0.05, share + 0.05, target, away, away - 0.05, away + 0.05,
-        decision,
+        value, 100, target, target, share, share - 0.05, share + 0.05, target, decision,
+        shown_below=target - 0.1, shown_above=target + 0.1, fades=0.5,
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ PHONE = {"width": 390, "height": 844}
 ANSWERS: Mapping[str, tuple[str, str]] = {
     "who is favoured?": (".answer", r"large is favoured"),
     "by how much?": (".answer", r"small is \d+% of .+ but gets \d+% of the first 10 places"),
-    "is it sure?": (".card", r"How sure\? Chance does not explain this: the interval, over 40 queries"),
+    "is it sure?": (".card", r"How sure\? The 95% interval, over 40 queries.*, excludes the target"),
     "which queries?": (".worst", r"question number \d+"),
     "what should I do?": (".try", r"Det\w+\(.+\)\S* .*gives small \d+% instead of \d+%"),
     "at which cost?": (".try", r"nDCG@10 by -?0\.\d+"),
@@ -107,9 +107,10 @@ def test_no_difference_shown_is_a_verdict(tmp_path: Path) -> None:
     comparison.report(tmp_path / "r.html")
     card = in_words(pages.parsed(tmp_path / "r.html"), ".card")
     assert "No group is shown to be favoured" in card
-    assert "Chance may explain this" in card
+    assert "includes the target" in card
+    assert "would have been shown. More queries would" in card
     assert "No difference is shown: same gives" in card
-    assert "none is shown to get less than its target" in card
+    assert "No group is shown to get less than its target" in card
 
 
 def test_the_card_has_the_whole_command_to_try_and_no_folder_of_the_machine(tmp_path: Path) -> None:

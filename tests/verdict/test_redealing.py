@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenrank.verdict.redealing import Chance, Labels, Lists, bands, chance_of, dealt, g, spread_of_size
+from evenrank.verdict.redealing import Chance, Labelled, Lists, bands, chance_of, dealt, g, spread_of_size
 
 REFERENCE = Path(__file__).parents[3] / "shared/prototypes/verdict/fairshare.py"
 FOUND, FIRST = 12, 5
@@ -50,7 +50,7 @@ class Case:
     def chance(self, kind: str, **options: Any) -> Chance:
         queries = len(self.found)
         lists = Lists(np.repeat(np.arange(queries), FOUND), self.found.ravel(), np.tile(self.weight, queries))
-        labels = Labels(self.member, np.ones(len(self.member)), self.unit)
+        labels = Labelled(self.member, np.ones(len(self.member)), self.unit)
         return chance_of(
             lists, labels, self.targets(kind), options.pop("omega", self.omega),
             candidates=kind == "candidates", **options,
@@ -136,7 +136,7 @@ def test_units_of_one_size_are_permuted_as_in_full_enumeration() -> None:
     member = np.eye(2)[[0, 0, 1, 1, 1, 0]]
     lists = Lists(np.repeat(np.arange(15), 4), found.ravel(), np.tile(weight, 15))
     targets = np.tile(member.mean(axis=0), (15, 1))
-    made = chance_of(lists, Labels(member, np.ones(6)), targets)
+    made = chance_of(lists, Labelled(member, np.ones(6)), targets)
     attention = np.zeros(6)
     for one in found:
         attention[one] += weight / 15

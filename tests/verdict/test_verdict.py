@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import binom, t
 from shops import Shop, shop
 
+import evenrank as er
 from evenrank.data.attribute import Attribute
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.membership import Membership
@@ -19,9 +20,8 @@ from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, ParameterError
 from evenrank.inputs import Inputs
 from evenrank.io import read_qrels
+from evenrank.io.groups import read_groups
 from evenrank.rerankers import rerank
-from evenrank.stats.crossed import crossed_spread
-from evenrank.stats.intervals import mean_interval
 from evenrank.verdict import Verdict, advised, describe, describe_all, verdicts, without_verdict
 from evenrank.verdict.advice import methods_for
 from evenrank.verdict.sentences import (
@@ -30,7 +30,7 @@ from evenrank.verdict.sentences import (
     describe_small_groups,
     describe_worst,
 )
-from evenrank.verdict.sureness import describe_no_advice
+from evenrank.verdict.sureness import describe_no_advice, describe_sureness
 from evenrank.verdict.value import FAVOURED, LESS, NOT_SHOWN, TOO_FEW
 
 
@@ -82,66 +82,8 @@ def test_shares_and_targets_are_those_of_an_oracle(biased: Shop, target: str, la
         assert group.difference == pytest.approx(np.mean(np.subtract(shares, aims)))
         assert group.ratio == pytest.approx(np.mean(shares) / np.mean(aims))
         assert group.documents == list(sizes.values()).count(group.value)
-    assert found.tests == 1  # what one of two groups gets the other does not
+    assert found.tests == 2
     assert bool(found.notes) == (labelled < 1)
-
-
-@pytest.mark.parametrize("target", ["catalogue", "candidates", "equal"])
-def test_intervals_are_widened_as_much_as_shared_documents_ask(biased: Shop, target: str) -> None:
-    """The same on dense matrices of queries and documents."""
-    found = verdict_of(biased, target=target, depth=20).group("small")
-    count, queries = len(biased.sizes), len(biased.run)
-    is_small = np.array([size == "small" for size in biased.sizes.values()], dtype=float)
-    code = {document: place for place, document in enumerate(biased.sizes)}
-    weights, aims = np.zeros((queries, count)), np.zeros((queries, count))
-    for row, query in enumerate(biased.run.query_ids):
-        documents = biased.run.documents(query)[:20]
-        attention = [1 / math.log2(rank + 2) for rank in range(10)]
-        for document, weight in zip(documents[:10], attention, strict=True):
-            weights[row, code[document]] = weight / sum(attention)
-        for document in documents:
-            aims[row, code[document]] = 1 / 20
-    shares = weights @ is_small
-    target_share = {"catalogue": is_small.mean(), "candidates": aims @ is_small, "equal": 0.5}[target]
-    differences = shares - target_share
-    if target == "candidates":
-        parts = (weights - aims) * (is_small - (aims @ is_small).mean()) - weights * differences.mean()
-    else:
-        parts = weights * (is_small - shares.mean())
-    by_query, by_document = (parts.sum(axis=1) ** 2).sum(), parts.sum(axis=0)
-    if target == "catalogue":
-        by_document = by_document - queries * (is_small - shares.mean()) / count
-    variance = by_query + (by_document**2).sum() - (parts**2).sum()
-    degrees = variance**2 / (by_query**2 / (queries - 1) + (by_document**4).sum())
-    assert 5 < degrees < queries - 1
-    wider = math.sqrt(variance / by_query) * t.ppf(0.975, degrees) / t.ppf(0.975, queries - 1)
-    assert wider > 1.05
-    bounds = (-float(np.max(target_share)), 1 - float(np.min(target_share)))
-    plain = mean_interval(differences, bounds)
-    assert found.low == pytest.approx(found.difference - wider * (found.difference - plain.low))
-    assert found.high == pytest.approx(found.difference + wider * (plain.high - found.difference))
-
-
-def test_the_spread_is_a_sum_over_pairs_that_share_a_query_or_a_document() -> None:
-    generator = np.random.default_rng(5)
-    cells = generator.permutation(48)[:30]  # a document stands once in a list
-    parts, queries, documents = generator.normal(size=30) + 1.0, cells % 6, cells // 6
-    whole = alone = 0.0
-    for one in range(30):
-        for two in range(30):
-            alone += parts[one] * parts[two] * (queries[one] == queries[two])
-            related = queries[one] == queries[two] or documents[one] == documents[two]
-            whole += parts[one] * parts[two] * related
-    assert whole > alone
-    assert crossed_spread(parts, queries, documents).times == pytest.approx(math.sqrt(whole / alone))
-
-
-def test_what_shares_no_document_is_not_widened() -> None:
-    generator = np.random.default_rng(0)
-    parts, queries = generator.normal(size=40), np.repeat(np.arange(10), 4)
-    assert crossed_spread(parts, queries, np.arange(40)).widening(10, 0.95) == 1.0
-    assert crossed_spread(np.ones(40), queries, np.tile(np.arange(4), 10)).times > 1.5
-    assert crossed_spread(np.zeros(40), queries, np.arange(40)).widening(10, 0.95) == 1.0
 
 
 def test_a_planted_bias_is_found(biased: Shop) -> None:
@@ -158,7 +100,7 @@ def test_a_planted_bias_is_found(biased: Shop) -> None:
 
 
 def test_an_interval_and_a_decision_never_contradict_each_other() -> None:
-    """With several attributes all intervals are at one level, and exactly those without 0 are verdicts."""
+    """With several attributes all intervals hold together; exactly those without the target are verdicts."""
     seen = set()
     for seed in range(8):
         made = shop(seed, lowered=0.25, products=400, queries=40, depth=20)
@@ -168,11 +110,13 @@ def test_an_interval_and_a_decision_never_contradict_each_other() -> None:
         )
         groups = [made.groups, Membership.from_labels("colour", colours)]
         found = verdicts(made.run, groups=groups, catalogue=True)
-        assert [verdict.tests for verdict in found] == [4, 4]  # one of two sizes and three colours
+        assert [verdict.tests for verdict in found] == [5, 5]
         for verdict in found:
             for group in verdict.groups:
-                excludes = group.low > 0 or group.high < 0
+                excludes = group.share_low > group.target or group.share_high < group.target
                 assert excludes == (group.decision in (FAVOURED, LESS))
+                beyond = group.share < group.shown_below or group.share > group.shown_above
+                assert excludes == beyond
                 seen.add(group.decision)
         alone = verdicts(made.run, groups=groups[0], catalogue=True)[0].group("small")
         together = found[0].group("small")
@@ -180,19 +124,81 @@ def test_an_interval_and_a_decision_never_contradict_each_other() -> None:
     assert seen == {FAVOURED, LESS, NOT_SHOWN}
 
 
-def test_small_groups_and_few_queries_get_no_verdict(biased: Shop) -> None:
-    few = replace_some(biased.sizes, "medium", 29)
+def test_groups_that_are_too_small_and_few_queries_get_no_verdict(biased: Shop) -> None:
+    few = replace_some(biased.sizes, "medium", 3)
     (found,) = verdicts(biased.run, groups=Membership.from_labels("seller_size", few), catalogue=True)
-    assert (found.group("medium").decision, found.group("medium").documents) == (TOO_FEW, 29)
-    assert found.tests == 2
-    assert describe_small_groups(found) == (
-        "seller_size: no verdict on groups with fewer than 30 documents: medium (29)."
-    )
-    queries = list(biased.run.query_ids[:29])
-    (found,) = verdicts(biased.run, groups=biased.groups, queries=queries, catalogue=True)
+    assert (found.group("medium").decision, found.group("medium").documents) == (TOO_FEW, 3)
+    assert found.group("medium").share_low == 0 < found.group("medium").target
+    assert found.group("small").decision == LESS
+    assert "medium (3)" in describe_small_groups(found)
+    for count, enough in ((11, False), (12, True)):
+        queries = list(biased.run.query_ids[:count])
+        (found,) = verdicts(biased.run, groups=biased.groups, queries=queries, catalogue=True)
+        assert ({group.decision for group in found.groups} == {TOO_FEW}) is not enough
+        assert math.isnan(found.group("small").share_low) is not enough
+
+
+def test_few_documents_that_get_all_attention_allow_no_verdict(biased: Shop) -> None:
+    """Seven documents stand first in every list: whatever they are, they say nothing about the others."""
+    first = list(biased.sizes)[:7]
+    rows = [
+        (query, document, float(-place))
+        for query in biased.run
+        for place, document in enumerate([*first, *biased.run.documents(query)])
+        if place < 7 or document not in first
+    ]
+    (found,) = verdicts(Run.build(*zip(*rows, strict=True)), groups=biased.groups, catalogue=True, cutoff=7)
+    assert found.units == pytest.approx(6.4, abs=0.5)
     assert {group.decision for group in found.groups} == {TOO_FEW}
-    assert describe(found) == "seller_size: no verdict: there are 29 queries, fewer than 30."
-    assert found.tests == 0
+
+
+def test_labels_that_belong_to_a_few_sellers_are_counted_by_seller(biased: Shop) -> None:
+    """The same lists and labels: who has 40 documents with one label has one label and not forty."""
+    sellers = {document: f"s{place // 40}" for place, document in enumerate(biased.sizes)}
+    sizes = {document: "small" if int(seller[1:]) % 3 else "large" for document, seller in sellers.items()}
+    plain = read_groups(sizes, "size")
+    by_seller = read_groups(sizes, "size", unit=sellers)
+    (alone,), (together,) = (verdicts(biased.run, groups=one, catalogue=True) for one in (plain, by_seller))
+    assert (alone.unit, together.unit) == ("", "unit")
+    assert together.units < 21 < alone.units
+    one, other = alone.group("small"), together.group("small")
+    assert (one.share, one.target) == (other.share, other.target)
+    assert (one.queries_low, one.queries_high) == (other.queries_low, other.queries_high)
+    assert other.share_high - other.share_low != one.share_high - one.share_low
+
+
+def test_what_other_queries_would_give_is_the_interval_of_the_measure(biased: Shop) -> None:
+    group = verdict_of(biased).group("small")
+    row = er.evaluate(
+        biased.run, "GroupShare(attr='seller_size', attention=log2, missing='none')@10", groups=biased.groups
+    ).summary()
+    own = next(one for one in row if one.column == "small")
+    assert (own.low, own.high) == pytest.approx((group.queries_low, group.queries_high))
+
+
+@pytest.mark.parametrize("target", ["catalogue", "candidates", "given"])
+def test_what_can_be_reached_is_a_mean_of_what_each_list_can(target: str) -> None:
+    """Every second query finds one small document: the others cannot make up for it."""
+    weights = np.array([1 / math.log2(rank + 2) for rank in range(4)])
+    weights /= weights.sum()
+    rows, sizes = [], {}
+    for query in range(20):
+        for place in range(8):
+            rich = query % 2 == 0
+            sizes[f"d{query}-{place}"] = "small" if place >= (2 if rich else 7) else "large"
+            rows.append((f"q{query}", f"d{query}-{place}", float(-place)))
+    groups = Membership.from_labels(Attribute("size", ("small", "large"), target=(0.5, 0.5)), sizes)
+    (found,) = verdicts(
+        Run.build(*zip(*rows, strict=True)), groups=groups, catalogue=True, cutoff=4, target=target
+    )
+    small = found.group("small")
+    best = {"rich": 1.0, "poor": weights[0]}
+    least = {"rich": 1 - weights[:2].sum(), "poor": 0.0}
+    aim = {"catalogue": (7 / 16, 7 / 16), "candidates": (6 / 8, 1 / 8), "given": (0.5, 0.5)}[target]
+    each = [min(max(one, least[kind]), best[kind]) for kind, one in zip(("rich", "poor"), aim, strict=True)]
+    assert small.reachable == pytest.approx(np.mean(each))
+    lacking = sum(best[kind] < one for kind, one in zip(("rich", "poor"), aim, strict=True))
+    assert small.unreachable == 10 * lacking == {"catalogue": 10, "candidates": 0, "given": 10}[target]
 
 
 @pytest.mark.filterwarnings("error")
@@ -387,7 +393,7 @@ def test_advice_is_tested_on_the_same_queries_and_not_against_how_queries_differ
         for run in (changed, made.run)
     )
     own = new - old
-    spread = t.ppf(1 - 0.05 / 2, 59) * own.std(ddof=1) / math.sqrt(60) * lowest.wider
+    spread = t.ppf(1 - 0.05 / 2, 59) * own.std(ddof=1) / math.sqrt(60)
     assert advice.gain == pytest.approx(own.mean())
     assert advice.gain_low == pytest.approx(own.mean() - spread, abs=0.01)
     assert advice.gain_low > 0
@@ -415,7 +421,12 @@ def test_nothing_is_advised_where_nothing_is_shown() -> None:
     inputs = Inputs.of(made.run, groups=made.groups)
     (found,) = advised(verdicts(inputs, catalogue=True), inputs)
     assert (found.shown, found.advice, describe_advice(found)) == (False, None, "")
-    assert describe(found).startswith("seller_size: no group is shown to be favoured; ")
+    lowest = found.lowest
+    assert lowest is not None
+    for text in (describe(found), describe_sureness(found), describe_no_advice(found)):
+        assert f"{100 * lowest.shown_below:.0f}%" in text
+        assert f"{100 * lowest.shown_above:.0f}%" in text
+        assert "More queries would " in text
 
 
 def test_a_verdict_goes_to_json_and_back(biased: Shop) -> None:

@@ -17,6 +17,7 @@ from evenrank.verdict.sentences import (
     describe_relevance,
     describe_shortly,
     describe_trial,
+    describe_unshown,
     describe_worst,
 )
 from evenrank.verdict.value import TOO_FEW
@@ -103,7 +104,8 @@ class _LinesOfAudit:
         if len(none) == 1 and len(rest) == len(self.summary.verdicts):
             found.append((self._named(none[0]) + describe(none[0]), none))
         elif none:
-            found.append((f"no group is shown to be favoured: {'; '.join(self._listed(none))}", none))
+            listed = "; ".join(self._named(verdict) + describe_unshown(verdict) for verdict in none)
+            found.append((f"no group is shown to be favoured: {listed}", none))
         if len(few) == 1:
             found.append((self._named(few[0]) + describe(few[0]), few))
         elif few:

@@ -36,6 +36,7 @@ from evenrank.verdict import Verdict, advised, verdicts, without_verdict
 from evenrank.verdict.attributes import group_attributes
 from evenrank.verdict.judge import CUTOFF, DEPTH, share_measure
 from evenrank.verdict.targets import CANDIDATES, WhichTarget, with_chosen_target
+from evenrank.verdict.units import likely_units
 
 if TYPE_CHECKING:
     from evenrank.comparison import Comparison
@@ -125,6 +126,7 @@ def make_audit(
         *request.known.notes,
         *(note for one in asked for note in one.notes),
         *without_verdict(inputs),
+        *likely_units(inputs),
         *_notes(found),
     )
     summary = AuditSummary(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from evenrank.inputs import Inputs
     from evenrank.inputs.description import Description
     from evenrank.inputs.project import Project
-    from evenrank.stats.widened import WidenedInterval
     from evenrank.verdict import Verdict
 
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class ShareRules:
     """What the rules of a gate that have a floor or a ceiling need to know of a run."""
 
-    intervals: Mapping[str, WidenedInterval] = field(default_factory=dict)  # by the name of the rule
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # by the name of the rule
     lines: tuple[str, ...] = ()  # what the shares are about, a sentence for each attribute
 
 
@@ -82,7 +82,7 @@ def _attention(rule: GateRule) -> Attention | None:
 def _how(rule: GateRule, inputs: Inputs) -> tuple[Any, ...]:
     """The cut-off, the attention and the alpha that a rule asks for."""
     from evenrank.data.run import Run
-    from evenrank.verdict.sharing import ATTENTION
+    from evenrank.verdict.lists import ATTENTION
 
     cutoff = rule.measure.cutoff
     if cutoff is None:
@@ -99,13 +99,15 @@ def _verdicts(inputs: Inputs, how: tuple[Any, ...], options: Mapping[str, Any]) 
     return {verdict.attribute: verdict for verdict in found}
 
 
-def _interval(rule: GateRule, verdict: Verdict) -> dict[str, WidenedInterval]:
-    from evenrank.stats.widened import WidenedInterval
+def _interval(rule: GateRule, verdict: Verdict) -> dict[str, tuple[float, float]]:
+    """The interval of the verdict on the share, by the rule's name; NaN where there is too little for one."""
+    from evenrank.verdict.value import TOO_FEW
 
-    wider = {group.value: group.wider for group in verdict.groups}
-    if rule.column not in wider:
-        return {}  # the gate says which columns there are
-    return {rule.name: WidenedInterval(verdict.level_of_each, wider[rule.column])}
+    for group in verdict.groups:
+        if group.value == rule.column:
+            few = group.decision == TOO_FEW
+            return {rule.name: (math.nan, math.nan) if few else (group.share_low, group.share_high)}
+    return {}  # the gate says which columns there are
 
 
 def _audited(project: Project | None, known: Description) -> dict[str, Any]:

@@ -46,7 +46,11 @@ def combine(parts: Sequence[Membership], target: Any) -> Membership:
     built = Membership.from_matrix(
         attribute, take(ids, everywhere), product, queries=queries, multilabel=split == "full", split=split
     )
-    return replace(built, own=any(part.own for part in parts), named=all(part.named for part in parts))
+    units = {None if part.unit is None else part.unit.attribute.name for part in parts}
+    unit = parts[0].unit if len(units) == 1 else None
+    return replace(
+        built, own=any(part.own for part in parts), named=all(part.named for part in parts), unit=unit
+    )
 
 
 def combined_attribute(attributes: Sequence[Attribute], target: Any = None) -> Attribute:

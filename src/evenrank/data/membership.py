@@ -75,6 +75,7 @@ class Membership:
     named: bool = True  # whether somebody named the values; else they are the labels that were found
     observed: Membership | None = None  # the labels, where these shares are what they probably mean
     rates: Floats | None = None  # (L, L): the chance of each label (column) by true value (row)
+    unit: Membership | None = None  # what labels belong to, as the seller of each product; else the document
 
     def __post_init__(self) -> None:
         lock(self.query_codes, self.shares.offsets, self.shares.places, self.shares.values)

@@ -27,7 +27,7 @@ _FLAGS: dict[str, dict[str, Any]] = {
     "iteration": {"iteration": True},
 }
 _LISTS = ("values", "even", "ignore")
-_NAMES = ("column", "format", "probabilities", "error")
+_NAMES = ("column", "format", "probabilities", "error", "unit")
 _COLUMNS = ("document", "query", "share", "rater")
 _SETTINGS = (*_LISTS, *_NAMES, *_COLUMNS)
 AVERAGED = "averaged"  # the mean of the relevant documents' shares and of those behind the colon

@@ -15,9 +15,8 @@ from evenrank.evaluation import evaluate
 from evenrank.inputs import Inputs
 from evenrank.measures import Measure, parse_measure
 from evenrank.rerankers import Reranker, parse_reranker, rerank
-from evenrank.stats.difference import difference_bounds, mean_difference
+from evenrank.stats.difference import mean_difference
 from evenrank.stats.intervals import mean_interval
-from evenrank.stats.widened import WidenedInterval
 from evenrank.verdict.attributes import group_attributes
 from evenrank.verdict.judge import share_measure
 from evenrank.verdict.targets import with_chosen_target, without_judgements
@@ -27,6 +26,7 @@ from evenrank.verdict.value import Advice, Verdict
 METHODS = ("DetGreedy", "DetCons", "DetConstSort")
 CLOSED = 0.9  # of the gap: of the methods that close so much of it the cheapest is advised
 WORTHWHILE = 0.1  # of what the group lacks: a method that gives less than this is not worth a change
+SUNK = 0.002  # of the attention: a group that loses more than this, and had no more than its target, is sunk
 PLACES = "new documents in the first places"  # the cost where relevance is not known
 
 
@@ -36,6 +36,7 @@ class Trial:
 
     method: str
     gap: float  # that is left between the shares of all groups and their targets
+    sinks: bool  # whether a group that has no more than its target gets less than before
     before: Floats  # (Q,)
     shares: Floats  # (Q,)
     cost: float
@@ -49,18 +50,19 @@ class Trial:
         return gains[np.isfinite(gains)]
 
     def interval(self, verdict: Verdict) -> tuple[float, float]:
-        """Where the mean gain lies, by the level of the verdict and widened as its intervals are.
+        """Where the mean gain lies, over other queries.
 
         The same queries are measured before and after, so it is an interval of differences: that of the
         shares holds how queries differ from each other, which a gain does not depend on.
         """
-        how = WidenedInterval(verdict.level_of_each, verdict.less[0].wider)
-        return how.ends(self.gains, difference_bounds((0.0, 1.0)))
+        found = mean_difference(self.shares, self.before, (0.0, 1.0), level=verdict.level)
+        return found.low, found.high
 
     def helps(self, verdict: Verdict, gap: float) -> bool:
-        """Whether the lowest group gets clearly more, and the groups together miss their targets by less."""
+        """Whether the lowest group gets clearly more, no group that lacks something gets less, and the groups
+        together miss their targets by less."""
         worthwhile = self.gains.mean() >= -WORTHWHILE * verdict.less[0].difference
-        return bool(self.gap < gap and worthwhile and self.interval(verdict)[0] > 0)
+        return bool(self.gap < gap and not self.sinks and worthwhile and self.interval(verdict)[0] > 0)
 
 
 def advised(verdicts: Iterable[Verdict], inputs: Inputs) -> tuple[Verdict, ...]:
@@ -94,9 +96,7 @@ def _advice(verdict: Verdict, inputs: Inputs) -> Advice | None:
     )  # fmt: skip
     place = membership.attribute.values.index(verdict.less[0].value)
     before = _shares(known, candidates, verdict)
-    trials = [
-        _trial(method, known, candidates, verdict, place, before[:, place]) for method in _methods(verdict)
-    ]
+    trials = [_trial(method, known, candidates, verdict, place, before) for method in _methods(verdict)]
     gap = _gap(before, verdict)
     helping = [trial for trial in trials if trial.helps(verdict, gap)]
     if not helping:
@@ -132,7 +132,11 @@ def _trial(method: Reranker, known: Inputs, run: Run, verdict: Verdict, place: i
     made = made.renamed(run.name)
     shares = _shares(known, made, verdict)
     cost = _cost(known, run, made, verdict)
-    return Trial(repr(method), _gap(shares, verdict), before, shares[:, place], *cost)
+    both = np.isfinite(shares).all(axis=1) & np.isfinite(before).all(axis=1)
+    old, new = (values[both].mean(axis=0) for values in (before, shares))  # (L,)
+    lacks = np.array([group.difference <= 0 for group in verdict.groups])
+    sinks = bool((lacks & (new < old - SUNK)).any())
+    return Trial(repr(method), _gap(shares, verdict), sinks, before[:, place], shares[:, place], *cost)
 
 
 def _shares(known: Inputs, run: Run, verdict: Verdict) -> Floats:

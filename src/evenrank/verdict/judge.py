@@ -1,16 +1,15 @@
-"""From lists and groups to verdicts: shares, differences from a target, and what chance explains.
+"""From lists and groups to verdicts: shares, their targets, and what chance does to them.
 
-The unit is the query: the share of attention that a group gets in its first places is held against the
-group's target, and the verdict is on the mean of these differences. Intervals are widened where queries show
-the same documents. All groups of all attributes are tested together: every interval is at
-``1 - (1 - level) / m`` for m tests (Bonferroni), so that an interval and a verdict never contradict each
-other.
+The share of attention that a group gets in the first places, a mean over queries, is held against the group's
+target. Chance is which units carry which label, and which queries were asked (``redealing``). The intervals
+hold for all groups of all attributes together, and a verdict is an interval that excludes the target, so that
+interval and verdict never contradict each other.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
@@ -25,20 +24,13 @@ from evenrank.evaluation import evaluate
 from evenrank.inputs import Inputs, Known
 from evenrank.measures import Measure, parse_measure
 from evenrank.measures.group_share import LIST, TARGET, GroupShare
-from evenrank.stats.crossed import CrossedSpread
-from evenrank.stats.widened import WidenedInterval
+from evenrank.stats.intervals import mean_interval
 from evenrank.verdict.attributes import group_attributes
-from evenrank.verdict.sharing import (
-    ATTENTION,
-    pairs_of,
-    reachable_shares,
-    unlabelled_attention,
-    widened_by,
-)
+from evenrank.verdict.lists import ATTENTION, LabelledLists, pairs_of, spread_over, unlabelled_attention
+from evenrank.verdict.redealing import Band, Chance, bands
 from evenrank.verdict.targets import WhichTarget, chosen_target, with_chosen_target
 from evenrank.verdict.value import (
     FAVOURED,
-    LEAST,
     LESS,
     MOST_UNLABELLED,
     NOT_SHOWN,
@@ -47,7 +39,6 @@ from evenrank.verdict.value import (
     RelevanceFinding,
     Verdict,
     WorstQuery,
-    level_of_each,
 )
 
 CUTOFF, DEPTH, LEVEL = 10, 100, 0.95
@@ -66,27 +57,24 @@ class GroupShares:
     shares: Floats  # (Q, L): of the attention in the first places
     candidates: Floats  # (Q, L)
     targets: Floats  # (Q, L)
-    wider: Sequence[CrossedSpread]  # (L,): intervals are widened, since queries share documents
-    reachable: Sequence[float]  # (L,): the largest shares that any order of the candidates gives
     unlabelled: int  # of the documents in the first places
     ranked: int
     unseen: float  # the part of the attention that documents without a label get
+    chance: Chance | None = None  # what chance does to the shares; None where no query has any
+    reachable: Sequence[
+        float
+    ] = ()  # (L,): mean shares where lists are brought as near to targets as they can
+    unreachable: Sequence[int] = ()  # (L,): how many lists cannot reach their target
 
     @property
     def defined(self) -> Bools:
         """(Q,): queries that have both a share and a target."""
         return np.asarray(np.isfinite(self.shares).all(axis=1) & np.isfinite(self.targets).all(axis=1))
 
-    def enough(self) -> Bools:
-        """(L,): the groups that a verdict is possible on."""
-        many: Bools = self.documents >= LEAST
-        return many & (int(self.defined.sum()) >= LEAST) & (self.unseen <= MOST_UNLABELLED)
-
     @property
-    def tests(self) -> int:
-        """How many differences are tested; of two groups one gets what the other does not."""
-        count = int(self.enough().sum())
-        return min(count, 1) if len(self.documents) == 2 else count
+    def enough(self) -> bool:
+        """Whether there is enough for a verdict."""
+        return self.chance is not None and self.chance.enough and self.unseen <= MOST_UNLABELLED
 
 
 def verdicts(
@@ -127,8 +115,10 @@ def verdicts(
         if isinstance(ranking, Run):
             relevance = _relevance(inputs, system, ranking, cutoff, clicks=clicks)
             tables = list(_tables(inputs, ranking, cutoff, depth, target, attention, whole=whole))
-            tests = sum(table.tests for table in tables)
-            judged = (_judged(table, system, inputs, cutoff, depth, level, tests) for table in tables)
+            enough = {table.membership.attribute.name: table.chance for table in tables if table.enough}
+            joint = bands([chance for chance in enough.values() if chance is not None], level)
+            of_names = dict(zip(enough, joint, strict=True))
+            judged = (_judged(table, system, inputs, cutoff, depth, level, of_names) for table in tables)
             found += [replace(verdict, relevance=relevance) for verdict in judged]
     return tuple(found)
 
@@ -184,8 +174,6 @@ def _tables(
             shares=_values(shares),
             candidates=_values(found),
             targets=_values(targets),
-            wider=(),
-            reachable=(),
             unlabelled=int(bare.sum()),
             ranked=len(first.doc_ids),
             unseen=unlabelled_attention(first, bare, attention),
@@ -194,21 +182,23 @@ def _tables(
 
 
 def _with_lists(table: GroupShares, run: Run, cutoff: int, attention: Attention) -> GroupShares:
-    """The same with what the lists themselves tell: how far they share documents, what orders can reach."""
-    counted_ones = {query for query, kept in zip(table.queries, table.defined, strict=True) if kept}
+    """The same with what the lists themselves tell: what chance does to the shares, what orders can reach."""
+    defined = table.defined
+    if not defined.any():
+        return table
+    counted_ones = {query for query, kept in zip(table.queries, defined, strict=True) if kept}
     kept = np.array([query in counted_ones for query in run.query_ids], dtype=bool)
-    wider = widened_by(
-        table.membership,
-        run,
-        kept,
-        cutoff,
-        table.target_kind,
-        table.shares[table.defined],
-        table.targets[table.defined],
-        attention,
+    lists = LabelledLists.of(table.membership, run, kept, cutoff, attention)
+    order = {query: row for row, query in enumerate(table.queries)}
+    rows = np.array([order[query] for query, keep in zip(run.query_ids, kept, strict=True) if keep])
+    targets = table.targets[rows]
+    reachable, unreachable = lists.reach(targets)
+    return replace(
+        table,
+        chance=spread_over(lists.chance(table.target_kind, targets), rows, len(defined)),
+        reachable=reachable.tolist(),
+        unreachable=unreachable.tolist(),
     )
-    reachable = reachable_shares(table.membership, run, kept, cutoff, attention)
-    return replace(table, wider=wider, reachable=reachable.tolist())
 
 
 def _values(block: Any) -> Floats:
@@ -225,78 +215,75 @@ def _sizes_in(membership: Membership, run: Run) -> Floats:
 
 
 def _judged(
-    table: GroupShares, system: str, inputs: Inputs, cutoff: int, depth: int, level: float, tests: int
+    table: GroupShares,
+    system: str,
+    inputs: Inputs,
+    cutoff: int,
+    depth: int,
+    level: float,
+    joint: Mapping[str, Band],
 ) -> Verdict:
-    defined = table.defined
-    shares, targets, candidates = (
-        values[defined] for values in (table.shares, table.targets, table.candidates)
-    )
-    each = level_of_each(level, tests)
-    enough = table.enough().tolist()
-    groups = [
-        _finding(table, place, shares[:, place], targets[:, place], candidates[:, place], each, enough[place])
-        for place in range(len(table.documents))
-    ]
+    unit = table.membership.unit
     made = Verdict(
         system=system,
         attribute=table.membership.attribute.name,
         cutoff=cutoff,
         depth=depth,
         target=table.target_kind,
-        groups=tuple(groups),
-        queries=int(defined.sum()),
-        tests=tests,
+        groups=tuple(_findings(table, joint.get(table.membership.attribute.name), level)),
+        queries=int(table.defined.sum()),
+        tests=sum(len(band.low) for band in joint.values()),
         level=level,
         notes=tuple(_notes(table, cutoff)),
         unlabelled=table.unlabelled,
         ranked=table.ranked,
         unseen=table.unseen,
+        unit="" if unit is None else unit.attribute.name,
+        units=math.nan if table.chance is None else table.chance.units,
     )
     return replace(made, worst=_worst(made, table, inputs))
 
 
-def _finding(
-    table: GroupShares,
-    place: int,
-    shares: Floats,
-    targets: Floats,
-    candidates: Floats,
-    level: float,
-    enough: bool,
-) -> GroupFinding:
-    differences = shares - targets
-    wider = table.wider[place].widening(len(shares), level) if len(shares) > 1 else 1.0
-    how = WidenedInterval(level, wider)
-    share, low, high = _mean(shares, (0.0, 1.0), how)
-    wide = (-float(targets.max()), 1 - float(targets.min())) if len(targets) else (-1.0, 1.0)
-    difference, below, above = _mean(differences, wide, how)
-    decision = TOO_FEW
-    if enough and not math.isnan(below):
-        decision = FAVOURED if below > 0 else LESS if above < 0 else NOT_SHOWN
-    known = candidates[np.isfinite(candidates)]
-    return GroupFinding(
-        value=table.membership.attribute.values[place],
-        documents=float(table.documents[place]),
-        catalogue=float(table.catalogue[place]),
-        candidates=float(known.mean()) if len(known) else math.nan,
-        share=share,
-        share_low=low,
-        share_high=high,
-        target=float(targets.mean()) if len(targets) else math.nan,
-        difference=difference,
-        low=below,
-        high=above,
-        decision=decision,
-        wider=wider,
-        reachable=table.reachable[place],
+def _findings(table: GroupShares, band: Band | None, level: float) -> Iterator[GroupFinding]:
+    defined = table.defined
+    shares, targets, candidates = (
+        values[defined] for values in (table.shares, table.targets, table.candidates)
     )
+    for place, value in enumerate(table.membership.attribute.values):
+        of_queries = mean_interval(shares[:, place], (0.0, 1.0), level=level)
+        made = GroupFinding(
+            value=value,
+            documents=float(table.documents[place]),
+            catalogue=float(table.catalogue[place]),
+            candidates=_mean(candidates[:, place]),
+            share=_mean(shares[:, place]),
+            share_low=math.nan,
+            share_high=math.nan,
+            target=_mean(targets[:, place]),
+            decision=TOO_FEW,
+            queries_low=of_queries.low,
+            queries_high=of_queries.high,
+        )
+        if table.chance is not None:
+            made = replace(made, reachable=table.reachable[place], unreachable=table.unreachable[place])
+        if band is not None and table.chance is not None:
+            low, high = float(band.low[place]), float(band.high[place])
+            decision = FAVOURED if low > made.target else LESS if high < made.target else NOT_SHOWN
+            made = replace(
+                made,
+                share_low=low,
+                share_high=high,
+                decision=TOO_FEW if decision == NOT_SHOWN and band.blind[place] else decision,
+                shown_below=float(band.shown_below[place]),
+                shown_above=float(band.shown_above[place]),
+                fades=float(table.chance.fades[place]),
+            )
+        yield made
 
 
-def _mean(values: Floats, bounds: tuple[float, float], how: WidenedInterval) -> tuple[float, float, float]:
-    """The mean with its interval."""
-    if not len(values):
-        return math.nan, math.nan, math.nan
-    return float(values.mean()), *how.ends(values, bounds)
+def _mean(values: Floats) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else math.nan
 
 
 def _worst(verdict: Verdict, table: GroupShares, inputs: Inputs) -> tuple[WorstQuery, ...]:

@@ -10,7 +10,7 @@ from evenrank.arrays import Floats
 from evenrank.data.run import Run
 from evenrank.inputs import Inputs
 from evenrank.verdict.attributes import group_attributes
-from evenrank.verdict.sharing import pairs_of
+from evenrank.verdict.lists import pairs_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,7 +32,7 @@ class Lists(NamedTuple):
     weight: Floats  # (P,): attention in the first places, 0 below them; sums to 1 in each list
 
 
-class Labels(NamedTuple):
+class Labelled(NamedTuple):
     """What is known of labelled documents."""
 
     member: Floats  # (N, J): rows sum to 1
@@ -82,7 +82,7 @@ def back(scaled: Floats) -> Floats:
 
 def chance_of(
     lists: Lists,
-    labels: Labels,
+    labels: Labelled,
     targets: Floats,
     omega: Floats | None = None,
     *,
@@ -102,13 +102,13 @@ def chance_of(
     owner, n, m = np.arange(len(labels.mass)), labels.mass, labels.member  # (N,), (U,), (U, J)
     if labels.unit is not None:
         owner = np.unique(labels.unit, return_inverse=True)[1]
-        n = np.bincount(owner, weights=labels.mass)
+        n = summed(owner, labels.mass)
         m = summed(owner, labels.member * labels.mass[:, None]) / n[:, None]
     shares = summed(query, lists.weight[:, None] * labels.member[row], count)  # (Q, J): s_q
     share, target = omega @ shares, omega @ targets
-    a = np.bincount(row, weights=omega[query] * lists.weight, minlength=len(owner))  # (N,)
-    a_u = np.bincount(owner, weights=a)
-    held = labels.mass[row] / np.bincount(query, weights=labels.mass[row], minlength=count)[query]
+    a = summed(row, omega[query] * lists.weight, len(owner))  # (N,)
+    a_u = summed(owner, a)
+    held = labels.mass[row] / summed(query, labels.mass[row], count)[query]
     net = lists.weight - held if candidates else lists.weight  # of each entry
     by_unit = _Net.of(query, owner[row], net, omega, len(n))
     between = np.maximum(a_u @ m**2 - (a_u @ m) ** 2, 0.0)  # (J,): S (1 - S) where each unit has one group
@@ -116,7 +116,7 @@ def chance_of(
     if candidates:
         centre, moved = target, by_unit.sums
         weight = omega[query] * held
-        mass = np.bincount(owner[row], weights=weight, minlength=len(n))
+        mass = summed(owner[row], weight, len(n))
         seen = mass > 0
         e = summed(owner[row], weight[:, None] * targets[query], len(n))[seen] / mass[seen, None]
         v = np.maximum(e * (1 - e), 1e-9)
@@ -176,8 +176,8 @@ class _Net(NamedTuple):
     @classmethod
     def of(cls, query: Int64s, unit: Int64s, net: Floats, omega: Floats, units: int) -> _Net:
         key, where = np.unique(query * np.int64(units) + unit, return_inverse=True)
-        query, unit, net = key // units, key % units, np.bincount(where, weights=net)
-        sums = np.bincount(unit, weights=omega[query] * net, minlength=units)
+        query, unit, net = key // units, key % units, summed(where, net)
+        sums = summed(unit, omega[query] * net, units)
         cross = np.square(omega[query]) * (np.square(net) - 2 * net * sums[unit])
         kappa = cross.sum() + np.square(omega).sum() * np.square(sums).sum()
         return cls(query, cross, sums, float(kappa))
@@ -236,7 +236,8 @@ def dealt(
                 for start in range(0, draws, 128)
             ]
         )
-        return found - weights.mean() * labels.sum(axis=0)
+        centred: Floats = found - weights.mean() * labels.sum(axis=0)
+        return centred
     if chance is None:
         weights = weights - weights.mean(axis=0)
         labels = labels - labels.mean(axis=0)
@@ -271,22 +272,25 @@ def spread_of_size(moved: Floats, n: Floats) -> Floats:
         return np.ones(len(n))
     sizes, of_size = np.unique(n, return_inverse=True)
     count = np.bincount(of_size)
-    squares = np.bincount(of_size, weights=np.square(moved))
+    squares = summed(of_size, np.square(moved))
     tried = [sizes + rho * sizes * (sizes - 1) for rho in np.linspace(0, 1, 21)]
     best = min(tried, key=lambda h2: len(n) * np.log((squares / h2).sum()) + (count * np.log(h2)).sum())
-    return np.sqrt(best)[of_size]
+    h: Floats = np.sqrt(best)[of_size]
+    return h
 
 
 def summed(codes: Int64s, values: Floats, count: int = 0) -> Floats:
-    """(count, J): the rows of ``values`` added up by code."""
-    columns = [np.bincount(codes, weights=column, minlength=count) for column in values.T]
-    return np.stack(columns, axis=1)
+    """(count,) or (count, J): the rows of ``values`` added up by code."""
+    if values.ndim == 2:
+        return np.stack([summed(codes, column, count) for column in values.T], axis=1)
+    sums: Floats = np.bincount(codes, weights=values, minlength=count).astype(np.float64)
+    return sums
 
 
 def _dealt_within(own: Floats, inner: Floats, owner: Int64s) -> Floats:
     """(J,): the variance of ``own @ inner`` where the rows of ``inner`` are dealt again within units."""
     count = np.bincount(owner)
-    centred = own - (np.bincount(owner, weights=own) / count)[owner]
-    by_unit = np.bincount(owner, weights=np.square(centred)) / np.maximum(count - 1, 1)
+    centred = own - (summed(owner, own) / count)[owner]
+    by_unit = summed(owner, np.square(centred)) / np.maximum(count - 1, 1)
     variance: Floats = by_unit @ summed(owner, np.square(inner))
     return variance

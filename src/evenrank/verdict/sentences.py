@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from evenrank.errors import counted
 from evenrank.tables import number
 from evenrank.verdict.advice import PLACES
+from evenrank.verdict.redealing import LEAST_QUERIES, LEAST_UNITS
 from evenrank.verdict.targets import CANDIDATES, CATALOGUE, EQUAL, GIVEN, target_means
 from evenrank.verdict.value import (
-    LEAST,
     MOST_UNLABELLED,
     NOT_SHOWN,
     TOO_FEW,
@@ -26,6 +26,10 @@ from evenrank.verdict.value import (
 NAMED = 2  # further groups that a sentence names
 LONGEST = 32  # characters of a query's text
 FAR_BELOW = 0.01  # of the attention: what an order may miss of a target before it is worth a sentence
+HELPS, HARDLY = (
+    0.6,
+    0.25,
+)  # parts of the variance that more queries remove: of 0.6, four times as many save a quarter
 
 
 def describe(verdict: Verdict) -> str:
@@ -34,8 +38,9 @@ def describe(verdict: Verdict) -> str:
     if all(group.decision == TOO_FEW for group in verdict.groups):
         return about + _too_few(verdict)
     if not verdict.shown:
-        least = _lowest_tested(verdict)
-        return about + f"no group is shown to be favoured; {_gets(verdict, least, 'and')}."
+        least = lowest_tested(verdict)
+        gets = f"no group is shown to be favoured; {_gets(verdict, least, 'and')}"
+        return about + f"{gets}; {describe_possible(least)}. {describe_more_queries(least)}."
     parts = []
     if verdict.less:
         parts.append(_gets(verdict, verdict.less[0], "but"))
@@ -59,6 +64,44 @@ def describe_shortly(verdict: Verdict) -> str:
     return f"{verdict.attribute}: {'; '.join(parts)}" if parts else describe(verdict)
 
 
+def describe_possible(group: GroupFinding) -> str:
+    """How large a difference remains possible where none is shown."""
+    ends = [f"less than {percent(group.shown_below)}"] if group.shown_below > 0 else []
+    ends += [f"more than {percent(group.shown_above)}"] if group.shown_above < 1 else []
+    return f"{' or '.join(ends)} would have been shown"
+
+
+def describe_more_queries(group: GroupFinding, *, shortly: bool = False) -> str:
+    """Whether more queries would show smaller differences."""
+    helps = "help" if group.fades >= HELPS else "hardly help" if group.fades <= HARDLY else "help a little"
+    if shortly:
+        return f"more queries would {helps}"
+    now = 100 * (group.share_high - group.share_low)
+    then = now * math.sqrt(1 - group.fades * (1 - 1 / 4))
+    return (
+        f"More queries would {helps}: four times as many would narrow the interval from {now:.0f} to "
+        f"{then:.0f} points"
+    )
+
+
+def describe_unshown(verdict: Verdict) -> str:
+    """The same in brackets behind the attribute, for a list of those in which nothing is shown."""
+    least = lowest_tested(verdict)
+    more = describe_more_queries(least, shortly=True)
+    return f"{verdict.attribute} ({least.value}: {describe_possible(least)}, {more})"
+
+
+def describe_other_queries(verdict: Verdict) -> str:
+    """What other queries would give with the same documents and labels: a description and no verdict."""
+    group = (verdict.less or verdict.favoured or (verdict.lowest,))[0]
+    if group is None or math.isnan(group.queries_low):
+        return ""
+    return (
+        f"With the same documents and labels, other queries would give {group.value} "
+        f"{_points(group.queries_low)} to {percent(group.queries_high)}"
+    )
+
+
 def _unlabelled(verdict: Verdict) -> str:
     if not verdict.unlabelled or verdict.unseen > MOST_UNLABELLED:
         return ""
@@ -73,13 +116,11 @@ def describe_target(verdict: Verdict) -> str:
 
 def describe_small_groups(verdict: Verdict) -> str:
     """The groups that are too small for a verdict, with their counts; empty where there are none."""
-    if verdict.queries < LEAST or verdict.unseen > MOST_UNLABELLED:
-        return ""
     small = [group for group in verdict.groups if group.decision == TOO_FEW]
-    if not small:
+    if not small or len(small) == len(verdict.groups):
         return ""
     listed = ", ".join(f"{group.value} ({group.documents:,.0f})" for group in small)
-    return f"{verdict.attribute}: no verdict on groups with fewer than {LEAST} documents: {listed}."
+    return f"{verdict.attribute}: no verdict where not even a share of 0 would have been shown: {listed}."
 
 
 def describe_worst(verdict: Verdict, *, shortly: bool = False) -> str:
@@ -145,9 +186,10 @@ def describe_reach(verdict: Verdict) -> str:
     lowest = verdict.less[0] if verdict.less else None
     if lowest is None or not lowest.reachable < lowest.target - FAR_BELOW:
         return ""
+    of = f"{lowest.unreachable:,} of {counted(verdict.queries, 'query', 'queries')}"
     return (
-        f"too few of {lowest.value} are found: no order of the first {verdict.depth} gives more than "
-        f"{percent(lowest.reachable)}"
+        f"too few of {lowest.value} are found: for {of} no order of the first {verdict.depth} reaches the "
+        f"target; with each list as near to it as can be, {lowest.value} gets {percent(lowest.reachable)}"
     )
 
 
@@ -225,9 +267,10 @@ def _also(groups: Sequence[GroupFinding], one: str, several: str, more: str = ""
     return [f"{named} {'gets' if verb == 'is' else 'get'} {one if verb == 'is' else several} too"]
 
 
-def _lowest_tested(verdict: Verdict) -> GroupFinding:
+def lowest_tested(verdict: Verdict) -> GroupFinding:
+    """The group farthest below its target, of those that nothing is shown of where there are some."""
     tested = [group for group in verdict.groups if group.decision == NOT_SHOWN]
-    return min(tested, key=lambda group: group.difference)
+    return min(tested or [*verdict.less, *verdict.favoured], key=lambda group: group.difference)
 
 
 def _too_few(verdict: Verdict) -> str:
@@ -239,11 +282,18 @@ def _too_few(verdict: Verdict) -> str:
             f"{places(verdict.cutoff)} have no group and get {percent(verdict.unseen)} of the attention; "
             f"more than {percent(MOST_UNLABELLED)} is too much to say what groups get."
         )
-    if verdict.queries < LEAST:
+    if verdict.queries < LEAST_QUERIES:
         over = counted(verdict.queries, "query", "queries")
-        return f"no verdict: there {'is' if verdict.queries == 1 else 'are'} {over}, fewer than {LEAST}."
-    counts = ", ".join(f"{group.value} {group.documents:,.0f}" for group in verdict.groups)
-    return f"no verdict: no group has {LEAST} documents ({counts})."
+        return (
+            f"no verdict: there {'is' if verdict.queries == 1 else 'are'} {over}, fewer than {LEAST_QUERIES}."
+        )
+    what = f"values of {verdict.unit}" if verdict.unit else "documents"
+    if verdict.units < LEAST_UNITS:
+        return (
+            f"no verdict: a few {what} get most of the attention, as if there were {verdict.units:.1f}; a "
+            f"verdict takes {LEAST_UNITS}."
+        )
+    return "no verdict: not even a share of 0 would have been shown for any group."
 
 
 def _cost(advice: Advice, cutoff: int) -> str:

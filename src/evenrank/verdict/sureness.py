@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from evenrank.errors import counted
 from evenrank.verdict.advice import METHODS
-from evenrank.verdict.sentences import percent
-from evenrank.verdict.value import LEAST, TOO_FEW, Verdict
+from evenrank.verdict.redealing import LEAST_QUERIES, LEAST_UNITS
+from evenrank.verdict.sentences import (
+    describe_more_queries,
+    describe_other_queries,
+    describe_possible,
+    lowest_tested,
+    percent,
+)
+from evenrank.verdict.value import TOO_FEW, Verdict
 
 NOTHING_KNOWN = (
     "Nothing is known about the groups that documents belong to, so it cannot be concluded who is favoured. "
@@ -18,39 +25,52 @@ ONLY_SCORES = (
 
 
 def describe_sureness(verdict: Verdict) -> str:
-    """Whether chance explains the difference, over how many queries, and what was tested with it."""
+    """Whether the interval excludes the target, what it is about, and what it leaves possible."""
     over = counted(verdict.queries, "query", "queries")
+    what = f"values of {verdict.unit}" if verdict.unit else "documents"
     if all(group.decision == TOO_FEW for group in verdict.groups):
-        return f"Not sure at all: a verdict takes {LEAST} queries and {LEAST} documents of a group."
-    together = f" and for all {verdict.tests} tested differences together" * (verdict.tests > 1)
-    if verdict.shown:
-        if not verdict.less:  # the sentence of the verdict has no interval then
-            most = verdict.favoured[0]
-            over = (
-                f"{most.value} gets {percent(most.share)} ({100 * verdict.level:g}% interval "
-                f"{percent(most.share_low)} to {percent(most.share_high)}) where its target is "
-                f"{percent(most.target)}, over {over}"
-            )
-            return f"Chance does not explain this: {over}{together}."
-        return f"Chance does not explain this: the interval, over {over}{together}, excludes the target."
-    return (
-        f"Chance may explain this: the interval, over {over}{together}, includes the target. More queries "
-        "would show smaller differences."
-    )
+        return f"Not sure at all: {_takes(what)}."
+    together = f" and for all {verdict.tests} groups together" * (verdict.tests > 2)
+    level = f"{100 * verdict.level:g}% interval"
+    if not verdict.shown:
+        group = lowest_tested(verdict)
+        return (
+            f"Not shown: the {level}, over {over}{together}, includes the target. For {group.value} "
+            f"{describe_possible(group)}. {describe_more_queries(group)}."
+        )
+    shown = f"the {level}, over {over}{together}, excludes the target"
+    if not verdict.less:  # the sentence of the verdict has no interval then
+        most = verdict.favoured[0]
+        shown += (
+            f": {most.value} gets {percent(most.share)} ({percent(most.share_low)} to "
+            f"{percent(most.share_high)}) where its target is {percent(most.target)}"
+        )
+    allows = f"It allows for other queries and for chance in which {what} carry which label."
+    return f"{shown[0].upper()}{shown[1:]}. {allows} {describe_other_queries(verdict)}."
 
 
 def describe_no_advice(verdict: Verdict) -> str:
     """Why there is nothing to try."""
     if all(group.decision == TOO_FEW for group in verdict.groups):
-        return f"Collect more: at least {LEAST} queries and {LEAST} documents of each group."
+        what = f"values of {verdict.unit}" if verdict.unit else "documents"
+        return f"Collect more: {_takes(what)}."
     if not verdict.less:
+        found = lowest_tested(verdict)
         return (
-            "Nothing has to change for these groups: none is shown to get less than its target. More queries "
-            "would show smaller differences."
+            "No group is shown to get less than its target, so no change is advised. This does not say that "
+            f"all get their target: for {found.value} {describe_possible(found)}. "
+            f"{describe_more_queries(found)}."
         )
     tried = f"{', '.join(METHODS[:-1])} and {METHODS[-1]}"
     return (
         f"Re-ranking the first {verdict.depth} documents does not help: none of {tried} gives "
         f"{verdict.less[0].value} clearly more and brings the groups together closer to their targets. Look "
         "at what is retrieved, or at what the collection holds."
+    )
+
+
+def _takes(what: str) -> str:
+    return (
+        f"a verdict takes {LEAST_QUERIES} queries, attention on {LEAST_UNITS} {what} or more, and groups so "
+        "large that a share of 0 would be shown"
     )

@@ -13,16 +13,6 @@ KIND = "evenrank verdict"
 VERSION = 1
 FAVOURED, LESS, NOT_SHOWN, TOO_FEW = "favoured", "less than its target", "not shown", "too few"
 MOST_UNLABELLED = 1 / 3  # of the attention on documents without a group, above which there is no verdict
-LEAST = 30  # documents of a group, and queries, below which there is no verdict
-
-
-def level_of_each(level: float, tests: int) -> float:
-    """The level of one of ``tests`` intervals that hold together at ``level`` (Bonferroni).
-
-    >>> level_of_each(0.95, 5)
-    0.99
-    """
-    return 1 - (1 - level) / max(1, tests)
 
 
 @dataclass(frozen=True)
@@ -30,9 +20,9 @@ class GroupFinding:
     """One group: what there is of it, what it gets, and what the verdict on it is.
 
     ``catalogue`` and ``candidates`` are its shares of all documents and of those that were found, ``share``
-    is its share of the attention in the first places, each a mean over queries. ``difference`` is share less
-    target. Both intervals hold for all groups of all attributes together, so one that excludes 0 is a
-    verdict, and every verdict has an interval that excludes 0.
+    is its share of the attention in the first places, each a mean over queries. The interval of the share
+    holds for all groups of all attributes together, so one that excludes the target is a verdict, and every
+    verdict has an interval that excludes the target. It is NaN where there are too few queries or units.
     """
 
     value: str
@@ -43,12 +33,28 @@ class GroupFinding:
     share_low: float
     share_high: float
     target: float
-    difference: float
-    low: float
-    high: float
     decision: str
-    wider: float = 1.0  # how much intervals are widened, since queries show the same documents
-    reachable: float = math.nan  # the largest share that any order of the candidates gives
+    shown_below: float = math.nan  # a share below it would have been shown to be less than the target
+    shown_above: float = math.nan
+    fades: float = math.nan  # the part of the interval's variance that more queries would remove
+    queries_low: float = math.nan  # other queries with the same catalogue and labels: a description
+    queries_high: float = math.nan
+    reachable: float = math.nan  # the mean share where every list is brought as near to its target as it can
+    unreachable: int = 0  # queries whose candidates have too few of the group for the target
+
+    @property
+    def difference(self) -> float:
+        """The share less the target."""
+        return self.share - self.target
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval of the difference."""
+        return self.share_low - self.target
+
+    @property
+    def high(self) -> float:
+        return self.share_high - self.target
 
     @property
     def ratio(self) -> float:
@@ -106,7 +112,7 @@ class Advice:
 class Verdict:
     """Who is favoured by one system, by how much, and how sure that is.
 
-    ``level`` is that of the intervals, which hold for all ``tests`` differences together.
+    ``level`` is that of the intervals, which hold for all ``tests`` groups together.
     """
 
     system: str
@@ -125,11 +131,8 @@ class Verdict:
     unlabelled: int = 0  # documents without a group in the first places
     ranked: int = 0  # documents in the first places
     unseen: float = 0.0  # the part of the attention in the first places that those without a group get
-
-    @property
-    def level_of_each(self) -> float:
-        """The level of each interval, so that all of them hold together at ``level``."""
-        return level_of_each(self.level, self.tests)
+    unit: str = ""  # the column that labels belong to, as a seller; empty for the document itself
+    units: float = math.nan  # that share the attention, as an effective number
 
     @property
     def favoured(self) -> tuple[GroupFinding, ...]:
@@ -177,7 +180,7 @@ class Verdict:
             return cls(
                 **{
                     **{name: content[name] for name in _names(cls) if name not in (*_NESTED, *_LATER)},
-                    **{name: content[name] for name in _LATER if name in content},
+                    **{name: content[name] for name in _LATER if content.get(name) is not None},
                     "groups": tuple(_read(GroupFinding, one) for one in content["groups"]),
                     "relevance": _read(RelevanceFinding, content["relevance"]),
                     "worst": tuple(_read(WorstQuery, one) for one in content["worst"]),
@@ -189,7 +192,7 @@ class Verdict:
             raise DataError(f"{where}: is not a whole verdict: {error}") from None
 
 
-_LATER = ("unlabelled", "ranked", "unseen")  # that the first summaries do not have
+_LATER = ("unlabelled", "ranked", "unseen", "unit", "units")  # that the first summaries do not have
 _NESTED = ("groups", "relevance", "worst", "advice", "notes")
 
 

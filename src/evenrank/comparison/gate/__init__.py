@@ -27,7 +27,6 @@ from evenrank.stats.bounds import mean_bounds
 from evenrank.stats.difference import difference_bounds
 from evenrank.stats.pairs import paired_differences
 from evenrank.stats.ties import TOLERANCE
-from evenrank.stats.widened import WidenedInterval
 from evenrank.tables import Table, number
 
 __all__ = ["FAIL", "PASS", "Gate", "GateResult", "GateRule", "Loss", "RuleResult", "apply_gate"]
@@ -111,14 +110,14 @@ def apply_gate(
     *,
     now: str = "now",
     baseline: str | None = "baseline",
-    intervals: Mapping[str, WidenedInterval] | None = None,
+    intervals: Mapping[str, tuple[float, float]] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> GateResult:
     """Hold the run called ``now`` against the one called ``baseline``, rule by rule.
 
     Rules that are limits alone need no baseline: it may be None then. ``Inputs`` are evaluated by the
-    measures of the rules. ``intervals`` says by the name of a rule with a floor or a ceiling how its bounds
-    are made, where queries are not independent of each other: as the verdict on the same share makes them.
+    measures of the rules. ``intervals`` are those of the verdicts on shares of groups, by the name of a rule
+    with a floor or a ceiling: NaN where there is too little for a verdict.
     """
     if isinstance(scores, Inputs):
         from evenrank.evaluation import evaluate
@@ -162,7 +161,7 @@ def _verdict(
     gate: Gate,
     now: str,
     baseline: str | None,
-    interval: WidenedInterval | None,
+    interval: tuple[float, float] | None,
 ) -> RuleResult:
     new = table.values[:, table.place(now)]
     alone = baseline is None
@@ -186,7 +185,7 @@ def _verdict(
             resamples=gate.resamples,
             seed=gate.seed,
         )
-        finding = _finding(gains, rule.at_least, bounds.lower, bounds.upper, allowed)
+        finding = _finding(gains, rule.fewest, bounds.lower, bounds.upper, allowed)
         low, high = (-bounds.upper, -bounds.lower) if rule.lower_is_better else (bounds.lower, bounds.upper)
     elif rule.bounded:
         if interval is None:
@@ -195,9 +194,10 @@ def _verdict(
             )
             low, high = own_bounds.lower, own_bounds.upper
         else:
-            low, high = interval.ends(own, table.measure.range_of(own))
-            alpha, level = (1 - interval.level) / 2, 1 - rule.alpha
-        finding = _within(rule, low, high, len(own))
+            low, high = interval
+            alpha, level = rule.alpha, 1 - rule.alpha
+        fewest = rule.fewest if interval is None else rule.at_least or 0  # a verdict has limits of its own
+        finding = _within(rule, low, high, enough=len(own) >= fewest and not math.isnan(low))
     problems = [
         *_compared(rule, finding, len(own) if rule.bounded else len(gains)),
         *([] if rule.bounded else _lost(rule, lost, len(gains))),
@@ -233,8 +233,8 @@ def _finding(gains: Floats, at_least: int, lower: float, upper: float, allowed: 
     return WORSE if upper < edge else SAFE if lower >= edge else UNCLEAR
 
 
-def _within(rule: GateRule, low: float, high: float, queries: int) -> str:
-    if queries < rule.at_least:
+def _within(rule: GateRule, low: float, high: float, *, enough: bool) -> str:
+    if not enough:
         return TOO_FEW
     floor = -math.inf if rule.floor is None else rule.floor - TOLERANCE
     ceiling = math.inf if rule.ceiling is None else rule.ceiling + TOLERANCE
@@ -250,7 +250,9 @@ def _compared(rule: GateRule, finding: str, queries: int) -> list[str]:
         return ["shown to lie beyond its limit"]
     if finding == TOO_FEW and rule.too_few == FAIL:
         what = "with a value" if rule.bounded else "to compare"
-        return [f"{counted(queries, 'query', 'queries')} {what}, fewer than {rule.at_least:,}"]
+        if queries < rule.fewest:
+            return [f"{counted(queries, 'query', 'queries')} {what}, fewer than {rule.fewest:,}"]
+        return ["too few documents of the group, or too few that get attention, for a verdict"]
     if finding == UNCLEAR and rule.unclear == FAIL:
         return ["not shown to be within what is allowed"]
     return []

@@ -128,7 +128,7 @@ def _legend(result: GateResult) -> list[str]:
     if len(bad) > 1:
         said.append("bounds of a floor or a ceiling are those of the value, the others of the difference")
     if any(v.finding == "unclear" and v.rule.unclear == PASS for v in compared):
-        said.append("unclear: the queries show neither; more of them would")
+        said.append("unclear: neither is shown")
     return said
 
 

@@ -34,8 +34,9 @@ class GateRule:
     where the value is shown to lie beyond.
 
     ``unclear`` is what becomes of a measure that is neither shown to be worse by more than is allowed nor
-    shown not to be; ``too_few`` of one with values for fewer than ``at_least`` queries. ``allowed_lost`` is
-    the share of the baseline's queries that may have no finite value any more.
+    shown not to be; ``too_few`` of one with values for fewer than ``at_least`` queries: 30, or for the share
+    of a group what its verdict takes. ``allowed_lost`` is the share of the baseline's queries that may have
+    no finite value any more.
     """
 
     measure: Measure
@@ -46,7 +47,7 @@ class GateRule:
     floor: float | None = None
     ceiling: float | None = None
     alpha: float = 0.05
-    at_least: int = AT_LEAST
+    at_least: int | None = None
     allowed_lost: float = 0.1
     unclear: str = PASS
     too_few: str = FAIL
@@ -60,6 +61,10 @@ class GateRule:
         """True where the run is held against the baseline, not only against a limit."""
         absolute = self.limit is not None or self.bounded
         return not absolute or self.allowed is not None or self.allowed_share is not None
+
+    @property
+    def fewest(self) -> int:
+        return AT_LEAST if self.at_least is None else self.at_least
 
     @property
     def bounded(self) -> bool:
@@ -96,7 +101,7 @@ class GateRule:
             raise ParameterError(f"{self.name}: floor {self.floor:g} is above ceiling {self.ceiling:g}")
         self._number("alpha", self.alpha, "a number > 0 and < 0.5", lambda number: 0 < number < 0.5)
         self._number("allowed_lost", self.allowed_lost, "a share from 0 to 1", lambda share: 0 <= share <= 1)
-        if isinstance(self.at_least, bool) or not isinstance(self.at_least, int) or self.at_least < FEWEST:
+        if isinstance(self.fewest, bool) or not isinstance(self.fewest, int) or self.fewest < FEWEST:
             raise self._wrong("at_least", f"an integer >= {FEWEST}", self.at_least)
         for key in ("unclear", "too_few"):
             if getattr(self, key) not in OUTCOMES:

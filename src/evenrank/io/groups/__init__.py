@@ -56,6 +56,7 @@ def read_groups(
     unlabelled: str | None = None,
     votes: bool = False,
     column: str | None = None,
+    unit: str | Mapping[str, str] | None = None,
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Membership:
@@ -89,6 +90,9 @@ def read_groups(
     on it. A document has each value by its share of the votes, which are then the probabilities of its
     values; votes for a label in ``ignore`` do not count. A rater who votes twice on a document is an error.
 
+    ``unit`` is the column of what labels belong to, as the seller whose size is the label of all its
+    products, or a dict ``{document: unit}``. Verdicts count such labels once for each unit.
+
     A Parquet file or folder of groups that were derived from words (``evenrank scan --field groups``) has the
     target of its lexicon unless another is named. ``values`` are then its groups in another order, and
     options that are for labels are refused. Of more than 131,072 documents only those are read that a run
@@ -108,6 +112,14 @@ def read_groups(
     if isinstance(values, str):
         raise InputTypeError(f"attribute {name!r}: values must be a list of names, got {values!r}")
     file = as_source(source)
+    if unit is not None:
+        owners = _units(source, unit, format, columns)
+        found = read_groups(
+            source, name, values=values, ordinal=ordinal, target=target, multilabel=multilabel, split=split,
+            even=even, ignore=ignore, unlabelled=unlabelled, votes=votes, column=column, format=format,
+            columns=columns,
+        )  # fmt: skip
+        return replace(found, unit=owners)
     if votes and (multilabel or unlabelled is not None):
         raise ParameterError(f"attribute {name!r}: votes are for one value, so not multilabel or own values")
     asked = Asked(name, values, multilabel, column, columns or {}, votes)
@@ -135,6 +147,18 @@ def read_groups(
         ordinal=ordinal, target=target, multilabel=multilabel, split=split,
     )  # fmt: skip
     return replace(built, own=unlabelled == OWN, named=named)
+
+
+def _units(
+    source: object, unit: str | Mapping[str, str], format: str | None, columns: Mapping[str, str] | None
+) -> Membership:
+    """Which unit each document belongs to, as an attribute with a value for each unit."""
+    if isinstance(unit, Mapping):
+        return read_groups(unit, "unit")
+    file = as_source(source)
+    if file is not None and file.path is None:
+        raise ParameterError(f"{file.name}: unit= reads a file twice: give the path of a file")
+    return read_groups(source, unit, column=unit, format=format, columns=columns)
 
 
 def _check_derived(derived: StoredGroups, labels: Sequence[str], format: str | None, asked: Asked) -> None:

@@ -21,6 +21,7 @@ from evenrank.verdict import GroupFinding, Verdict, describe, without_verdict
 from evenrank.verdict.changes import describe_changes
 from evenrank.verdict.sentences import (
     describe_advice,
+    describe_reach,
     describe_relevance,
     describe_small_groups,
     describe_target,
@@ -37,7 +38,8 @@ LONGEST = 110  # characters of a query
 LIMITS = (
     "Places count by the attention that they get, 1/log2(1 + rank). Favoured means more attention than the "
     "target, and nothing about why: the reason is not in these data. Intervals hold for all groups of all "
-    "attributes together, and allow for documents that several queries share."
+    "attributes together. They are about other queries, and about chance in which documents, or units that "
+    "labels belong to, carry which label."
 )
 
 
@@ -170,6 +172,7 @@ def _advice(own: Sequence[Verdict]) -> Iterator[str]:
     advice = [(verdict, describe_advice(verdict)) for verdict in own]
     shown = [_ended(text.removeprefix("to try: ")) for _, text in advice if text]
     yield from shown
+    yield from (_sentence(reach) for verdict in own if (reach := describe_reach(verdict)))
     if not shown and own:
         yield describe_no_advice(next((verdict for verdict in own if verdict.less), own[0]))
 
@@ -217,6 +220,9 @@ def _row(group: GroupFinding) -> dict[str, str]:
         "target": _share(group.target),
         "difference": _points(group.difference),
         "interval": "" if math.isnan(group.low) else f"{_points(group.low)} to {_points(group.high)}",
+        "queries": ""
+        if math.isnan(group.queries_low)
+        else f"{percent(group.queries_low)} to {percent(group.queries_high)}",
         "decision": "no verdict" if group.decision == "too few" else group.decision,
     }
 

@@ -1,0 +1,117 @@
+"""What lists hold of an attribute: labelled documents, their attention, and what orders can reach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evenrank.arrays import Bools, Floats, Int64s
+from evenrank.attention import Attention, log2
+from evenrank.data.evidence_source import Pairs
+from evenrank.data.membership import Membership
+from evenrank.data.run import Run
+from evenrank.ids import StringRows, hash_strings, take
+from evenrank.verdict.redealing import Chance, Labelled, Lists, chance_of
+from evenrank.verdict.targets import CANDIDATES
+
+ATTENTION = log2()  # how places count
+
+
+def pairs_of(run: Run) -> Pairs:
+    """Every ranked document with its query."""
+    owners = np.repeat(np.arange(len(run)), run.lengths)
+    return Pairs(run.query_ids, owners, StringRows(run.doc_ids), run.doc_hashes)
+
+
+def unlabelled_attention(run: Run, bare: Bools, attention: Attention = ATTENTION) -> float:
+    """The part of the attention of all lists that the documents marked by ``bare`` (P,) get."""
+    if not len(bare):
+        return 0.0
+    places = np.arange(len(bare)) - np.repeat(run.offsets[:-1], run.lengths)
+    weights = attention.weights(int(places.max()) + 1)[places]
+    return float(weights[bare].sum() / weights.sum())
+
+
+@dataclass(frozen=True)
+class LabelledLists:
+    """The labelled documents of those lists of a run that count, an entry for each."""
+
+    membership: Membership
+    query: Int64s  # (P,): 0 to Q - 1 of the queries that count
+    row: Int64s  # (P,): of the membership
+    member: Floats  # (P, L): how far the document belongs to each value; rows sum to 1
+    mass: Floats  # (P,): 1, or more for a document that counts for each of several values
+    attention: Floats  # (P,): of the place, 0 below the cut-off
+    slots: Floats  # (P,): the attention of the same place among the labelled documents of the list
+
+    @classmethod
+    def of(
+        cls, membership: Membership, run: Run, kept: Bools, cutoff: int, attention: Attention = ATTENTION
+    ) -> LabelledLists:
+        """``kept`` (queries of the run,) marks the queries that count."""
+        pairs = pairs_of(run)
+        rows = membership.rows_of(pairs)
+        here = (rows >= 0) & kept[pairs.query_codes]
+        query = (np.cumsum(kept) - 1)[pairs.query_codes[here]]
+        places = (np.arange(len(rows)) - run.offsets[pairs.query_codes])[here]  # of all, labelled or not
+        among = np.arange(len(query)) - np.searchsorted(query, query)
+        weights = np.zeros(max(cutoff, int(places.max(initial=0)) + 1))
+        weights[:cutoff] = attention.weights(cutoff)
+        member, mass = _normal(membership.dense_at(rows[here]))
+        return cls(membership, query, rows[here], member, mass, weights[places], weights[among])
+
+    def chance(self, target: str, targets: Floats) -> Chance:
+        """What chance does to the shares; ``targets`` (Q, L) are those of the kind ``target``."""
+        weight = self.attention * self.mass
+        weight = weight / np.bincount(self.query, weights=weight, minlength=len(targets))[self.query]
+        if target == CANDIDATES:  # no other documents matter
+            rows, row = np.unique(self.row, return_inverse=True)
+            member, mass = _normal(self.membership.dense_at(rows))
+        else:
+            row = self.row
+            rows = np.arange(len(self.membership))
+            member, mass = _normal(self.membership.shares.dense(rows))
+        labels = Labelled(member, mass, _units(self.membership, rows))
+        return chance_of(Lists(self.query, row, weight), labels, targets, candidates=target == CANDIDATES)
+
+    def reach(self, targets: Floats) -> tuple[Floats, Int64s]:
+        """(L,) twice: the mean share where each list is brought as near to its target as any order of its
+        documents can, and how many lists cannot reach it. Documents without a label are left out."""
+        totals = np.bincount(self.query, weights=self.slots * self.mass, minlength=len(targets))  # (Q,)
+        reached, lacking = [], []
+        for aim, member in zip(targets.T, (self.member * self.mass[:, None]).T, strict=True):
+            least, most = (
+                np.bincount(
+                    self.query, weights=self.slots * member[np.lexsort((by, self.query))], minlength=len(aim)
+                )
+                / totals
+                for by in (member, -member)
+            )
+            reached.append(np.clip(aim, least, most).mean())
+            lacking.append((most < aim - 1e-9).sum())
+        return np.array(reached), np.array(lacking)
+
+
+def _units(membership: Membership, rows: Int64s) -> Int64s | None:
+    """(N,): the unit that the label of each row belongs to; a document without one is a unit of its own."""
+    if membership.unit is None:
+        return None
+    owners, ids = membership.unit, take(membership.doc_ids, rows)
+    pairs = Pairs(("",), np.zeros(len(rows), np.int64), StringRows(ids), hash_strings(ids))
+    found = owners.rows_of(pairs)
+    alone = owners.shares.width + np.arange(len(rows))
+    return np.where(found >= 0, owners.shares.places[owners.shares.offsets[found]], alone)
+
+
+def _normal(member: Floats) -> tuple[Floats, Floats]:
+    """Rows that sum to 1, and what they summed to."""
+    mass = member.sum(axis=1)
+    return member / mass[:, None], mass
+
+
+def spread_over(chance: Chance, rows: Int64s, count: int) -> Chance:
+    """The same with a residual for each of ``count`` queries, so that all attributes have the same draws."""
+    residual = np.zeros((count, len(chance.share)))
+    residual[rows] = chance.residual
+    return replace(chance, residual=residual)

@@ -1,0 +1,83 @@
+"""A column of the documents that labels probably belong to, as the seller whose size is the label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from evenrank.arrays import Int64s
+from evenrank.data.evidence_source import Pairs
+from evenrank.data.membership import Membership
+from evenrank.errors import EvenrankError
+from evenrank.ids import StringRows, encode_first_seen, hash_strings, take
+from evenrank.inputs import Inputs
+from evenrank.verdict.attributes import group_attributes
+
+LONGEST = 64  # characters of a name, on average; what is longer is a text
+
+
+def likely_units(inputs: Inputs) -> list[str]:
+    """A note on each attribute of the documents that is constant within another of their columns.
+
+    Its labels then probably belong to that column. Of several columns it is the one with the fewest values.
+    """
+    attributes = [one for one in group_attributes(inputs) if one.unit is None and one.query_ids is None]
+    attributes = [one for one in attributes if not (one.by_need or one.multilabel)]
+    found: dict[str, tuple[int, str]] = {}
+    for column, pairs, codes in _columns(inputs) if attributes else ():
+        for one in attributes:
+            name = one.attribute.name
+            count = _units(one, pairs, codes) if column != name else 0
+            if count and (name not in found or count < found[name][0]):
+                found[name] = count, column
+    return [
+        f"{name}: all documents of one {column} have the same label, so labels probably belong to {column}: "
+        f"--groups {name}=documents:unit={column} counts a label once for each {column} in the verdict"
+        for name, (_, column) in found.items()
+    ]
+
+
+def _columns(inputs: Inputs) -> Iterator[tuple[str, Pairs, Int64s]]:
+    """Each column of names in the table of documents: its documents, and the code of each one's name."""
+    from evenrank.io.documents import DocumentsFile
+    from evenrank.io.groups.tables import Asked, frame_entries
+    from evenrank.io.tables import any_table
+
+    if not isinstance(inputs.documents, DocumentsFile):
+        return
+    file = inputs.documents
+    named = {} if file.columns is None or "id" not in file.columns else {"document": file.columns["id"]}
+    try:
+        table = any_table(file.path, "documents", file.path, format=file.format)
+    except (EvenrankError, OSError):
+        return  # not a table, or not one file
+    if table is None or any(one.attribute.name not in table.frame.names for one in inputs.groups):
+        return
+    for column in table.frame.names:
+        try:
+            entries = frame_entries(
+                table.frame, Asked(column, None, False, column, named), table.name, table.report
+            )
+        except EvenrankError:
+            continue  # the column of the documents themselves, or one of numbers
+        codes, names = encode_first_seen(entries.values)
+        if entries.shares is None and sum(map(len, names)) <= LONGEST * len(names):
+            ids = take(entries.documents, entries.rows)
+            pairs = Pairs(("",), np.zeros(len(ids), np.int64), StringRows(ids), hash_strings(ids))
+            yield column, pairs, codes.astype(np.int64)
+
+
+def _units(membership: Membership, pairs: Pairs, codes: Int64s) -> int:
+    """How many units the codes are of, where each has one label, and each label a unit of several documents;
+    else 0."""
+    rows = membership.rows_of(pairs)
+    codes, shares = codes[rows >= 0], membership.shares_at(rows[rows >= 0])
+    if len(shares.places) != len(codes):
+        return 0  # shares of several values
+    units, sizes = np.unique(codes, return_counts=True)
+    both = np.unique(np.stack([codes, shares.places]), axis=1)  # (2, pairs that occur)
+    labels = len(np.unique(shares.places))
+    large = both[1, np.isin(both[0], units[sizes > 1])]
+    several = labels < len(units) <= len(codes) / 2 and len(np.unique(large)) == labels > 1
+    return len(units) if several and both.shape[1] == len(units) else 0
