@@ -76,12 +76,14 @@ def describe_more_queries(group: GroupFinding, *, shortly: bool = False) -> str:
     helps = "help" if group.fades >= HELPS else "hardly help" if group.fades <= HARDLY else "help a little"
     if shortly:
         return f"more queries would {helps}"
-    now = 100 * (group.share_high - group.share_low)
+    now = group.share_high - group.share_low
     then = now * math.sqrt(1 - group.fades * (1 - 1 / 4))
-    return (
-        f"More queries would {helps}: four times as many would narrow the interval from {now:.0f} to "
-        f"{then:.0f} points"
+    still = (
+        f"still be {_points(then)} points wide"
+        if helps == "hardly help"
+        else (f"be {_points(then)} points wide instead of {_points(now)}")
     )
+    return f"More queries would {helps}: with four times as many the interval would {still}"
 
 
 def describe_unshown(verdict: Verdict) -> str:
@@ -200,7 +202,8 @@ def describe_change(before: Verdict, now: Verdict) -> str:
     if lowest is None or not then or math.isnan(then[0].share):
         return ""
     old, new = (
-        f"{percent(one.share)} ({_points(one.share_low)} to {_points(one.share_high)})"
+        percent(one.share)
+        + ("" if math.isnan(one.share_low) else f" ({_points(one.share_low)} to {_points(one.share_high)})")
         for one in (then[0], lowest)
     )
     return f"{now.attribute} {lowest.value} had {old}, now {new}"
