@@ -215,7 +215,7 @@ BAD: dict[str, tuple[list[str], str]] = {
         ["--groups", "g=groups.csv:ordnal"],
         "--groups g: there is no option 'ordnal'; the options are ordinal, multilabel, full, own, votes, "
         "intents, iteration, values=.., even=.., ignore=.., column=.., format=.., probabilities=.., "
-        "error=.., document=.., query=.., share=.., rater=..",
+        "error=.., unit=.., document=.., query=.., share=.., rater=..",
     ),
     "a target of nothing": (
         ["--groups", "gender=groups.csv", "--target", "stars=pool"],

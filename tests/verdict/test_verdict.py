@@ -167,6 +167,20 @@ def test_labels_that_belong_to_a_few_sellers_are_counted_by_seller(biased: Shop)
     assert other.share_high - other.share_low != one.share_high - one.share_low
 
 
+@pytest.mark.parametrize("target", ["catalogue", "candidates"])
+def test_the_order_of_the_labels_does_not_matter(biased: Shop, target: str) -> None:
+    sellers = {document: f"s{place % 90}" for place, document in enumerate(biased.sizes)}
+    sizes, turned = dict(biased.sizes), dict(reversed(biased.sizes.items()))
+    for unit, other in ((None, None), (sellers, dict(reversed(sellers.items())))):
+        groups = read_groups(sizes, "size", values=["small", "large"], unit=unit)
+        others = read_groups(turned, "size", values=["small", "large"], unit=other)
+        (one,), (same,) = (
+            verdicts(biased.run, groups=which, catalogue=True, target=target) for which in (groups, others)
+        )
+        assert one.group("small").share_low == pytest.approx(same.group("small").share_low, abs=1e-9)
+        assert one.group("small").share_high == pytest.approx(same.group("small").share_high, abs=1e-9)
+
+
 def test_what_other_queries_would_give_is_the_interval_of_the_measure(biased: Shop) -> None:
     group = verdict_of(biased).group("small")
     row = er.evaluate(

@@ -30,7 +30,7 @@ def add(commands: Commands) -> None:
         "gate",
         """Hold runs against the rules in the [gate] table of the project file. The exit code is 3 when a
         measure got worse than in the baseline by more than its rule allows, or lies beyond its floor or
-        ceiling, beyond what chance explains. For every measure the queries give two one-sided bounds: a
+        ceiling, beyond what the choice of queries explains. For every measure there are two bounds: a
         measure is worse, or beyond its limit, if both lie beyond what is allowed, and safe if both lie
         within. Limits alone need no baseline.""",
         """

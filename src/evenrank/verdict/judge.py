@@ -195,7 +195,11 @@ def _with_lists(table: GroupShares, run: Run, cutoff: int, attention: Attention)
     reachable, unreachable = lists.reach(targets)
     return replace(
         table,
-        chance=spread_over(lists.chance(table.target_kind, targets), rows, len(defined)),
+        chance=spread_over(
+            lists.chance(table.target_kind, targets, catalogue=bool(np.isfinite(table.catalogue).all())),
+            rows,
+            len(defined),
+        ),
         reachable=reachable.tolist(),
         unreachable=unreachable.tolist(),
     )

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evenrank.arrays import Bools, Floats, Int64s
+from evenrank.arrays import Bools, Floats, Int64s, UInt64s
 from evenrank.attention import Attention, log2
 from evenrank.data.evidence_source import Pairs
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
-from evenrank.ids import StringRows, hash_strings, take
+from evenrank.ids import StringRows, as_strings, hash_strings, take
 from evenrank.verdict.redealing import Chance, Labelled, Lists, chance_of
 from evenrank.verdict.targets import CANDIDATES
 
@@ -40,6 +40,7 @@ class LabelledLists:
     membership: Membership
     query: Int64s  # (P,): 0 to Q - 1 of the queries that count
     row: Int64s  # (P,): of the membership
+    hashes: UInt64s  # (P,): of the document's id
     member: Floats  # (P, L): how far the document belongs to each value; rows sum to 1
     mass: Floats  # (P,): 1, or more for a document that counts for each of several values
     attention: Floats  # (P,): of the place, 0 below the cut-off
@@ -59,21 +60,30 @@ class LabelledLists:
         weights = np.zeros(max(cutoff, int(places.max(initial=0)) + 1))
         weights[:cutoff] = attention.weights(cutoff)
         member, mass = _normal(membership.dense_at(rows[here]))
-        return cls(membership, query, rows[here], member, mass, weights[places], weights[among])
+        hashes = pairs.doc_hashes[here]
+        return cls(membership, query, rows[here], hashes, member, mass, weights[places], weights[among])
 
-    def chance(self, target: str, targets: Floats) -> Chance:
-        """What chance does to the shares; ``targets`` (Q, L) are those of the kind ``target``."""
+    def chance(self, target: str, targets: Floats, *, catalogue: bool) -> Chance:
+        """What chance does to the shares; ``targets`` (Q, L) are those of the kind ``target``.
+
+        Where the ``catalogue`` is not known, it is the documents found. Documents are dealt in the order of
+        the hashes of their ids: the order of the source does not matter, and is the same for all attributes.
+        """
         weight = self.attention * self.mass
         weight = weight / np.bincount(self.query, weights=weight, minlength=len(targets))[self.query]
-        if target == CANDIDATES:  # no other documents matter
-            rows, row = np.unique(self.row, return_inverse=True)
-            member, mass = _normal(self.membership.dense_at(rows))
+        candidates = target == CANDIDATES
+        if candidates or not catalogue:
+            rows, first = np.unique(self.row, return_index=True)
+            hashes, shares = self.hashes[first], self.membership.dense_at(rows)
         else:
-            row = self.row
             rows = np.arange(len(self.membership))
-            member, mass = _normal(self.membership.shares.dense(rows))
-        labels = Labelled(member, mass, _units(self.membership, rows))
-        return chance_of(Lists(self.query, row, weight), labels, targets, candidates=target == CANDIDATES)
+            hashes, shares = hash_strings(self.membership.doc_ids), self.membership.shares.dense(rows)
+        order = np.argsort(hashes, kind="stable")
+        place = np.empty(int(rows[-1]) + 1, np.int64)
+        place[rows[order]] = np.arange(len(rows))
+        member, mass = _normal(shares[order])
+        labels = Labelled(member, mass, _units(self.membership, rows[order], hashes[order]))
+        return chance_of(Lists(self.query, place[self.row], weight), labels, targets, candidates=candidates)
 
     def reach(self, targets: Floats) -> tuple[Floats, Int64s]:
         """(L,) twice: the mean share where each list is brought as near to its target as any order of its
@@ -93,15 +103,14 @@ class LabelledLists:
         return np.array(reached), np.array(lacking)
 
 
-def _units(membership: Membership, rows: Int64s) -> Int64s | None:
+def _units(membership: Membership, rows: Int64s, hashes: UInt64s) -> UInt64s | None:
     """(N,): the unit that the label of each row belongs to; a document without one is a unit of its own."""
     if membership.unit is None:
         return None
     owners, ids = membership.unit, take(membership.doc_ids, rows)
-    pairs = Pairs(("",), np.zeros(len(rows), np.int64), StringRows(ids), hash_strings(ids))
-    found = owners.rows_of(pairs)
-    alone = owners.shares.width + np.arange(len(rows))
-    return np.where(found >= 0, owners.shares.places[owners.shares.offsets[found]], alone)
+    found = owners.rows_of(Pairs(("",), np.zeros(len(rows), np.int64), StringRows(ids), hashes))
+    names = hash_strings(as_strings(owners.attribute.values))
+    return np.where(found >= 0, names[owners.shares.places[owners.shares.offsets[found]]], hashes)
 
 
 def _normal(member: Floats) -> tuple[Floats, Floats]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenrank.arrays import Bools, Floats, Int64s
+from evenrank.arrays import Bools, Floats, Int64s, UInt64s
 
 DRAWS = 1999
 EXACT = 1500  # units up to which all are dealt; of more, the heaviest are, and the others together are normal
@@ -37,7 +37,9 @@ class Labelled(NamedTuple):
 
     member: Floats  # (N, J): rows sum to 1
     mass: Floats  # (N,): 1, or more for a document that counts for each of several groups
-    unit: Int64s | None = None  # (N,): who the label of a document belongs to; None: the document itself
+    unit: UInt64s | Int64s | None = (
+        None  # (N,): who the label of a document belongs to; None: the document itself
+    )
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from evenrank.evaluation import evaluate
 from evenrank.inputs import Inputs
 from evenrank.measures import parse_measure
 from evenrank.rerankers import parse_reranker, rerank
-from evenrank.stats.intervals import mean_interval
 from evenrank.verdict.attributes import group_attributes
 from evenrank.verdict.judge import share_measure
 from evenrank.verdict.targets import with_chosen_target, without_judgements
@@ -36,8 +35,6 @@ class WhatIfStep:
     shares: Floats  # (Q,): of the group
     relevance: Floats  # (Q,)
     share: float
-    share_low: float
-    share_high: float
     value: float  # of relevance, the mean
 
 
@@ -124,7 +121,6 @@ def _step(
     if measure:
         relevance = _values(replace(known, groups=()), verdict, run, queries, 0, measure)
     there = shares[np.isfinite(shares)]
-    found = mean_interval(there, (0.0, 1.0), level=verdict.level)
     judged = relevance[np.isfinite(relevance)]
     return WhatIfStep(
         strength=strength,
@@ -132,8 +128,6 @@ def _step(
         shares=shares,
         relevance=relevance,
         share=float(there.mean()) if len(there) else math.nan,
-        share_low=found.low,
-        share_high=found.high,
         value=float(judged.mean()) if len(judged) else math.nan,
     )
 

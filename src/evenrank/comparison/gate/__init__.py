@@ -1,4 +1,4 @@
-"""Did a run get worse than its baseline by more than is allowed, beyond what chance explains?
+"""Did a run get worse than its baseline by more than is allowed, beyond what the choice of queries explains?
 
 For every measure the differences of the queries give two bounds of the mean difference. If even the better
 one is worse than allowed, the run is worse. If even the worse one is within what is allowed, it is safe.

@@ -48,12 +48,9 @@ def what_if_section(material: ReportData) -> Section | None:
 
 
 def _step(tried: WhatIf, step: WhatIfStep) -> dict[str, str]:
-    interval = (
-        "" if math.isnan(step.share_low) else f" ({percent(step.share_low)} to {percent(step.share_high)})"
-    )
     return {
         "strength": "as it is" if step.strength == 0 else f"{step.strength:.0%}",
-        "share": percent(step.share) + interval,
+        "share": percent(step.share),
         "value": number(step.value) if tried.measure else "",
         "words": f"{safe.name(tried.group)} {percent(step.share)}"
         + (f", {tried.measure} {number(step.value)}" if tried.measure else ""),
