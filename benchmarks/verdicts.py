@@ -345,8 +345,8 @@ def timed(products: int, queries: int) -> str:
         seconds.append(f"{target} {time.process_time() - start:.2f} s")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return (
-        f"{products:,} documents, {queries:,} queries with {DEPTH} documents each: {', '.join(seconds)} of one "
-        f"processor; {peak / 1024:.0f} MB at most, of which {before / 1024:.0f} MB before the first verdict\n"
+        f"{products:,} documents, {queries:,} queries with {DEPTH} documents each: {', '.join(seconds)} "
+        f"of one processor; {peak / 1024:.0f} MB at most, {before / 1024:.0f} MB before the verdicts\n"
     )
 
 
