@@ -55,7 +55,8 @@ def test_missing_counts_are_counted() -> None:
 
 
 def test_nothing_known_hints_at_the_ids() -> None:
-    assert notes(a_run("1", "2"), "TExFAIR@10", words=counts("D1", "D2"), missing="neutral") == [
+    measure = "TExFAIR(rbdf=False)@10"
+    assert notes(a_run("1", "2"), measure, words=counts("D1", "D2"), missing="neutral") == [
         "2 of 2 ranked documents in the first 10 ranks have no word counts: counted as neutral; "
         "are document ids written the same way in both?"
     ]

@@ -29,6 +29,11 @@ class MeasureTable:
     values: Floats  # (Q, S)
     why: tuple[dict[int, str], ...]  # for each system, the rows that lack a finite value, and the reason
     shown: str = ""  # what people see instead of its name
+    bounds: tuple[float, float] | None = None  # where groups and targets leave less than the measure's range
+
+    def range_of(self, values: Floats) -> tuple[float, float]:
+        """The range for intervals over these values."""
+        return self.bounds or self.measure.range_of(values)
 
     @property
     def name(self) -> str:
@@ -55,7 +60,7 @@ class MeasureTable:
         """What a system has more than another over the queries of both, with its 95% interval."""
         own, others = (self.values[:, self.place(each)] for each in (system, other))
         if self.measure.aggregation == "mean":
-            return mean_difference(own, others, self.measure.range_of(np.concatenate([own, others])))
+            return mean_difference(own, others, self.range_of(np.concatenate([own, others])))
         return resampled_difference(own, others, self.measure.aggregate, seed=seed)
 
     def place(self, system: str) -> int:
@@ -79,7 +84,9 @@ def tables_of(scores: Scores) -> tuple[MeasureTable, ...]:
             for block in blocks:
                 _fill(values, why, block, column, systems.index(block.run), place)
             shown = scores.names.of(repr(measure), column)
-            tables.append(MeasureTable(measure, column, systems, queries, values, tuple(why), shown))
+            own = [block.bounds for block in blocks if block.bounds is not None]
+            bounds = (min(low for low, _ in own), max(high for _, high in own)) if own else None
+            tables.append(MeasureTable(measure, column, systems, queries, values, tuple(why), shown, bounds))
     return tuple(tables)
 
 

@@ -84,4 +84,16 @@ def scores_block(measure: Measure, queries: tuple[str, ...], results: Sequence[R
         status[without_reason] = len(reasons) - 1
     values[status > 1] = np.nan
     status[(status == 0) & np.isinf(values)] = 1
-    return ScoresBlock("", measure, queries, columns, values, status, tuple(reasons))
+    without = [result.unlabelled for result in results if result.unlabelled is not None]
+    bounds = [result.bounds for result in results if result.bounds is not None]
+    return ScoresBlock(
+        "",
+        measure,
+        queries,
+        columns,
+        values,
+        status,
+        tuple(reasons),
+        unlabelled=np.concatenate(without) if without else None,
+        bounds=(min(low for low, _ in bounds), max(high for _, high in bounds)) if bounds else None,
+    )

@@ -83,7 +83,14 @@ def _split(block: ScoresBlock, queries: tuple[str, ...]) -> Iterator[ScoresBlock
     """The values of each ranking."""
     for begin in range(0, len(block.query_ids), len(queries)):
         rows = slice(begin, begin + len(queries))
-        yield replace(block, query_ids=queries, values=block.values[rows], status=block.status[rows])
+        without = None if block.unlabelled is None else block.unlabelled[rows]
+        yield replace(
+            block,
+            query_ids=queries,
+            values=block.values[rows],
+            status=block.status[rows],
+            unlabelled=without,
+        )
 
 
 def mean_over_rankings(runs: RunSet, parts: Sequence[ScoresBlock]) -> ScoresBlock:
@@ -106,7 +113,16 @@ def mean_over_rankings(runs: RunSet, parts: Sequence[ScoresBlock]) -> ScoresBloc
     values, status = mean_of_defined(total, defined, status)
     draws = np.array([[part.aggregate(column) for column in range(values.shape[1])] for part in parts])
     shares = defined / count
-    return replace(first, values=values, status=status, reasons=tuple(reasons), draws=draws, shares=shares)
+    without = [part.unlabelled for part in parts if part.unlabelled is not None]
+    return replace(
+        first,
+        values=values,
+        status=status,
+        reasons=tuple(reasons),
+        draws=draws,
+        shares=shares,
+        unlabelled=np.logical_and.reduce(without) if without else None,
+    )
 
 
 def _codes(part: ScoresBlock, reasons: list[str]) -> Int16s:

@@ -70,6 +70,11 @@ class AttentionShareMeasure(Measure):
         own = frozenset({"ranked.words"}) if self.attr is None else self._groups().needs
         return own | attention_needs(self.attention)
 
+    def evaluate(self, evidence: RankedEvidence) -> Result:
+        evidence = self.prepared(evidence)
+        result = self.compute(evidence)
+        return result if self.attr is None else self._groups().without_labels(result, evidence, self.missing)
+
     def _groups(self) -> GroupMeasure:
         return GroupMeasure(attr=self.attr, cutoff=self.cutoff)
 

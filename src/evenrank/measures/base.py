@@ -79,13 +79,17 @@ class Result:
     """Values of one measure: (Q,), or (Q, C) with the names of the C columns.
 
     ``undefined`` maps a reason to the queries (and columns) where it holds; the first reason counts.
-    What is neither finite nor declared undefined is reported as infinite.
+    What is neither finite nor declared undefined is reported as infinite. ``unlabelled`` marks the queries
+    whose lists have no labelled document, and a value nevertheless. ``bounds`` are the smallest and the
+    largest value for these groups and targets, where the measure's own range is wider.
     """
 
     values: Floats
     undefined: Mapping[str, Bools] = field(default_factory=dict)
     columns: tuple[str, ...] = ("",)
     notes: tuple[Note, ...] = ()
+    unlabelled: Bools | None = None  # (Q,)
+    bounds: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, repr=False)

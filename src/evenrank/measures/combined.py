@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping
-from typing import ClassVar, Self
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -88,6 +88,15 @@ class CombinedMeasure(Measure):
         return results, undefined
 
 
+def merged(results: Sequence[Result]) -> dict[str, Any]:
+    """What the parts say beside their values: all notes, and the lists that lack labels for any of them."""
+    without = [result.unlabelled for result in results if result.unlabelled is not None]
+    return {
+        "notes": Note.merged(note for result in results for note in result.notes),
+        "unlabelled": np.logical_or.reduce(without) if without else None,
+    }
+
+
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
 class WeightedSum(CombinedMeasure):
     """A weighted sum of measures, query by query: ``0.5*iRBU@10 + 0.5*nDCG@10``.
@@ -130,9 +139,7 @@ class WeightedSum(CombinedMeasure):
         total = np.zeros(len(evidence))
         for (weight, _), result in zip(self.terms, results, strict=True):
             total = total + weight * result.values
-        return Result(
-            total, undefined, notes=Note.merged(note for result in results for note in result.notes)
-        )
+        return Result(total, undefined, **merged(results))
 
     def explain(self, evidence: RankedEvidence) -> Floats | None:
         if any(getattr(measure, "missing", "") == "drop" for measure in self.parts()):

@@ -18,12 +18,13 @@ from evenrank.data.words import WordCounts
 from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, flag, parameter, term_of
-from evenrank.measures.base import Direction, Measure, Result
+from evenrank.measures.base import Direction, Measure, Note, Result
 from evenrank.measures.neutrality import EMPTY_LIST, MISSING, MISSING_MEANS
 from evenrank.measures.relevance import divide
 from evenrank.measures.sums import padded_sum
 
 NO_GROUP_WORD = "no group word"
+SILENT = "{count} of {of} lists have no group word: they count as fair (rbdf=False leaves them out)"
 
 
 LOG2 = log2()
@@ -133,10 +134,18 @@ class TED(WordExposureMeasure):
 
     def divergence(self, evidence: RankedEvidence) -> Result:
         difference, total = self.difference(evidence)
-        if self.rbdf:
-            scaled = np.where(total > 0, difference, 0.0) * self.representative_share(evidence)
-            return Result(scaled, empty(evidence))
-        return Result(difference, {**empty(evidence), NO_GROUP_WORD: total <= 0})
+        bounds = (0.0, float(self.largest(evidence).max(initial=0.0)))
+        if not self.rbdf:
+            return Result(difference, {**empty(evidence), NO_GROUP_WORD: total <= 0}, bounds=bounds)
+        scaled = np.where(total > 0, difference, 0.0) * self.representative_share(evidence)
+        there = evidence.ranked.lengths > 0
+        silent = int((there & (total <= 0)).sum())
+        notes = (Note(SILENT, silent, int(there.sum())),) if silent else ()
+        return Result(scaled, empty(evidence), notes=notes, bounds=bounds)
+
+    def largest(self, evidence: RankedEvidence) -> Floats:
+        """(Q,): ``2 (1 - min_g J_g)``, the divergence of a list that mentions only the rarest group."""
+        return np.asarray(2 * (1 - evidence.query["words.target"].min(axis=1)))
 
     def compute(self, evidence: RankedEvidence) -> Result:
         return self.divergence(evidence)
@@ -169,10 +178,11 @@ class TExFAIR(TED):
     normalized: bool = parameter(False, flag(), "divide by the largest divergence")
 
     def compute(self, evidence: RankedEvidence) -> Result:
-        divergence = self.divergence(evidence)
-        worst = 2 * (1 - evidence.query["words.target"].min(axis=1))  # (Q,)
-        fairness = worst - divergence.values
-        return Result(fairness / worst if self.normalized else fairness, divergence.undefined)
+        divergence, worst = self.divergence(evidence), self.largest(evidence)
+        fairness = worst - divergence.values  # (Q,)
+        if self.normalized:
+            return dataclasses.replace(divergence, values=fairness / worst, bounds=(0.0, 1.0))
+        return dataclasses.replace(divergence, values=fairness)
 
 
 @declare

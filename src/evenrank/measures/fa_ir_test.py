@@ -13,6 +13,7 @@ from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, flag, number, parameter, text
 from evenrank.measures.base import Direction, Note, Result
+from evenrank.measures.count_tests import FRACTIONAL, FRACTIONAL_MEANS
 from evenrank.measures.groups import EMPTY_LIST_MEANS, NO_TARGET, NO_TARGET_MEANS
 from evenrank.measures.minimum_table import failure_probability, table_of
 from evenrank.measures.neutrality import EMPTY_LIST
@@ -48,7 +49,11 @@ class FA_IR_Test(PrefixShareMeasure):
     reference = "Zehlike et al. 2017, FA*IR: a fair top-k ranking algorithm, CIKM, Definitions 2-4"
     direction = Direction.HIGHER
     by_value = True
-    undefined_when: ClassVar[Mapping[str, str]] = {EMPTY_LIST: EMPTY_LIST_MEANS, NO_TARGET: NO_TARGET_MEANS}
+    undefined_when: ClassVar[Mapping[str, str]] = {
+        EMPTY_LIST: EMPTY_LIST_MEANS,
+        NO_TARGET: NO_TARGET_MEANS,
+        FRACTIONAL: FRACTIONAL_MEANS,
+    }
 
     protected: str | None = parameter(None, text(optional=True), "the value that is protected; None: each")
     p: float | None = parameter(
@@ -67,7 +72,8 @@ class FA_IR_Test(PrefixShareMeasure):
     def compute(self, evidence: RankedEvidence) -> Result:
         names = self.value_names(evidence)
         columns = [names.index(self.protected)] if self.protected is not None else [*range(len(names))]
-        have = np.cumsum(self.membership(evidence)[:, :, columns], axis=1)  # (Q, K, C)
+        membership = self.membership(evidence)  # (Q, K, L)
+        have = np.cumsum(membership[:, :, columns], axis=1)  # (Q, K, C)
         shares = self.target_shares(evidence)[:, columns]  # (Q, C)
         if self.p is not None:
             shares = np.full(shares.shape, self.p)
@@ -82,6 +88,7 @@ class FA_IR_Test(PrefixShareMeasure):
         reasons = self.undefined(evidence)
         undefined = {EMPTY_LIST: reasons[EMPTY_LIST][:, None]}
         undefined[NO_TARGET] = reasons[NO_TARGET][:, None] & (self.p is None)
+        undefined[FRACTIONAL] = np.asarray(((membership != 0) & (membership != 1)).any(axis=(1, 2)))[:, None]
         return Result(passed, undefined, tuple(names[column] for column in columns), tuple(notes))
 
     def _minima(self, shares: Floats, lengths: Int64s, depth: int) -> Int64s:

@@ -28,7 +28,7 @@ class Gini(GroupMeasure):
     values close to 1 mean that one gets everything.
 
     ``by='documents'`` is one value for a whole run: the exposure of a document is the attention at its ranks,
-    summed over the queries, for every document of any list (0 below the cut-off). For a single query it would
+    summed over the queries, for every document among the first k of any list. For a single query it would
     only depend on the length of the list. ``by='groups'`` is a value for each query, over the exposure of
     the groups. Use it to ask whether few documents get all the attention, whatever they are; prefer EE_D for
     several rankings of a query, and AWRF where groups have targets.
@@ -58,8 +58,7 @@ class Gini(GroupMeasure):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.by == DOCUMENTS:
-            for name in ("over_queries", "looks_below_cutoff"):
-                object.__setattr__(self, name, True)
+            object.__setattr__(self, "over_queries", True)
 
     def settled(self, sources: Mapping[str, Evidence]) -> Measure:
         return self if self.by == DOCUMENTS else super().settled(sources)
@@ -67,10 +66,6 @@ class Gini(GroupMeasure):
     @property
     def needs(self) -> frozenset[str]:
         return frozenset({"ranked.documents"}) if self.by == DOCUMENTS else super().needs
-
-    @property
-    def depth(self) -> int | None:
-        return None if self.by == DOCUMENTS else super().depth
 
     def compute(self, evidence: RankedEvidence) -> Result:
         if self.by == DOCUMENTS:
@@ -84,7 +79,7 @@ class Gini(GroupMeasure):
 
     def _of_documents(self, evidence: RankedEvidence) -> Result:
         ranked = evidence.ranked
-        weights = self.attention.weights(ranked.depth) * (np.arange(ranked.depth) < (self.cutoff or np.inf))
+        weights = self.attention.weights(ranked.depth)  # (K,)
         rank = np.nonzero(ranked.mask)[1]
         _, places = np.unique(ranked["documents"][ranked.mask], return_inverse=True)
         # in an order of their own, so that the sum does not depend on that of the queries

@@ -20,7 +20,7 @@ from evenrank.data.membership import Membership, evidence_name, split_name
 from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence
 from evenrank.grammar import choice, parameter, text
-from evenrank.measures.base import Measure
+from evenrank.measures.base import Measure, Result
 from evenrank.measures.divergences import ORDERED, over_values
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import divide
@@ -31,10 +31,13 @@ NO_TARGET_MEANS = (
 )
 EMPTY_LIST_MEANS = "the run has no documents for the query"
 
-GROUP_MISSING = choice("uniform", "drop", "error")
+UNDEFINED = "undefined"
+NO_LABEL = "no labelled document"
+NO_LABEL_MEANS = "none of the first k documents has a group (missing='undefined')"
+GROUP_MISSING = choice("uniform", UNDEFINED, "drop", "error")
 GROUP_MISSING_MEANS = (
-    "documents without a group: they belong equally to all values (uniform), are left out (drop), "
-    "or are an error"
+    "documents without a group: they belong equally to all values (uniform), and a list of such documents "
+    "alone is undefined (undefined), they are left out (drop), or are an error"
 )
 ANY = "*"  # no attribute is called so
 ATTRIBUTE = text(optional=True)
@@ -83,6 +86,11 @@ class GroupMeasure(Measure):
     attr: str | None = parameter(None, ATTRIBUTE, ATTRIBUTE_MEANS)
     missing: str = parameter("uniform", GROUP_MISSING, GROUP_MISSING_MEANS)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.missing == UNDEFINED:
+            object.__setattr__(self, "undefined_when", {**self.undefined_when, NO_LABEL: NO_LABEL_MEANS})
+
     @property
     def own_target(self) -> str | None:
         """A kind of target that is this measure's alone; None for the attribute's."""
@@ -112,6 +120,21 @@ class GroupMeasure(Measure):
                 f"{self!r} is for attributes of two values; {attribute.name!r} has {len(attribute.values)}: "
                 f"{attribute.listed()}"
             )
+
+    def evaluate(self, evidence: RankedEvidence) -> Result:
+        """Lists of documents without a group are equally of all groups: they are counted, or undefined."""
+        evidence = self.prepared(evidence)
+        return self.without_labels(self.compute(evidence), evidence, self.missing)
+
+    def without_labels(self, result: Result, evidence: RankedEvidence, missing: str) -> Result:
+        """The result, and which lists have no labelled document; with ``missing='undefined'`` they are."""
+        if missing not in ("uniform", UNDEFINED) or self.source not in evidence.ranked:
+            return result
+        there, known = evidence.ranked.mask, evidence.ranked.known(self.source)
+        without = np.asarray(there.any(axis=1) & ~(there & known).any(axis=1))  # (Q,)
+        if missing == UNDEFINED:
+            return dataclasses.replace(result, undefined={**result.undefined, NO_LABEL: without})
+        return dataclasses.replace(result, unlabelled=without)
 
     def membership(self, evidence: RankedEvidence, ranked: Ranked | None = None) -> Floats:
         """(Q, K, L): the shares of the document at each rank; 0 in the padding."""

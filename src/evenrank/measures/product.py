@@ -10,8 +10,8 @@ import numpy as np
 
 from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.measures.base import Direction, Measure, Note, Result
-from evenrank.measures.combined import CombinedMeasure
+from evenrank.measures.base import Direction, Measure, Result
+from evenrank.measures.combined import CombinedMeasure, merged
 
 ZERO_TIMES_INFINITY = "0 times infinity"
 
@@ -62,5 +62,4 @@ class Product(CombinedMeasure):
         neither = np.asarray((values == 0).any(axis=0) & np.isinf(values).any(axis=0))
         with np.errstate(invalid="ignore"):
             product = np.prod(values, axis=0)
-        notes = Note.merged(note for result in results for note in result.notes)
-        return Result(product, {**undefined, ZERO_TIMES_INFINITY: neither}, notes=notes)
+        return Result(product, {**undefined, ZERO_TIMES_INFINITY: neither}, **merged(results))

@@ -10,7 +10,7 @@ from evenrank.grammar import declare, flag, number, parameter
 from evenrank.measures.groups import NO_TARGET
 from evenrank.rerankers.base import Reordered
 from evenrank.rerankers.grouped import Closed, GroupReranker
-from evenrank.rerankers.penalty import DECIMALS, looks_to
+from evenrank.rerankers.penalty import looks_to
 from evenrank.rerankers.score_scale import SCALE, SCALE_MEANS, largest_first, scaled
 
 _TIE = 1e-12  # equal sums differ in the last bit
@@ -89,4 +89,4 @@ class GroupPenalty(GroupReranker):
 
 def _distance(shares: Floats, target: Floats) -> Floats:
     """(Q, K): half the sum of absolute differences."""
-    return np.asarray(np.round(np.abs(shares - target[:, None, :]).sum(axis=2) / 2, DECIMALS))
+    return np.asarray(np.abs(shares - target[:, None, :]).sum(axis=2) / 2)

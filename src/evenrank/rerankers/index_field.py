@@ -20,7 +20,6 @@ from evenrank.errors import DataError, ParameterError, UnknownNameError, nearest
 from evenrank.io.atomic import atomic_write
 from evenrank.io.counts import counts_in_pieces
 from evenrank.measures.neutrality import neutrality
-from evenrank.rerankers.penalty import DECIMALS
 from evenrank.rerankers.score_scale import DEPTH, deviations
 
 FORMS = ("opensearch", "elasticsearch", "rank_feature", "solr", "vespa", "postgresql")
@@ -132,7 +131,7 @@ def _neutralities(
     for piece in counts_in_pieces(counts):
         target = np.asarray(piece.lexicon.targets, dtype=np.float64)
         w = neutrality(piece.counts.astype(float), target, field.tau, piece.tokens.astype(float))
-        w = np.clip(np.round(w, DECIMALS), 0.0, 1.0)  # as the re-ranker has it
+        w = np.clip(w, 0.0, 1.0)
         yield piece.doc_ids.to_pylist(), _stored(w, field).tolist()
 
 

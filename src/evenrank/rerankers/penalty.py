@@ -11,8 +11,6 @@ from evenrank.measures.neutrality import neutrality
 from evenrank.rerankers.base import Reordered, Reranker
 from evenrank.rerankers.score_scale import DEPTH, SCALE, SCALE_MEANS, largest_first, scaled
 
-DECIMALS = 12  # equal neutralities differ in the last bit
-
 
 @declare
 class Penalty(Reranker):
@@ -51,7 +49,7 @@ class Penalty(Reranker):
         ranked = evidence.ranked
         target = evidence.query["words.target"][:, None, :]  # (Q, 1, G)
         w = neutrality(ranked["words.counts"], target, self.tau, ranked["words.tokens"])  # (Q, K)
-        w = np.where(ranked.known("words"), np.round(w, DECIMALS), 1.0)
+        w = np.where(ranked.known("words"), w, 1.0)
         values = scaled(ranked["scores"], ranked.mask, self.scale) - self.lam * (1 - w)
         return Reordered(largest_first(values, ranked.mask, self.cutoff))
 

@@ -10,7 +10,7 @@ from evenrank.grammar import choice
 DEPTH = 100
 """The deviation is that of so many first scores, so that it does not depend on how long a list is."""
 
-_ROUNDING = 1e-12  # equal scores have a mean that differs from them by so little at most
+_ROUNDING = 1e-12  # by so little at most differ the mean of equal scores from them, and sums that are equal
 
 SCALE = choice("sd", "none")
 SCALE_MEANS = (
@@ -56,8 +56,20 @@ def _unit(scores: Floats, mask: Bools) -> Floats:
 
 def largest_first(values: Floats, mask: Bools, cutoff: int | None) -> Int64s:
     """(Q, K): the places of the first ``cutoff`` ranks by falling value, of equal ones the first first; then
-    the others as they were, and -1 where the list has ended."""
+    the others as they were, and -1 where the list has ended.
+
+    Values that differ by no more than rounding are equal: 2 - 1/3 and 1 + 2/3 are, though not as floats.
+
+    >>> largest_first(np.array([[1 + 2 / 3, 2 - 1 / 3, 3.0]]), np.ones((1, 3), dtype=bool), None).tolist()
+    [[2, 0, 1]]
+    """
     ranks = np.arange(mask.shape[1])
     part = np.where(mask, (ranks >= (cutoff or len(ranks))).astype(np.int64), 2)
-    order = np.lexsort((np.where(part == 0, -values, 0.0), part), axis=1)
+    falling = np.where(part == 0, -values, 0.0)
+    order = np.lexsort((falling, part), axis=1)
+    falling, part = (np.take_along_axis(array, order, axis=1) for array in (falling, part))
+    apart = np.diff(falling, axis=1) > _ROUNDING * np.maximum(1.0, np.abs(falling[:, 1:]))
+    begins = np.pad(apart | (np.diff(part, axis=1) > 0), ((0, 0), (min(1, mask.shape[1]), 0)))
+    level = np.cumsum(begins, axis=1)  # (Q, K)
+    order = np.take_along_axis(order, np.lexsort((order, level), axis=1), axis=1)
     return np.where(mask, order, -1)

@@ -17,7 +17,6 @@ from evenrank.tables import (
     Interval,
     Table,
     Value,
-    count_of,
     delimited,
     json_line,
     printed,
@@ -57,7 +56,7 @@ def measure_grid(scores: Scores, rows: Iterable[SummaryRow] | None = None) -> Me
         best = best_value((row.value for row in by_run.values()), direction) if len(runs) > 1 else None
         present = [by_run.get(run) for run in runs]
         heads.append(scores.names.heading(measure, column, direction))
-        counts.append([count_of(row.defined, row.queries, row.infinite) if row else "" for row in present])
+        counts.append([row.over if row else "" for row in present])
         columns.append(
             [
                 Value(row.value, row.low, row.high, best=row.value == best) if row else Value(None)
@@ -120,7 +119,7 @@ def summary_table(
             scores.names.heading(row.measure, row.column, row.direction),
             Value(row.value, best=several and row.value == best[row.measure, row.column]),
             Interval(row.low, row.high),
-            count_of(row.defined, row.queries, row.infinite),
+            row.over,
         )
         for row in rows
     )

@@ -55,6 +55,8 @@ class ScoresBlock:
     reasons: tuple[str, ...] = (OK, INFINITE)
     draws: npt.NDArray[np.float64] | None = None  # (R, C): the aggregate of each ranking, where there are R
     shares: npt.NDArray[np.float64] | None = None  # (Q, C): of the R rankings, how many have a value
+    unlabelled: npt.NDArray[np.bool_] | None = None  # (Q,): lists with a value and no labelled document
+    bounds: tuple[float, float] | None = None  # where these groups and targets leave less than the range
 
     def defined(self, column: int = 0) -> npt.NDArray[np.float64]:
         """The values that count: neither undefined nor infinite."""
@@ -74,7 +76,12 @@ class ScoresBlock:
             status=self.status[list(rows)],
             draws=None,
             shares=None if self.shares is None else self.shares[list(rows)],
+            unlabelled=None if self.unlabelled is None else self.unlabelled[list(rows)],
         )
+
+    def range_of(self, values: npt.NDArray[np.float64]) -> tuple[float, float]:
+        """The range for intervals over these values."""
+        return self.bounds or self.measure.range_of(values)
 
     def aggregate(self, column: int = 0) -> float:
         return aggregated(self.measure, self.defined(column), self.infinite(column))
@@ -89,7 +96,7 @@ class ScoresBlock:
             return ConfidenceInterval(math.nan, math.nan, ONE_VALUE)
         values = self.defined(column)
         if self.measure.aggregation == "mean":
-            return mean_interval(values, self.measure.range_of(values), level=level)
+            return mean_interval(values, self.range_of(values), level=level)
         return resampled_interval(values, self.measure.aggregate, level=level, resamples=resamples, seed=seed)
 
 
@@ -119,6 +126,14 @@ class SummaryRow(NamedTuple):
     aggregation: str
     direction: str
     interval_note: str = ""  # why there is no interval, or why it may be too narrow
+    unlabelled: int = 0  # lists that count, though none of their documents has a label
+
+    @property
+    def over(self) -> str:
+        """How many queries the value is over, for a table."""
+        from evenrank.tables import count_of
+
+        return count_of(self.defined, self.queries, self.infinite, self.unlabelled)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -215,6 +230,7 @@ class Scores:
             for index, column in enumerate(block.columns):
                 counts = np.bincount(block.status[:, index], minlength=len(block.reasons))
                 found = block.interval(index)
+                counted = block.status[:, index] == 0
                 rows.append(
                     SummaryRow(
                         run=block.run,
@@ -234,8 +250,9 @@ class Scores:
                         aggregation=block.measure.aggregation,
                         direction=block.measure.direction.value,
                         interval_note=interval_note(
-                            found, int(counts[0]), block.measure.range_of(block.defined(index))
+                            found, int(counts[0]), block.range_of(block.defined(index))
                         ),
+                        unlabelled=0 if block.unlabelled is None else int((block.unlabelled & counted).sum()),
                     )
                 )
         return tuple(rows)

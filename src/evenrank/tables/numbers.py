@@ -60,11 +60,13 @@ def p_value(p: float) -> str:
     return "< 0.0001" if p < 0.0001 else number(p)
 
 
-def count_of(defined: int, queries: int, infinite: int = 0) -> str:
-    """How many queries a value is over, of how many where some do not count, and how many are infinite.
+def count_of(defined: int, queries: int, infinite: int = 0, unlabelled: int = 0) -> str:
+    """How many queries a value is over, of how many where some do not count, how many are infinite, and how
+    many lists count although none of their documents has a label.
 
-    >>> count_of(44, 44), count_of(12, 44), count_of(12, 44, 30)
-    ('44', '12/44', '12/44, 30 infinite')
+    >>> count_of(44, 44), count_of(12, 44), count_of(12, 44, 30), count_of(44, 44, 0, 3)
+    ('44', '12/44', '12/44, 30 infinite', '44, 3 without a label')
     """
     count = str(queries) if defined == queries else f"{defined}/{queries}"
-    return f"{count}, {infinite} infinite" if infinite else count
+    count += f", {infinite} infinite" if infinite else ""
+    return count + (f", {unlabelled} without a label" if unlabelled else "")

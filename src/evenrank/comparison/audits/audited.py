@@ -176,7 +176,14 @@ class Audited:
             values[:, place] = table.values[:, own].mean(axis=1)
             why.append({row: reason for at in own for row, reason in table.why[at].items()})
         return MeasureTable(
-            table.measure, table.column, tuple(systems), table.query_ids, values, tuple(why), table.shown
+            table.measure,
+            table.column,
+            tuple(systems),
+            table.query_ids,
+            values,
+            tuple(why),
+            table.shown,
+            table.bounds,
         )
 
     def estimate(
@@ -196,7 +203,7 @@ class Audited:
             return nothing._replace(reason=", ".join(reasons) or "no query has a value")
         measured = table.measure
         if measured.aggregation == "mean":
-            found = mean_interval(known, measured.range_of(known))
+            found = mean_interval(known, table.range_of(known))
         else:
             found = resampled_interval(known, measured.aggregate, seed=self.seed)
         seeds = self._seed_values(corpus, measure, system, queries)

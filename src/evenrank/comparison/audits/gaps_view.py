@@ -49,7 +49,7 @@ def _one(audited: Audited, corpus: str, measure: str, lower: bool) -> Table:
         for place, system in enumerate(table.systems):
             if place == best:
                 continue
-            bounds = table.measure.range_of(values.ravel())
+            bounds = table.range_of(values.ravel())
             gap = mean_difference(values[:, place], values[:, best], bounds)
             options = {"seed": audited.seed} if audited.test == "permutation" else {}
             tested = TESTS[audited.test](values[:, place] - values[:, best], **options)

@@ -180,7 +180,7 @@ def _verdict(
     if rule.compares:
         bounds = mean_bounds(
             gains,
-            difference_bounds(table.measure.range_of(np.concatenate([old[both], new[both]]))),
+            difference_bounds(table.range_of(np.concatenate([old[both], new[both]]))),
             alpha=alpha,
             resamples=gate.resamples,
             seed=gate.seed,
@@ -190,7 +190,7 @@ def _verdict(
     elif rule.bounded:
         if interval is None:
             own_bounds = mean_bounds(
-                own, table.measure.range_of(own), alpha=alpha, resamples=gate.resamples, seed=gate.seed
+                own, table.range_of(own), alpha=alpha, resamples=gate.resamples, seed=gate.seed
             )
             low, high = own_bounds.lower, own_bounds.upper
         else:
