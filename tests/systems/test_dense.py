@@ -17,7 +17,8 @@ from evenrank.erasure.encoding import encode_documents
 from evenrank.erasure.identity import EncoderIdentity
 from evenrank.erasure.model import write_model
 from evenrank.evidence.polarise.encoders import Encoder
-from evenrank.systems import Dense, make_system
+from evenrank.systems import Dense, make_system, parse_system
+from evenrank.systems.run_records import record_of
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz "
 
@@ -233,6 +234,70 @@ def test_a_model_that_tells_queries_from_documents(tmp_path: Path, monkeypatch: 
             {"d": scores[0], "e": scores[1]}, rel=1e-5
         )
     assert model.asked == [("document", other), ("document", text), ("query", text)]
+
+
+def folder_of(tmp_path: Path, similarity: str | None) -> Path:
+    """The folder of a model, as far as it is read before the model is loaded."""
+    folder = tmp_path / "ance"
+    folder.mkdir()
+    kinds = ("Transformer", "Pooling")
+    modules = [{"type": f"sentence_transformers.models.{kind}", "path": ""} for kind in kinds]
+    (folder / "modules.json").write_text(json.dumps(modules))
+    (folder / "config_sentence_transformers.json").write_text(json.dumps({"similarity_fn_name": similarity}))
+    return folder
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("sentence_transformers") is None, reason="the extra [embed] is not installed"
+)
+@pytest.mark.parametrize(("own", "given", "used"), [
+    ("dot", None, "dot"), (None, None, "cosine"), ("cosine", "dot", "dot"), ("dot", "cosine", "cosine"),
+])  # fmt: skip
+def test_vectors_are_compared_as_the_model_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str | None, given: str | None, used: str
+) -> None:
+    """By dot product long vectors come first, by cosine those of the same direction."""
+    monkeypatch.setattr("evenrank.evidence.polarise.encoders._load", lambda *_: Routed())
+    texts = {"same": "abc", "long": "aaabbbcccaaabbbcccxyz"}
+    system = Dense(folder_of(tmp_path, own), similarity=given)
+    system.index(texts)
+    (found,) = system.retrieve({"q": "abc"}).to_dict().values()
+    assert list(found) == (["long", "same"] if used == "dot" else ["same", "long"])
+    asked, vectors = letters(["abc"])[:, ::-1][0], letters([*texts.values()])[:, ::-1]
+    expected = vectors @ asked if used == "dot" else unit(vectors) @ (asked / np.linalg.norm(asked))
+    assert found == pytest.approx(dict(zip(texts, expected, strict=True)), rel=1e-5)
+    assert system.similarity == used
+
+
+def test_a_comparison_that_dense_does_not_make_is_refused() -> None:
+    many = [f"{word} {place}" for place in range(40) for word in ("abc", "xyz", "mno")]
+    eraser = Eraser.fit(unit(letters(many)), ["a", "b", "b"] * 40)
+    for own, erasing in (("euclidean", None), ("dot", eraser)):
+        encoder = Encoder("model", letters, similarity=lambda own=own: own)
+        with pytest.raises(ParameterError, match=own):
+            Dense(encoder, eraser=erasing).index({"d": "abc"})
+        Dense(encoder, eraser=erasing, similarity="cosine").index({"d": "abc"})
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("sentence_transformers") is None, reason="the extra [embed] is not installed"
+)
+def test_the_record_of_a_run_says_how_vectors_were_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evenrank.evidence.polarise.encoders._load", lambda *_: Routed())
+    monkeypatch.setattr("evenrank.systems.dense.check_model", lambda *_, **__: None)
+    folder_of(tmp_path, "dot")
+    (tmp_path / "run.trec").write_text("")
+    for asked, used in (
+        ("Dense(model='ance')", "dot"),
+        ("Dense(model='ance',similarity='cosine')", "cosine"),
+    ):
+        term = parse_system(asked, folder=tmp_path)
+        system = make_system(asked, folder=tmp_path)
+        system.index({"d": "abc"})
+        record_of(term, system, {"d": "abc"}, {"q": "abc"}, 1).write(str(tmp_path / "run.trec"))
+        assert json.loads((tmp_path / "run.trec.system.json").read_text())["similarity"] == used
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from evenrank.erasure.identity import encoder_identity
 from evenrank.errors import ParameterError
 from evenrank.evidence.polarise.cache import VectorCache
 from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA, Encoder, as_encoder, checked, longest_first
+from evenrank.evidence.polarise.model_modules import COSINE, DOT
 from evenrank.evidence.polarise.spread import encoding_ahead
 from evenrank.grammar import choice, declare, parameter, text
 from evenrank.systems.base import (
@@ -51,7 +53,10 @@ class _Side(NamedTuple):
 
 
 class Dense:
-    """Exact search by cosine over the vectors of a sentence-transformers model or of any callable.
+    """Exact search over the vectors of a sentence-transformers model or of any callable.
+
+    Vectors are compared as the model's folder says, by cosine or by dot product, unless ``similarity`` says
+    otherwise; those of a callable by cosine.
 
     Texts that are indexed again are not encoded again; ``cache`` is a folder that keeps vectors for later.
     A model that tells queries from documents encodes each in its own way, and where it changes vectors after
@@ -73,6 +78,7 @@ class Dense:
         eraser: Eraser | None = None,
         erase_queries: bool = False,
         on: object = None,
+        similarity: str | None = None,
     ) -> None:
         self._encoder = as_encoder(encoder, batch=batch)
         self._given, self._batch, self._on = encoder, batch, on
@@ -82,6 +88,7 @@ class Dense:
         # an eraser that is given was fitted to vectors of length 1
         self._sets_lengths = self._encoder.sets_lengths and eraser is None
         self.name = name or Path(self._encoder.name).name
+        self._similarity = similarity
         self._progress = progress
         for_queries = self._encoder.for_queries
         self._documents = self._queries = self._side(self._encoder, cache)
@@ -90,6 +97,22 @@ class Dense:
         self._collection: IndexedDocuments | None = None
         self._vectors: Floats = np.empty((0, 0))
         self._penalties: Floats | None = None
+
+    @cached_property
+    def similarity(self) -> str:
+        """How vectors are compared: ``cosine`` or ``dot``."""
+        found = self._similarity or self._encoder.similarity()
+        if found not in (COSINE, DOT):
+            raise ParameterError(
+                f"{self.name}: its vectors are meant to be compared by {found}, but Dense compares them by "
+                "cosine or dot: give similarity='cosine' or similarity='dot'"
+            )
+        if found == DOT and self._eraser is not None:
+            raise ParameterError(
+                f"{self.name}: its vectors are meant to be compared by dot product, but an eraser is for "
+                "vectors of length 1: give similarity='cosine'"
+            )
+        return found
 
     def _side(self, encoder: Encoder, cache: str | os.PathLike[str] | None) -> _Side:
         if cache is None:
@@ -102,7 +125,7 @@ class Dense:
         return _Side(encoder, VectorCache(cache, encoder.identity), {})
 
     def index(self, documents: Texts) -> None:
-        texts = check_texts(documents, "documents")
+        texts, _ = check_texts(documents, "documents"), self.similarity  # one that is unknown is an error now
         vectors = self._encoded(texts, "encoding documents", self._documents, self._on)
         self._vectors = vectors if self._eraser is None else self._eraser.for_index(vectors)
         if self._eraser is not None and self._eraser.penalty is not None:
@@ -145,7 +168,7 @@ class Dense:
                 if self._progress is not None:
                     self._progress(what, done, len(fresh))
         table = np.stack([known[text] for text in texts.values()]).astype(np.float64)
-        if self._sets_lengths:
+        if self._sets_lengths or self.similarity == DOT:
             return table
         lengths = np.linalg.norm(table, axis=1, keepdims=True)
         # a text without a word that the model knows is like no other: its cosine is 0
@@ -187,7 +210,7 @@ def check_eraser(eraser: Eraser, encoder: Any, source: str = "the eraser") -> No
 
 @declare
 class DenseTerm(SystemTerm):
-    """A bi-encoder: exact search by cosine over the vectors of a sentence-transformers model."""
+    """A bi-encoder: exact search over the vectors of a sentence-transformers model, by its own similarity."""
 
     name = "Dense"
     family = DENSE
@@ -197,6 +220,9 @@ class DenseTerm(SystemTerm):
         MINILM, text(), "minilm, wordllama, or the folder of a sentence-transformers model"
     )
 
+    similarity: str | None = parameter(
+        None, choice(COSINE, DOT, optional=True), "how vectors are compared; None: as the model's folder says"
+    )
     eraser: str | None = parameter(
         None, text(optional=True), "an eraser of evenrank debias --erase, for the vectors of documents"
     )
@@ -229,6 +255,7 @@ class DenseTerm(SystemTerm):
             eraser=None if self.eraser is None else Eraser.load(settings.path(self.eraser)),
             erase_queries=self.erase == "both",
             on=settings.on,
+            similarity=self.similarity,
         )
 
     def _encoder(self, settings: SystemSettings) -> str:

@@ -63,6 +63,11 @@ class Reranked:
     def notes(self) -> list[str]:
         return list(getattr(self._first, "notes", []))
 
+    @property
+    def similarity(self) -> str | None:
+        """How the first stage compares vectors, where it does."""
+        return getattr(self._first, "similarity", None)
+
     def _score(self, pairs: list[tuple[str, str]]) -> None:
         if len(self._scored) > PAIRS_KEPT:
             self._scored.clear()

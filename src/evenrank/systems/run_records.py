@@ -31,6 +31,7 @@ class RunRecord:
     documents_digest: str = ""
     queries: int = 0
     notes: tuple[str, ...] = field(default=())
+    similarity: str | None = None  # how vectors were compared, where any were
 
     def write(self, run: str) -> Path:
         """Write the record beside a run that is there already, with the run's fingerprint."""
@@ -41,6 +42,7 @@ class RunRecord:
             "documents": {"count": self.documents, "digest": self.documents_digest},
             "queries": self.queries, "run": {"fingerprint": fingerprint(Path(run))},
             "notes": list(self.notes),
+            **({} if self.similarity is None else {"similarity": self.similarity}),
         }  # fmt: skip
         with atomic_write(path) as file:
             file.write((json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
@@ -75,4 +77,5 @@ def record_of(
         system=repr(term), system_class=term.system_class, depth=depth, stages=tuple(stages),
         documents=len(texts), documents_digest=digest_of(texts, texts.values()) if texts else "",
         queries=len(queries), notes=(*notes, *notes_of(system)),
+        similarity=getattr(system, "similarity", None),
     )  # fmt: skip

@@ -16,7 +16,13 @@ import numpy as np
 from evenrank.arrays import Floats
 from evenrank.data.numbers import real_numbers
 from evenrank.errors import DataError, InputTypeError, MissingExtraError, counted
-from evenrank.evidence.polarise.model_modules import module_kinds, sets_lengths, tells_queries_apart
+from evenrank.evidence.polarise.model_modules import (
+    COSINE,
+    module_kinds,
+    sets_lengths,
+    similarity_of,
+    tells_queries_apart,
+)
 
 Encode = Callable[[Sequence[str]], Any]
 
@@ -32,6 +38,7 @@ class Encoder:
     ``identity`` is what vectors are kept under; None for a callable, of which nobody knows when it changes.
     ``encode`` is for documents, and for queries too unless there is ``encode_queries``. With ``sets_lengths``
     vectors are compared as they are, since the model itself changes them after it brought them to length 1.
+    ``similarity`` says how the model's makers compare them.
     """
 
     name: str
@@ -39,6 +46,7 @@ class Encoder:
     identity: str | None = None
     encode_queries: Encode | None = None
     sets_lengths: bool = False
+    similarity: Callable[[], str] = lambda: COSINE
 
     @property
     def for_queries(self) -> Encoder:
@@ -87,24 +95,34 @@ def _sentence_transformer(name: str, batch: int) -> Encoder:
         path, identity = _minilm()
     loaded: list[Any] = []
 
+    def model() -> Any:
+        if not loaded:
+            loaded.append(_load(path, name))
+        return loaded[0]
+
     def encoding(method: str) -> Encode:
         def encode(texts: Sequence[str]) -> Any:
-            if not loaded:
-                loaded.append(_load(path, name))
-            given = getattr(loaded[0], method)
+            given = getattr(model(), method)
             return given(list(texts), batch_size=batch, convert_to_numpy=True, show_progress_bar=False)
 
         return encode
 
+    def similarity() -> str:
+        if Path(path).is_dir():
+            return similarity_of(Path(path))
+        return str(getattr(model(), "similarity_fn_name", None) or COSINE)
+
     kinds = module_kinds(Path(path))
     if not tells_queries_apart(kinds):
-        return Encoder(name, encoding("encode"), identity, sets_lengths=sets_lengths(kinds))
+        lengths = sets_lengths(kinds)
+        return Encoder(name, encoding("encode"), identity, sets_lengths=lengths, similarity=similarity)
     return Encoder(
         name,
         encoding("encode_document"),
         f"{identity} documents",  # without the word, queries were kept as if they were documents
         encoding("encode_query"),
         sets_lengths(kinds),
+        similarity,
     )
 
 

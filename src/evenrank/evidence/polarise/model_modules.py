@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 MODULES = "modules.json"
+SIMILARITY = "config_sentence_transformers.json"
+COSINE, DOT = "cosine", "dot"
 NORMALIZE, ROUTER = "Normalize", "Router"
 _TRANSFORMER, _POOLING = "Transformer", "Pooling"
 _MEAN = [_POOLING, {"mode": ["mean"]}]
@@ -55,6 +57,15 @@ def sets_lengths(kinds: list[str]) -> bool:
     False
     """
     return NORMALIZE in kinds and kinds[-1] != NORMALIZE
+
+
+def similarity_of(folder: Path) -> str:
+    """How the model's makers compare its vectors: ``cosine`` unless the folder says otherwise."""
+    try:
+        found = json.loads((folder / SIMILARITY).read_text(encoding="utf-8"))
+        return str(found.get("similarity_fn_name") or COSINE)
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return COSINE
 
 
 def unusual_modules(folder: Path) -> str:
