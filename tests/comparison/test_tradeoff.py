@@ -134,6 +134,7 @@ def test_the_front_knows_which_way_is_better() -> None:
     values = {
         variant.name: (found.scores.mean("nDCG@6", variant.name), -found.scores.mean("NDKL@6", variant.name))
         for variant in found.variants
+        if variant.name != "Oracle"  # it reads the judgements that nDCG is computed from
     }
     wanted = {
         name
@@ -144,6 +145,22 @@ def test_the_front_knows_which_way_is_better() -> None:
     assert 0 < len(wanted) < len(values)
     nearest = min(values, key=lambda name: -values[name][1])
     assert nearest in found.front([er.parse_measure("NDKL@6")])
+
+
+def test_what_reads_the_judgements_that_score_it_is_marked_and_never_on_the_front() -> None:
+    methods = ["Oracle", "FAIR_greedy", "FAIR_greedy(pseudo=True)", "Random | Oracle", "DetCons"]
+    leaking = {"Oracle", "FAIR_greedy", "Random | Oracle"}
+    found = made(methods)
+    assert found.informed == leaking
+    assert not leaking & found.front()
+    rows = list(csv.DictReader(io.StringIO(found.to_table().to_tsv()), delimiter="\t"))
+    assert {row["method"] for row in rows if row["reads_judgements"] == "true"} == leaking
+    assert not {row["method"] for row in rows if row["front"] == "true"} & leaking
+    # without judgements in the measures, nothing is known of what scores them
+    assert not made(methods, "NDKL@6").informed
+    # without judgements at all FAIR_greedy goes by the ranking
+    alone = tradeoff(run(), ["FAIR_greedy"], "NDKL@6 Skew@6", groups=groups())
+    assert not alone.informed
 
 
 def test_what_is_signed_is_best_at_zero_and_columns_do_not_count() -> None:
@@ -256,7 +273,7 @@ def test_a_name_cannot_break_the_table() -> None:
     found = tradeoff(own, "Random", "RR", qrels={"q": {"a": 1}})
     assert "\x1b" not in found.to_table().to_text()
     rows = list(csv.reader(io.StringIO(found.to_table().to_tsv()), delimiter="\t"))
-    assert {len(row) for row in rows} == {14}
+    assert {len(row) for row in rows} == {15}
     assert "\\|" in found.to_table().to_markdown()
 
 

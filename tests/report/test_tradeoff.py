@@ -123,7 +123,8 @@ def test_points_of_the_plane_are_the_scores() -> None:
         assert (row["x"], row["y"]) == tuple(found.scores.mean(measure, name) for measure in found.measures)
         assert row["front"] == (name in front)
         assert (row["fill"] == "white") == (name not in front)
-        assert row["shape"] == ("diamond" if name == "bm25" else "circle")
+        shapes = {"bm25": "diamond", "Oracle": "triangle"}
+        assert row["shape"] == shapes.get(name, "circle")
 
 
 def test_other_measures_can_be_chosen() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
@@ -151,8 +152,21 @@ class Tradeoff:
         )
         return Compared(means, len(common), max(len(block.query_ids) for block in blocks))
 
+    @cached_property
+    def informed(self) -> frozenset[str]:
+        """The names of the variants that read the judgements by which they are scored: what they gain, no
+        system can gain that has to answer without them."""
+        if not any(part.judged_by for measure in self.measures for part in measure.parts()):
+            return frozenset()
+        return frozenset(
+            one.name
+            for one in self.variants
+            if one.method is not None and one.method.reads_judgements(self.inputs.named)
+        )
+
     def front(self, measures: Sequence[Measure] | None = None) -> frozenset[str]:
-        """The names of the variants that no other one beats, by these measures or by all of them.
+        """The names of the variants that no other one beats, by these measures or by all of them, without
+        those that read the judgements by which they are scored.
 
         Larger or smaller is better as the measure says; a signed one is the better the nearer it is to 0.
         Values are over the queries that all variants have one for.
@@ -160,9 +174,12 @@ class Tradeoff:
         chosen = self.ordered() if measures is None else tuple(measures)
         if not chosen:
             return frozenset()
-        table = [[one.goodness(value) for value in self.compared(one).values] for one in chosen]  # (M, N)
-        on = pareto_front(np.transpose(table)).tolist()
-        return frozenset(variant.name for variant, there in zip(self.variants, on, strict=True) if there)
+        table = np.array([[one.goodness(value) for value in self.compared(one).values] for one in chosen])
+        fair = np.array([variant.name not in self.informed for variant in self.variants])  # (N,)
+        on = iter(pareto_front(table[:, fair].T).tolist())
+        return frozenset(
+            one.name for one, there in zip(self.variants, fair, strict=True) if there and next(on)
+        )
 
     def by_rank(self) -> Scores:
         """The scores of all variants at every rank down to the cut-off of each measure that has one."""
@@ -201,8 +218,8 @@ def tradeoff(
     >>> found = tradeoff(run, "Oracle", "RR", qrels={"q": {"b": 1}})
     >>> [(variant.name, found.scores.mean("RR", variant.name)) for variant in found.variants]
     [('bm25', 0.5), ('Oracle', 1.0)]
-    >>> sorted(found.front())
-    ['Oracle']
+    >>> sorted(found.informed), sorted(found.front())
+    (['Oracle'], ['bm25'])
     """
     if not isinstance(run, (Run, Inputs)):
         raise InputTypeError(f"tradeoff takes a Run, as read_run gives; got {type(run).__name__}")

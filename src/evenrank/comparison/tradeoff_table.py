@@ -15,11 +15,11 @@ from evenrank.scores.rows import labelled
 from evenrank.scores.score_tables import measure_grid
 from evenrank.tables import Table, interval
 
-MARK = "*"
+MARK, INFORMED = "*", "reads the judgements"
 BRACKETS = "brackets: 95% interval over the n queries that have a value"
 COLUMNS = (
     "method", "front", "draws", "measure", "column", "value", "low", "high", "draws_low", "draws_high",
-    "queries", "defined", "infinite", "direction",
+    "queries", "defined", "infinite", "direction", "reads_judgements",
 )  # fmt: skip
 
 
@@ -36,6 +36,7 @@ def rows(found: Tradeoff) -> Iterator[dict[str, Any]]:
                 (
                     row.run, row.run in front, count, row.measure, row.column, row.value, row.low, row.high,
                     low, high, row.queries, row.defined, row.infinite, row.direction,
+                    row.run in found.informed,
                 ),
                 strict=True,
             )
@@ -45,7 +46,8 @@ def rows(found: Tradeoff) -> Iterator[dict[str, Any]]:
 def tradeoff_table(found: Tradeoff) -> Table:
     """One row for each method with its values and intervals; for programs one for each measure and column."""
     grid, front = measure_grid(found.scores), found.front()
-    body = ([name, MARK if name in front else "", *values] for name, values in grid.cells.items())
+    marks = dict.fromkeys(front, MARK) | dict.fromkeys(found.informed, INFORMED)
+    body = ([name, marks.get(name, ""), *values] for name, values in grid.cells.items())
     return Table.of(
         ["method", "front", *grid.heads],
         body,
@@ -70,6 +72,11 @@ def notes(found: Tradeoff) -> list[str]:
         lines.append(
             f"{MARK} not dominated: no other method is better on one of {names} without being worse "
             "on another"
+        )
+    if found.informed:
+        lines.append(
+            f"{INFORMED}: ordered by the judgements that also score it, which no system has when it "
+            "answers: a bound, not a choice"
         )
     for measure in ordered:
         compared = found.compared(measure)

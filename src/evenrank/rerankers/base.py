@@ -88,6 +88,10 @@ class Reranker(Term):
         """This method with what it leaves open decided by the evidence there is, as ``attr=None``."""
         return self
 
+    def reads_judgements(self, sources: Mapping[str, Evidence]) -> bool:
+        """Whether its order depends on judgements, which no system has when it answers."""
+        return any(need.partition(".")[2] in JUDGEMENTS for need in self.settled(sources).needs)
+
     def lacking(self, evidence: RankedEvidence) -> Bools:
         """(Q, K): the ranked documents that lack what the method orders by."""
         names = {need.partition(".")[2] for need in self.needs if need.startswith("ranked.")}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from evenrank.comparison.tradeoff_table import INFORMED
 from evenrank.errors import ParameterError
 from evenrank.measures import Direction
 from evenrank.report.figures.cutoffs import cutoff_figure
@@ -94,7 +95,7 @@ def plane_figure(found: Tradeoff, x: str | Measure | None = None, y: str | Measu
         *_path(canvas, families, strokeWidth=1, color=GREY, opacity=0.55),
         *_path(canvas, [steps], strokeWidth=1.2, color=COLOURS[1], strokeDash=[5, 3]),
         *canvas.crosses(spots, FIRM if crosses else FAINT),
-        _points(canvas, spots, shown, front, found.variants[0].name, pair),
+        _points(canvas, spots, shown, found, pair),
         *canvas.names(labels, spots),
     ]
     unnamed = sum(label is None for label in labels)
@@ -108,6 +109,8 @@ def plane_figure(found: Tradeoff, x: str | Measure | None = None, y: str | Measu
                 f"{chosen.measure!r} compared over the {compared.queries} of {compared.of} queries for which "
                 "all points have a value"
             )
+    if found.informed:
+        remarks.append(f"triangle: {INFORMED} by which it is scored, and is no choice")
     if steps:
         remarks.append("dashed: the edge of what they beat")
     if len(spots) < len(found.variants):
@@ -179,11 +182,11 @@ def _points(
     canvas: Canvas,
     spots: Sequence[Spot],
     shown: dict[str, str],
-    front: frozenset[str],
-    original: str,
+    found: Tradeoff,
     pair: tuple[Chosen, Chosen],
 ) -> Any:
-    alt = canvas.alt
+    alt, original = canvas.alt, found.variants[0].name
+    front = found.front([chosen.measure for chosen in pair])
     rows = [
         {
             "method": shown[spot.name],
@@ -192,7 +195,9 @@ def _points(
             "front": spot.name in front,
             "fill": _colour(spot, original) if spot.name in front else "white",
             "stroke": _colour(spot, original),
-            "shape": "diamond" if spot.name == original else "circle",
+            "shape": "triangle"
+            if spot.name in found.informed
+            else ("diamond" if spot.name == original else "circle"),
         }
         for spot in sorted(spots, key=lambda spot: spot.name == original)  # it is drawn last, above others
     ]
