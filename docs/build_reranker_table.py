@@ -83,7 +83,7 @@ def on_touche(folder: Path, scratch: Path) -> Tradeoff:
         run,
         [
             *BY_GROUP, "FA_IR(protected=SECOND)", *BY_POLARITY, "SortBy(field=quality)", "Random",
-            *BY_JUDGEMENTS,
+            *BY_JUDGEMENTS, "FAIR_greedy(missing='none',epsilon={0,0.5,1})",
         ],
         "nDCG@5 nDRKL@5 FAIR@5 GF@5 DUO(missing='drop')@5",
         qrels=qrels,

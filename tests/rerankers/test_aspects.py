@@ -55,5 +55,17 @@ def test_scores_below_0_count_from_the_smallest() -> None:
 
 def test_documents_without_a_group_have_no_seat() -> None:
     part = Membership.from_labels(Attribute("side", ("x", "y")), {"b": "x", "d": "y"})
-    assert order("PM2(lam=1)", groups=part) == "bdac"
-    assert order("xQuAD(lam=0.2)", groups=part) == "abcd"
+    assert order("PM2(lam=1,missing='none')", groups=part) == "bdac"
+    assert order("xQuAD(lam=0.2,missing='none')", groups=part) == "abcd"
+
+
+@pytest.mark.parametrize("method", ["PM2", "PM2(lam=1)", "xQuAD", "xQuAD(lam=1)", "FAIR_greedy", "FOE"])
+def test_documents_without_a_group_stay_at_their_ranks(method: str) -> None:
+    """The others are ordered as if they were the whole list."""
+    run = {"q": {document: 9.0 - place for place, document in enumerate("uavbwcxd")}}
+    found = order(method, run=run)
+    assert [(place, document) for place, document in enumerate(found) if document in "uvwx"] == [
+        (0, "u"), (2, "v"), (4, "w"), (6, "x"),
+    ]  # fmt: skip
+    alone = {"q": {document: run["q"][document] for document in "abcd"}}
+    assert "".join(document for document in found if document in "abcd") == order(method, run=alone)

@@ -36,18 +36,21 @@ def explored(method: Reranker, case: Case, query: str) -> list[bool]:
 
 
 def fair_greedy(method: Reranker, documents: list[str], case: Case, query: str) -> list[str]:
-    head, tail = parted(method, documents)
+    whole, tail = parted(method, documents)
     groups = Wanted(case, method.attr, method.target)
     target = groups.target(query)
     if target is None:
         return documents
+    staying = [d for d in whole if method.missing == "stay" and groups.share(query, d) is None]
+    head = [d for d in whole if d not in staying]
     rows, relevant = groups.memberships(method, head, query), relevance(method, head, case, query)
 
     def gain(chosen: list[int], d: int) -> float:
         return gain_of(rows, relevant, method.alpha, chosen, d)
 
     order = greedy(gain, rows, target, smoothing=method.smoothing, explore=explored(method, case, query))
-    return [head[place] for place in order] + tail
+    others = iter([head[place] for place in order])
+    return [d if d in staying else next(others) for d in whole] + tail
 
 
 def ideal(method: Reranker, documents: list[str], case: Case, query: str) -> list[str]:
@@ -95,6 +98,7 @@ _BY_RELEVANCE = [
     {"attr": "origin", "pseudo": True},
     {"attr": "origin", "missing": "uniform"},
     {"attr": "origin", "missing": "error"},
+    {"attr": "origin", "missing": "none"},
     {"attr": "topic", "target": "pool"},
     {"attr": "tags", "target": "relevance", "pseudo": True},
 ]

@@ -396,8 +396,10 @@ class Aspects:
     """P(d|q) and P(d|g) of one list, by document."""
 
     def __init__(self, method: Reranker, documents: list[str], case: Case, query: str) -> None:
-        self.head, self.tail = documents[: method.cutoff], documents[len(documents[: method.cutoff]) :]
+        self.whole, self.tail = documents[: method.cutoff], documents[len(documents[: method.cutoff]) :]
         groups = Groups(case, method.attr)
+        self.staying = {d for d in self.whole if method.missing == "stay" and groups.share(query, d) is None}
+        self.head = [d for d in self.whole if d not in self.staying]
         scores = dict(zip(documents, case.run.select([query]).scores.tolist(), strict=True))
         least = min((scores[d] for d in self.head), default=0.0)
         above = {d: scores[d] - min(least, 0.0) for d in self.head}
@@ -408,6 +410,10 @@ class Aspects:
             d: [share * self.likely[d] for share in groups.share(query, d) or [0.0] * len(self.target)]
             for d in self.head
         }
+
+    def back(self, order: list[str]) -> list[str]:
+        others = iter(order)
+        return [d if d in self.staying else next(others) for d in self.whole] + self.tail
 
     def first_of_best(self, value: dict[str, float]) -> str:
         return next(d for d in self.head if d in value and value[d] >= max(value.values()) - 1e-12)
@@ -423,7 +429,7 @@ def xquad(method: Reranker, documents: list[str], case: Case, query: str) -> lis
             diverse = sum(q * own * left for q, own, left in terms)
             value[d] = (1 - method.lam) * known.likely[d] + method.lam * diverse
         order.append(known.first_of_best(value))
-    return order + known.tail
+    return known.back(order)
 
 
 def pm2(method: Reranker, documents: list[str], case: Case, query: str) -> list[str]:
@@ -434,7 +440,7 @@ def pm2(method: Reranker, documents: list[str], case: Case, query: str) -> list[
         quotient = [q / (2 * s + 1) for q, s in zip(known.target, seats, strict=True)]
         left = [g for g in range(len(seats)) if any(known.by_group[d][g] > 0 for d in rest)]
         if not left:
-            return order + rest + known.tail
+            return known.back(order + rest)
         best = next(g for g in left if quotient[g] >= max(quotient[h] for h in left) - 1e-12)
         value = {}
         for d in rest:
@@ -444,7 +450,7 @@ def pm2(method: Reranker, documents: list[str], case: Case, query: str) -> list[
         order.append(known.first_of_best(value))
         own = known.by_group[order[-1]]
         seats = [s + x / sum(own) if sum(own) else s for s, x in zip(seats, own, strict=True)]
-    return order + known.tail
+    return known.back(order)
 
 
 def sort_by(method: Reranker, documents: list[str], case: Case, query: str) -> list[str]:

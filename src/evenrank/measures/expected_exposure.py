@@ -21,7 +21,7 @@ from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence
 from evenrank.grammar import choice, declare, parameter, term_of
 from evenrank.measures.base import Direction, Measure, Result
-from evenrank.measures.groups import ATTRIBUTE, EMPTY_LIST_MEANS, GROUP_MISSING_MEANS, GroupMeasure
+from evenrank.measures.groups import ATTRIBUTE, EMPTY_LIST_MEANS, GroupMeasure
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, divide
 from evenrank.measures.sums import set_sum
@@ -53,7 +53,7 @@ class ExpectedExposureMeasure(GroupMeasure):
         attention.log2(), term_of("attention"), "how attention falls with rank"
     )
     missing: str = parameter(
-        "uniform", choice("uniform", "error"), GROUP_MISSING_MEANS.replace(" left out,", "")
+        "uniform", choice("uniform", "error"), "documents without a group: equally of all values, or an error"
     )
 
     def settled(self, sources: Mapping[str, Evidence]) -> Measure:

@@ -17,7 +17,7 @@ from evenrank.grammar import choice, number, parameter
 from evenrank.measures.groups import NO_TARGET
 from evenrank.measures.relevance import divide
 from evenrank.rerankers.base import Reordered
-from evenrank.rerankers.grouped import GroupReranker
+from evenrank.rerankers.grouped import STAY, GroupReranker, around_unlabelled
 
 TIE = 1e-12  # equal sums differ in the last bit
 NONE, ERROR = "none", "error"
@@ -31,7 +31,9 @@ class AspectReranker(GroupReranker):
 
     lam: float = parameter(0.5, number(0, 1), "weight of diversity; the rest is that of relevance")
     missing: str = parameter(
-        NONE, choice(NONE, ERROR), "documents without a group: relevant to no group, or an error"
+        STAY,
+        choice(STAY, NONE, ERROR),
+        "documents without a group: at their rank, relevant to no group, or an error",
     )
 
     @property
@@ -39,6 +41,13 @@ class AspectReranker(GroupReranker):
         return frozenset({*super().needs, "ranked.scores"})
 
     def reorder(self, evidence: RankedEvidence, generator: np.random.Generator) -> Reordered:
+        if self.missing != STAY:
+            return self.filled(evidence)
+        (found,) = around_unlabelled(evidence, self.source, lambda labelled: [self.filled(labelled)])
+        return found
+
+    def filled(self, evidence: RankedEvidence) -> Reordered:
+        """Rank after rank the document of largest value."""
         ranked = evidence.ranked
         likely = likelihood(ranked["scores"], ranked.mask)  # (Q, K)
         by_group = likely[:, :, None] * ranked[self.source]  # (Q, K, L)

@@ -52,13 +52,7 @@ class FOE(GroupRelevance):
     def stochastic(self) -> bool:  # type: ignore[override]
         return self.draw == "sample"
 
-    def reorder(self, evidence: RankedEvidence, generator: np.random.Generator) -> Reordered:
-        (only,) = self.reorder_often(evidence, [generator])
-        return only
-
-    def reorder_often(
-        self, evidence: RankedEvidence, generators: Sequence[np.random.Generator]
-    ) -> list[Reordered]:
+    def ordered(self, evidence: RankedEvidence, generators: Sequence[np.random.Generator]) -> list[Reordered]:
         """The mixture of a query is found once; then each repetition draws from it."""
         mixtures, infeasible = self.mixtures(evidence)
         old = np.where(evidence.ranked.mask, np.arange(evidence.ranked.depth), -1)  # (Q, K)

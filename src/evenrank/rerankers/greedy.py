@@ -9,7 +9,7 @@ import numpy as np
 
 from evenrank.arrays import Bools, Int64s
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import declare, integer, number, parameter
+from evenrank.grammar import choice, declare, integer, number, parameter
 from evenrank.measures.divergences import kullback_leibler
 from evenrank.measures.diversity import alpha_nDCG
 from evenrank.measures.fair import FAIR
@@ -63,13 +63,7 @@ class FAIR_greedy(GreedyReranker):
         """With epsilon 0 and 1 nothing is left to chance."""
         return 0 < self.epsilon < 1
 
-    def reorder(self, evidence: RankedEvidence, generator: np.random.Generator) -> Reordered:
-        (only,) = self.reorder_often(evidence, [generator])
-        return only
-
-    def reorder_often(
-        self, evidence: RankedEvidence, generators: Sequence[np.random.Generator]
-    ) -> list[Reordered]:
+    def ordered(self, evidence: RankedEvidence, generators: Sequence[np.random.Generator]) -> list[Reordered]:
         """All repetitions at once: they differ only in where fairness alone decides."""
         shape = evidence.ranked.rows.shape
         explore = np.stack([each.random(shape) < self.epsilon for each in generators], axis=1)  # (Q, R, K)
@@ -87,6 +81,12 @@ class Ideal_alpha_nDCG(GreedyReranker):
     """
 
     reference = "Clarke et al. 2008, SIGIR; fair-2021 (IDCG)"
+    missing: str = parameter(
+        "none",
+        choice("none", "uniform", "error"),
+        "documents without membership: of no group, equally of all values, or an error",
+    )
 
-    def reorder(self, evidence: RankedEvidence, generator: np.random.Generator) -> Reordered:
-        return Reordered(self.order(evidence, None, None, 1.0)[:, 0])
+    def ordered(self, evidence: RankedEvidence, generators: Sequence[np.random.Generator]) -> list[Reordered]:
+        order = self.order(evidence, None, None, 1.0)[:, 0]
+        return [Reordered(order) for _ in generators]

@@ -8,7 +8,7 @@ were the whole list, and by default gives them the ranks that they had between t
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from evenrank.grammar import choice, integer, parameter
 from evenrank.measures.groups import ATTRIBUTE, ATTRIBUTE_MEANS, NO_TARGET, only_attribute
 from evenrank.rerankers.base import Reordered, Reranker
 
-MISSING = choice("stay", "behind", "error")
+STAY = "stay"
+MISSING = choice(STAY, "behind", "error")
 MISSING_MEANS = "documents without a group: at their rank, behind the others in their old order, or an error"
 TOP_MEANS = "how many ranks the method fills; what remains follows in its old order. None: all"
 
@@ -31,7 +32,7 @@ class GroupReranker(Reranker):
     """A re-ranker that looks at the groups of documents."""
 
     attr: str | None = parameter(None, ATTRIBUTE, ATTRIBUTE_MEANS)
-    missing: str = parameter("stay", MISSING, MISSING_MEANS)
+    missing: str = parameter(STAY, MISSING, MISSING_MEANS)
 
     @property
     def source(self) -> str:
@@ -70,7 +71,7 @@ class GroupReranker(Reranker):
     def embedded(self, evidence: RankedEvidence, closed: Closed, order: Int64s) -> Int64s:
         """(Q, K): the places of the whole list, from an order of the documents that have a group."""
         new = np.take_along_axis(closed.places, order, axis=1)
-        if self.missing == "stay":
+        if self.missing == STAY:
             places = new.copy()
             np.put_along_axis(places, closed.places, new, axis=1)  # the slots of those that take part
             new = places
@@ -88,6 +89,23 @@ class Closed:
     def of(cls, evidence: RankedEvidence, groups: Int64s) -> Closed:
         rank = np.where(groups >= 0, 0, np.where(evidence.ranked.mask, 1, 2))
         return cls(np.argsort(rank, axis=1, kind="stable"), (groups >= 0).sum(axis=1))
+
+
+def around_unlabelled(
+    evidence: RankedEvidence, source: str, reorder: Callable[[RankedEvidence], list[Reordered]]
+) -> list[Reordered]:
+    """What a method makes of the documents that have a group; the others stay at their ranks."""
+    groups = hard_groups(evidence, source)
+    if ((groups >= 0) == evidence.ranked.mask).all():
+        return reorder(evidence)
+    closed, mask = Closed.of(evidence, groups), evidence.ranked.mask
+    found = []
+    for one in reorder(evidence.compact(groups >= 0)):
+        order = np.where(one.places >= 0, one.places, np.arange(mask.shape[1]))
+        places = np.full(mask.shape, -1)
+        np.put_along_axis(places, closed.places, np.take_along_axis(closed.places, order, axis=1), axis=1)
+        found.append(dataclasses.replace(one, places=np.where(mask, places, -1)))
+    return found
 
 
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)

@@ -20,9 +20,8 @@ class PM2(AspectReranker):
     seats so far (Sainte-Lague); the group g* of the largest one that has documents left gets the next rank.
     Its document has the largest ``lam qt_g* P(d|g*) + (1 - lam) sum_{g != g*} qt_g P(d|g)``, and takes for
     every group a part of a seat. P(d|q) is the score as a share of all scores (above the smallest one where a
-    score is negative), P(d|g) that times membership. Documents without a group come last, in their order. Use
-    it where groups should have shares and documents may belong to several; prefer DetGreedy for one label
-    each.
+    score is negative), P(d|g) that times membership. Use it where groups should have shares and
+    documents may belong to several; prefer DetGreedy for one label each.
     """
 
     reference = "Dang and Croft 2012, Diversity by proportionality, SIGIR, Algorithm 2"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from evenrank.measures.fair_lists import ListArrays
 from evenrank.measures.groups import ATTRIBUTE, ATTRIBUTE_MEANS
 from evenrank.measures.prefixes import TARGET, TARGET_MEANS
 from evenrank.measures.relevance import nDCG
-from evenrank.rerankers.base import Reranker
+from evenrank.rerankers.base import Reordered, Reranker
+from evenrank.rerankers.grouped import STAY, around_unlabelled
 
 PSEUDO_MEANS = "relevance from the ranking; None: where there are no judgements"
 
@@ -32,15 +33,16 @@ class GroupRelevance(Reranker):
     target: str | None = parameter(None, TARGET, TARGET_MEANS)
     pseudo: bool | None = parameter(None, flag(optional=True), PSEUDO_MEANS)
     missing: str = parameter(
-        "none",
-        choice("none", "uniform", "error"),
-        "documents without membership: of no group, equally of all values, or an error",
+        STAY,
+        choice(STAY, "none", "uniform", "error"),
+        "documents without membership: at their rank, of no group, equally of all values, or an error",
     )
 
     @property
     def measure(self) -> FAIR:
         """The measure that sees the same: it knows where relevance and membership come from."""
-        own = {"attr": self.attr, "target": self.target, "pseudo": self.pseudo, "missing": self.missing}
+        missing = "none" if self.missing == STAY else self.missing
+        own = {"attr": self.attr, "target": self.target, "pseudo": self.pseudo, "missing": missing}
         measure: FAIR = make(FAIR, {"irm": make(nDCG, {}), **own})  # type: ignore[assignment]
         return measure
 
@@ -68,6 +70,22 @@ class GroupRelevance(Reranker):
                 for own, other in zip(lists, ranking, strict=True)
             )
         )
+
+    def reorder(self, evidence: RankedEvidence, generator: np.random.Generator) -> Reordered:
+        (only,) = self.reorder_often(evidence, [generator])
+        return only
+
+    def reorder_often(
+        self, evidence: RankedEvidence, generators: Sequence[np.random.Generator]
+    ) -> list[Reordered]:
+        if self.missing != STAY:
+            return self.ordered(evidence, generators)
+        source = self.measure.source
+        return around_unlabelled(evidence, source, lambda labelled: self.ordered(labelled, generators))
+
+    def ordered(self, evidence: RankedEvidence, generators: Sequence[np.random.Generator]) -> list[Reordered]:
+        """All repetitions at once, of the documents that take part."""
+        raise NotImplementedError(f"{type(self).__name__} does not order documents")
 
     def target_shares(self, evidence: RankedEvidence) -> Floats:
         """(Q, L): the share that each group should have, 0 for all where there is no target."""
