@@ -36,10 +36,7 @@ def test_documents_that_look_the_same_are_different_and_a_note_says_so(ours: str
     scores = evaluate(run, "P@2", qrels={"q": {theirs: 1, "x": 1}})
     assert scores.mean("P@2") == 0.5
     (note,) = (note for notes in scores.notes.values() for note in notes if "Unicode form" in note)
-    assert note == (
-        "1 ranked document has an id that the judgements have only in another case or Unicode form, and so "
-        f"count as without: {ours!a} is {theirs!a} there. Write both the same way"
-    )
+    assert f"{ours!a} is {theirs!a} there" in note
     groups = read_groups({theirs: "f", "x": "m"}, "gender")
     scores = evaluate(run, "GF(attr='gender')@2", groups=groups, qrels={"q": {"x": 1}})
     assert any("the groups of 'gender' have only in another case" in n for n in scores.notes["run"])
@@ -61,10 +58,8 @@ def test_no_note_where_ids_are_the_same_or_below_the_cutoff() -> None:
 def test_queries_that_look_the_same() -> None:
     run = {"Q1": {"a": 1.0}, "q2": {"a": 1.0}}
     notes = evaluate(run, "P@1", qrels={"q1": {"a": 1}, "q2": {"a": 1}}).notes["run"]
-    assert any("1 query id differs between the run and judgements only by case" in note for note in notes)
-    with pytest.raises(
-        DataError, match=r"no query of run 'run' has judgements.*only by case or Unicode form"
-    ):
+    assert any("1 query id differs between the run and judgements" in note for note in notes)
+    with pytest.raises(DataError, match="'Q1' and 'q1'"):
         evaluate({"Q1": {"a": 1.0}}, "P@1", qrels={"q1": {"a": 1}})
 
 

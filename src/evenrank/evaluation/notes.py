@@ -19,7 +19,7 @@ from evenrank.data.run import Run
 from evenrank.data.words import WordCounts
 from evenrank.data.words_by_need import WordsByNeed
 from evenrank.errors import DataError, MissingEvidenceError, counted, few
-from evenrank.evaluation.spelling import query_spelling
+from evenrank.evaluation.spelling import alike_values, query_spelling
 from evenrank.evidence.align import OF_THE_RUN, Sources, split_needs
 from evenrank.evidence.ranked_evidence import RankedEvidence, Reference
 from evenrank.ids import IdPlaces, without
@@ -326,6 +326,10 @@ def describe_groups(membership: Membership) -> str:
             ". These are all the labels found: if some are not groups, name the groups with values= and say "
             "what the other labels are with even= or ignore= (in the shell FILE:values=..:ignore=..)"
         )
+    same = alike_values(attribute.values)
+    if same:
+        pairs = "; ".join(" and ".join(map(repr, values)) for values in same[:VALUES_SHOWN])
+        said += f". Possibly one group each, written in several ways: {pairs}"
     return said
 
 

@@ -1,7 +1,8 @@
-"""Ids that differ only by case or by Unicode form: they compare as bytes, and nobody sees the difference."""
+"""Ids and labels that look the same: they compare as bytes, and nobody sees a blank or a leading zero."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
@@ -22,17 +23,34 @@ LOOKED_AT = 1000  # ranked documents, spread over the run
 MOST_IDS = 200_000  # of evidence: more would take longer than the measures do
 
 LAST_ASCII = 127
+MOST_DIGITS = 4000  # of a number, which Python reads
 
-_MAY_DIFFER = r"[A-Za-z]|[^\x00-\x7f]"  # digits and punctuation have one form only
+_PADDED = r"^0+[0-9]+$|^\s|\s$|^[^\x00-\x7f]|[^\x00-\x7f]$"  # leading zeros, or perhaps a blank at an end
+_NUMBER = re.compile(r"[0-9]+(\.0*)?")
+_NOTHING = {"", "-", "na", "n/a", "nan", "none", "null", "unknown"}
 
 
 def fold(text: str) -> str:
-    """The same for texts that differ only by case or by Unicode form.
+    """The same for texts that differ only by case, Unicode form, blanks at the ends or leading zeros.
 
-    >>> fold("Cafe\\u0301") == fold("caf\\u00e9")
-    True
+    >>> fold("Cafe\\u0301") == fold("caf\\u00e9 "), fold("008") == fold("8"), fold("1.0") == fold("1")
+    (True, True, True)
     """
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold()).strip()
+    return str(int(folded.partition(".")[0][-MOST_DIGITS:])) if _NUMBER.fullmatch(folded) else folded
+
+
+def alike_values(values: Iterable[str]) -> list[list[str]]:
+    """Labels that are possibly one, as they are written; all ways to write that there is none are.
+
+    >>> alike_values(["A", "b", "a ", "1", "1.0", "NA", "none"])
+    [['A', 'a '], ['1', '1.0'], ['NA', 'none']]
+    """
+    found: dict[str, list[str]] = {}
+    for value in values:
+        folded = fold(value)
+        found.setdefault("" if folded in _NOTHING else folded, []).append(value)
+    return [same for same in found.values() if len(same) > 1]
 
 
 def alike(some: Iterable[str], others: Iterable[str]) -> list[tuple[str, str]]:
@@ -52,7 +70,7 @@ def query_spelling(some: Sequence[str], others: Sequence[str], where: str) -> st
     one, other = pairs[0]
     return (
         f"{counted(len(pairs), 'query id differs', 'query ids differ')} between the run and {where} only by "
-        f"case or Unicode form, and so are different queries: {one!a} and {other!a}"
+        f"case, Unicode form, blanks or leading zeros, and so are different queries: {one!a} and {other!a}"
     )
 
 
@@ -71,7 +89,7 @@ def document_spelling(
     if not names or not len(ranked):
         return []
     said = []
-    case = _one_case(ranked)
+    case, padded = _one_case(ranked), _padded(ranked)
     for name in sorted(names):
         source = sources.evidence.get(name)
         if isinstance(source, (WordsByNeed, MembershipByNeed)):
@@ -79,7 +97,7 @@ def document_spelling(
         ids = getattr(source, "doc_ids", None)
         if not isinstance(ids, pa.LargeStringArray) or not 0 < len(ids) <= MOST_IDS:
             continue
-        if case is not None and case == _one_case(ids):
+        if case is not None and case == _one_case(ids) and not (padded or _padded(ids)):
             continue  # as most ids are: none can look like another, which is seen without comparing them
         lacking = ranked.filter(pc.invert(pc.is_in(ranked, value_set=ids)))
         if not len(lacking):
@@ -89,8 +107,9 @@ def document_spelling(
             one, other = pairs[0]
             documents = counted(len(pairs), "ranked document has an id", "ranked documents have ids")
             said.append(
-                f"{documents} that {_whose(name)} have only in another case or Unicode form, and so count as "
-                f"without: {one!a} is {other!a} there. Write both the same way"
+                f"{documents} that {_whose(name)} have only in another case or Unicode form, or with other "
+                f"blanks or leading zeros, and so count as without: {one!a} is {other!a} there. Write both "
+                "the same way"
             )
     return said
 
@@ -108,6 +127,11 @@ def _one_case(ids: pa.LargeStringArray) -> str | None:
     return "upper" if pc.ascii_upper(ids).equals(ids) else None
 
 
+def _padded(ids: pa.LargeStringArray) -> bool:
+    """Whether any id has leading zeros, or a blank at an end."""
+    return bool(pc.any(pc.match_substring_regex(ids, _PADDED)).as_py())
+
+
 def _whose(name: str) -> str:
     if name.startswith(PREFIX):
         return f"the groups of {named_by(name)[0]!r}"
@@ -115,12 +139,11 @@ def _whose(name: str) -> str:
 
 
 def _sample(run: Run, depth: int | None) -> pa.LargeStringArray:
-    """Some ids of the first ``depth`` ranks that could be written in another way, each once."""
+    """Some ids of the first ``depth`` ranks, each once."""
     lengths = run.lengths if depth is None else np.minimum(run.lengths, depth)
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
     places = np.unique(np.linspace(0, max(total - 1, 0), min(LOOKED_AT, total)).astype(np.int64))
     lists = np.searchsorted(ends, places, side="right")
     rows = run.offsets[lists] + places - (ends - lengths)[lists]
-    ids = pc.unique(take(run.doc_ids, rows))
-    return ids.filter(pc.match_substring_regex(ids, _MAY_DIFFER))
+    return pc.unique(take(run.doc_ids, rows))
