@@ -1,8 +1,9 @@
-"""Intervals that include the error of labels: labels are drawn again together with the queries."""
+"""Intervals that include the error of labels: multiple imputation of what documents are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
@@ -16,14 +17,14 @@ from evenrank.errors import InputTypeError, ParameterError
 from evenrank.evaluation import evaluate
 from evenrank.inputs import Inputs, Known
 from evenrank.measures import parse_measures
-from evenrank.scores.scores import aggregated
-from evenrank.stats.intervals import expanded_level
+from evenrank.scores import ScoresBlock
+from evenrank.stats.student import student_quantile
 from evenrank.tables import Interval, Table
 
 if TYPE_CHECKING:
     from evenrank.measures.registry import MeasureLike
 
-DRAWS = 200
+DRAWS = 50
 
 
 class LabelInterval(NamedTuple):
@@ -36,9 +37,9 @@ class LabelInterval(NamedTuple):
     plain_low: float
     plain_high: float
     value: float  # the mean over drawn labels
-    labels_low: float  # over drawn labels alone
+    labels_low: float  # over labels alone
     labels_high: float
-    low: float  # over drawn labels and drawn queries
+    low: float  # over labels and queries
     high: float
 
 
@@ -54,11 +55,12 @@ def label_intervals(
 
     A membership is uncertain where documents have shares of several values: the probabilities of a
     classifier, raters who disagree, or labels that ``corrected`` has spread by their error rates. In each of
-    ``draws`` rounds the queries are drawn with replacement and every document gets one value by chance: by
-    its shares, or, where error rates are known, by them and by the shares of values at its ranks.
+    ``draws`` rounds every document gets one value for all queries by chance: by its shares, or, where error
+    rates are known, by them and by the shares of values among documents at like ranks. The rounds are
+    combined by Rubin's rules for multiple imputation.
     """
     inputs = Inputs.of(run, **known)
-    uncertain = [group for group in inputs.groups if is_uncertain(group)]
+    uncertain = [group for group in inputs.groups if group.rates is not None or is_uncertain(group)]
     if not uncertain:
         raise ParameterError(
             "no label is uncertain: give shares of several values, votes of raters who disagree "
@@ -67,54 +69,58 @@ def label_intervals(
     wanted = parse_measures(measures)
     plain = evaluate(_with_groups(inputs, [group.observed or group for group in inputs.groups]), wanted)
     generator = np.random.default_rng(seed)
-    values: list[list[Any]] = [[] for _ in plain.blocks]
+    rows = []
     for name, ranking in inputs.runs.items():
         if not isinstance(ranking, Run):
             raise InputTypeError(f"run {name!r}: labels are drawn for one ranking a query, not for several")
-        own = [place for place, block in enumerate(plain.blocks) if block.run == name]
         ranked = [None if group.rates is None else RankedLabels.of(ranking, group) for group in inputs.groups]
-        places = {query: place for place, query in enumerate(ranking.query_ids)}
+        rounds = []
         for _ in range(draws):
-            chosen = generator.integers(0, len(ranking.query_ids), len(ranking.query_ids))
             groups = [
-                labels.drawn(chosen, generator)
-                if labels is not None
-                else drawn(group, generator)
-                if is_uncertain(group)
-                else group
+                group if labels is None and not is_uncertain(group)
+                else drawn(group, generator) if labels is None
+                else labels.drawn(generator)
                 for labels, group in zip(ranked, inputs.groups, strict=True)
-            ]
-            one = replace(_with_groups(inputs, groups), runs={name: ranking})
-            for place, block in zip(own, evaluate(one, wanted).blocks, strict=True):
-                drawn_rows = [places.get(query, -1) for query in block.query_ids]
-                times = np.bincount(chosen, minlength=len(places))
-                weights = np.array([times[row] if row >= 0 else 1 for row in drawn_rows])
-                values[place].append((block.values, weights))
-    rows = []
-    for block, found in zip(plain.blocks, values, strict=True):
-        stacked = np.stack([table for table, _ in found])  # (D, Q, C)
-        times = np.stack([often for _, often in found])  # (D, Q): how often each query was drawn
-        queries = stacked.shape[1]
-        for column, name in enumerate(block.columns):
-            table = stacked[:, :, column]
-            of_labels = _means(block.measure, table)
-            again = [np.repeat(row, often) for row, often in zip(table, times, strict=True)]
-            of_both = _means(block.measure, again)
-            interval = block.interval(column)
-            rows.append(
-                LabelInterval(
-                    block.run,
-                    repr(block.measure),
-                    name,
-                    block.aggregate(column),
-                    interval.low,
-                    interval.high,
-                    float(np.nanmean(of_labels)),
-                    *_percentiles(of_labels, 0.95),
-                    *_percentiles(of_both, expanded_level(0.95, max(2, queries))),
-                )
+            ]  # fmt: skip
+            rounds.append(
+                evaluate(replace(_with_groups(inputs, groups), runs={name: ranking}), wanted).blocks
             )
+        own = [block for block in plain.blocks if block.run == name]
+        rows += [
+            _interval(block, column, found)
+            for block, found in zip(own, zip(*rounds, strict=True), strict=True)
+            for column in range(len(block.columns))
+        ]
     return rows
+
+
+def _interval(plain: ScoresBlock, column: int, rounds: Sequence[ScoresBlock]) -> LabelInterval:
+    """Rubin's rules: the variance is that within a round, over queries, and that between rounds."""
+    estimates = np.array([block.aggregate(column) for block in rounds])
+    estimates = estimates[np.isfinite(estimates)]
+    own = plain.interval(column)
+    name, value = plain.columns[column], float(estimates.mean()) if len(estimates) else math.nan
+    about = (plain.run, repr(plain.measure), name, plain.aggregate(column), own.low, own.high, value)
+    queries = [block.defined(column) for block in rounds if len(block.defined(column)) > 1]
+    if len(estimates) < 2 or plain.measure.aggregation != "mean" or not queries:
+        return LabelInterval(*about, math.nan, math.nan, math.nan, math.nan)
+    between = (1 + 1 / len(estimates)) * float(estimates.var(ddof=1))
+    within = float(np.mean([found.var(ddof=1) / len(found) for found in queries]))
+    by_labels = between**0.5 * student_quantile(0.975, len(estimates) - 1)
+    both = (within + between) ** 0.5 * student_quantile(
+        0.975, _degrees(within, between, len(estimates), min(map(len, queries)))
+    )
+    low, high = plain.range_of(plain.defined(column))
+    ends = np.clip([value - by_labels, value + by_labels, value - both, value + both], low, high)
+    return LabelInterval(*about, *ends.tolist())
+
+
+def _degrees(within: float, between: float, rounds: int, queries: int) -> float:
+    """Of the t distribution: Rubin's for many queries, and fewer for few (Barnard and Rubin 1999)."""
+    share = between / (within + between) if within + between else 0.0
+    observed = (1 - share) * (queries - 1) * queries / (queries + 2)
+    imputed = (rounds - 1) / share**2 if share else math.inf
+    return max(1.0, 1 / (1 / imputed + 1 / observed) if observed else imputed)
 
 
 def label_table(rows: list[LabelInterval]) -> Table:
@@ -137,7 +143,7 @@ def label_table(rows: list[LabelInterval]) -> Table:
     ]  # fmt: skip
     note = (
         "by the labels: as if every label were right; corrected: the mean over labels that are drawn by how "
-        "likely each value is; over both: queries are drawn again as well"
+        "likely each value is; over both: the queries could be others as well"
     )
     return Table.of(
         head,
@@ -154,15 +160,3 @@ def label_table(rows: list[LabelInterval]) -> Table:
 
 def _with_groups(inputs: Inputs, groups: list[Membership]) -> Inputs:
     return replace(inputs, groups=tuple(groups))
-
-
-def _means(measure: Any, values: Any) -> Any:
-    return np.array([aggregated(measure, row[np.isfinite(row)], row[np.isinf(row)]) for row in values])
-
-
-def _percentiles(values: Any, level: float) -> tuple[float, float]:
-    finite = values[np.isfinite(values)]
-    if not len(finite):
-        return float("nan"), float("nan")
-    low, high = np.quantile(finite, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)

@@ -1,0 +1,75 @@
+"""How often intervals that include the error of labels hold the value by the true labels.
+
+    python benchmarks/label_error.py --write
+
+Made-up runs of 30 queries share their documents; 15% of these are of group f, and a fifth of the labels are
+wrong. ``lean`` says how much a list puts f down: 0 not at all, 1 almost completely. The truth is the value of
+the same lists with the true labels.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+import evenrank as er
+from evenrank.data.label_error import corrected
+from evenrank.evaluation.label_intervals import label_intervals
+
+PAGE = Path(__file__).with_suffix(".md")
+MARK = "<!-- table -->"
+SIDES = er.Attribute("side", ("f", "m"))
+MEASURES = ("GroupShare(attr='side')@10", "AWRF(attr='side',distance='L1')@10", "GF(attr='side')@20")
+ERROR, QUERIES, LENGTH, REPEATS = 0.2, 30, 20, 40
+
+Lists = dict[str, dict[str, float]]
+
+
+def planted(seed: int, documents: int, lean: float) -> tuple[Lists, dict[str, str], dict[str, str]]:
+    """Lists, true labels, and labels with errors."""
+    generator = np.random.default_rng(seed)
+    truth = {f"d{i}": "f" if generator.random() < 0.15 else "m" for i in range(documents)}
+    run: Lists = {}
+    for query in range(QUERIES):
+        drawn = generator.choice([*truth], LENGTH, replace=False)
+        ranked = sorted(drawn, key=lambda d: generator.random() + lean * (truth[d] == "f"))
+        run[f"q{query}"] = {str(d): float(LENGTH - rank) for rank, d in enumerate(ranked)}
+    seen = {d: v if generator.random() >= ERROR else "fm"[v == "f"] for d, v in truth.items()}
+    return run, truth, seen
+
+
+def main(write: bool) -> None:
+    rates = [[1 - ERROR, ERROR], [ERROR, 1 - ERROR]]
+    rows = [
+        "| measure | documents | lean | without label error | with it | its width |",
+        "|---|---|---|---|---|---|",
+    ]
+    for measure in MEASURES:
+        for documents in (600, 100):
+            for lean in (0.0, 0.4, 1.0):
+                plain, held, width = 0, 0, 0.0
+                for seed in range(REPEATS):
+                    run, truth, seen = planted(seed, documents, lean)
+                    known = er.Membership.from_labels(SIDES, truth)
+                    value = er.evaluate(run, measure, groups=known).summary()[0].value
+                    probably = corrected(er.Membership.from_labels(SIDES, seen), rates)
+                    row = label_intervals(run, measure, groups=probably, seed=seed)[0]
+                    plain += row.plain_low <= value <= row.plain_high
+                    held += row.low <= value <= row.high
+                    width += (row.high - row.low) / REPEATS
+                rows.append(
+                    f"| `{measure}` | {documents} | {lean:g} | {plain / REPEATS:.2f} | {held / REPEATS:.2f} "
+                    f"| {width:.2f} |"
+                )
+                print(rows[-1], flush=True)
+    if write:
+        before, _, _ = PAGE.read_text(encoding="utf-8").partition(MARK)
+        PAGE.write_text(f"{before}{MARK}\n" + "\n".join(rows) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--write", action="store_true")
+    main(parser.parse_args().write)
