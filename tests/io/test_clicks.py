@@ -114,3 +114,22 @@ def test_clicks_stand_for_judgements_of_a_command(tmp_path: Path) -> None:
     assert values == {"clicks": pytest.approx(right), "clicks:eta=0": pytest.approx(1.0)}
     with pytest.raises(ParameterError, match="eta is a number"):
         Description(runs=(run,), qrels=(QRELS.parse(f"{clicks}:clicks:eta=x"),)).read()
+
+
+def test_relevance_above_1_is_cut_and_counted() -> None:
+    """Rank 4 is taken to be looked at in a quarter of impressions, and 60 of 100 were clicked."""
+    table = {
+        "query": ["q", "q"],
+        "document": ["a", "b"],
+        "rank": [4, 1],
+        "clicks": [60, 50],
+        "impressions": [100, 100],
+    }
+    found = read_clicks(table)
+    assert (found.relevance, found.capped) == ((1.0, 0.5), 1)
+    assert "1 of 2" in found.describe()
+    fitting = read_clicks(table, eta=0.3)
+    assert fitting.capped == 0
+    assert "of 2" not in fitting.describe()
+    # all that was looked at was clicked: exactly 1, and nothing is cut
+    assert read_clicks({**table, "clicks": [25, 50]}).capped == 0

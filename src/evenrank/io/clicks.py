@@ -20,6 +20,7 @@ from evenrank.io.source import as_source, guess_format
 from evenrank.io.tables import open_table
 
 ETA = 1.0
+_ROUNDING = 1e-9
 STEPS = 100  # grades are whole numbers: relevance in steps of a hundredth
 ACCEPTED = {
     "query": ("query", "query_id", "qid", "topic", "query-id"),
@@ -41,6 +42,7 @@ class ClickedRelevance:
     impressions: tuple[float, ...]
     eta: float | None = None  # None where propensities were given
     source: str | None = None
+    capped: int = 0  # how many would be above 1: they were clicked more often than such a rank is looked at
 
     def qrels(self) -> Qrels:
         """Judgements in hundredths: 100 is a relevance of 1. Measures with linear gain, as nDCG, do not
@@ -56,6 +58,12 @@ class ClickedRelevance:
             f"{self.source or 'clicks'}: relevance comes from clicks on {seen}, divided by {rule}, the "
             "assumed chance that a position is looked at. What was never shown has no judgement, and nothing "
             "is known of it"
+            + (
+                f". {self.capped:,} of {len(self.relevance):,} are above 1 and were cut to 1: ranks "
+                "are looked at more often than assumed; a smaller eta or measured propensities fit better"
+                if self.capped
+                else ""
+            )
         )
 
 
@@ -109,6 +117,7 @@ def read_clicks(
         tuple(count for _, _, count in known.values()),
         None if propensity is not None else float(eta),
         name,
+        sum(clicked > weight * (1 + _ROUNDING) for clicked, weight, _ in known.values()),
     )
 
 
