@@ -88,7 +88,7 @@ def test_fair_has_the_same_parts() -> None:
 def test_judgements_stay_strict() -> None:
     with pytest.raises(DataError, match=r"grades must be whole numbers, got 3\.5"):
         Qrels.build(["q"], ["a"], [3.5])
-    with pytest.raises(DataError, match=r"grades must be finite, got nan"):
+    with pytest.raises(DataError, match="grades must be finite"):
         Qrels.build(["q"], ["a"], [float("nan")], fractions=True)
     with pytest.raises(
         DataError, match=r"ir_measures, which takes whole grades, and these judgements have 4\.5"
