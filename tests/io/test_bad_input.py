@@ -265,7 +265,7 @@ GOOD_RUNS = {
     ),
     "quotes": (b'1 Q0 "a 1 2 t\n1 Q0 b" 2 1 t\n', {"1": {'"a': 2.0, 'b"': 1.0}}),
     "any second field, any whole fourth": (
-        b"1 x a 0 2 t\n1 x b -7 1 t\n1 x c %s 0 t\n" % (b"9" * 30),
+        b"1 x a -7 2 t\n1 x b 0 1 t\n1 x c %s 0 t\n" % (b"9" * 30),
         {"1": {"a": 2.0, "b": 1.0, "c": 0.0}},
     ),
     "spellings of numbers": (

@@ -205,6 +205,7 @@ def test_a_rank_alone_orders() -> None:
     assert run.to_dict() == {"1": {"b": -1.0, "a": -2.0}}
 
 
+@pytest.mark.filterwarnings("ignore::evenrank.errors.EvenrankWarning")  # ranks against scores
 @pytest.mark.parametrize(
     ("ranks", "ties", "rule"),
     [
@@ -230,6 +231,7 @@ def test_control_characters_in_the_ids_of_a_mapping() -> None:
         read_run({"1": {"sound": 0.5, **flawed}})
 
 
+@pytest.mark.filterwarnings("ignore::evenrank.errors.EvenrankWarning")  # ranks against scores
 def test_a_rank_breaks_ties_where_it_agrees_with_the_scores() -> None:
     table = {"query": ["1"] * 3, "document": ["a", "b", "c"], "score": [1.0, 1.0, 2.0]}
     assert read_run(pl.DataFrame({**table, "rank": [2, 3, 1]})).documents("1") == ["c", "a", "b"]

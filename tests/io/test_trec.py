@@ -177,7 +177,7 @@ def test_a_rank_that_is_no_number_is_an_error(line: bytes, what: str) -> None:
 
 
 def test_a_blank_in_an_id_that_looks_like_a_rank_is_a_warning() -> None:
-    lines = b"q1 Q0 alpha 2 1 30 t\nq1 Q0 alpha 3 2 20.5 t\n"
+    lines = b"q1 Q0 alpha 2 2 30 t\nq1 Q0 alpha 3 1 20.5 t\n"
     with pytest.warns(EvenrankWarning, match=r"<file>:1 and 1 line more: more than six fields.*'alpha 2'"):
         read_run(io.BytesIO(lines[:21] + lines[21:].replace(b"alpha", b"beta")))
     with warnings.catch_warnings():

@@ -143,3 +143,16 @@ class Columns:
     values: Any  # numbers, as numpy or Arrow has them
     intents: Any = None
     ranks: npt.NDArray[np.float64] | None = None
+    contradicting: int = 0  # neighbouring rows of a query of which the lower rank has the larger score
+
+
+def contradictions(queries: npt.ArrayLike, ranks: npt.ArrayLike, scores: npt.ArrayLike) -> int:
+    """How many neighbouring rows of a query stand by their scores in another order than by their ranks.
+
+    >>> contradictions([0, 0, 0, 1], [1, 2, 3, 1], [0.5, 0.9, 0.1, 0.7])
+    1
+    """
+    same = np.diff(np.asarray(queries)) == 0
+    with np.errstate(invalid="ignore"):
+        against = np.sign(np.diff(np.asarray(ranks))) * np.sign(np.diff(np.asarray(scores))) > 0
+    return int((same & against).sum())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from io import StringIO
 from typing import Any
@@ -14,13 +15,13 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from evenrank.data.run import Run, Ties, check_ties
-from evenrank.errors import DataError, InputTypeError, ParameterError
+from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError, counted
 from evenrank.ids import as_strings
 from evenrank.io.any_source import Provenance, load
 from evenrank.io.atomic import atomic_write
 from evenrank.io.cells import checked_ids
 from evenrank.io.frames import order_by_rank
-from evenrank.io.layout import RUN, Columns
+from evenrank.io.layout import RUN, Columns, contradictions
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.trec.writable import RUN_WRITTEN, check_ids, checked_format, one_word
 
@@ -80,6 +81,18 @@ def read_run(
                 )
             except DataError:
                 pass  # said below, with the rows as they stand in the table
+        against = found.contradicting
+        if found.ranks is not None:
+            codes = found.queries.dictionary_encode().indices
+            against = contradictions(codes, found.ranks, found.values)
+        if against:
+            warnings.warn(
+                f"{origin.name or called}: in {counted(against, 'place', 'places')} the next rank has a "
+                "larger score: documents are ordered by score, as everywhere. If the ranks are meant, write "
+                "them as scores, n - rank",
+                EvenrankWarning,
+                stacklevel=2,
+            )
         rule = rule or ("file" if written == "file" else "trec")
         return Run.build(
             found.queries, found.documents, found.values, name=called, ties=rule, source=origin.source

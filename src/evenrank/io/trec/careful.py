@@ -17,7 +17,7 @@ from evenrank.errors import PROBLEMS_SHOWN, DataError, EvenrankWarning, Problem,
 from evenrank.io.column_names import ACCEPTED
 from evenrank.io.frames import BY_INTENT
 from evenrank.io.growing_columns import GrowingBytes
-from evenrank.io.layout import NO_BLANKS, Columns, Layout
+from evenrank.io.layout import NO_BLANKS, Columns, Layout, contradictions
 from evenrank.io.source import Content
 from evenrank.io.values import BadValue, quoted
 
@@ -85,6 +85,7 @@ class _Rows:
         self._second_codes: dict[bytes, int] = {}
         self._queries, self._seconds, self._lines = array("i"), array("i"), array("q")
         self._values: array[Any] = array("d" if layout.value_name == "score" else "q")
+        self._ranks = array("d")
         self.documents = GrowingBytes()
 
     def __len__(self) -> int:
@@ -96,6 +97,8 @@ class _Rows:
         if self._layout.value_name == "grade":
             self._seconds.append(self._second_codes.setdefault(fields[1], len(self._second_codes)))
         self._values.append(value)
+        if self._layout.rank is not None:
+            self._ranks.append(float(fields[self._layout.rank]))
         self.documents.append(fields[self._layout.document])
 
     def columns(self, documents: pa.LargeStringArray) -> Columns:
@@ -108,7 +111,8 @@ class _Rows:
             intents = _strings(list(self._second_codes)).take(
                 pa.array(np.frombuffer(self._seconds, np.int32))
             )
-        return Columns(queries, documents, np.array(self._values), intents)
+        against = contradictions(self._queries, self._ranks, self._values) if self._ranks else 0
+        return Columns(queries, documents, np.array(self._values), intents, contradicting=against)
 
     def repeated(self, documents: pa.LargeStringArray) -> list[Problem]:
         """Lines whose document stands in the same list already, with the line of the first."""

@@ -18,7 +18,7 @@ import pyarrow.csv
 
 from evenrank.arrays import values_of
 from evenrank.io.growing_columns import GrowingCodes, GrowingNumbers, GrowingStrings
-from evenrank.io.layout import Columns, Layout
+from evenrank.io.layout import Columns, Layout, contradictions
 from evenrank.io.source import Content
 from evenrank.io.values import GRADE_LIMIT, GRADE_PATTERN, ID_LIMIT
 
@@ -73,6 +73,7 @@ class _Slices:
         self._documents = GrowingStrings(room, int(document_bytes * share))
         self._intents = GrowingStrings(room, room) if layout.intent else None
         self._values = GrowingNumbers(np.float64 if layout.value_name == "score" else np.int64, room)
+        self._contradicting = 0
 
     def extend(self, part: pa.Table) -> bool:
         """Add a part of the file; False if a value in it is not what it should be."""
@@ -82,6 +83,10 @@ class _Slices:
             return False
         for piece in values:
             self._values.extend(piece)
+        if self._layout.rank is not None:
+            queries = part.column("query").combine_chunks()
+            codes = queries.indices if isinstance(queries, pa.DictionaryArray) else queries.chunk(0).indices
+            self._contradicting += contradictions(codes, part.column("rank"), np.concatenate(values))
         self._queries.extend(part.column("query"))
         self._documents.extend(part.column("document"))
         if self._intents is not None:
@@ -90,7 +95,13 @@ class _Slices:
 
     def columns(self) -> Columns:
         intents = None if self._intents is None else self._intents.array()
-        return Columns(self._queries.array(), self._documents.array(), self._values.array(), intents)
+        return Columns(
+            self._queries.array(),
+            self._documents.array(),
+            self._values.array(),
+            intents,
+            contradicting=self._contradicting,
+        )
 
 
 def _parse_slice(buffer: pa.Buffer, layout: Layout) -> pa.Table | None:
