@@ -1,4 +1,4 @@
-"""Audits end to end: from engines and run files to twelve lines, a folder, and a trend."""
+"""Audits end to end: from engines and run files to fourteen lines, a folder, and a trend."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_its_run_is_what_the_engine_gives(shop: Path) -> None:
 @pytest.mark.parametrize("lexicon", [None, pytest.param("gender-en", marks=pytest.mark.slow)])
 def test_at_most_twelve_lines_of_eighty_columns(shop: Path, lexicon: str | None) -> None:
     lines = audited(lexicon=lexicon).lines()
-    assert len(lines) <= 12
+    assert len(lines) <= 14
     assert max(map(len, lines)) <= 80
     assert lines[0].startswith("seller_size: small is ")
     (worst,) = [place for place, line in enumerate(lines) if line.startswith("worst ")]
@@ -111,7 +111,7 @@ def test_many_attributes_still_fit(shop: Path) -> None:
         )
     )  # fmt: skip
     lines = audited(groups=[f"a{n}=many.csv" for n in range(6)]).lines()
-    assert len(lines) <= 12
+    assert len(lines) <= 14
     assert max(map(len, lines)) <= 80
     assert "summary.json has the rest: a" in "\n".join(lines)
 
@@ -316,7 +316,8 @@ def test_the_shop_of_the_guide(
         alone = audited(groups="seller_size", now=clock(1))
         assert "\n".join(alone.lines()[:-1]) + "\n" == first
         assert main(list(alone.verdicts[0].advice.command)[1:]) == 0
-        assert audited("fairer.trec", groups="seller_size", now=clock(2)).lines()[:2] == second.splitlines()
+        again = audited("fairer.trec", groups="seller_size", now=clock(2)).lines()
+        assert again[: second.count("\n")] == second.splitlines()
         (project,) = re.findall(r"^```toml\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
         (tmp_path / "evenrank.toml").write_text(project)
         capsys.readouterr()

@@ -37,7 +37,7 @@ def test_it_prints_who_is_favoured(evenrank: Evenrank, shop: Path) -> None:
     assert found.code == 0, found.err
     lines = found.out.splitlines()
     assert lines[0].startswith("seller_size: small is 60%")
-    assert len(lines) <= 12
+    assert len(lines) <= 14
     (folder,) = (shop / "audit").glob("2*")
     assert lines[-1] == f"wrote audit/{folder.name}/summary.json"
     assert "pip install 'evenrank[report]'" in found.err
@@ -159,7 +159,9 @@ def test_the_default_answers_name_a_favoured_group(evenrank: Evenrank, shop: Pat
     found = evenrank("evaluate", run, *KNOWN)
     assert found.code == 0, found.err
     line, _, other = found.out.splitlines()[-3:]
-    assert line.startswith("seller_size: small is 60% of the catalogue but gets 7.7% of the first 10 places")
+    assert line.startswith(
+        "seller_size: small is 60% of the catalogue but gets 7.7% of the attention in the first 10 places"
+    )
     assert line.endswith("large is favoured: 2.3 times its share.")
     assert other == (
         "The table holds seller_size against the target equal, the sentence above against catalogue: "
@@ -190,10 +192,10 @@ def test_the_report_names_a_favoured_group(evenrank: Evenrank, shop: Path) -> No
     (run,) = (shop / "audit").glob("2*/runs/shop.trec")
     assert evenrank("report", run, *KNOWN).code == 0
     page = (shop / "report.html").read_text(encoding="utf-8")
-    assert "small is 60% of the catalogue but gets 7.7% of the first 10 places" in page
+    assert "small is 60% of the catalogue but gets 7.7% of the attention in the first 10 places" in page
     assert evenrank("report", run, *KNOWN, "-m", "GF@10").code == 0  # whatever is measured
     again = (shop / "report.html").read_text(encoding="utf-8")
-    assert "small is 60% of the catalogue but gets 7.7% of the first 10 places" in again
+    assert "small is 60% of the catalogue but gets 7.7% of the attention in the first 10 places" in again
 
 
 @pytest.mark.slow
@@ -331,7 +333,10 @@ def test_the_interval_of_a_share_is_that_of_its_attention_and_its_alpha(
     found = evenrank("gate", run, "--format", "jsonl")
     row = json.loads(found.out)
     low, high = (percent(row[end]).removesuffix("%") for end in ("low", "high"))
-    assert f"gets {percent(row['value'])} of the first 5 places (99% interval {low} to {high})" in found.err
+    assert (
+        f"gets {percent(row['value'])} of the attention in the first 5 places (99% interval {low} to {high})"
+        in found.err
+    )
 
 
 def test_latest_leads_to_the_last_audit(evenrank: Evenrank, shop: Path) -> None:
@@ -340,7 +345,7 @@ def test_latest_leads_to_the_last_audit(evenrank: Evenrank, shop: Path) -> None:
     first = evenrank("audit", "shop.toml").out
     assert "since 2" not in first
     second = evenrank("audit", "shop.toml").out
-    assert len(second.splitlines()) <= 12
+    assert len(second.splitlines()) <= 14
     (since,) = [line for line in second.splitlines() if line.startswith("since 2")]
     shares = re.findall(r"(\S+% \(\S+ to \S+\))", since)
     assert len(shares) == 2

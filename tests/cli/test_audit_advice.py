@@ -139,5 +139,5 @@ def test_no_line_of_advice_is_wider_than_a_terminal(evenrank: Evenrank, shop: Pa
     printed = evenrank("audit", "shop.toml", *KNOWN[:4], *groups).out
     assert "evenrank rerank" in printed
     assert max(map(len, printed.splitlines())) <= 80
-    assert len(printed.splitlines()) <= 12
+    assert len(printed.splitlines()) <= 14
     assert len(list((shop / "audit/latest/groups").iterdir())) == 2

@@ -26,12 +26,15 @@ PHONE = {"width": 390, "height": 844}
 # each question, and what of the card answers it
 ANSWERS: Mapping[str, tuple[str, str]] = {
     "who is favoured?": (".answer", r"large is favoured"),
-    "by how much?": (".answer", r"small is \d+% of .+ but gets \d+% of the first 10 places"),
+    "by how much?": (".answer", r"small is \d+% of .+ but gets \d+% of the attention in the first 10 places"),
     "is it sure?": (".card", r"How sure\? The 95% interval, over 40 queries.*, excludes the target"),
     "which queries?": (".worst", r"question number \d+"),
     "what should I do?": (".try", r"Det\w+\(.+\)\S* .*gives small \d+% instead of \d+%"),
     "at which cost?": (".try", r"nDCG@10 by -?0\.\d+"),
-    "what changed?": (".card", r"Against live: new gives small \d+% of the first 10 places instead of \d+%"),
+    "what changed?": (
+        ".card",
+        r"Against live: new gives small \d+% of the attention in the first 10 places instead of \d+%",
+    ),
     "relevance?": (".card", r"Relevance: nDCG@10 is 0\.\d+"),
 }
 

@@ -53,7 +53,7 @@ def change(system: str, low: float, high: float, group: str = "small") -> ShareC
 
 def test_sentences_of_changes() -> None:
     assert describe_changes([change("new", 0.05, 0.15)]) == [
-        "new gives small 30% of the first 10 places instead of 20% "
+        "new gives small 30% of the attention in the first 10 places instead of 20% "
         "(+10.0 points, 95% interval +5.0 to +15.0)."
     ]
     assert describe_changes([change("new", -0.05, 0.15)])[0].startswith("No difference is shown: new gives")

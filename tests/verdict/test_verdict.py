@@ -94,7 +94,7 @@ def test_a_planted_bias_is_found(biased: Shop) -> None:
     sentence = describe(found)
     assert sentence.startswith("seller_size: small is 6")
     assert "% of the catalogue but gets " in sentence
-    assert " of the first 10 places (95% interval " in sentence
+    assert " of the attention in the first 10 places (95% interval " in sentence
     assert "; large is favoured: " in sentence
     assert "discriminat" not in sentence
 

@@ -1,4 +1,4 @@
-"""What an audit found in at most twelve lines: who is favoured, how sure that is, and what to do."""
+"""What an audit found in at most fourteen lines: who is favoured, how sure that is, and what to do."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from evenrank.verdict.sentences import (
 )
 from evenrank.verdict.value import TOO_FEW
 
-LINES, WIDTH = 12, 80
+LINES, WIDTH = 14, 80
 LINES_OF_REST = 4  # names beyond that are counted
 
 
@@ -34,7 +34,7 @@ def audit_lines(
     renamed: tuple[str, str] = ("", ""),
     width: int = WIDTH,
 ) -> list[str]:
-    """At most twelve lines; where there is more to say than that, the less important is said shortly.
+    """At most fourteen lines; where there is more to say than that, the less important is said shortly.
 
     What does not fit even so is left out by whole sentences, and a line names it with the file that has it.
     ``wrote`` is that file, ``previous`` the audit before, which the first attribute is compared with.

@@ -83,7 +83,7 @@ def read_run(
                 pass  # said below, with the rows as they stand in the table
         against = found.contradicting
         if found.ranks is not None:
-            codes = found.queries.dictionary_encode().indices
+            codes = found.queries.dictionary_encode().indices.to_numpy(zero_copy_only=False)
             against = contradictions(codes, found.ranks, found.values)
         if against:
             warnings.warn(

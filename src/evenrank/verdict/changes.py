@@ -16,7 +16,7 @@ from evenrank.inputs import Inputs
 from evenrank.stats.difference import mean_difference
 from evenrank.verdict.attributes import group_attributes
 from evenrank.verdict.judge import share_measure
-from evenrank.verdict.sentences import percent, places
+from evenrank.verdict.sentences import attention, percent
 from evenrank.verdict.targets import without_judgements
 from evenrank.verdict.value import Verdict
 
@@ -160,7 +160,7 @@ def _one(change: ShareChange) -> str:
 def _gives(change: ShareChange) -> str:
     group = f"{change.attribute} {change.group}" if change.group.isdigit() else change.group
     return (
-        f"{change.system} gives {group} {percent(change.after)} of the first {places(change.cutoff)} instead "
+        f"{change.system} gives {group} {attention(change.after, change.cutoff)} instead "
         f"of {percent(change.before)} ({_interval(change)})"
     )
 

@@ -228,17 +228,23 @@ def places(cutoff: int) -> str:
     return "place" if cutoff == 1 else f"{cutoff} places"
 
 
+def attention(share: float, cutoff: int) -> str:
+    """
+    >>> attention(0.24, 10)
+    '24% of the attention in the first 10 places'
+    """
+    return f"{percent(share)} of the attention in the first {places(cutoff)}"
+
+
 def _points(share: float) -> str:
     value = 100 * share
     return f"{value:.0f}" if abs(value) >= 9.95 or abs(value) < 0.05 else f"{value:.1f}".removesuffix(".0")
 
 
 def _gets(verdict: Verdict, group: GroupFinding, word: str) -> str:
-    """``small is 65% of the catalogue but gets 24% of the first 10 places (95% interval 22 to 26)``.
-
-    Places count by the attention that they get.
-    """
-    gets = f"gets {percent(group.share)} of the first {places(verdict.cutoff)}"
+    """``small is 65% of the catalogue but gets 24% of the attention in the first 10 places (95% interval 22
+    to 26)``."""
+    gets = f"gets {attention(group.share, verdict.cutoff)}"
     level = f"{100 * verdict.level:g}% interval"
     interval = f"({level} {_points(group.share_low)} to {_points(group.share_high)})"
     if verdict.target == CANDIDATES:  # the target differs by query, so the difference has the interval

@@ -84,9 +84,10 @@ class _Slices:
         for piece in values:
             self._values.extend(piece)
         if self._layout.rank is not None:
-            queries = part.column("query").combine_chunks()
-            codes = queries.indices if isinstance(queries, pa.DictionaryArray) else queries.chunk(0).indices
-            self._contradicting += contradictions(codes, part.column("rank"), np.concatenate(values))
+            queries = part.column("query").unify_dictionaries().chunks
+            codes = np.concatenate([values_of(chunk.indices) for chunk in queries])
+            ranks = np.concatenate([values_of(chunk) for chunk in part.column("rank").chunks])
+            self._contradicting += contradictions(codes, ranks, np.concatenate(values))
         self._queries.extend(part.column("query"))
         self._documents.extend(part.column("document"))
         if self._intents is not None:

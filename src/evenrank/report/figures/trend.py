@@ -35,7 +35,7 @@ def trend_figure(points: Sequence[tuple[str, Verdict]], *, narrow: bool = False)
         x=altair.X("date:O", title=None, axis=altair.Axis(labelAngle=-40)),
         color=altair.Color("group:N", scale=altair.Scale(domain=values, range=group_colours(values))),
     )
-    axis = altair.Axis(format="%", title=f"share of the first {latest.cutoff} places")
+    axis = altair.Axis(format="%", title=f"share of the attention in the first {latest.cutoff} places")
     scale = altair.Scale(domain=[0, 1])
     shown = base.mark_line(point=True).encode(
         y=altair.Y("share:Q", axis=axis, scale=scale),

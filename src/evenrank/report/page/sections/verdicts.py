@@ -148,7 +148,7 @@ def _worst(material: ReportData, own: Sequence[Verdict]) -> Iterator[AboutQuery]
     if verdict is not None:
         for one in verdict.worst[:WORST]:
             found = "" if math.isnan(one.candidates) else f", {percent(one.candidates)} of what was found"
-            detail = f"{percent(one.share)} of the first {verdict.cutoff}{found}"
+            detail = f"{percent(one.share)} of the attention in the first {verdict.cutoff}{found}"
             yield _query(material, one.query, one.text, detail)
         return
     table, system = material.main, material.findings.system or material.system
