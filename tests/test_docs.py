@@ -146,7 +146,7 @@ MODULES = [
 @pytest.mark.parametrize("module", MODULES)
 def test_docstring_examples(module: str) -> None:
     if module.startswith("evenrank.neural"):
-        pytest.importorskip("torch", reason="needs pip install 'evenrank[train]'")
+        pytest.importorskip("torch", reason="needs pip install '.[train]'")
     assert doctest.testmod(importlib.import_module(module)).failed == 0
 
 
@@ -170,5 +170,5 @@ def test_every_public_name_has_a_stability() -> None:
     for given in stated:
         module, _, own = f"evenrank.{given}".rpartition(".")
         if module.startswith("evenrank.plugins"):
-            pytest.importorskip("pandas", reason="needs pip install 'evenrank[pandas]'")
+            pytest.importorskip("pandas", reason="needs pip install '.[pandas]'")
         assert hasattr(importlib.import_module(module), own) or own == "neural", given

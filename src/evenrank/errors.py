@@ -248,7 +248,16 @@ class MissingExtraError(EvenrankError, ImportError):
 
     @classmethod
     def for_job(cls, job: str, package: str, extra: str) -> MissingExtraError:
-        return cls(f"{job} needs {package}: pip install 'evenrank[{extra}]'")
+        return cls(f"{job} needs {package}: {installing(extra)}")
+
+
+def installing(extra: str) -> str:
+    """The line that installs an extra: from a checkout, since nobody owns the name on the package index.
+
+    >>> print(installing("report"))
+    pip install '.[report]' in the checkout of evenrank
+    """
+    return f"pip install '.[{extra}]' in the checkout of evenrank"
 
 
 class EvenrankWarning(UserWarning):

@@ -16,7 +16,7 @@ _LATEX_SPECIALS = {
     **{special: "\\" + special for special in "{}$&#_%"},
     **LATEX_ARROWS,
 }  # fmt: skip
-# as evenrank scan FILE -o counts.parquet, --groups NAME=FILE, pip install 'evenrank[scan]'
+# as evenrank scan FILE -o counts.parquet, --groups NAME=FILE, pip install '.[scan]'
 _COMMAND = re.compile(
     r"(?:evenrank [a-z]+|pip install)(?: (?:--?[a-z][a-z-]*(?: "
     r"[^\s-]\S*)?|'[^']*'|[A-Z_]{2,}\S*|\S*[./=@]\w\S*))*"

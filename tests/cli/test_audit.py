@@ -40,7 +40,7 @@ def test_it_prints_who_is_favoured(evenrank: Evenrank, shop: Path) -> None:
     assert len(lines) <= 14
     (folder,) = (shop / "audit").glob("2*")
     assert lines[-1] == f"wrote audit/{folder.name}/summary.json"
-    assert "pip install 'evenrank[report]'" in found.err
+    assert "pip install '.[report]'" in found.err
     named = evenrank("audit", "mine=shop.db", *KNOWN, "-o", "other", "--target", "equal")
     assert named.code == 0, named.err
     assert "an equal share of large is 50%" in " ".join(named.out.split())

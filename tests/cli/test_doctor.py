@@ -60,7 +60,7 @@ def test_what_is_missing_or_too_old(evenrank: Evenrank, monkeypatch: pytest.Monk
     lines = [" ".join(line.split()) for line in outcome.out.splitlines()]
     assert f"numpy {np.__version__} is too old, 99.1 or later is needed" in lines
     assert "evenrank-needs-this is not installed" in lines
-    assert "far nowhere is not installed: pip install 'evenrank[far]'" in lines
+    assert "far nowhere is not installed: pip install '.[far]' in the checkout of evenrank" in lines
     assert "near installed" in lines
     assert "self-check: not run, since a dependency is missing or too old" in lines
     assert sum(line.startswith("problem: ") for line in lines) == 2  # extras are no problem

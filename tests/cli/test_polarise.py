@@ -205,7 +205,7 @@ def test_without_the_extra_the_line_that_installs_it(
     monkeypatch.setattr(importlib.util, "find_spec", lambda *_: None)
     outcome = evenrank("polarise", "debates.csv", "-o", "p.parquet")
     assert outcome.code == 1
-    assert "pip install 'evenrank[embed]'" in outcome.err
+    assert "pip install '.[embed]'" in outcome.err
 
 
 def test_the_figure_has_the_fit_documents_above_the_others(

@@ -382,5 +382,5 @@ def test_an_engine_file_of_a_found_project_asks_no_server(
     with monkeypatch.context() as bare:
         bare.setattr("evenrank.cli.project_checks.find_spec", lambda name: None)
         found = evenrank("doctor", *trusted).out
-        assert "next: pip install 'evenrank[engines]', since asking needs httpx2\n" in found
+        assert "next: pip install '.[engines]' in the checkout of evenrank, since asking needs" in found
     assert "far at " in evenrank("audit", "--project", "evenrank.toml", "--dry-run").out

@@ -160,7 +160,7 @@ def test_what_must_be_installed_is_said(
     monkeypatch.setattr(builtins, "__import__", without_jinja)
     done = evenrank("report", "bm25.trec", "--qrels", "qrels.txt", "-m", "nDCG@2", "-o", "o.html")
     assert done.code == 1
-    assert "the report needs Jinja2: pip install 'evenrank[report]'" in done.err
+    assert "the report needs Jinja2: pip install '.[report]'" in done.err
 
 
 def test_categories_of_queries_have_a_section(evenrank: Evenrank, texts: Path) -> None:

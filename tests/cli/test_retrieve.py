@@ -107,7 +107,7 @@ def test_systems_of_the_project_file(evenrank: Evenrank, texts: list[str]) -> No
     assert (record["system"], record["class"]) == ("RRF(BM25,RM3(documents=2))@2", "fusion")
     listed = evenrank("retrieve", *trusted)
     assert (listed.code, listed.err) == (0, "") or "project file" in listed.err
-    assert "late interaction:\n  LateInteraction(model=minilm)   needs evenrank[embed]\n" in listed.out
+    assert "late interaction:\n  LateInteraction(model=minilm)   needs the extra embed\n" in listed.out
     assert "  both = RRF(BM25,RM3(documents=2))@2" in listed.out
     # folders of models are seen from the file
     Path("project").mkdir()

@@ -178,7 +178,7 @@ def typesense(packages: Path = PACKAGES) -> Iterator[str]:
 def postgresql(packages: Path = PACKAGES) -> Iterator[str]:
     """The address of an empty database of PostgreSQL; the user is ``evenrank``, the password ``KEY``."""
     if importlib.util.find_spec("psycopg") is None:
-        raise NotThere("psycopg is not installed: pip install 'evenrank[engines]'")
+        raise NotThere("psycopg is not installed: pip install '.[engines]'")
     binaries = _postgresql_binaries()
     port = free_port()
     with _folder() as work:
@@ -240,7 +240,7 @@ def meilisearch(packages: Path = PACKAGES) -> Iterator[str]:
 def hdfs(packages: Path = PACKAGES) -> Iterator[str]:
     """The address of an HDFS, which is empty: one name node and one data node. Its superuser is ours."""
     if importlib.util.find_spec("hdfs_native") is None:
-        raise NotThere("hdfs-native is not installed: pip install 'evenrank[cloud]'")
+        raise NotThere("hdfs-native is not installed: pip install '.[cloud]'")
     if not list((packages / "hadoop").glob("hadoop-hdfs-*.jar")):
         raise NotThere("Hadoop is not there: make engines")
     java = shutil.which("java")

@@ -293,15 +293,15 @@ def test_credentials_without_encryption_are_worth_a_warning(monkeypatch: pytest.
 
 def test_without_httpx2_the_way_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx2", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'evenrank\[engines\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[engines\]'"):
         ask("opensearch+http://localhost:9200/x", {"q": "a"})
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'evenrank\[engines\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[engines\]'"):
         ask("postgresql://localhost/x?table=t&text=u", {"q": "a"})
 
 
 def test_a_pyterrier_pipeline() -> None:
-    pyterrier = pytest.importorskip("pyterrier", reason="needs pip install 'evenrank[pyterrier]'")
+    pyterrier = pytest.importorskip("pyterrier", reason="needs pip install '.[pyterrier]'")
     pandas = pytest.importorskip("pandas")
 
     def found(asked: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="needs pip install 'evenrank[train]'")
+torch = pytest.importorskip("torch", reason="needs pip install '.[train]'")
 
 from safetensors import SafetensorError  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="needs pip install 'evenrank[train]'")
+torch = pytest.importorskip("torch", reason="needs pip install '.[train]'")
 
 import evenrank as er  # noqa: E402
 from evenrank.cli import main  # noqa: E402

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="needs pip install 'evenrank[train]'")
+torch = pytest.importorskip("torch", reason="needs pip install '.[train]'")
 
 import evenrank as er  # noqa: E402
 from evenrank.data.lexicon import Lexicon  # noqa: E402

@@ -199,7 +199,7 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         return usual(name, *rest, **more)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtraError, match=re.escape("pip install 'evenrank[report]'")):
+    with pytest.raises(MissingExtraError, match=re.escape("pip install '.[report]'")):
         cutoff_figure(scores())
 
 

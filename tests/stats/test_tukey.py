@@ -250,7 +250,7 @@ def test_bad_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DataError, match=r"square matrix.*shape \(3,\)"):
         pairwise([0.1, 0.2, 0.3])
     monkeypatch.setattr("evenrank.stats.shuffles.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'evenrank\[scan\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[scan\]'"):
         randomised_tukey_hsd(np.ones((5, 2)), trials=1, compiled=True)
 
 

@@ -12,7 +12,7 @@ import pytest
 from evenrank.sample import load
 
 needs_spacy = pytest.mark.skipif(
-    find_spec("spacy") is None, reason="spaCy is not installed: pip install 'evenrank[swap]'"
+    find_spec("spacy") is None, reason="spaCy is not installed: pip install '.[swap]'"
 )
 TAGGERS = ["rules", pytest.param("spacy", marks=[needs_spacy, pytest.mark.slow])]
 

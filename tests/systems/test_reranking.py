@@ -120,13 +120,13 @@ def test_a_head_that_would_be_drawn_at_random(
     importlib.util.find_spec("sentence_transformers") is not None, reason="sentence-transformers is there"
 )
 def test_a_cross_encoder_without_the_extra_says_what_to_install(tmp_path) -> None:
-    with pytest.raises(MissingExtraError, match=r"pip install 'evenrank\[embed\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[embed\]'"):
         as_scorer(tmp_path)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("nanoranker") is not None, reason="nanoranker is there")
 def test_nanoranker_without_the_extra_says_what_to_install() -> None:
-    with pytest.raises(MissingExtraError, match=r"pip install 'evenrank\[nanoranker\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[nanoranker\]'"):
         as_scorer("nanoranker")
 
 

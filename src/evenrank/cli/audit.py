@@ -14,7 +14,7 @@ from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say
 from evenrank.cli.verdict_lines import asked_targets
-from evenrank.errors import ParameterError
+from evenrank.errors import ParameterError, installing
 from evenrank.inputs.file_options import RUN
 from evenrank.inputs.group_options import TargetOption, target_of
 from evenrank.text import without_userinfo
@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     if len(notes) > NOTES and not arguments.notes:
         say(f"{len(notes) - NOTES} more notes: see {found.folder}, or add --notes")
     if not found.reported:
-        say("no report was written: it needs pip install 'evenrank[report]'")
+        say(f"no report was written: it needs {installing('report')}")
     return 0
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evenrank.cli.parser import add_command
 from evenrank.cli.streams import put, terminal_width
+from evenrank.errors import installing
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
@@ -62,7 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
     requirements = list(_requirements())
     states = [(needed.package, *_state(needed)) for needed in requirements if not needed.extra]
     problems = [
-        f"{package} {state}: pip install --upgrade evenrank" for package, state, fine in states if not fine
+        f"{package} {state}: pip install . in the checkout of evenrank"
+        for package, state, fine in states
+        if not fine
     ]
     wrong = [] if problems else _self_check()
     skipped = "not run, since a dependency is missing or too old"
@@ -190,7 +193,7 @@ def _extras(requirements: list[Requirement]) -> Iterator[tuple[str, str]]:
         states = [(member.package, *_state(member)) for member in members]
         lacking = [f"{package} {state}" for package, state, fine in states if not fine]
         if lacking:
-            yield extra, f"{', '.join(lacking)}: pip install 'evenrank[{extra}]'"
+            yield extra, f"{', '.join(lacking)}: {installing(extra)}"
         else:
             yield extra, "installed"
 

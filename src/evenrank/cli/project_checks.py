@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli.shared import ROLES
-from evenrank.errors import EvenrankError, MissingExtraError
+from evenrank.errors import EvenrankError, MissingExtraError, installing
 from evenrank.io.remote import is_remote
 from evenrank.io.shards import is_many, list_shards
 
@@ -217,7 +217,7 @@ class ProjectCheck:
             and find_spec(package) is None
         ]
         if lacking:
-            return f"pip install 'evenrank[engines]', since asking needs {' and '.join(lacking)}"
+            return f"{installing('engines')}, since asking needs {' and '.join(lacking)}"
         role = (
             "; the role decides what PostgreSQL lets it do: take one that may only read"
             if any(one.startswith("postgres") for one in addresses)

@@ -183,7 +183,7 @@ def _list_systems(arguments: argparse.Namespace) -> str:
             heading = about["class"]
             lines += ["", f"{heading}:"] if lines else [f"{heading}:"]
         settings = ", ".join(f"{name}={facts['default']}" for name, facts in about["parameters"].items())
-        extra = f"   needs evenrank[{about['extra']}]" if about["extra"] else ""
+        extra = f"   needs the extra {about['extra']}" if about["extra"] else ""
         lines += [
             textwrap.fill(
                 f"{about['name']}({settings}){extra}", WIDTH, initial_indent="  ", subsequent_indent="      "

