@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable
 from importlib import metadata
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -112,3 +113,14 @@ def test_which_torch(
 )
 def test_versions(version: str, numbers: list[int]) -> None:
     assert doctor._numbers(version) == numbers
+
+
+def test_queries_of_a_project_without_runs_are_not_empty(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("queries.csv").write_text("query,text\nq1,lamp\n")
+    Path("evenrank.toml").write_text('[data]\nqueries = "queries.csv"\n')
+    problems = [line for line in evenrank("doctor").out.splitlines() if line.startswith("problem: ")]
+    assert len(problems) == 1
+    assert "data" in problems[0]  # the runs are missing, and nothing else

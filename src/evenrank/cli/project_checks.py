@@ -69,9 +69,9 @@ class ProjectCheck:
             format = self.known.documents.get("format")  # type: ignore[union-attr]
             yield from self._problems_of(partial(list_shards, many, format))
         try:
-            if self.known.runs or not self._project.table("engines"):
+            if self.known.runs:
                 self.inputs = self.known.read(check=False)
-            else:  # the queries are those that engines are asked, and not a selection of the runs'
+            else:  # the queries are then no selection of the runs'
                 self.inputs = replace(self.known, queries=None, by=None).read(check=False)
                 if self.known.queries is not None:
                     from evenrank.audit.sources import query_texts
