@@ -237,6 +237,24 @@ def test_what_is_no_regular_file_is_refused_by_name(kind: str, inputs: Path, eve
         assert refused(done := evenrank(*call), kind, "is a socket"), done
 
 
+@pytest.mark.parametrize("pipe", ["mine.toml", "shop.toml"])
+def test_a_project_and_its_engine_files_are_regular_files(
+    pipe: str, inputs: Path, evenrank: Evenrank
+) -> None:
+    (inputs / "queries.csv").write_text("query,text\nq1,lamp\n")
+    written = '[data]\nqueries = "queries.csv"\n[engines]\nshop = "shop.toml"\n'
+    if pipe == "shop.toml":
+        (inputs / "mine.toml").write_text(written)
+    with fed_pipe(inputs / pipe, written.encode() if pipe == "mine.toml" else b'address = "x.db"\n'):
+        done = evenrank("--project", "mine.toml", "doctor")
+        assert f"{pipe}: is a pipe" in done.out + done.err
+        assert done.code in (1, 2)
+    (inputs / "words.csv").write_text("")
+    with fed_pipe(inputs / "other.toml", b"[[a]]\noutput = 'words.csv'\n"):  # a command that reads no project
+        done = evenrank("lexicon", "show", "gender-en", "-o", "words.csv", "--project", "other.toml")
+        assert done.code == 0, done
+
+
 def test_a_folder_with_what_is_no_regular_file_is_refused(inputs: Path, evenrank: Evenrank) -> None:
     (inputs / "runs").mkdir()
     (inputs / "runs" / "bm25.trec").write_bytes((inputs / "bm25.trec").read_bytes())

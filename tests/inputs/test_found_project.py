@@ -95,6 +95,8 @@ HOSTILE = {
     "in two quotes": "Splade(model='.' './ours')",
     "escaped": "Splade(model='\\x2e\\x2e/ours')",
     "settings": "a.db?sql=select 1",
+    "standard input": "-",
+    "standard input with options": "a=<stdin>:format=trec",
 }
 
 
@@ -281,6 +283,16 @@ def test_files_that_are_read_with_another_are_looked_at_too(folder: Path) -> Non
         (folder / "evenrank.toml").write_text(f'[data]\nruns = ["{runs}"]\n')
         with pytest.raises(ParameterError, match=r"data\.runs"):
             Project.read("evenrank.toml", named=False)
+
+
+def test_files_of_settings_that_name_each_other_have_an_end(evenrank: Evenrank, folder: Path) -> None:
+    for number in range(400):
+        (folder / f"{number}.toml").write_text(f'[a]\nx = "{number + 1}.toml"\n')
+    (folder / "evenrank.toml").write_text('[engines]\nshop = "0.toml"\n')
+    done = evenrank("evaluate")
+    assert done.code == 2
+    assert "engines" in done.err
+    assert "unexpected" not in done.err
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,7 @@ def check_output(*outputs: str | None, makes_folder: bool = False) -> None:
 def _named_by_project(arguments: argparse.Namespace) -> Iterator[tuple[str, str, str]]:
     """The key, the path and the project file of whatever that file may name, and of the file itself."""
     from evenrank.inputs.project import find_project
+    from evenrank.io.files import read_bytes
     from evenrank.io.toml import parse_toml
 
     choice = arguments.everywhere
@@ -87,7 +88,7 @@ def _named_by_project(arguments: argparse.Namespace) -> Iterator[tuple[str, str,
         return
     content: dict[str, Any] = {}
     with suppress(EvenrankError, OSError):  # a command that does not read the project may go on
-        content = parse_toml(Path(file).read_bytes(), str(file))
+        content = parse_toml(read_bytes(file), str(file))
     yield "itself", str(file), str(file)
     apart = (*WRITTEN_KEYS, *MADE_KEYS.get(arguments.command, ()))
     folder = Path(file).parent

@@ -43,10 +43,10 @@ from evenrank.inputs.group_options import WORDS as OF_WORDS
 from evenrank.inputs.group_options import GroupsOption, TargetOption, groups_of, target_of
 from evenrank.inputs.old_files import check_version
 from evenrank.inputs.several_files import attempt, collecting_problems, reading_files
+from evenrank.io.files import read_bytes
 from evenrank.io.source import as_source
 from evenrank.io.toml import parse_toml
 from evenrank.remote.addresses import is_address
-from evenrank.text import without_userinfo
 
 if TYPE_CHECKING:
     from evenrank.inputs.schema import ProjectFile
@@ -226,10 +226,7 @@ class Project:
         if not given.endswith(".toml"):
             return {"address": given}, self.folder
         path = self.folder / given
-        try:
-            return parse_toml(path.read_bytes(), str(path)), path.parent
-        except OSError as error:
-            raise DataError(f"{without_userinfo(str(path))}: cannot be read: {error.strerror}") from None
+        return parse_toml(read_bytes(path), str(path)), path.parent
 
     def groups_located(self, given: str, where: str) -> str:
         """``NAME=FILE[:OPTION..]`` with the file as seen from the folder; anything else as it is."""

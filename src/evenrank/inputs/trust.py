@@ -19,7 +19,7 @@ from typing import Any
 
 from evenrank.errors import shortened
 from evenrank.inputs.file_options import matching
-from evenrank.io.toml import parse_toml
+from evenrank.io.toml import DEEPEST, parse_toml
 
 MOST_PARTS = 400  # of a text; each is looked for in the folder by itself and together with its neighbours
 ENCODERS = ("encoder", "teacher")  # their value is looked up on a hub where it is no folder
@@ -33,6 +33,7 @@ _FORBIDDEN = {
         r"[\\\x00-\x08\x0e-\x1f]": "has a backslash or a control character",
         r"\?[^?]*=": "has settings behind a question mark",
         rf"(^|{_SIGNS})\s*[/~]": "is a path that does not begin in the folder of the project",
+        r"(^|=)\s*(-|<stdin>)\s*(:|$)": "is standard input",
     }.items()
 }
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
@@ -88,6 +89,9 @@ class Walk:
         why = self.why_not(text, base)
         if why:
             yield _line(place, why)
+            return
+        if len(place) > 2 * DEEPEST:
+            yield _line(place[:1], "names files of settings that name others, and so on")
             return
         for path in _paths(text, base):
             if path.suffix == ".toml" and path.is_file() and os.path.realpath(path) not in self._seen:
