@@ -16,6 +16,7 @@ from servers import KEY, NotThere
 
 from evenrank.cli import main
 from evenrank.engines import Answers, ask
+from evenrank.errors import ParameterError
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("servers")]
 
@@ -191,6 +192,25 @@ def test_rows_keep_their_order_and_their_values(address: str) -> None:
     assert [problem.kind for problem in nothing.problems["q"]] == ["found nothing"]
 
 
+def test_a_server_that_repeats_the_password_has_it_shown_nowhere(address: str) -> None:
+    searched = "select id from products where title like '%%' || %(query)s order by id"
+    with closing(connect(address)) as connection:
+        connection.execute(
+            f"""create schema echoes; create function echoes.current_setting(text) returns text
+            language sql as $$ select '15 {KEY}' $$;
+            alter role evenrank set search_path = echoes, public, pg_catalog"""
+        )
+        try:
+            answers = asked(address, searched)
+            assert answers.run.documents("q") == ["d1", "d2"]
+            assert KEY not in str(answers.description) + str(answers.provenance)
+            with pytest.raises(ParameterError) as caught:
+                asked(address, f'select title as "{KEY}" from products where title = %(query)s')
+            assert KEY not in str(caught.value)
+        finally:
+            connection.execute("alter role evenrank reset search_path; drop schema echoes cascade")
+
+
 def test_the_role_of_the_guide_reads_and_no_more(
     address: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -204,7 +224,7 @@ def test_the_role_of_the_guide_reads_and_no_more(
     own = {"credentials": {"user": "EVENRANK_DB_USER", "password": "EVENRANK_DB_PASSWORD"}}
     searched = "select id from products where title like '%%' || %(query)s order by id"
     assert asked(address, searched, **own).run.documents("q") == ["d1", "d2"]
-    reading = "select pg_read_file('postgresql.conf') as id, %(query)s as b"
+    reading = "select left(pg_read_file('postgresql.conf'), 9) as id, %(query)s as b"
     assert asked(address, reading).run.documents("q")  # the owner of a database may do more than read tables
     for sql in (reading, "select id from empty where id = %(query)s", "select lo_export(1, %(query)s) as id"):
         assert [problem.kind for problem in asked(address, sql, **own).problems["q"]] == ["failed"]

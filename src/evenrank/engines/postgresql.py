@@ -154,7 +154,11 @@ class PostgresqlEngine(DeclaredEngine):
                 connection.rollback()
         if None in rows:
             raise too_large(limit)
-        return [json.loads(hit, parse_int=_integer) for hit in rows]
+        # a server may repeat the password, and names of columns and its version are shown and kept too
+        found: list[dict[str, Any]] = self.secrets.redact_json(
+            [json.loads(hit, parse_int=_integer) for hit in rows]
+        )
+        return found
 
     def _opened(self) -> Any:
         if self._connection is None:
