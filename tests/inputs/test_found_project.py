@@ -415,3 +415,25 @@ def test_lists_that_stand_in_two_places_are_the_same() -> None:
     assert set(AboutTable.model_fields) == set(ABOUT)
     assert set(Limits.__dataclass_fields__) == set(LIMITS) <= set(EngineTable.model_fields)
     assert all(EngineTable.model_fields[key].default == getattr(Limits(), key) for key in LIMITS)
+
+
+def test_patterns_go_through_no_link_and_have_an_end(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """Links of a folder to itself, through which a pattern would go for ever."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs" / "deep").mkdir(parents=True)
+    (tmp_path / "runs/deep/a.trec").write_text("q1 Q0 d1 1 2.0 x\n")
+    (tmp_path / "qrels.txt").write_text("q1 0 d1 1\n")
+    for name in "xyz":
+        (tmp_path / name).symlink_to(".")
+    data = '[data]\nqrels = "qrels.txt"\nruns = '
+    for pattern in ('["**/*.trec"]', '["runs/**/*.trec"]', '["*/*/*.trec"]'):
+        (tmp_path / "evenrank.toml").write_text(f"{data}{pattern}\n")
+        assert [Path(run.path) for run in Project.read("evenrank.toml", named=False).description().runs] == [
+            Path("runs/deep/a.trec")
+        ]
+        assert evenrank("evaluate", "-m", "RR").code == 0
+    for pattern in (f'["{"**/*" * 390}"]', '["*/../*/../*/../*.trec"]', '["**/x/**/y/**/*.trec"]'):
+        (tmp_path / "evenrank.toml").write_text(f"{data}{pattern}\n")
+        assert evenrank("evaluate", "-m", "RR").code == 2

@@ -78,8 +78,8 @@ def check_output(*outputs: str | None, makes_folder: bool = False) -> None:
 
 def _named_by_project(arguments: argparse.Namespace) -> Iterator[tuple[str, str, str]]:
     """The key, the path and the project file of whatever that file may name, and of the file itself."""
+    from evenrank.files import read_bytes
     from evenrank.inputs.project import find_project
-    from evenrank.io.files import read_bytes
     from evenrank.io.toml import parse_toml
 
     choice = arguments.everywhere

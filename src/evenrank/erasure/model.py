@@ -19,6 +19,7 @@ from evenrank.erasure.eraser import Eraser
 from evenrank.erasure.identity import ERASER_FILE, encoder_identity
 from evenrank.errors import DataError, ParameterError
 from evenrank.evidence.polarise.encoders import MINILM, minilm_folder
+from evenrank.files import regular_file
 from evenrank.io.folders import check_new_folder, whole_folder
 from evenrank.io.tensors import write_tensors
 
@@ -69,7 +70,7 @@ def write_model(
 
 def _read_modules(path: Path) -> list[dict[str, Any]]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(regular_file(path).read_text(encoding="utf-8"))
         if not found or not all(isinstance(entry["type"], str) for entry in found):
             raise ValueError("no modules")
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -82,7 +83,7 @@ def _width(folder: Path, modules: list[dict[str, Any]]) -> int | None:
     for module in reversed(modules):
         path = folder / str(module.get("path", "")) / "config.json"
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            found = json.loads(regular_file(path).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
             continue
         for key in ("out_features", "word_embedding_dimension", "embedding_dimension", "hidden_size"):

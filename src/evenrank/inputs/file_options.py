@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import glob
-from collections.abc import Callable, Mapping, Sequence
+import fnmatch
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from evenrank.errors import ParameterError, nearest_hint
 
 STDIN = "-"
 STDIN_NAME = "<stdin>"  # the same where a word must not begin with a minus sign
+_WILD = re.compile(r"[*?\[]")
 RECORD_SUFFIX = ".system.json"  # of the file beside a run that says what made it
 
 
@@ -37,8 +40,39 @@ TIES = ("trec", "file")
 
 
 def matching(pattern: str, folder: Path) -> list[str]:
-    """What a pattern such as ``runs/*.trec`` stands for, as seen from the folder."""
-    return sorted(glob.glob(pattern, root_dir=folder, recursive=True))  # noqa: PTH207 (it may be absolute)
+    """What a pattern such as ``runs/*.trec`` stands for, as seen from the folder. ``**`` is any depth of
+    folders; no wildcard goes through a link to a folder, where it might go round in circles."""
+    start, parts = Path(folder, Path(pattern).anchor), Path(pattern).parts
+    found = _expanded(start, [part for part in parts if part != Path(pattern).anchor])
+    return sorted({str(path) if Path(pattern).anchor else os.path.relpath(path, folder) for path in found})
+
+
+def _expanded(folder: Path, parts: Sequence[str]) -> Iterator[Path]:
+    if not parts:
+        yield folder
+        return
+    first, rest = parts[0], parts[1:]
+    if not _WILD.search(first):
+        if os.path.lexists(folder / first):
+            yield from _expanded(folder / first, rest)
+        return
+    if first == "**":
+        yield from _expanded(folder, rest or ["*"])
+    for entry in _entries(folder):
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if first == "**" and is_folder:
+            yield from _expanded(folder / entry.name, parts)
+        elif first != "**" and fnmatch.fnmatch(entry.name, first) and (is_folder or not rest):
+            yield from _expanded(folder / entry.name, rest)
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    """What lies in a folder and is not hidden; nothing where it cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            return [entry for entry in entries if not entry.name.startswith(".")]
+    except OSError:
+        return []
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from evenrank.errors import DataError, EvenrankError, ParameterError
+from evenrank.files import read_bytes
 from evenrank.inputs.description import COLLECTION, Description
 from evenrank.inputs.file_options import (
     BACKGROUND,
@@ -43,7 +44,6 @@ from evenrank.inputs.group_options import WORDS as OF_WORDS
 from evenrank.inputs.group_options import GroupsOption, TargetOption, groups_of, target_of
 from evenrank.inputs.old_files import check_version
 from evenrank.inputs.several_files import attempt, collecting_problems, reading_files
-from evenrank.io.files import read_bytes
 from evenrank.io.source import as_source
 from evenrank.io.toml import parse_toml
 from evenrank.remote.addresses import is_address

@@ -32,6 +32,7 @@ _FORBIDDEN = {
         "EVENRANK_": "names a variable of the environment",
         r"[\\\x00-\x08\x0e-\x1f]": "has a backslash or a control character",
         r"\?[^?]*=": "has settings behind a question mark",
+        r"(\*\*.*){3}|\*.*\.\.": "is a pattern that may not end: more than two **, or .. behind a *",
         rf"(^|{_SIGNS})\s*[/~]": "is a path that does not begin in the folder of the project",
         r"(^|=)\s*(-|<stdin>)\s*(:|$)": "is standard input",
     }.items()

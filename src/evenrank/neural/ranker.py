@@ -16,6 +16,7 @@ from torch import nn
 from torch.nn import functional
 
 from evenrank.errors import DataError, ParameterError
+from evenrank.files import regular_file
 from evenrank.io.folders import whole_folder
 from evenrank.neural.encoders import encoder_path, load_encoder, quiet
 from evenrank.neural.losses import LOSSES, OUTPUTS
@@ -242,7 +243,7 @@ def _about(folder: Path) -> dict[str, Any]:
             f"{folder}: this folder holds no ranker (it has no {_ABOUT}): name one that evenrank debias wrote"
         )
     try:
-        about = json.loads(path.read_text(encoding="utf-8"))
+        about = json.loads(regular_file(path).read_text(encoding="utf-8"))
         if not isinstance(about, dict):
             raise ValueError("it is no table of keys")
     except (OSError, ValueError, RecursionError) as error:
@@ -259,7 +260,9 @@ def _digest(path: Path) -> str:
 def check_ranker(folder: Path) -> None:
     """Raise unless the files of a ranker are as they were written, without loading it."""
     try:
-        _check_files(folder, json.loads((folder / _ABOUT).read_text(encoding="utf-8")).get("files", {}))
+        _check_files(
+            folder, json.loads(regular_file(folder / _ABOUT).read_text(encoding="utf-8")).get("files", {})
+        )
     except FileNotFoundError as error:
         raise DataError(f"{folder}: no ranker: there is no {_ABOUT}") from error
     except (AttributeError, ValueError, RecursionError) as error:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evenrank.errors import DataError, ParameterError
+from evenrank.files import regular_file
 from evenrank.io.atomic import atomic_write
 
 CONFIG = "config.json"
@@ -54,7 +55,7 @@ def _flat(about: dict[str, Any]) -> dict[str, Any]:
 def read_notes(path: Path) -> dict[str, Any]:
     """What this module wrote; a run that lost its own notes is not gone on with."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(regular_file(path).read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise damaged(path) from error
     if not isinstance(content, dict):

@@ -14,6 +14,7 @@ from evenrank.erasure.eraser import Eraser
 from evenrank.erasure.identity import EncoderIdentity, encoder_identity
 from evenrank.errors import DataError, ParameterError, counted, few
 from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA
+from evenrank.evidence.polarise.model_modules import COSINE
 from evenrank.inputs import Inputs
 from evenrank.io.tensors import SUFFIX
 from evenrank.systems.base import Progress
@@ -175,7 +176,8 @@ def _dense_with(path: str, settings: SystemSettings) -> DenseTerm:
             f"{path}: was fitted to a file of vectors, and does not name the encoder that made them: make "
             f"a run with evenrank retrieve \"Dense(model='ENCODER',eraser={path!r})\" -o FILE, and give it"
         )
-    return DenseTerm(model=_model_of(eraser.encoder, path, settings), eraser=path, erase="documents")
+    model = _model_of(eraser.encoder, path, settings)
+    return DenseTerm(model=model, similarity=COSINE, eraser=path, erase="documents")
 
 
 def _model_of(encoder: EncoderIdentity, path: str, settings: SystemSettings) -> str:

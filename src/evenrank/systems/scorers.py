@@ -15,6 +15,7 @@ from evenrank.arrays import Floats
 from evenrank.data.numbers import real_numbers
 from evenrank.errors import DataError, InputTypeError, MissingExtraError
 from evenrank.evidence.polarise.encoders import folder_identity, without_bars
+from evenrank.files import regular_file
 
 NANORANKER = "nanoranker"
 RANKER = "ranker.json"  # evenrank debias writes it beside the weights
@@ -117,7 +118,10 @@ def _ranker(folder: Path, batch: int) -> Scoring:
 def _check_head(folder: Path) -> None:
     """An encoder alone would be loaded too, with a head drawn at random, and order by chance."""
     try:
-        kinds = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("architectures") or []
+        kinds = (
+            json.loads(regular_file(folder / "config.json").read_text(encoding="utf-8")).get("architectures")
+            or []
+        )
     except (OSError, ValueError, AttributeError, RecursionError) as error:
         raise DataError(f"{folder}: no cross-encoder: it has no config.json that could be read") from error
     if kinds and not any(HEAD in str(kind) for kind in kinds):

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from evenrank.files import regular_file
+
 MODULES = "modules.json"
 SIMILARITY = "config_sentence_transformers.json"
 COSINE, DOT = "cosine", "dot"
@@ -33,7 +35,7 @@ def module_kinds(folder: Path) -> list[str]:
 def _modules(folder: Path) -> list[tuple[str, str]]:
     """The kind and the place of each module."""
     try:
-        found = json.loads((folder / MODULES).read_text(encoding="utf-8"))
+        found = json.loads(regular_file(folder / MODULES).read_text(encoding="utf-8"))
         return [(_kind(module["type"]), str(module.get("path", ""))) for module in found]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return []
@@ -62,7 +64,7 @@ def sets_lengths(kinds: list[str]) -> bool:
 def similarity_of(folder: Path) -> str:
     """How the model's makers compare its vectors: ``cosine`` unless the folder says otherwise."""
     try:
-        found = json.loads((folder / SIMILARITY).read_text(encoding="utf-8"))
+        found = json.loads(regular_file(folder / SIMILARITY).read_text(encoding="utf-8"))
         return str(found.get("similarity_fn_name") or COSINE)
     except (OSError, ValueError, AttributeError, RecursionError):
         return COSINE
