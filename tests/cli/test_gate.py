@@ -235,10 +235,7 @@ def test_limits_need_no_baseline(evenrank: Evenrank, runs: Path) -> None:
     assert (passed.code, failed.code) == (0, 3)
     assert "FAIL: beyond" in failed.out
     assert "baseline" not in failed.out
-    assert (
-        "evenrank: letter: r is 20% of the documents found but gets 0% of the first place (-20 points"
-        in failed.err
-    )
+    assert "letter: r is 20% of the documents found but gets 0% of the attention" in failed.err
 
 
 def test_the_last_audit_is_the_baseline(evenrank: Evenrank, runs: Path) -> None:

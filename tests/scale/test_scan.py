@@ -203,7 +203,7 @@ def test_a_missing_package_is_named_with_its_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on: str, package: str
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtraError, match=rf"pip install 'evenrank\[{on}\]'"):
+    with pytest.raises(MissingExtraError, match=rf"\[{on}\]'"):
         scan(write(tmp_path / "c.tsv", rows(3)), tmp_path / "o.parquet", on)
 
 
