@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 from itertools import permutations
+from pathlib import Path
 
 import pytest
 
 import evenrank as er
+from evenrank.cli import main
 from evenrank.scores.score_tables import print_scores
 
 LISTS = {f"q{n}": {f"{n}{d}": 3.0 - place for place, d in enumerate("abc")} for n in range(4)}
@@ -146,3 +148,18 @@ def test_exact_ties_after_a_penalty_for_groups_keep_the_original_order() -> None
         for marginal in (True, False):
             method = f"GroupPenalty(lam={lam},marginal={marginal},scale='none')"
             assert list(er.rerank(er.read_run(run), method, groups=[groups]).documents("q")) == ["a", "b"]
+
+
+def test_the_command_takes_the_rule_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("r.trec").write_text("".join(f"q{n} Q0 {n}{d} 1 1 x\n" for n in range(4) for d in "a"))
+    Path("g.csv").write_text("document,gender\n0a,f\n1a,m\n9a,f\n")
+    words = ["evaluate", "r.trec", "--groups", "gender=g.csv", "-m", "GF@1", "--format", "jsonl"]
+    assert main([*words, "--missing", "undefined"]) == 0
+    row = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert (row["defined"], row["unlabelled"]) == (2, 0)
+    assert main(words) == 0
+    row = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert (row["defined"], row["unlabelled"]) == (4, 2)
