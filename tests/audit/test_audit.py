@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 import warnings
+import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -323,6 +324,26 @@ def test_the_shop_of_the_guide(
         capsys.readouterr()
         assert main(["gate", "fairer.trec"]) == 0
         assert capsys.readouterr().out.startswith(gated)
+
+
+def test_ids_with_blanks_are_audited_and_the_advised_command_works(shop: Path) -> None:
+    """A TREC file cannot hold them: the run is kept as a table."""
+    rows = [json.loads(line) for line in Path("products.jsonl").read_text().splitlines()]
+    for row in rows:
+        row["id"] = f"no {row['id']}"
+    Path("products.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    large_first = sorted(rows, key=lambda row: row["seller_size"])
+
+    def engine(text: str, depth: int) -> list[tuple[str, float]]:
+        first = zlib.crc32(text.encode()) % 100
+        return [(row["id"], 100.0 - place) for place, row in enumerate(large_first[first:][:depth])]
+
+    found = audited(engine, groups="seller_size")
+    (run,) = (found.folder / "runs").iterdir()
+    assert run.suffix == ".parquet"
+    (verdict,) = found.verdicts
+    assert main(list(verdict.advice.command)[1:]) == 0
+    assert read_run(verdict.advice.command[-1]).documents("q1")[0].startswith("no ")
 
 
 def test_what_is_wrong_with_files_is_said_before_an_engine_is_asked(shop: Path) -> None:

@@ -10,7 +10,7 @@ from itertools import chain, count
 from pathlib import Path
 
 from evenrank.audit.group_files import write_groups, write_target
-from evenrank.audit.history import GROUPS, RUNS
+from evenrank.audit.history import GROUPS, RUNS, runs_of
 from evenrank.audit.sources import file_name
 from evenrank.data.attribute import RELEVANCE
 from evenrank.data.membership import Membership
@@ -42,7 +42,7 @@ def with_commands(
     named = () if project is None else ("--project", project)
     options: dict[str, list[str]] = {}
     names = chain(["fairer"], (f"fairer-{number}" for number in count(2)))
-    output = next(f"{name}.trec" for name in names if name not in inputs.runs)
+    fairer = next(name for name in names if name not in inputs.runs)
     made = []
     for verdict in found:
         if verdict.advice is None:
@@ -54,8 +54,10 @@ def with_commands(
             options[name] = _groups(verdict, known[name], folder, written, stem)
             if options[name][-1] == f"{name}={RELEVANCE}":
                 options[name] += [word for file in qrels for word in ("--qrels", _written(file))]
-        run = folder / RUNS / f"{file_name(verdict.system)}.trec"
-        words = ["evenrank", "rerank", str(run), "--with", _only(verdict.advice.method), *options[name]]
+        stem = file_name(verdict.system)
+        kept = next(path.name for path in runs_of(written) if path.stem == stem)
+        run, output = str(folder / RUNS / kept), f"{fairer}{Path(kept).suffix}"
+        words = ["evenrank", "rerank", run, "--with", _only(verdict.advice.method), *options[name]]
         advice = replace(verdict.advice, command=(*words, *named, "-o", output))
         made.append(replace(verdict, advice=advice))
     return tuple(made)

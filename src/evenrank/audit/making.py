@@ -202,8 +202,12 @@ def _scored(
 def _write_runs(inputs: Inputs, folder: Path) -> None:
     folder.mkdir()
     for name, run in inputs.runs.items():
-        if isinstance(run, Run):
+        if not isinstance(run, Run):
+            continue
+        try:
             write_run(run, folder / f"{file_name(name)}.trec", tag=file_name(name))
+        except DataError:  # an id with a blank, which a shop may have and a TREC file cannot
+            write_run(run, folder / f"{file_name(name)}.parquet")
 
 
 def _write_report(

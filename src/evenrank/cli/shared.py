@@ -141,8 +141,8 @@ def add_inputs(parser: argparse.ArgumentParser, only: Sequence[str] | None = Non
     known.add_argument(
         "--missing", choices=("error", "neutral", "uniform", "undefined", "drop"),
         help="documents that lack evidence: an error (default for words), neutral (no group words), uniform "
-        "(belong equally to all groups; default for groups), the same, but a list of such documents alone has "
-        "no value (undefined), or left out of the list (drop)",
+        "(belong equally to all groups; default for groups), undefined (the same, but a list of such "
+        "documents alone has no value), or left out of the list (drop)",
     )  # fmt: skip
     add_columns(known)
 
