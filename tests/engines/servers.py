@@ -37,6 +37,8 @@ _OF_HADOOP = re.compile(
     r"(apache-log4j|commons-|guava-|hadoop-|htrace-|jackson-.*-asl|javax\.(servlet|ws\.rs)|jcl-|jetty-|log4j-"
     r"|netty-all|protobuf-java|slf4j-|xercesImpl).*\.jar"
 )
+# Python before 3.11.4 has no filter; what is unpacked are packages of the registries
+_SAFELY: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 KEY = "for-tests-only"
 SECONDS = 120  # until a server must answer
 
@@ -65,7 +67,7 @@ def fetch(folder: Path = PACKAGES) -> None:
                 )
                 continue
             with tarfile.open(archives[0]) as archive:
-                archive.extractall(work, filter="data")
+                archive.extractall(work, **_SAFELY)
             home = Path(work) / "package"
             if name == "opensearch":
                 home = next(home.rglob("bin/opensearch")).parents[1]
@@ -113,7 +115,7 @@ def fetch_hadoop(folder: Path = PACKAGES) -> None:
                 name = Path(member.name).name
                 if member.isfile() and "/deps/jars/" in member.name and _OF_HADOOP.fullmatch(name):
                     member.name = name
-                    archive.extract(member, Path(work) / "hadoop", filter="data")
+                    archive.extract(member, Path(work) / "hadoop", **_SAFELY)
         (Path(work) / "hadoop").rename(folder / "hadoop")
 
 

@@ -261,7 +261,11 @@ class Resumable:
 
     def _refuse_links(self) -> None:
         for name in self._own_names():
-            if not stat.S_ISREG((self.folder / name).lstat().st_mode):
+            try:
+                mode = (self.folder / name).lstat().st_mode
+            except FileNotFoundError:  # a worker of the job before has just finished its part
+                continue
+            if not stat.S_ISREG(mode):
                 raise DataError(
                     f"{self.folder / name}: is not a plain file, as {self._work} keeps there: move it away"
                 )
