@@ -312,6 +312,22 @@ def test_categories_mean_nothing_for_one_list(evenrank: Evenrank, project: Path)
     assert (done.code, "--by splits the results of many queries" in done.err) == (2, True)
 
 
+@pytest.mark.parametrize("command", ["compare", "audit", "evaluate", "doctor"])
+def test_a_target_of_misspelt_groups_is_named(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert evenrank("init", "--demo").code == 0
+    text = Path("evenrank.toml").read_text(encoding="utf-8")
+    Path("evenrank.toml").write_text(
+        text.replace('author = "catalogue"', 'autor = "equal"'), encoding="utf-8"
+    )
+    found = evenrank(command)
+    assert found.code in (1, 2)
+    assert "targets.autor" in found.out + found.err
+    assert "author?" in found.out + found.err
+
+
 def test_init_and_doctor_know_a_shop(
     evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

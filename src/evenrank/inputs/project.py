@@ -19,13 +19,14 @@ address = "opensearch+http://localhost:9200/products"
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from evenrank.errors import DataError, EvenrankError, ParameterError
+from evenrank.errors import DataError, EvenrankError, ParameterError, nearest_hint
 from evenrank.files import read_bytes
 from evenrank.inputs.description import COLLECTION, Description
 from evenrank.inputs.file_options import (
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from evenrank.inputs.schema import ProjectFile
 
 NAME = "evenrank.toml"
+NEAR = 0.8  # of two names of which one is probably a slip of the other
 FETCHED = ("ir_datasets:", "http://", "https://", "ftp://")
 
 T = TypeVar("T")
@@ -289,6 +291,12 @@ class Project:
         return GroupsOption(option.name, path, option.options)
 
     def _target(self, name: str, given: Any) -> TargetOption:
+        groups = self.settings.groups
+        for part in name.split("*"):  # groups of another name may be given with the command
+            if part not in groups and difflib.get_close_matches(part, groups, 1, NEAR):
+                raise ParameterError(
+                    f"targets.{name}: no groups are called {part!r}{nearest_hint(part, groups)}"
+                )
         if isinstance(given, Mapping):
             return TargetOption(name, dict(given))
         if isinstance(given, tuple):
