@@ -124,3 +124,14 @@ def test_queries_of_a_project_without_runs_are_not_empty(
     problems = [line for line in evenrank("doctor").out.splitlines() if line.startswith("problem: ")]
     assert len(problems) == 1
     assert "data" in problems[0]  # the runs are missing, and nothing else
+
+
+def test_a_gate_takes_its_run_from_the_command(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("groups.csv").write_text("document,size\na,small\nb,large\n")
+    gate = "[gate]\nlimits = [\"GroupShare(attr='size')@10[small] >= 0.3\"]\n"
+    Path("evenrank.toml").write_text(f'[groups]\nsize = "groups.csv"\n{gate}')
+    found = evenrank("doctor")
+    assert found.code == 0, found.out

@@ -98,7 +98,7 @@ class ProjectCheck:
     def _runs(self) -> Iterator[str]:
         name = self._project.name
         if not self.known.runs:
-            others = any(map(self._project.table, ("debias", "erase", "engines", "systems")))
+            others = any(map(self._project.table, ("debias", "erase", "engines", "systems", "gate")))
             if not others and not any("data.runs" in line for line in self._project.problems()):
                 yield f'{name}: names no run: write runs = ["runs/*.trec"] under [data]'
             return
