@@ -33,6 +33,14 @@ def test_the_table_counts_lists_of_which_no_document_has_a_label(measure: str) -
     assert [one.unlabelled for one in whole.summary()] == [2]
 
 
+def test_the_table_of_a_comparison_counts_them_too() -> None:
+    other = {query: dict(zip(found, [1.0, 2.0, 3.0], strict=True)) for query, found in LISTS.items()}
+    groups = [gender({"0a": "f", "1c": "m", "2c": "f"})]
+    table = er.compare({"one": LISTS, "other": other}, "GF@2", groups=groups).to_table()
+    said = {str(cell) for row in table.rows for cell in row if "label" in str(cell)}
+    assert said == {"4, 3 without a label", "4, 2 without a label"}
+
+
 def test_lists_without_a_label_can_be_left_out() -> None:
     groups = gender({"0a": "f", "1c": "m"})
     measure = "GF(missing='undefined')@2"

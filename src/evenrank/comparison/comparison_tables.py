@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenrank.errors import counted
 from evenrank.scores.score_tables import best_value, measure_grid
-from evenrank.tables import Column, Interval, Record, Table, Value, count_of, number, p_value, verdict_cell
+from evenrank.tables import Column, Interval, Record, Table, Value, number, p_value, verdict_cell
 
 if TYPE_CHECKING:
     from evenrank.comparison import Comparison
@@ -38,7 +38,7 @@ def measure_tables(comparison: Comparison) -> list[Table]:
                 row.run,
                 Value(row.value, best=row.value == best),
                 Interval(row.low, row.high),
-                count_of(row.defined, row.queries, row.infinite),
+                row.over,
                 *_found(row.run, [pair for pair in pairs if pair.system == row.run], comparison),
             )
             for row in rows

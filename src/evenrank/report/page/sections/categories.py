@@ -5,7 +5,7 @@ from __future__ import annotations
 from evenrank.report.page import safe
 from evenrank.report.page.rendering import Section, render, section
 from evenrank.report.page.report_data import ReportData
-from evenrank.tables import count_of, interval, number
+from evenrank.tables import interval, number
 
 
 @section(25)
@@ -20,7 +20,7 @@ def categories_section(material: ReportData) -> Section | None:
             safe.name(scores.names.heading(row.measure, row.column, row.direction)),
             number(row.value),
             interval(row.low, row.high),
-            count_of(row.defined, row.queries, row.infinite),
+            row.over,
         )
         for row in scores.summary()
     ]
