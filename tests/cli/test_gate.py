@@ -238,6 +238,22 @@ def test_limits_need_no_baseline(evenrank: Evenrank, runs: Path) -> None:
     assert "letter: r is 20% of the documents found but gets 0% of the attention" in failed.err
 
 
+def test_a_share_lies_within_its_own_bounds(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """30 of 120 lists hold no document with a label: the rule's own value counts them, a verdict does not."""
+    monkeypatch.chdir(tmp_path)
+    pairs = [(query, place) for query in range(120) for place in range(10)]
+    labels = [f"{q}x{p},{'small' if (q * 7 + p * 3) % 10 < 4 else 'large'}\n" for q, p in pairs if q < 90]
+    Path("groups.csv").write_text("document,size\n" + "".join(labels))
+    Path("run.trec").write_text("".join(f"q{q} Q0 {q}x{p} {p + 1} {20 - p} x\n" for q, p in pairs))
+    rule = "GroupShare(attr='size')@10[small]"
+    Path("gate.toml").write_text(f'[groups]\nsize = "groups.csv"\n[gate]\nlimits = ["{rule} >= 0.2"]\n')
+    found = evenrank("gate", "run.trec", "--project", "gate.toml", "--format", "jsonl")
+    (row,) = map(json.loads, found.out.splitlines())
+    assert row["low"] <= row["value"] <= row["high"]
+
+
 def test_the_last_audit_is_the_baseline(evenrank: Evenrank, runs: Path) -> None:
     for date, run in (("2026-01-01T00-00-00Z", "worse"), ("2026-02-01T00-00-00Z", "production")):
         folder = runs / "audit" / date / "runs"

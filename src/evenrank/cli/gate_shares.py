@@ -61,7 +61,7 @@ def share_rules(
         names = list(found) if attribute is None else [attribute]
         verdicts = [found[name] for name in names if name in found]
         lines += [describe(verdict) for verdict in verdicts]
-        if len(verdicts) == 1 and _attention(rule) is not None:
+        if len(verdicts) == 1 and _attention(rule) is not None and _same_share(rule, verdicts[0]):
             intervals.update(_interval(rule, verdicts[0]))
     several = f"{system}, " if len(inputs.runs) > 1 else ""
     said = [several + line for line in dict.fromkeys(lines)]
@@ -77,6 +77,11 @@ def _attention(rule: GateRule) -> Attention | None:
     if not isinstance(measure, GroupShare) or measure.of != LIST or attention_needs(measure.attention):
         return None
     return measure.attention
+
+
+def _same_share(rule: GateRule, verdict: Verdict) -> bool:
+    """Whether the rule's value is the verdict's share: a verdict counts no document without a label."""
+    return getattr(rule.measure, "missing", "") == "none" or not verdict.unlabelled
 
 
 def _how(rule: GateRule, inputs: Inputs) -> tuple[Any, ...]:
