@@ -72,9 +72,8 @@ def gini_of(m: Measure, documents: list[str], case: Case, query: str) -> float |
         return gini(exposure) if sum(exposure) > 0 else None
     given: dict[str, float] = {}
     for own in case.run.query_ids:
-        for i, document in enumerate(case.run.documents(own), 1):
-            counts = m.cutoff is None or i <= m.cutoff
-            given[document] = given.get(document, 0.0) + (weight(m.attention, i) if counts else 0.0)
+        for i, document in enumerate(case.run.documents(own)[: m.cutoff], 1):
+            given[document] = given.get(document, 0.0) + weight(m.attention, i)
     return gini([*given.values()])
 
 
@@ -144,7 +143,7 @@ def fa_ir_test(m: Measure, documents: list[str], case: Case, query: str) -> list
     groups = Wanted(case, m.attr, m.target)
     listed = groups.listed(m, documents, query)
     rows, target = groups.memberships(m, listed, query), groups.target(query)
-    if not rows or (target is None and m.p is None):
+    if not rows or (target is None and m.p is None) or any(x not in (0, 1) for row in rows for x in row):
         return None
     names = groups.parts[0].attribute.values
     found = []
