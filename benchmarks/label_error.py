@@ -10,12 +10,13 @@ the same lists with the true labels.
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 import evenrank as er
-from evenrank.data.label_error import corrected
+from evenrank.data.label_error import corrected, is_uncertain
 from evenrank.evaluation.label_intervals import label_intervals
 
 PAGE = Path(__file__).with_suffix(".md")
@@ -43,13 +44,13 @@ def planted(seed: int, documents: int, lean: float) -> tuple[Lists, dict[str, st
 def main(write: bool) -> None:
     rates = [[1 - ERROR, ERROR], [ERROR, 1 - ERROR]]
     rows = [
-        "| measure | documents | lean | without label error | with it | its width |",
-        "|---|---|---|---|---|---|",
+        "| measure | documents | lean | without label error | with it | its width | one share |",
+        "|---|---|---|---|---|---|---|",
     ]
     for measure in MEASURES:
         for documents in (600, 100):
             for lean in (0.0, 0.4, 1.0):
-                plain, held, width = 0, 0, 0.0
+                plain, held, width, alike = 0, 0, 0.0, 0
                 for seed in range(REPEATS):
                     run, truth, seen = planted(seed, documents, lean)
                     known = er.Membership.from_labels(SIDES, truth)
@@ -59,9 +60,16 @@ def main(write: bool) -> None:
                     plain += row.plain_low <= value <= row.plain_high
                     held += row.low <= value <= row.high
                     width += (row.high - row.low) / REPEATS
+                    # without the rates, labels are drawn by their chances over all ranks
+                    for_all = replace(probably, rates=None, observed=None)
+                    if is_uncertain(
+                        for_all
+                    ):  # else the estimated share of f is 0, and nothing is left to draw
+                        row = label_intervals(run, measure, groups=for_all, seed=seed)[0]
+                        alike += row.low <= value <= row.high
                 rows.append(
                     f"| `{measure}` | {documents} | {lean:g} | {plain / REPEATS:.2f} | {held / REPEATS:.2f} "
-                    f"| {width:.2f} |"
+                    f"| {width:.2f} | {alike / REPEATS:.2f} |"
                 )
                 print(rows[-1], flush=True)
     if write:
