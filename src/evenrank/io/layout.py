@@ -153,6 +153,6 @@ def contradictions(queries: npt.ArrayLike, ranks: npt.ArrayLike, scores: npt.Arr
     1
     """
     same = np.diff(np.asarray(queries)) == 0
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         against = np.sign(np.diff(np.asarray(ranks))) * np.sign(np.diff(np.asarray(scores))) > 0
     return int((same & against).sum())
