@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -215,25 +214,3 @@ def test_the_ranks_of_a_group_without_documents_go_to_the_one_asked_for_soonest(
         taken[value] += 1
     assert after == expected
     assert after.index("d2") > after.index("d6")  # not the best document first
-
-
-@pytest.mark.parametrize("method", ["DetGreedy", "DetCons", "DetConstSort"])
-def test_a_combination_with_a_cell_below_one_place_is_warned_of_with_the_chain(method: str) -> None:
-    """Of 40 documents two are small and new: a target of 5%, half a place of ten."""
-    ids = [f"d{place}" for place in range(40)]
-    run = Run.build(["q"] * 40, ids, list(range(40, 0, -1)))
-    size = {one: "small" if place % 4 == 1 else "large" for place, one in enumerate(ids)}
-    age = {one: "new" if place in (5, 9, 10, 20) else "old" for place, one in enumerate(ids)}
-    groups = [
-        Membership.from_labels("size", size).with_target("collection"),
-        Membership.from_labels("age", age).with_target("collection"),
-    ]
-    with pytest.warns(EvenrankWarning) as told:
-        rerank(run, f"{method}(attr='size*age', top=10)@40", groups=groups)
-    chain = f"{method}(attr='size',top=10)@40 | {method}(attr='age',top=10)@40"
-    assert any(chain in str(one.message) for one in told)
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        rerank(run, chain, groups=groups)
-        rerank(run, f"{method}(attr='size*age')@40", groups=groups)  # two places of forty
-    assert not any(" | " in str(one.message) for one in told)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cache, lru_cache, partial
 
 import numpy as np
@@ -10,9 +11,12 @@ import reranker_oracles
 from greedy_oracles import GREEDY_ORACLES, GREEDY_PROMISES, GREEDY_VARIANTS, WITHOUT_ORACLE
 from reranker_oracles import ATTRIBUTES, DET
 
+import evenrank as er
 from evenrank.data.evidence_source import Evidence
+from evenrank.data.membership import Membership
 from evenrank.grammar import REGISTRY
-from evenrank.rerankers import Reordered, Reranker, parse_reranker
+from evenrank.inputs import Inputs
+from evenrank.rerankers import Reordered, Reranker, parse_reranker, rerank
 from evenrank.testing import check_reranker, random_case
 
 ORACLES = {**reranker_oracles.ORACLES, **GREEDY_ORACLES}
@@ -100,6 +104,7 @@ VARIANTS = {
     ],
     **GREEDY_VARIANTS,
 }
+PROTECTED = ("small & new", "small", "new")
 STILL = {
     "SortBy": True,
     "Random": False,
@@ -190,6 +195,42 @@ def still_for(method: Reranker):
 
 def one_group(documents: list[str], generator: np.random.Generator) -> list[Evidence]:
     return reranker_oracles.one_group(documents, generator)
+
+
+def with_groups() -> list[str]:
+    """Those that take a combination of attributes; Unique aims at no target and keeps one of each cell."""
+    taking = [name for name, cls in known().items() if "attr" in {field.name for field in cls.parameters()}]
+    return sorted(set(taking) - {"Unique"})
+
+
+def warned(method: str, groups: list[Membership]) -> str:
+    """What a method warns of, without its own name before it."""
+    run = er.Run.build(["q"] * 40, [f"d{place}" for place in range(40)], list(range(40, 0, -1)))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        rerank(run, method, groups=groups)
+    return "\n".join(str(one.message).partition(": ")[2] for one in told)
+
+
+@pytest.mark.parametrize("name", with_groups())
+def test_a_combination_with_a_cell_below_one_place_is_warned_of_with_the_chain(name: str) -> None:
+    """Of 40 documents two are small and new: a target of 5%, half a place of ten and two of all."""
+    ids = [f"d{place}" for place in range(40)]
+    size = {one: "small" if place % 4 == 1 else "large" for place, one in enumerate(ids)}
+    age = {one: "new" if place in (5, 9, 10, 20) else "old" for place, one in enumerate(ids)}
+    groups = [
+        Membership.from_labels("size", size).with_target("collection"),
+        Membership.from_labels("age", age).with_target("collection"),
+    ]
+    both, *each = [f",protected='{value}'" if name == "FA_IR" else "" for value in PROTECTED]
+    few, many = (warned(f"{name}(attr='size*age'{both}){cutoff}", groups) for cutoff in ("@10", ""))
+    chain = parse_reranker(
+        " | ".join(f"{name}(attr='{attr}'{own})@10" for attr, own in zip(("size", "age"), each, strict=True))
+    )
+    (settled,), _, _ = Inputs.of(er.Run.build(["q"], ["d1"], [1.0]), groups=groups).settle([chain])
+    assert repr(settled) in few
+    assert " | " not in many
+    assert " | " not in warned(repr(settled), groups)  # the cure works, and needs no other
 
 
 def test_every_reranker_is_here() -> None:

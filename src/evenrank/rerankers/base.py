@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar, Self
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from evenrank.arrays import Bools, Int64s, ragged
 from evenrank.data.evidence_source import Evidence
+from evenrank.data.membership import evidence_name, split_name
 from evenrank.data.run import Run
 from evenrank.errors import InputTypeError, MissingEvidenceError, ParameterError, few
 from evenrank.evidence.align import OF_THE_RUN, Sources, align
@@ -92,6 +93,11 @@ class Reranker(Term):
         """Whether its order depends on judgements, which no system has when it answers."""
         return any(need.partition(".")[2] in JUDGEMENTS for need in self.settled(sources).needs)
 
+    def of_part(self, place: int) -> Reranker:
+        """This method for one of the attributes of its combination."""
+        parts = split_name(getattr(self, "attr", None) or "")
+        return replace(self, attr=parts[place])  # type: ignore[call-arg]
+
     def lacking(self, evidence: RankedEvidence) -> Bools:
         """(Q, K): the ranked documents that lack what the method orders by."""
         names = {need.partition(".")[2] for need in self.needs if need.startswith("ranked.")}
@@ -127,7 +133,7 @@ class Reranker(Term):
     def _done(self, run: Run, new: Reordered, evidence: RankedEvidence) -> Reranking:
         infeasible = {
             reason: tuple(run.query_ids[place] for place in np.flatnonzero(where).tolist())
-            for reason, where in new.infeasible.items()
+            for reason, where in {**new.infeasible, **_small_cells(self, evidence)}.items()
             if where.any()
         }
         new_run = rearranged(run, new.places, evidence.ranked.depth, self)
@@ -251,6 +257,23 @@ def check_judged(method: Reranker, run: Run, sources: Sources) -> None:
                 f"{method!r}: no query of run {run.name!r} has {evidence_words(kind)}: "
                 f"the run has {few(run.query_ids)}; the {evidence_words(kind)} are for {few(judged)}"
             )
+
+
+def _small_cells(method: Reranker, evidence: RankedEvidence) -> dict[str, Bools]:
+    """The queries for which a cell of a combination of attributes should have less than one of the places
+    that the method fills: no order gives it a part of a place, and many give it none."""
+    name = getattr(method, "attr", None) or ""
+    parts = split_name(name)
+    if len(parts) < 2:
+        return {}
+    source = next(need for need in method.needs if need.startswith(f"ranked.{evidence_name(name)}"))
+    shares = evidence.query[f"{source.removeprefix('ranked.')}.target"]  # (Q, L)
+    labelled = (evidence.ranked.mask & ~method.lacking(evidence))[:, : method.cutoff]
+    places = np.minimum(labelled.sum(axis=1), getattr(method, "top", None) or labelled.shape[1])  # (Q,)
+    expected = np.nan_to_num(shares) * places[:, None]  # (Q, L)
+    chain = " | ".join(repr(method.of_part(place)) for place in range(len(parts)))
+    reason = f"a cell of {name} expects less than one place and may lose all; rather {chain}"
+    return {reason: ((expected > 0) & (expected < 1)).any(axis=1)}
 
 
 def _put_behind(method: Reranker, places: Int64s, evidence: RankedEvidence) -> tuple[str, ...]:

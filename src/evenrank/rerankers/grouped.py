@@ -15,7 +15,7 @@ import numpy as np
 from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.data.attribute import Attribute
 from evenrank.data.evidence_source import Evidence, Labels, Sparse
-from evenrank.data.membership import Membership, evidence_name, split_name
+from evenrank.data.membership import Membership, evidence_name
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, integer, parameter
 from evenrank.measures.groups import ATTRIBUTE, ATTRIBUTE_MEANS, NO_TARGET, only_attribute
@@ -121,12 +121,6 @@ class QuotaReranker(GroupReranker):
         by_group = Members.of(np.take_along_axis(groups, closed.places, axis=1), self.width(evidence))
         chosen, infeasible = self.fill(evidence, by_group, ranks)
         infeasible = {NO_TARGET: self.without_target(evidence), **infeasible}
-        parts = split_name(self.attr or "")
-        if len(parts) > 1:
-            expected = self.target(evidence) * ranks[:, None]  # (Q, L): places of each cell
-            chain = " | ".join(repr(dataclasses.replace(self, attr=part)) for part in parts)
-            reason = f"a cell of {self.attr} expects less than one place and may lose all; rather {chain}"
-            infeasible[reason] = np.asarray(((expected > 0) & (expected < 1)).any(axis=1))
         return Reordered(self.embedded(evidence, closed, followed(chosen)), infeasible)
 
     def width(self, evidence: RankedEvidence) -> int:
