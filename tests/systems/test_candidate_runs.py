@@ -137,6 +137,24 @@ def test_an_eraser_is_a_search_with_the_encoder_that_its_file_names(encoded: lis
     ]
 
 
+@pytest.mark.parametrize("own", ["cosine", "dot"])
+def test_an_eraser_is_searched_by_the_similarity_of_its_model(
+    encoded: list[str], monkeypatch: pytest.MonkeyPatch, own: str
+) -> None:
+    """A model that compares by dot product is not searched by cosine unless somebody says so."""
+    made_eraser("gender.safetensors")
+    model = Encoder("toy", letters, "toy 1", similarity=lambda: own)
+    monkeypatch.setattr(dense, "as_encoder", lambda given, **_: model)
+    if own == "dot":
+        with pytest.raises(ParameterError, match="dot"):
+            system_candidate("gender.safetensors")  # before anything is searched
+    else:
+        assert "similarity" not in repr(system_candidate("gender.safetensors").term)
+    said = "Dense(model='toy',similarity='cosine',eraser='gender.safetensors')"
+    found = with_systems(inputs(), [said, "Dense(model='toy')"])
+    assert [note.rpartition(" ")[2] for note in found.notes if note.startswith("Dense")] == ["cosine", own]
+
+
 def test_the_folder_of_the_encoder_is_known_by_its_weights(encoded: list[str]) -> None:
     made_eraser("elsewhere/gender.safetensors")
     Path("toy").rename("elsewhere/toy")

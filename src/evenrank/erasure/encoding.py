@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -11,9 +12,10 @@ import numpy as np
 
 from evenrank.arrays import Floats
 from evenrank.erasure.vector_files import VectorSource, array_blocks
-from evenrank.errors import DataError
+from evenrank.errors import DataError, EvenrankWarning
 from evenrank.evidence.polarise.cache import VectorCache
 from evenrank.evidence.polarise.encoders import as_encoder, checked, longest_first
+from evenrank.evidence.polarise.model_modules import COSINE
 from evenrank.ids import as_strings, positions
 
 TEXTS_AT_ONCE = 1024
@@ -34,6 +36,13 @@ def encode_documents(
     if not texts:
         raise DataError(f"{name}: no documents")
     made = as_encoder(encoder, batch=batch)
+    if (own := made.similarity()) != COSINE:
+        warnings.warn(
+            f"{made.name}: its vectors are meant to be compared by {own}, and are brought to length 1 here, "
+            "as a search by cosine has them: search with similarity='cosine'",
+            EvenrankWarning,
+            stacklevel=2,
+        )
     kept = None if cache is None or made.identity is None else VectorCache(cache, made.identity)
     ids, place = list(texts), positions(longest_first(dict.fromkeys(texts.values())))
     different, blocks = list(place), []

@@ -14,7 +14,6 @@ from evenrank.erasure.eraser import Eraser
 from evenrank.erasure.identity import EncoderIdentity, encoder_identity
 from evenrank.errors import DataError, ParameterError, counted, few
 from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA
-from evenrank.evidence.polarise.model_modules import COSINE
 from evenrank.inputs import Inputs
 from evenrank.io.tensors import SUFFIX
 from evenrank.systems.base import Progress
@@ -100,7 +99,8 @@ def with_systems(
         runs[one.name] = found.renamed(one.name)
         if one.term.system_class:
             made[one.name] = repr(one.term), one.term.system_class
-        notes += [*_describe_run(one, found, len(asked), depth), *notes_of(system)]
+        compared = getattr(system, "similarity", None)
+        notes += [*_describe_run(one, found, len(asked), depth, compared), *notes_of(system)]
     known = inputs.with_runs(runs)
     alone = len(inputs.runs) == 1 and inputs.background is None
     return SystemRuns(known.with_known(background=first) if alone else known, made, notes)
@@ -152,9 +152,12 @@ def _documents(
     return documents, notes
 
 
-def _describe_run(one: SystemCandidate, found: Run, asked: int, depth: int) -> list[str]:
+def _describe_run(
+    one: SystemCandidate, found: Run, asked: int, depth: int, compared: str | None
+) -> list[str]:
     lists, kind = counted(len(found), "list", "lists"), one.term.system_class or "class unknown"
-    lines = [f"{one.name} ({kind}): {lists} of up to {depth:,} documents"]
+    by = "" if compared is None else f"; vectors compared by {compared}"
+    lines = [f"{one.name} ({kind}): {lists} of up to {depth:,} documents{by}"]
     if asked > len(found):
         lines.append(f"{asked - len(found):,} of {asked:,} queries found nothing and have no list")
     return lines
@@ -177,7 +180,7 @@ def _dense_with(path: str, settings: SystemSettings) -> DenseTerm:
             f"a run with evenrank retrieve \"Dense(model='ENCODER',eraser={path!r})\" -o FILE, and give it"
         )
     model = _model_of(eraser.encoder, path, settings)
-    return DenseTerm(model=model, similarity=COSINE, eraser=path, erase="documents")
+    return DenseTerm(model=model, similarity=None, eraser=path, erase="documents")
 
 
 def _model_of(encoder: EncoderIdentity, path: str, settings: SystemSettings) -> str:

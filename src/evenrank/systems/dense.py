@@ -102,16 +102,7 @@ class Dense:
     def similarity(self) -> str:
         """How vectors are compared: ``cosine`` or ``dot``."""
         found = self._similarity or self._encoder.similarity()
-        if found not in (COSINE, DOT):
-            raise ParameterError(
-                f"{self.name}: its vectors are meant to be compared by {found}, but Dense compares them by "
-                "cosine or dot: give similarity='cosine' or similarity='dot'"
-            )
-        if found == DOT and self._eraser is not None:
-            raise ParameterError(
-                f"{self.name}: its vectors are meant to be compared by dot product, but an eraser is for "
-                "vectors of length 1: give similarity='cosine'"
-            )
+        check_similarity(found, self.name, erases=self._eraser is not None)
         return found
 
     def _side(self, encoder: Encoder, cache: str | os.PathLike[str] | None) -> _Side:
@@ -197,6 +188,21 @@ class Dense:
         return encode(block) if cache is None else cache.encode(block, encode)
 
 
+def check_similarity(found: str, name: str, *, erases: bool) -> None:
+    """Raise unless Dense compares vectors so; with an eraser, unless vectors of length 1 are meant."""
+    if found not in (COSINE, DOT):
+        raise ParameterError(
+            f"{name}: its vectors are meant to be compared by {found}, but Dense compares them by "
+            "cosine or dot: give similarity='cosine' or similarity='dot'"
+        )
+    if found == DOT and erases:
+        raise ParameterError(
+            f"{name}: its vectors are meant to be compared by dot product, but an eraser is for vectors of "
+            "length 1: name the search with its eraser, Dense(model=..,eraser=..,similarity='cosine'), and "
+            "compare it with Dense(model=..,similarity='cosine')"
+        )
+
+
 def check_eraser(eraser: Eraser, encoder: Any, source: str = "the eraser") -> None:
     """Raise unless the eraser belongs to this encoder, and to vectors of length 1."""
     if isinstance(encoder, (str, os.PathLike)):
@@ -235,11 +241,12 @@ class DenseTerm(SystemTerm):
     def check(self, settings: SystemSettings) -> None:
         if self.eraser is None and self.erase != "documents":
             raise ParameterError("Dense: erase=both needs an eraser: add eraser='FILE'")
-        as_encoder(self._encoder(settings))
+        encoder = as_encoder(self._encoder(settings))
         if self.model not in (MINILM, WORDLLAMA):
             check_model(settings.path(self.model), "bi-encoder", refused=(PAIRS,))
         if self.eraser is not None:
             check_eraser(Eraser.load(settings.path(self.eraser)), self._encoder(settings), self.eraser)
+            check_similarity(self.similarity or encoder.similarity(), self.model, erases=True)
 
     def make(self, settings: SystemSettings) -> Dense:
         encoder = self._encoder(settings)
