@@ -73,6 +73,48 @@ def test_the_answer_names_the_candidate_to_take(inputs: Inputs) -> None:
     )
 
 
+def test_what_reads_the_judgements_that_score_it_is_never_the_answer(inputs: Inputs, tmp_path: Path) -> None:
+    """Oracle gains most, whether it is a re-ranker here, a run, or a file that was written of it."""
+    methods = {"fairness": "nDCG@5", "relevance": "nDCG@10"}
+    oracle = er.rerank(inputs, "Oracle")
+    write_run(oracle, tmp_path / "fairer.trec")
+    runs = {"bm25": inputs.runs["bm25"], "given": oracle.renamed("given")}
+    runs["file"] = er.read_run(tmp_path / "fairer.trec")
+    assert [run.reads_judgements for run in runs.values()] == [False, True, True]
+    known = inputs.with_runs(runs).with_known(background=runs["bm25"])
+    table = candidates(known, ["Oracle | Penalty(lam=0.5)", "Penalty(lam=0.5)"], **methods, loss=0.5)
+    leaking = {"given", "file", "Oracle | Penalty(lam=0.5)"}
+    assert {row.name for row in table.rows if row.informed} == leaking
+    assert not {row.name for row in table.rows if row.front} & leaking
+    assert not any(name in table.to_table().title for name in leaking)
+    records = table.to_table().to_records()
+    assert {record["candidate"] for record in records if record["reads_judgements"]} == leaking
+    # measures without judgements are not those that it has read
+    assert not er.evaluate(known, "NFaiRR@10").informed
+    (tmp_path / "fairer.trec").write_text("q1 Q0 d 1 1 x\n")  # it is another run now
+    assert not er.read_run(tmp_path / "fairer.trec").reads_judgements
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_no_beta_chooses_what_reads_the_judgements(inputs: Inputs, tmp_path: Path, kept: bool) -> None:
+    own, fairer = inputs.runs["bm25"], er.rerank(inputs, "Penalty(lam=0.5)")
+    runs = {"bm25": own, "fairer": fairer, "oracle": er.rerank(inputs, "Oracle")}
+    scores = er.evaluate(inputs.with_runs(runs).with_known(background=own), "nDCG@10 NFaiRR@10")
+    if kept:
+        scores.write(tmp_path / "scores.jsonl")
+        scores = er.Scores.read(tmp_path / "scores.jsonl")
+    named = {"relevance": "nDCG@10", "fairness": "NFaiRR@10"}
+    found = er.select(scores, **named)
+    assert {name for row in found.rows for name in (row.chosen, *row.by_fold)} <= {"bm25", "fairer"}
+    assert [bound.name for bound in found.bounds] == ["oracle"]
+    assert found.bounds[0].values["nDCG@10"] == pytest.approx(scores.mean("nDCG@10", "oracle"))
+    records = found.to_table().to_records()
+    assert [record["chosen"] for record in records if record["reads_judgements"]] == ["oracle"]
+    assert "oracle" in repr(found)
+    with pytest.raises(ParameterError, match="oracle"):
+        er.select(scores, **named, baseline="oracle")
+
+
 def test_the_share_is_of_the_queries_that_the_bound_is_of(inputs: Inputs) -> None:
     few = set(sorted(inputs.runs["bm25"].query_ids)[:8])
     rows = [(q, d, g) for q, own in inputs.qrels.to_dict().items() if q in few for d, g in own.items()]
@@ -132,6 +174,24 @@ def test_the_command_takes_runs_and_methods(
         assert (ignored.code, f"{option[0]}: part of the choice by beta" in ignored.err) == (2, True)
     bad = evenrank(*given, "--relevance", "nDCG@10:loss=x")
     assert (bad.code, "loss must be a number >= 0, got 'x'" in bad.err) == (2, True)
+
+
+def test_the_command_marks_what_reads_the_judgements_also_in_files(
+    evenrank: Evenrank, inputs: Inputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_run(inputs.runs["bm25"], "bm25.trec")
+    er.scan(list(load().documents.items()), "gender-en", "counts.parquet")
+    known = ("--qrels", str(Path(er.__file__).parent / "sample/qrels.txt"))
+    assert evenrank("rerank", "bm25.trec", "--with", "Oracle", *known, "-o", "fairer.trec").code == 0
+    given = ("select", "bm25.trec", "fairer.trec", "Oracle", "Penalty(lam=0.5)", *known, "--words")
+    rest = ("counts.parquet", "--background", "bm25", "--fairness", "NFaiRR@10", "--format", "jsonl")
+    for relevance, name in (("nDCG@10", "chosen"), ("nDCG@10:loss=0.5", "candidate")):
+        outcome = evenrank(*given, *rest, "--relevance", relevance)
+        assert outcome.code == 0, outcome.err
+        rows = [json.loads(line) for line in outcome.out.splitlines()]
+        assert {row[name] for row in rows if row["reads_judgements"]} == {"fairer", "Oracle"}
+        assert not any(row.get("acceptable") or row.get("front") for row in rows if row["reads_judgements"])
 
 
 def test_trained_rankers_and_erasers_say_what_they_need(

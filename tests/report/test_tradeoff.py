@@ -20,6 +20,7 @@ from evenrank.data.membership import Membership
 from evenrank.errors import ParameterError
 from evenrank.io import write_qrels
 from evenrank.report import save_figure
+from evenrank.report.figures.cloud import cloud_figure
 from evenrank.report.figures.tradeoff import plane_figure, ranks_figure
 
 pytest.importorskip("altair")
@@ -61,22 +62,35 @@ def test_a_line_a_method_and_a_panel_a_measure() -> None:
     summary = {(row.run, row.measure): row for row in found.by_rank().summary()}
     drawn = panels(ranks_figure(found))
     assert [panel["title"]["text"] for panel in drawn] == [["nDCG ↑"], ["NDKL ↓"]]
-    names = [variant.name for variant in found.variants]
+    names = {variant.name: variant.name for variant in found.variants}
+    names["Oracle"] = "Oracle (reads the judgements)"
+    real = {shown: name for name, shown in names.items()}
     for measure, panel in zip(("nDCG", "NDKL"), drawn, strict=True):
         assert [layer["mark"]["type"] for layer in panel["layer"]] == ["area", "line", "point"]
         assert any(row["low"] is not None for row in panel["data"]["values"])
         for layer in panel["layer"]:
             plotted = layer.get("data", panel["data"])["values"]
             assert {(row["run"], row["cutoff"]) for row in plotted} == {
-                (name, rank) for name in names for rank in range(1, 7)
+                (shown, rank) for shown in real for rank in range(1, 7)
             }
             for row in plotted:
-                wanted = summary[row["run"], f"{measure}@{row['cutoff']}"]
+                wanted = summary[real[row["run"]], f"{measure}@{row['cutoff']}"]
                 ends = (wanted.low, wanted.high) if wanted.low == wanted.low else (None, None)
                 assert (row["value"], row["low"], row["high"]) == (wanted.value, *ends)
             across = layer["encoding"]["x"]
             assert across["title"] == "rank position"
             assert across["scale"].get("type", "linear") == "linear"
+
+
+def test_what_reads_the_judgements_is_a_family_of_its_own_in_the_cloud() -> None:
+    scores = made(["Oracle", "DetCons", "MMR(lam=0.4)"]).scores
+    for families in (None, {"all": ["Oracle", "DetCons"]}):
+        (points,) = marks(layers(cloud_figure(scores, "NDKL@6", "nDCG@6", families=families)), "point")
+        family = {row["run"]: row["family"] for row in rows(points)}
+        assert [name for name in family if family[name] == family["Oracle"]] == ["Oracle"]
+    plain = made(["Oracle", "DetCons"], "NDKL@6 dGF@6").scores  # that no judgement scores
+    (points,) = marks(layers(cloud_figure(plain, "NDKL@6", "dGF@6")), "point")
+    assert len({row["family"] for row in rows(points)}) == 1
 
 
 def test_curves_end_at_the_scores() -> None:

@@ -23,6 +23,7 @@ from evenrank.measures import Measure, parse_measure
 from evenrank.rerankers import Reranker, rerank
 from evenrank.rerankers.registry import describe
 from evenrank.scores import Scores
+from evenrank.scores.notes import INFORMED, INFORMED_MEANS
 from evenrank.stats.difference import DifferenceInterval
 from evenrank.stats.pareto import pareto_front
 from evenrank.tables import Column, Table, Value
@@ -47,6 +48,7 @@ class CandidateRow:
     share: float  # of the possible gain within the loss; nan beyond the loss, and where none is known
     query_time: str
     needs: str
+    informed: bool = False  # it reads the judgements by which it is scored: a bound, and no choice
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,7 +134,10 @@ def candidates_of(
         reference = optimal_reference(base, fairness=fair.measure, relevance=useful.measure, loss=loss)
     except ParameterError as error:
         why = str(error)
-    front = pareto_front(np.transpose([_means(table, fair, useful) for table in (fair, useful)]))
+    choices = np.array([name not in scores.informed for name in scores.runs])  # (S,)
+    means = np.transpose([_means(table, fair, useful) for table in (fair, useful)])
+    front = np.zeros(len(choices), dtype=bool)
+    front[choices] = pareto_front(means[choices])
     rows = [
         _candidate(
             name,
@@ -142,6 +147,7 @@ def candidates_of(
             loss,
             reference,
             _cost(made.get(name), name in trained, (systems or {}).get(name)),
+            name in scores.informed,
         )
         for name, on in zip(scores.runs, front.tolist(), strict=True)
     ]
@@ -201,6 +207,7 @@ def _candidate(
     loss: float,
     reference: OptimalReference | None,
     cost: tuple[str, str],
+    informed: bool,
 ) -> CandidateRow:
     gain, change = (_better(table, name, baseline) for table in tables)
     kept = change.difference >= -loss - _ROUNDING
@@ -209,7 +216,7 @@ def _candidate(
     if reference is not None and kept and name != baseline:
         share = reference.share_of(_mean_over(tables[0], name, reference.query_ids))
     means = [float(np.nanmean(table.values[:, table.place(name)])) for table in tables]
-    return CandidateRow(name, means[0], means[1], gain, change, front, within, share, cost[0], cost[1])
+    return CandidateRow(name, means[0], means[1], gain, change, front, within, share, *cost, informed)
 
 
 def _mean_over(table: MeasureTable, name: str, queries: Sequence[str]) -> float:
@@ -253,12 +260,13 @@ def _cells(row: CandidateRow, place: int) -> list[Any]:
             *(Value(one.difference, one.low, one.high, signed=True) for one in (row.gain, row.change)),
             row.within if math.isnan(row.share) else f"{row.within}, {row.share:.0%}",
         ]
-    return [row.name, MARK if row.front else "", *values, *differences]
+    return [row.name, INFORMED if row.informed else MARK if row.front else "", *values, *differences]
 
 
 def _advice(found: Candidates) -> str:
     """Which candidate to take: the one with the largest gain, and the one of which the loss is sure."""
-    gaining = [row for row in found.rows[1:] if row.within != "no" and row.gain.difference > 0]
+    choices = [row for row in found.rows[1:] if not row.informed]
+    gaining = [row for row in choices if row.within != "no" and row.gain.difference > 0]
     if not gaining:
         return (
             f"No candidate gains {found.fairness} within a loss of {found.loss:g}: keep "
@@ -283,6 +291,8 @@ def _notes(found: Candidates) -> list[str]:
         f"within loss: the mean of {found.relevance} loses at most {found.loss:g}; surely: so does the lower "
         "end of its interval",
     ]
+    if any(row.informed for row in found.rows):
+        lines.append(INFORMED_MEANS)
     best = found.reference
     if best is None:
         lines.append(f"share of the possible gain: not computed: {found.why_no_reference}")
@@ -326,4 +336,5 @@ def _record(found: Candidates, row: CandidateRow) -> dict[str, Any]:
         "attained": math.nan if best is None else best.attained,
         "query time": row.query_time,
         "needs": row.needs,
+        "reads_judgements": row.informed,
     }

@@ -65,6 +65,13 @@ class Choice:
         return ", ".join(f"{name} {count}" for name, count in Counter(self.by_fold).most_common())
 
 
+class Bound(NamedTuple):
+    """A system that reads the judgements by which it is scored: what it has, and never a choice."""
+
+    name: str
+    values: dict[str, float]  # by measure, the mean over the queries of the choices
+
+
 @dataclass(frozen=True, eq=False)
 class Choices:
     """The choice of each beta, and the stretches of betas that gain fairness at no significant loss."""
@@ -72,7 +79,7 @@ class Choices:
     relevance: str
     fairness: str
     others: tuple[str, ...]
-    systems: tuple[str, ...]
+    systems: tuple[str, ...]  # that are chosen from
     baseline: str
     rows: tuple[Choice, ...]
     ranges: tuple[tuple[float, float], ...]
@@ -82,6 +89,7 @@ class Choices:
     seed: int
     alpha: float
     names: MeasureNames = field(default_factory=lambda: MeasureNames({}, {}))
+    bounds: tuple[Bound, ...] = ()
 
     def __repr__(self) -> str:
         return self.to_table().to_text()
@@ -113,7 +121,8 @@ def select(
     ``beta`` 0 looks at relevance alone, infinity at fairness alone; both measures are scaled from the worst
     system to the best. ``baseline`` is the system that the choices are tested against, the first if not
     said. ``others`` are further measures that take no part in the choice and must not get worse. Which way
-    is better follows the measure.
+    is better follows the measure. A system that reads the judgements by which it is scored is shown as a
+    bound, and never chosen.
     """
     scores = systems if isinstance(systems, Scores) else getattr(systems, "scores", None)
     if not isinstance(scores, Scores):
@@ -123,6 +132,11 @@ def select(
     own = scores.runs[0] if baseline is None else baseline
     if own not in scores.runs:
         raise ParameterError(f"no system is called {own!r}; there are {', '.join(scores.runs)}")
+    if own in scores.informed:
+        raise ParameterError(
+            f"{own!r} reads the judgements by which it is scored, and is no baseline: name another one, "
+            "baseline= (--baseline NAME)"
+        )
     if not betas:
         raise ParameterError("there is no beta: name at least one, as [0, 1, inf]")
     tables = {(table.measure, table.column): table for table in tables_of(scores)}
@@ -131,20 +145,25 @@ def select(
     if useful.name == fair.name:
         raise ParameterError(f"relevance and fairness are both {fair.name}: a trade-off needs two measures")
     queries = [query for query in fair.query_ids if query in set(useful.query_ids)]
-    u, f, *rest = (_leaning(table, queries) for table in (useful, fair, *further))
+    choices = [place for place, name in enumerate(scores.runs) if name not in scores.informed]
+    named = tuple(scores.runs[place] for place in choices)
+    tables_used = (useful, fair, *further)
+    leaning = [_leaning(table, queries) for table in tables_used]  # (S, Q) each
+    u, f, *rest = (values[choices] for values in leaning)
     rows = beta_table(
-        u, f, baseline=scores.runs.index(own), betas=betas, folds=folds, seed=seed, alpha=alpha,
+        u, f, baseline=named.index(own), betas=betas, folds=folds, seed=seed, alpha=alpha,
         others={table.name: values for table, values in zip(further, rest, strict=True)},
     )  # fmt: skip
     asked = set(useful.query_ids) | set(fair.query_ids)
-    counted = int((rows[0].selection.chosen >= 0).sum())
+    there = rows[0].selection.chosen >= 0  # (Q,)
+    counted = int(there.sum())
     return Choices(
         relevance=useful.name,
         fairness=fair.name,
         others=tuple(table.name for table in further),
-        systems=scores.runs,
+        systems=named,
         baseline=own,
-        rows=tuple(_choice(row, scores.runs, own, (useful, fair, *further)) for row in rows),
+        rows=tuple(_choice(row, named, own, tables_used) for row in rows),
         ranges=beta_ranges(rows),
         queries=counted,
         dropped=len(asked) - counted,
@@ -152,6 +171,17 @@ def select(
         seed=seed,
         alpha=alpha,
         names=scores.names,
+        bounds=tuple(
+            Bound(
+                name,
+                {
+                    table.name: float(np.nanmean(values[place, there])) * (-1 if table.lower_is_better else 1)
+                    for table, values in zip(tables_used, leaning, strict=True)
+                },
+            )
+            for place, name in enumerate(scores.runs)
+            if name in scores.informed
+        ),
     )
 
 

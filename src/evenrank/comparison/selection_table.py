@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from evenrank.comparison.selection import Choice, Choices, Outcome
+from evenrank.scores.notes import INFORMED, INFORMED_MEANS
 from evenrank.tables import Column, Table, Value
 
 MARKS = {"better": "+", "worse": "-", "": " "}
@@ -22,19 +23,24 @@ def choice_table(found: Choices) -> Table:
         found.queries,
         "",
     )
+    measures = (found.fairness, found.relevance, *found.others)
+    bounds = (
+        ("", one.name, INFORMED, *(Value(one.values[name]) for name in measures), found.queries, "")
+        for one in found.bounds
+    )
     return Table.of(
         [
             "beta",
             "chosen",
             "chosen by fold",
-            *map(found.names.of, (found.fairness, found.relevance, *found.others)),
+            *map(found.names.of, measures),
             "n",
             Column("free gain", right=False),
         ],
-        (baseline, *(_cells(found, row) for row in found.rows)),
+        (baseline, *(_cells(found, row) for row in found.rows), *bounds),
         words=3,
         notes=_notes(found),
-        records=tuple(_record(found, row) for row in found.rows),
+        records=(*(_record(found, row) for row in found.rows), *_bound_records(found)),
         meaning=(
             "The larger beta is, the more fairness counts; a row shows the run that is chosen then, "
             "and the cross-validated values of choosing so, which are not its own where folds choose another."
@@ -75,6 +81,7 @@ def _notes(found: Choices) -> tuple[str, ...]:
         f"+ better, - worse than {found.baseline}: paired t-test, p < {found.alpha:g}; "
         f"free gain: significantly fairer, and nothing significantly worse{same}",
         f"betas that gain fairness without a significant loss: {stretches or 'none of these'}",
+        *([INFORMED_MEANS] if found.bounds else []),
         *found.names.notes(),
     )
 
@@ -95,4 +102,11 @@ def _record(found: Choices, row: Choice) -> dict[str, Any]:
             f"{name} p": outcome.p_value,
             f"{name} verdict": outcome.verdict,
         }
-    return record | {"acceptable": row.acceptable, "queries": found.queries}
+    return record | {"acceptable": row.acceptable, "queries": found.queries, "reads_judgements": False}
+
+
+def _bound_records(found: Choices) -> list[dict[str, Any]]:
+    """What no beta chooses: the columns of the rows of betas, filled as far as it has them."""
+    empty = dict.fromkeys(_record(found, found.rows[0]))
+    own = {"acceptable": False, "queries": found.queries, "reads_judgements": True}
+    return [{**empty, "chosen": one.name, **one.values, **own} for one in found.bounds]

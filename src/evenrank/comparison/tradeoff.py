@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
@@ -152,17 +151,11 @@ class Tradeoff:
         )
         return Compared(means, len(common), max(len(block.query_ids) for block in blocks))
 
-    @cached_property
+    @property
     def informed(self) -> frozenset[str]:
         """The names of the variants that read the judgements by which they are scored: what they gain, no
         system can gain that has to answer without them."""
-        if not any(part.judged_by for measure in self.measures for part in measure.parts()):
-            return frozenset()
-        return frozenset(
-            one.name
-            for one in self.variants
-            if one.method is not None and one.method.reads_judgements(self.inputs.named)
-        )
+        return self.scores.informed
 
     def front(self, measures: Sequence[Measure] | None = None) -> frozenset[str]:
         """The names of the variants that no other one beats, by these measures or by all of them, without

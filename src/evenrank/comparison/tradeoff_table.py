@@ -10,12 +10,12 @@ from evenrank.comparison.tradeoff import Tradeoff
 from evenrank.errors import for_reader
 from evenrank.evaluation.notes import share_notes
 from evenrank.measures import Measure
-from evenrank.scores.notes import remarks
+from evenrank.scores.notes import INFORMED, INFORMED_MEANS, remarks
 from evenrank.scores.rows import labelled
 from evenrank.scores.score_tables import measure_grid
 from evenrank.tables import Table, interval
 
-MARK, INFORMED = "*", "reads the judgements"
+MARK = "*"
 BRACKETS = "brackets: 95% interval over the n queries that have a value"
 COLUMNS = (
     "method", "front", "draws", "measure", "column", "value", "low", "high", "draws_low", "draws_high",
@@ -74,10 +74,7 @@ def notes(found: Tradeoff) -> list[str]:
             "on another"
         )
     if found.informed:
-        lines.append(
-            f"{INFORMED}: ordered by the judgements that also score it, which no system has when it "
-            "answers: a bound, not a choice"
-        )
+        lines.append(INFORMED_MEANS)
     for measure in ordered:
         compared = found.compared(measure)
         if compared.queries < compared.of:

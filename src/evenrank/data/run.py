@@ -56,6 +56,7 @@ class Run:
     ties: Ties = "trec"
     source: str | None = None
     doc_hashes: UInt64s = field(default_factory=lambda: np.empty(0, np.uint64))  # (N,)
+    reads_judgements: bool = False  # whether judgements were known to what made the order
 
     def __post_init__(self) -> None:
         if len(self.doc_hashes) != len(self.doc_ids):

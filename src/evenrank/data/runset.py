@@ -47,6 +47,11 @@ class RunSet:
     def fingerprint(self) -> str:
         return hashlib.sha256("".join(run.fingerprint for run in self.runs).encode()).hexdigest()
 
+    @property
+    def reads_judgements(self) -> bool:
+        """Whether judgements were known to what made the order of any of the rankings."""
+        return any(run.reads_judgements for run in self.runs)
+
     def __len__(self) -> int:
         return len(self.runs)
 

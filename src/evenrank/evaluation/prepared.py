@@ -111,4 +111,6 @@ def evaluate_prepared(
         notes[name] = (*notes[name], *found)
     became = {repr(one): repr(two) for one, two in zip(wanted, settled, strict=True)}
     facts = partial(provenance, dict(inputs.runs), sources, inputs.queries, became)
-    return Scores(tuple(blocks), notes, facts), Scores(tuple(more), {}, facts)
+    told = frozenset(name for name, ranking in inputs.runs.items() if ranking.reads_judgements)
+    first = Scores(tuple(blocks), notes, facts, made_with_judgements=told)
+    return first, replace(first, blocks=tuple(more), notes={})

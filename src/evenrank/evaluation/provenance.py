@@ -76,6 +76,8 @@ def _background_facts(background: Run | DocumentSets | None) -> dict[str, Any] |
 
 
 def _run_facts(run: Run | RunSet) -> dict[str, Any]:
+    read = {"reads_judgements": True} if run.reads_judgements else {}
     if isinstance(run, RunSet):
-        return {"sha256": run.fingerprint, "rankings": len(run), "ties": run.runs[0].ties, "source": None}
-    return {"sha256": run.fingerprint, "ties": run.ties, "source": run.source}
+        ties = run.runs[0].ties
+        return {"sha256": run.fingerprint, "rankings": len(run), "ties": ties, "source": None, **read}
+    return {"sha256": run.fingerprint, "ties": run.ties, "source": run.source, **read}

@@ -16,7 +16,6 @@ from evenrank.errors import ParameterError, nearest_hint
 STDIN = "-"
 STDIN_NAME = "<stdin>"  # the same where a word must not begin with a minus sign
 _WILD = re.compile(r"[*?\[]")
-RECORD_SUFFIX = ".system.json"  # of the file beside a run that says what made it
 
 
 def run_formats() -> Sequence[str]:

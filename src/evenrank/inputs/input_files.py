@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenrank.errors import ParameterError
-from evenrank.inputs.file_options import RECORD_SUFFIX, STDIN, FileOption
+from evenrank.inputs.file_options import STDIN, FileOption
+from evenrank.io.run_record import RECORD_SUFFIX
 
 if TYPE_CHECKING:
     from evenrank.data.run import Run

@@ -7,6 +7,7 @@ import json
 import os
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -23,6 +24,7 @@ from evenrank.io.cells import checked_ids
 from evenrank.io.frames import order_by_rank
 from evenrank.io.layout import RUN, Columns, contradictions
 from evenrank.io.row_problems import RowProblems
+from evenrank.io.run_record import READS_JUDGEMENTS, read_record, write_record
 from evenrank.io.trec.writable import RUN_WRITTEN, check_ids, checked_format, one_word
 
 _TIES_KEY = "evenrank.ties"
@@ -98,7 +100,11 @@ def read_run(
             found.queries, found.documents, found.values, name=called, ties=rule, source=origin.source
         )
 
-    return load(source, RUN, build, kind="run", format=format, columns=columns)
+    run = load(source, RUN, build, kind="run", format=format, columns=columns)
+    if isinstance(source, (str, os.PathLike)):
+        record, changed = read_record(os.fspath(source))
+        run = replace(run, reads_judgements=record.get(READS_JUDGEMENTS) is True and not changed)
+    return run
 
 
 def write_run(
@@ -112,7 +118,8 @@ def write_run(
     the same order: of equal scores each is lowered to the next smaller 32-bit float. A query whose scores
     are all equal gets ``n - rank + 1`` (n documents). Tables keep the scores as they are, and the ranks
     beside them.
-    ``tag`` is the last field, by default the run's name with blanks replaced.
+    ``tag`` is the last field, by default the run's name with blanks replaced. Beside a run whose order was
+    made with judgements stands ``PATH.system.json``, by which ``read_run`` knows it again.
     """
     if not isinstance(run, Run):
         raise InputTypeError(f"write_run takes a Run, got {type(run).__name__}: read_run makes one")
@@ -133,12 +140,14 @@ def write_run(
             else:
                 for piece in _table_lines(table, format):
                     file.write(piece)
-        return
-    last_field = one_word(run.name, "run") if tag is None else _checked_tag(tag)
-    check_ids(run.name, {"query": run.query_ids, "document": run.doc_ids})
-    with atomic_write(path) as file:
-        for piece in run_lines(run, last_field):
-            file.write(piece)
+    else:
+        last_field = one_word(run.name, "run") if tag is None else _checked_tag(tag)
+        check_ids(run.name, {"query": run.query_ids, "document": run.doc_ids})
+        with atomic_write(path) as file:
+            for piece in run_lines(run, last_field):
+                file.write(piece)
+    if run.reads_judgements:
+        write_record(path, {"system": run.name, READS_JUDGEMENTS: True})
 
 
 def _table_lines(table: pa.Table, format: str) -> Iterator[bytes]:

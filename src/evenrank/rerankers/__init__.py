@@ -7,6 +7,7 @@ Every module of this folder is loaded with it, so a new re-ranker is one new fil
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, Unpack
 
 from evenrank.data.run import Run
@@ -34,7 +35,8 @@ def rerank(run: Any, method: str | Reranker, *, repeat: int | None = None, **kno
     """The run in the order of a re-ranker; with ``repeat``, a RunSet of so many draws of a stochastic one.
 
     The inputs are those of ``evaluate``. A method that cannot keep its promise for some queries, because
-    the documents do not allow it, does what it can and says so in a warning.
+    the documents do not allow it, does what it can and says so in a warning. ``reads_judgements`` of the new
+    run says whether the order depends on judgements, by which it is then scored too well.
 
     >>> run = Run.build(["q", "q"], ["a", "b"], [2.0, 1.0])
     >>> rerank(run, "Oracle()", qrels={"q": {"b": 1}}).documents("q")
@@ -47,17 +49,19 @@ def rerank(run: Any, method: str | Reranker, *, repeat: int | None = None, **kno
     (settled,), sources, _ = inputs.settle([chosen])
     check_needs(settled, sources)
     check_judged(settled, run, sources)
+    informed = run.reads_judgements or settled.reads_judgements(sources.evidence)
     if repeat is None:
         done = settled.apply(run, sources)
         _warn(settled, done, len(run))
-        return done.run
+        return replace(done.run, reads_judgements=informed)
     if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 1:
         raise ParameterError(f"repeat must be an integer >= 1, got {repeat!r}")
     if not any(step.stochastic for step in settled.steps()):
         raise ParameterError(f"{chosen!r} gives the same order every time: leave repeat= out")
     draws = settled.draws(run, sources, range(repeat))
     _warn(settled, draws[0], len(run))
-    return RunSet.build([draw.run for draw in draws], name=draws[0].run.name)
+    rankings = [replace(draw.run, reads_judgements=informed) for draw in draws]
+    return RunSet.build(rankings, name=draws[0].run.name)
 
 
 def _warn(method: Reranker, done: Reranking, queries: int) -> None:

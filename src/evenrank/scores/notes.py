@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from evenrank.scores.scores import Scores, SummaryRow
 
 COMPUTED_AS = " was computed as "
+INFORMED = "reads the judgements"
+INFORMED_MEANS = (
+    f"{INFORMED}: ordered by the judgements that also score it, which no system has when it answers: a "
+    "bound, not a choice"
+)
 SHOWN = 5  # notes, where somebody may ask for the others
 
 Notes = dict[str, dict[str, list[str]]]  # what -> run -> measures

@@ -233,7 +233,18 @@ def assembled(name: str, header: dict[str, Any], found: Iterable[_Row]) -> Score
             )
     notes = {run: tuple(said) for run, said in header.get("notes", {}).items()}
     provenance = dict(header.get("provenance", {}))
-    scores = Scores(tuple(blocks[key].block(name, key[0]) for key in blocks), notes, lambda: provenance)
+    runs = provenance.get("runs")
+    told = frozenset(
+        run
+        for run, facts in (runs.items() if isinstance(runs, dict) else ())
+        if isinstance(facts, dict) and facts.get("reads_judgements") is True
+    )
+    scores = Scores(
+        tuple(blocks[key].block(name, key[0]) for key in blocks),
+        notes,
+        lambda: provenance,
+        made_with_judgements=told,
+    )
     try:
         return scores.with_labels(header.get("labels", {}))
     except EvenrankError as error:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evenrank._version import __version__
-from evenrank.inputs.file_options import RECORD_SUFFIX
-from evenrank.io.atomic import atomic_write
-from evenrank.io.fingerprint import fingerprint
+from evenrank.io.run_record import write_record
 from evenrank.systems.base import Retriever, Texts
 from evenrank.systems.declared import SystemTerm
 from evenrank.systems.kept import digest_of
@@ -35,27 +31,14 @@ class RunRecord:
 
     def write(self, run: str) -> Path:
         """Write the record beside a run that is there already, with the run's fingerprint."""
-        path = record_path(run)
         content = {
-            "evenrank": __version__, "system": self.system, "class": self.system_class, "depth": self.depth,
+            "system": self.system, "class": self.system_class, "depth": self.depth,
             "stages": [dict(stage) for stage in self.stages],
             "documents": {"count": self.documents, "digest": self.documents_digest},
-            "queries": self.queries, "run": {"fingerprint": fingerprint(Path(run))},
-            "notes": list(self.notes),
+            "queries": self.queries, "notes": list(self.notes),
             **({} if self.similarity is None else {"similarity": self.similarity}),
         }  # fmt: skip
-        with atomic_write(path) as file:
-            file.write((json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
-        return path
-
-
-def record_path(run: str) -> Path:
-    """
-    >>> record_path("runs/bm25.trec").as_posix()
-    'runs/bm25.trec.system.json'
-    """
-    path = Path(run)
-    return path.with_name(path.name + RECORD_SUFFIX)
+        return write_record(run, content)
 
 
 def record_of(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,10 +10,8 @@ from typing import Any
 
 from evenrank.comparison.audits.audited import RunLabel
 from evenrank.errors import DataError, EvenrankWarning
-from evenrank.files import read_utf8
-from evenrank.inputs.file_options import RECORD_SUFFIX
 from evenrank.io.cells import id_cells
-from evenrank.io.fingerprint import fingerprint
+from evenrank.io.run_record import RECORD_SUFFIX, read_record
 from evenrank.io.tables import any_table
 from evenrank.scores import Scores
 
@@ -50,7 +47,7 @@ def labelled_systems(files: Mapping[str, tuple[str, Mapping[str, Any]]]) -> dict
 
 def _recorded_class(path: str) -> str | None:
     """The class that a record beside a run names, if the run is still the one that it was written for."""
-    record, changed = _record(path)
+    record, changed = read_record(path)
     kind = str(record.get("class") or "")
     if changed and kind:
         warnings.warn(
@@ -65,19 +62,9 @@ def _recorded_class(path: str) -> str | None:
 
 def recorded_system(path: str) -> tuple[str, str] | None:
     """The system that made a run and its class, by the record beside it; None where that is not known."""
-    record, changed = _record(path)
+    record, changed = read_record(path)
     system, kind = (record.get(key) for key in ("system", "class"))
     return None if changed or not system or not kind else (str(system), str(kind))
-
-
-def _record(path: str) -> tuple[dict[str, Any], bool]:
-    """The record beside a run, empty where none can be read, and whether the run was changed since."""
-    try:
-        record = json.loads(read_utf8(path + RECORD_SUFFIX))
-        known = record.get("run", {}).get("fingerprint")  # older records have none
-        return record, known is not None and known != fingerprint(Path(path))
-    except (OSError, ValueError, TypeError, AttributeError):
-        return {}, False
 
 
 def with_systems(scores: Scores, labels: Mapping[str, RunLabel]) -> Scores:

@@ -36,6 +36,7 @@ from evenrank.report.figures.style import (
     styled,
     wrapped,
 )
+from evenrank.scores.notes import INFORMED
 from evenrank.tables import number
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ def cloud_figure(
     shades: Mapping[str, float] | None = None,
     shade: str = "shade",
 ) -> altair.LayerChart:
-    """A point for each run; a dashed line by least squares through each family of three or more.
+    """A point for each run; a dashed line by least squares through each family of three or more. Runs that
+    read the judgements by which they are scored are a family of their own, without a line.
 
     ``families`` are lists of runs by name; without them all runs are one. Runs of no family are grey.
     ``shades`` are numbers of runs, as the weight of an adversary, that ``shade`` is the name of: the larger,
@@ -79,7 +81,7 @@ def cloud_figure(
     bare = [spot._replace(ends=None) for spot in spots.values()]
     plane = plane_of([*bare, *typical], WIDTH, HEIGHT)
     canvas = Canvas(alt, plane)
-    lines = {name: _line(spots, runs) for name, runs in own.items() if name != ALONE}
+    lines = {name: _line(spots, runs) for name, runs in own.items() if name not in (ALONE, INFORMED)}
     shown = shown_names(scores.runs)
     layers: list[Any] = [*canvas.crosses(typical, FAINT if len(typical) == len(spots) else FIRM)]
     for place, (name, line) in enumerate(lines.items()):
@@ -102,8 +104,10 @@ def cloud_figure(
 
 
 def _families(scores: Scores, given: Mapping[str, Sequence[str]] | None) -> dict[str, list[str]]:
+    choices = [run for run in scores.runs if run not in scores.informed]
+    bounds = {INFORMED: sorted(scores.informed)} if scores.informed else {}
     if not given:
-        return {"all runs": list(scores.runs)}
+        return {**({"all runs": choices} if choices else {}), **bounds}
     seen: dict[str, str] = {}
     for name, runs in given.items():
         for run in runs:
@@ -113,9 +117,13 @@ def _families(scores: Scores, given: Mapping[str, Sequence[str]] | None) -> dict
                 )
             if seen.setdefault(run, name) != name:
                 raise ParameterError(f"run {run!r} is in family {seen[run]!r} and in {name!r}")
-    rest = [run for run in scores.runs if run not in seen]
-    own = {name: list(dict.fromkeys(runs)) for name, runs in given.items()}
-    return {**own, ALONE: rest} if rest else own
+    rest = [run for run in choices if run not in seen]
+    own = {
+        name: kept
+        for name, runs in given.items()
+        if (kept := [run for run in dict.fromkeys(runs) if run not in scores.informed])
+    }
+    return {**own, **({ALONE: rest} if rest else {}), **bounds}
 
 
 def _spots(scores: Scores, pair: tuple[Chosen, Chosen]) -> dict[str, Spot]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evenrank.errors import ParameterError
@@ -11,6 +12,7 @@ from evenrank.measures import Direction
 from evenrank.report.figures.style import COLOURS, EVEN, OTHERS, SHAPES, load_altair, rows_of, styled, wrapped
 from evenrank.scores.cutoff_series import Point, points_of
 from evenrank.scores.names import arrow
+from evenrank.scores.notes import INFORMED
 from evenrank.text import printable
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ def cutoff_figure(scores: Scores, *, by_rank: bool = False) -> altair.ConcatChar
     scores at every rank: ranks are equally far apart, and only some of them have a mark.
     """
     alt = load_altair()
+    scores = _marked(scores)
     panels = _panels(scores)
     runs = [run for run in scores.runs if any(p.run == run for points in panels.values() for p in points)]
     drawn = [_panel(alt, points, runs, by_rank=by_rank) for points in panels.values()]
@@ -49,6 +52,7 @@ def cutoff_rows_figure(corpora: Mapping[str, Scores]) -> altair.ConcatChart:
     This is how Fig. 2 of texfair-2024 is drawn.
     """
     alt = load_altair()
+    corpora = {name: _marked(scores) for name, scores in corpora.items()}
     rows = []
     runs = list(dict.fromkeys(run for scores in corpora.values() for run in scores.runs))
     for name, scores in corpora.items():
@@ -62,6 +66,14 @@ def cutoff_rows_figure(corpora: Mapping[str, Scores]) -> altair.ConcatChart:
         titled = {"title": printable(name)} if name else {}
         rows.append(alt.hconcat(*drawn, spacing=28, **titled))
     return _laid_out(alt.vconcat(*rows, spacing=36), len(runs))
+
+
+def _marked(scores: Scores) -> Scores:
+    """The same scores; the names of runs that read the judgements which score them say so."""
+    marks = {run: f"{run} ({INFORMED})" for run in scores.informed}
+    return replace(
+        scores, blocks=tuple(replace(block, run=marks.get(block.run, block.run)) for block in scores.blocks)
+    )
 
 
 def _panels(scores: Scores) -> dict[str, list[Point]]:

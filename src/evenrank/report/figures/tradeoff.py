@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from evenrank.comparison.tradeoff_table import INFORMED
 from evenrank.errors import ParameterError
 from evenrank.measures import Direction
 from evenrank.report.figures.cutoffs import cutoff_figure
@@ -26,6 +25,7 @@ from evenrank.report.figures.scatter_layers import (
 )
 from evenrank.report.figures.style import COLOURS, GREY, load_altair, shown_names, styled, wrapped
 from evenrank.scores.cutoff_series import without_cutoff
+from evenrank.scores.notes import INFORMED
 
 if TYPE_CHECKING:
     import altair
