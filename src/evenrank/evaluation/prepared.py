@@ -111,6 +111,7 @@ def evaluate_prepared(
         notes[name] = (*notes[name], *found)
     became = {repr(one): repr(two) for one, two in zip(wanted, settled, strict=True)}
     facts = partial(provenance, dict(inputs.runs), sources, inputs.queries, became)
-    told = frozenset(name for name, ranking in inputs.runs.items() if ranking.reads_judgements)
-    first = Scores(tuple(blocks), notes, facts, made_with_judgements=told)
+    judged = any(part.judged_by for measure in wanted for part in measure.parts())
+    told = frozenset(name for name, ranking in inputs.runs.items() if judged and ranking.reads_judgements)
+    first = Scores(tuple(blocks), notes, facts, informed=told)
     return first, replace(first, blocks=tuple(more), notes={})

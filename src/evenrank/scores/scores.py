@@ -148,14 +148,7 @@ class Scores:
     notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by run
     describe_inputs: Callable[[], Mapping[str, Any]] = field(default=dict, repr=False)
     labels: Mapping[str, str] = field(default_factory=dict)  # of measures, by their real names
-    made_with_judgements: frozenset[str] = frozenset()  # runs whose order was
-
-    @cached_property
-    def informed(self) -> frozenset[str]:
-        """The runs that were ordered by the judgements that score them: no system has these when it answers,
-        so that their values are a bound and no choice."""
-        judged = any(part.judged_by for measure in self.measures for part in measure.parts())
-        return self.made_with_judgements.intersection(self.runs) if judged else frozenset()
+    informed: frozenset[str] = frozenset()  # runs ordered by the judgements that score them
 
     @cached_property
     def provenance(self) -> Mapping[str, Any]:
