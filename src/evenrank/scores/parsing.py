@@ -234,14 +234,14 @@ def assembled(name: str, header: dict[str, Any], found: Iterable[_Row]) -> Score
     notes = {run: tuple(said) for run, said in header.get("notes", {}).items()}
     provenance = dict(header.get("provenance", {}))
     runs = provenance.get("runs")
-    found = tuple(blocks[key].block(name, key[0]) for key in blocks)
-    judged = any(part.judged_by for block in found for part in block.measure.parts())
+    whole = tuple(blocks[key].block(name, key[0]) for key in blocks)
+    judged = any(part.judged_by for block in whole for part in block.measure.parts())
     told = frozenset(
         run
         for run, facts in (runs.items() if isinstance(runs, dict) and judged else ())
         if isinstance(facts, dict) and facts.get("reads_judgements") is True
     )
-    scores = Scores(found, notes, lambda: provenance, informed=told)
+    scores = Scores(whole, notes, lambda: provenance, informed=told)
     try:
         return scores.with_labels(header.get("labels", {}))
     except EvenrankError as error:
