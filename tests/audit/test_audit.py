@@ -72,7 +72,7 @@ def test_an_engine_is_asked_and_judged(shop: Path) -> None:
     assert content["engines"]["shop"]["answered"] == 48
     measures = [repr(measure) for measure in Scores.read(found.folder / "scores.jsonl").measures]
     assert "GF(attr='seller_size')@10" in measures
-    assert "GroupShare(attr='seller_size',missing='none',attention=log2)@10" in measures
+    assert "GroupShare(attr='seller_size',attention=log2)@10" in measures
 
 
 def test_its_run_is_what_the_engine_gives(shop: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import shlex
 import subprocess
@@ -235,16 +236,17 @@ def test_limits_need_no_baseline(evenrank: Evenrank, runs: Path) -> None:
     assert (passed.code, failed.code) == (0, 3)
     assert "FAIL: beyond" in failed.out
     assert "baseline" not in failed.out
-    assert "letter: r is 20% of the documents found but gets 0% of the attention" in failed.err
+    assert "letter: r is 20% of the documents found but gets 0% of the first place" in failed.err
 
 
 def test_a_share_lies_within_its_own_bounds(
     evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """30 of 120 lists hold no document with a label: the rule's own value counts them, a verdict does not."""
+    """30 of 120 lists hold no document with a label: neither the rule's value nor the verdict counts them."""
     monkeypatch.chdir(tmp_path)
-    pairs = [(query, place) for query in range(120) for place in range(10)]
-    labels = [f"{q}x{p},{'small' if (q * 7 + p * 3) % 10 < 4 else 'large'}\n" for q, p in pairs if q < 90]
+    pairs = [(query, place) for query in range(120) for place in range(20)]
+    chance = random.Random(1)
+    labels = [f"{q}x{p},{'small' if chance.random() < 0.4 else 'large'}\n" for q, p in pairs if q < 90]
     Path("groups.csv").write_text("document,size\n" + "".join(labels))
     Path("run.trec").write_text("".join(f"q{q} Q0 {q}x{p} {p + 1} {20 - p} x\n" for q, p in pairs))
     rule = "GroupShare(attr='size')@10[small]"
@@ -252,6 +254,7 @@ def test_a_share_lies_within_its_own_bounds(
     found = evenrank("gate", "run.trec", "--project", "gate.toml", "--format", "jsonl")
     (row,) = map(json.loads, found.out.splitlines())
     assert row["low"] <= row["value"] <= row["high"]
+    assert row["queries"] == 90
 
 
 def test_the_last_audit_is_the_baseline(evenrank: Evenrank, runs: Path) -> None:

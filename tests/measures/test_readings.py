@@ -51,6 +51,46 @@ def test_lists_without_a_label_can_be_left_out() -> None:
     assert row.value == kept["q0"]
 
 
+TAKES_UNDEFINED = sorted(
+    name
+    for name, measure in er.measures.all_measures().items()
+    if any(
+        field.name == "missing" and field.metadata["rule"].accept("undefined") == "undefined"
+        for field in measure.parameters()
+    )
+)
+
+
+@pytest.mark.parametrize("name", TAKES_UNDEFINED)
+def test_every_measure_of_groups_can_leave_lists_without_a_label_out(name: str) -> None:
+    """q0 has labels at ranks 1 and 3 and none between, the others none at all."""
+    given = {"GFR": "", "Gini": "(attr='gender', by='groups')"}.get(name, "(attr='gender')")
+    wanted = f"{name}{given}@3"
+    groups = gender({"0a": "f", "0c": "m"})
+    qrels = {query: dict.fromkeys(found, 1) for query, found in LISTS.items()}
+    scores = er.evaluate(LISTS, wanted, groups=[groups], qrels=qrels, missing="undefined")
+    block = scores.block(scores.measures[0])
+    assert ((block.status > 1).all(axis=1) == [False, True, True, True]).all()
+    default = "uniform" if name in ("AWRF", "UnderExposure") else None
+    known = {"groups": [groups], "qrels": {"q0": qrels["q0"]}}
+    own = er.evaluate({"q0": LISTS["q0"]}, wanted, missing=default, **known)
+    whole = own.block(own.measures[0])
+    assert block.values[:1] == pytest.approx(whole.values, nan_ok=True)
+
+
+def test_measures_of_lists_of_groups_are_among_them() -> None:
+    assert {"GF", "GFR", "AWRF", "UnderExposure", "GroupShare", "EE_L", "FAIR", "KL"} <= {*TAKES_UNDEFINED}
+
+
+def test_a_share_counts_no_document_without_a_label() -> None:
+    groups = gender({"0a": "f", "0c": "m"})
+    (female, male) = er.evaluate(LISTS, "GroupShare(attention=log2)@3", groups=[groups]).summary()
+    assert (female.defined, female.unlabelled) == (1, 0)
+    assert (female.value, male.value) == pytest.approx((1 / 1.5, 0.5 / 1.5))
+    with pytest.raises(er.ParameterError, match="missing"):
+        er.evaluate(LISTS, "GroupShare(missing='uniform')@3", groups=[groups])
+
+
 def test_documents_beside_labelled_ones_stay_equally_of_all() -> None:
     groups = gender({"0a": "f"})
     values = [

@@ -317,8 +317,8 @@ def group_share(m: Measure, documents: list[str], case: Case, query: str) -> lis
     groups = Groups(case, m.attr)
     if m.of == "target":
         return groups.target(query)
-    rows = groups.rows(groups.listed(m, documents, query), query)
-    rows = [[share * weight(m.attention, i) for share in row] for i, row in enumerate(rows, 1)]
+    listed = [groups.share(query, d) for d in groups.listed(m, documents, query)]
+    rows = [[share * weight(m.attention, i) for share in row] for i, row in enumerate(listed, 1) if row]
     total = sum(map(sum, rows))
     return [sum(row[value] for row in rows) / total for value in range(len(rows[0]))] if total else None
 
@@ -479,6 +479,7 @@ GROUP_VARIANTS = {
         {"of": "target"},
         {"of": "target", "attr": "stars"},
         {"attention": attention.log2()},
+        {"attention": attention.log2(), "missing": "undefined"},
         {"attention": attention.rbp(p=0.5), "missing": "drop"},
     ],
     **{name: [*_ANY, {"over": "extreme"}] for name in ("MinSkew", "MaxSkew")},

@@ -65,15 +65,16 @@ def run(arguments: argparse.Namespace) -> int:
     known.check()
     inputs = shared.read_inputs(known)
     _check_differs(inputs, known, baseline)
-    scores = shared.labelled(
-        evaluate(inputs, config.measures, missing=shared.missing_rule(arguments, config.measures)), arguments
-    )
+    missing = shared.missing_rule(arguments, config.measures)
+    scores = shared.labelled(evaluate(inputs, config.measures, missing=missing), arguments)
     parts = {None: scores} if inputs.categories is None else scores.split(inputs.categories)
     tables, lines, failed = [], list[str](), False
     for category, part in parts.items():
         own = None if category is None else [query for block in part.blocks for query in block.query_ids]
         for now in (name for name in known.names if name != baseline):
-            rules = share_rules(config.gate, inputs, known, now, project=arguments.project, queries=own)
+            rules = share_rules(
+                config.gate, inputs, known, now, project=arguments.project, queries=own, missing=missing
+            )
             with Bar("comparing", "measures") as bar:
                 result = apply_gate(
                     part, config.gate, now=now, baseline=baseline, intervals=rules.intervals, progress=bar

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from evenrank.inputs import Inputs
     from evenrank.inputs.description import Description
     from evenrank.inputs.project import Project
+    from evenrank.measures import Measure
     from evenrank.verdict import Verdict
 
 
@@ -34,13 +35,16 @@ def share_rules(
     *,
     project: Project | None = None,
     queries: Iterable[str] | None = None,
+    missing: str | None = None,
 ) -> ShareRules:
     """The intervals of the gate's rules on shares for one run, and the verdicts in words.
 
     Verdicts are made as an audit makes them: on all attributes together, with the target and the depth of
     the project's audits. A rule's alpha is one less the level of its verdict.
     """
+    from evenrank.measures.missing import with_missing
     from evenrank.verdict import describe, without_verdict
+    from evenrank.verdict.lists import ATTENTION
     from evenrank.verdict.targets import without_judgements
 
     limited = [rule for rule in gate.rules if rule.bounded and hasattr(rule.measure, "attr")]
@@ -53,7 +57,8 @@ def share_rules(
     made: dict[tuple[Any, ...], dict[str, Verdict]] = {}
     intervals, lines = {}, []
     for rule in limited:
-        how = _how(rule, alone)
+        attention = _attention(rule.measure if missing is None else with_missing(rule.measure, missing))
+        how = _cutoff(rule, alone), attention or ATTENTION, rule.alpha
         if how not in made:
             made[how] = _verdicts(alone, how, options)
         found = made[how]
@@ -61,39 +66,37 @@ def share_rules(
         names = list(found) if attribute is None else [attribute]
         verdicts = [found[name] for name in names if name in found]
         lines += [describe(verdict) for verdict in verdicts]
-        if len(verdicts) == 1 and _attention(rule) is not None and _same_share(rule, verdicts[0]):
+        if len(verdicts) == 1 and attention is not None:
             intervals.update(_interval(rule, verdicts[0]))
     several = f"{system}, " if len(inputs.runs) > 1 else ""
     said = [several + line for line in dict.fromkeys(lines)]
     return ShareRules(intervals, (*said, *without_verdict(alone)))
 
 
-def _attention(rule: GateRule) -> Attention | None:
-    """How places count for a rule on the share of a group; None where a verdict cannot count them so."""
+def _attention(measure: Measure) -> Attention | None:
+    """How places count for a rule on the share of a group; None where a verdict cannot count them so.
+
+    Where documents without a label are dropped, others stand at their places: a rule on such a share has
+    bounds of its own.
+    """
     from evenrank.measures.evidence_attention import attention_needs
     from evenrank.measures.group_share import LIST, GroupShare
 
-    measure = rule.measure
-    if not isinstance(measure, GroupShare) or measure.of != LIST or attention_needs(measure.attention):
+    if not isinstance(measure, GroupShare) or measure.of != LIST or measure.missing == "drop":
+        return None
+    if attention_needs(measure.attention):
         return None
     return measure.attention
 
 
-def _same_share(rule: GateRule, verdict: Verdict) -> bool:
-    """Whether the rule's value is the verdict's share: a verdict counts no document without a label."""
-    return getattr(rule.measure, "missing", "") == "none" or not verdict.unlabelled
-
-
-def _how(rule: GateRule, inputs: Inputs) -> tuple[Any, ...]:
-    """The cut-off, the attention and the alpha that a rule asks for."""
+def _cutoff(rule: GateRule, inputs: Inputs) -> int:
+    """The cut-off that a rule asks for: without one, the longest list."""
     from evenrank.data.run import Run
-    from evenrank.verdict.lists import ATTENTION
 
-    cutoff = rule.measure.cutoff
-    if cutoff is None:
-        lengths = [run.lengths.max(initial=1) for run in inputs.runs.values() if isinstance(run, Run)]
-        cutoff = int(max(lengths, default=1))
-    return cutoff, _attention(rule) or ATTENTION, rule.alpha
+    if rule.measure.cutoff is not None:
+        return rule.measure.cutoff
+    lengths = [run.lengths.max(initial=1) for run in inputs.runs.values() if isinstance(run, Run)]
+    return int(max(lengths, default=1))
 
 
 def _verdicts(inputs: Inputs, how: tuple[Any, ...], options: Mapping[str, Any]) -> dict[str, Verdict]:

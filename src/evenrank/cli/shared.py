@@ -139,10 +139,11 @@ def add_inputs(parser: argparse.ArgumentParser, only: Sequence[str] | None = Non
     )  # fmt: skip
     add_by(known)
     known.add_argument(
-        "--missing", choices=("error", "neutral", "uniform", "undefined", "drop"),
-        help="documents that lack evidence: an error (default for words), neutral (no group words), uniform "
-        "(belong equally to all groups; default for groups), undefined (the same, but a list of such "
-        "documents alone has no value), or left out of the list (drop)",
+        "--missing", choices=("error", "neutral", "none", "uniform", "undefined", "drop"),
+        help="documents that lack evidence: an error (default for words), neutral (no group words), none (of "
+        "no group; default for shares), uniform (belong equally to all groups; default for most measures of "
+        "groups), undefined (as by default, but a list of such documents alone has no value), or left out of "
+        "the list (drop)",
     )  # fmt: skip
     add_columns(known)
 

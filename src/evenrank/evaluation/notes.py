@@ -26,6 +26,7 @@ from evenrank.ids import IdPlaces, without
 from evenrank.inputs.missing import evidence_words
 from evenrank.measures import Direction, Measure
 from evenrank.measures.base import JUDGEMENTS
+from evenrank.measures.missing import counted_as
 
 if TYPE_CHECKING:
     from evenrank.scores import ScoresBlock
@@ -161,7 +162,7 @@ def missing_notes(
     ``anywhere`` says whether any document of the whole lists has it; ``own`` are the memberships in which a
     document without a label is a value of its own.
     """
-    rule = getattr(measure, "missing", "error")
+    rule = counted_as(measure)
     if rule == "error":
         return []
     lists = {"ranked": evidence.ranked, "against": evidence.against, "rankings": evidence.rankings}
@@ -223,7 +224,7 @@ def _missing_note(
     hint = "; are document ids written the same way in both?" if nothing else ""
     if nothing and rule in FILLED and ranked and len(looked_at) > 1:
         raise MissingEvidenceError(f"none of the {total:,} {whose} has {evidence_words(name)}{hint}")
-    said = MISSING.get(rule, repr(rule))
+    said = MISSING[rule]
     return [f"{count:,} of {total:,} {whose} have no {evidence_words(name)}: {said}{hint}"]
 
 

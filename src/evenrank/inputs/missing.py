@@ -18,7 +18,7 @@ from evenrank.measures import Measure
 from evenrank.measures.base import JUDGEMENTS
 
 # what may be done with documents without evidence, other than to refuse them
-MEASURE_RULES = ("neutral", "none", "uniform", "drop")
+MEASURE_RULES = ("neutral", "none", "uniform", "undefined", "drop")
 METHOD_RULES = ("neutral", "stay", "behind", "own")
 
 EVIDENCE_WORDS = {

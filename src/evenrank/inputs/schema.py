@@ -79,7 +79,7 @@ class DataTable(SettingsTable):
     queries: FileText | None = Field(default=None, description="the queries: ids, texts, categories")
     tables: dict[FileName, FileText] = Field(default={}, description="numbers of documents, for SortBy")
     by: Texts = Field(default=(), description="columns of the queries by which results are split")
-    missing: Literal["error", "neutral", "uniform", "undefined", "drop"] | None = Field(
+    missing: Literal["error", "neutral", "none", "uniform", "undefined", "drop"] | None = Field(
         default=None, description="what happens to documents without evidence"
     )
     columns: dict[str, Text] = Field(default={}, description="names of columns by their role")

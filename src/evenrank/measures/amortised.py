@@ -10,9 +10,10 @@ import numpy as np
 from evenrank import attention
 from evenrank.arrays import Bools, Floats
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import choice, declare, parameter
+from evenrank.grammar import declare
 from evenrank.measures.base import Direction, Note, Result
 from evenrank.measures.groups import GroupMeasure
+from evenrank.measures.missing import NONE, missing_parameter
 from evenrank.measures.relevance import divide
 from evenrank.measures.sums import padded_sum, set_sum
 
@@ -50,7 +51,7 @@ class Amortised(GroupMeasure):
     }
     over_queries = True
 
-    missing: str = parameter("none", choice("none", "error"), "documents without a group: left out, an error")
+    missing: str = missing_parameter(NONE, "error")
 
     @property
     def needs(self) -> frozenset[str]:

@@ -26,15 +26,20 @@ from evenrank.measures.evidence_attention import (
     attention_needs,
     without_attention,
 )
-from evenrank.measures.groups import ATTRIBUTE, NO_TARGET, GroupMeasure, attributes_of, only_attribute
+from evenrank.measures.groups import (
+    ATTRIBUTE,
+    NO_LABEL,
+    NO_LABEL_MEANS,
+    NO_TARGET,
+    GroupMeasure,
+    attributes_of,
+    only_attribute,
+    without_labels,
+)
+from evenrank.measures.missing import UNDEFINED, UNIFORM, missing_parameter
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import NOT_JUDGED, divide
 from evenrank.measures.sums import padded_sum
-
-AWRF_MISSING = choice("error", "neutral", "uniform", "drop")
-MISSING_MEANS = (
-    "documents without counts or membership: an error, equally of all groups (both words), left out"
-)
 
 
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
@@ -58,7 +63,12 @@ class AttentionShareMeasure(Measure):
     attention: Attention = parameter(  # noqa: RUF009
         attention.log2(), term_of("attention"), "how attention falls with rank"
     )
-    missing: str = parameter("error", AWRF_MISSING, MISSING_MEANS)
+    missing: str = missing_parameter("error", "neutral", UNIFORM, UNDEFINED, "drop", what="counts or a group")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.missing == UNDEFINED:
+            object.__setattr__(self, "undefined_when", {**self.undefined_when, NO_LABEL: NO_LABEL_MEANS})
 
     def settled(self, sources: Mapping[str, Evidence]) -> Measure:
         if self.attr is not None or "words" in sources or not attributes_of(sources):
@@ -72,8 +82,9 @@ class AttentionShareMeasure(Measure):
 
     def evaluate(self, evidence: RankedEvidence) -> Result:
         evidence = self.prepared(evidence)
-        result = self.compute(evidence)
-        return result if self.attr is None else self._groups().without_labels(result, evidence, self.missing)
+        source = "words" if self.attr is None else self._groups().source
+        ranked = evidence.ranked
+        return without_labels(self.compute(evidence), ranked.mask, ranked.known(source), self.missing)
 
     def _groups(self) -> GroupMeasure:
         return GroupMeasure(attr=self.attr, cutoff=self.cutoff)

@@ -13,9 +13,10 @@ import numpy as np
 
 from evenrank.arrays import Bools, Floats
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import choice, declare, parameter
+from evenrank.grammar import declare
 from evenrank.measures.base import Direction, Result
 from evenrank.measures.groups import EMPTY_LIST_MEANS, NO_TARGET, NO_TARGET_MEANS, GroupMeasure
+from evenrank.measures.missing import missing_parameter
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.sums import padded_sum
 
@@ -31,11 +32,7 @@ class CountTest(GroupMeasure):
     direction: ClassVar[Direction] = Direction.NONE
     by_value: ClassVar[bool] = True
 
-    missing: str = parameter(
-        "drop",
-        choice("drop", "error"),
-        "documents without a group: left out before ranks count, or an error",
-    )
+    missing: str = missing_parameter("drop", "error")
 
     def counts(self, evidence: RankedEvidence, depth: int | None) -> tuple[Floats, Floats, Bools]:
         """(Q, L): documents of each group in the first ranks, (Q, 1): of all, and (Q, 1): where in part."""

@@ -19,9 +19,10 @@ from evenrank.attention import Attention
 from evenrank.data.evidence_source import Evidence
 from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence
-from evenrank.grammar import choice, declare, parameter, term_of
+from evenrank.grammar import declare, parameter, term_of
 from evenrank.measures.base import Direction, Measure, Result
-from evenrank.measures.groups import ATTRIBUTE, EMPTY_LIST_MEANS, GroupMeasure
+from evenrank.measures.groups import ATTRIBUTE, EMPTY_LIST_MEANS, GroupMeasure, without_labels
+from evenrank.measures.missing import UNDEFINED, UNIFORM, missing_parameter
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, divide
 from evenrank.measures.sums import set_sum
@@ -52,9 +53,7 @@ class ExpectedExposureMeasure(GroupMeasure):
     attention: Attention = parameter(  # noqa: RUF009
         attention.log2(), term_of("attention"), "how attention falls with rank"
     )
-    missing: str = parameter(
-        "uniform", choice("uniform", "error"), "documents without a group: equally of all values, or an error"
-    )
+    missing: str = missing_parameter(UNIFORM, UNDEFINED, "error")
 
     def settled(self, sources: Mapping[str, Evidence]) -> Measure:
         return self if self.attr is None else super().settled(sources)  # None: every document by itself
@@ -71,7 +70,11 @@ class ExpectedExposureMeasure(GroupMeasure):
         if self.attr is not None:
             shares = self._pool_membership(evidence)  # (Q, D, L)
             exposure, due = (set_sum(given[:, :, None] * shares) for given in (exposure, due))
-        return Result(self.score(exposure, due), self.undefined(evidence))
+        result = Result(self.score(exposure, due), self.undefined(evidence))
+        if self.attr is None:
+            return result
+        pool = evidence.reference["pool"]
+        return without_labels(result, pool.mask(), pool.known(self.source), self.missing)
 
     def score(self, exposure: Floats, due: Floats) -> Floats:
         """(Q,) from two of (Q, D) or (Q, L)."""

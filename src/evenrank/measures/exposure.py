@@ -19,7 +19,8 @@ from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, flag, parameter, term_of
 from evenrank.measures.base import Direction, Measure, Note, Result
-from evenrank.measures.neutrality import EMPTY_LIST, MISSING, MISSING_MEANS
+from evenrank.measures.missing import missing_parameter
+from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import divide
 from evenrank.measures.sums import padded_sum
 
@@ -35,7 +36,7 @@ class WordExposureMeasure(Measure):
     """A measure of the attention that group words get in a list."""
 
     attention: Attention = parameter(LOG2, term_of("attention"), "how attention falls with rank")  # noqa: RUF009
-    missing: str = parameter("error", MISSING, MISSING_MEANS)
+    missing: str = missing_parameter("error", "neutral", "drop", what="counts")
 
     family: ClassVar[str] = "words"
 

@@ -16,7 +16,8 @@ from evenrank.measures.base import Direction, Measure
 from evenrank.measures.combined import WeightedSum
 from evenrank.measures.divergences import SIMILAR
 from evenrank.measures.group_fairness import DECAY, DECAY_MEANS, GF, PHI, PHI_MEANS, PrefixMeasure
-from evenrank.measures.groups import ANY, GROUP_MISSING, GROUP_MISSING_MEANS, attributes_of, only_attribute
+from evenrank.measures.groups import ANY, attributes_of, only_attribute
+from evenrank.measures.missing import UNDEFINED, UNIFORM, missing_parameter
 from evenrank.measures.relevance import iRBU
 
 WEIGHT_TOLERANCE = 1e-9
@@ -76,7 +77,7 @@ class GFR(Measure):
     max_grade: float | None = parameter(
         None, grade(optional=True), "largest grade, of relevance too; None takes the judgements'"
     )
-    missing: str = parameter("uniform", GROUP_MISSING, GROUP_MISSING_MEANS)
+    missing: str = missing_parameter(UNIFORM, UNDEFINED, "drop", "error")
 
     @property
     def needs(self) -> frozenset[str]:

@@ -17,6 +17,7 @@ from evenrank.measures.evidence_attention import (
     without_attention,
 )
 from evenrank.measures.groups import EMPTY_LIST_MEANS, NO_TARGET, NO_TARGET_MEANS, GroupMeasure
+from evenrank.measures.missing import NONE, UNDEFINED, missing_parameter
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import NOT_JUDGED, divide
 from evenrank.measures.sums import padded_sum
@@ -27,12 +28,12 @@ NO_GROUP = "no group"
 
 @declare
 class GroupShare(GroupMeasure):
-    """The share of the first k documents that belongs to each group, with one column for each group. 0 means
-    that no document belongs to the group; 1 means that all do.
+    """How much of the first k places each group gets, with one column for each group: its share of the
+    places, or with an attention such as log2 its share of the attention in them. 0 means that it gets
+    nothing; 1 means that it gets all.
 
-    It shows the shares that GF compares with the target. With ``attention=log2`` a document counts by the
-    attention that its rank gets, so the value is the group's share of exposure. ``of='target'`` is the share
-    that each should have, to show beside it.
+    Places of documents without a group count for none, and a list of such documents alone is undefined, as
+    in the verdicts of an audit. ``of='target'`` is the share that each group should have, to show beside it.
 
     When to use: to see the plain shares of the first documents; prefer AWRF or GF for one number that
     weighs ranks.
@@ -56,13 +57,8 @@ class GroupShare(GroupMeasure):
         NO_ATTENTION: NO_ATTENTION_MEANS,
     }
 
-    missing: str = parameter(
-        "uniform",
-        choice("none", "uniform", "drop", "error"),
-        "documents without a group: they keep their place and count for no group, and shares are of the "
-        "others (none), belong equally to all values (uniform), are left out so that lower ones move up "
-        "(drop), or are an error",
-    )
+    # never ``uniform``: a share is what the labels show, as in verdicts, and not what they may be
+    missing: str = missing_parameter(NONE, UNDEFINED, "drop", "error")
     of: str = parameter(LIST, choice(LIST, TARGET), "the shares of the list, or those that it should have")
     attention: Attention = parameter(
         uniform(), term_of("attention"), "how attention falls with rank; uniform: every document counts alike"

@@ -19,9 +19,10 @@ from evenrank.data.evidence_source import Evidence
 from evenrank.data.membership import Membership, evidence_name, split_name
 from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence
-from evenrank.grammar import choice, parameter, text
+from evenrank.grammar import parameter, text
 from evenrank.measures.base import Measure, Result
 from evenrank.measures.divergences import ORDERED, over_values
+from evenrank.measures.missing import NONE, UNDEFINED, UNIFORM, counted_as, missing_parameter
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import divide
 
@@ -31,14 +32,8 @@ NO_TARGET_MEANS = (
 )
 EMPTY_LIST_MEANS = "the run has no documents for the query"
 
-UNDEFINED = "undefined"
 NO_LABEL = "no labelled document"
 NO_LABEL_MEANS = "none of the first k documents has a group (missing='undefined')"
-GROUP_MISSING = choice("uniform", UNDEFINED, "drop", "error")
-GROUP_MISSING_MEANS = (
-    "documents without a group: they belong equally to all values (uniform), and a list of such documents "
-    "alone is undefined (undefined), they are left out (drop), or are an error"
-)
 ANY = "*"  # no attribute is called so
 ATTRIBUTE = text(optional=True)
 ATTRIBUTE_MEANS = "the attribute; None where there is only one. 'a*b' combines the values of two"
@@ -84,7 +79,7 @@ class GroupMeasure(Measure):
     two_values: ClassVar[bool] = False  # for binary sets only
 
     attr: str | None = parameter(None, ATTRIBUTE, ATTRIBUTE_MEANS)
-    missing: str = parameter("uniform", GROUP_MISSING, GROUP_MISSING_MEANS)
+    missing: str = missing_parameter(UNIFORM, UNDEFINED, "drop", "error")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -124,24 +119,18 @@ class GroupMeasure(Measure):
     def evaluate(self, evidence: RankedEvidence) -> Result:
         """Lists of documents without a group are equally of all groups: they are counted, or undefined."""
         evidence = self.prepared(evidence)
-        return self.without_labels(self.compute(evidence), evidence, self.missing)
-
-    def without_labels(self, result: Result, evidence: RankedEvidence, missing: str) -> Result:
-        """The result, and which lists have no labelled document; with ``missing='undefined'`` they are."""
-        if missing not in ("uniform", UNDEFINED) or self.source not in evidence.ranked:
+        result = self.compute(evidence)
+        if self.over_queries or self.source not in evidence.ranked:
             return result
-        there, known = evidence.ranked.mask, evidence.ranked.known(self.source)
-        without = np.asarray(there.any(axis=1) & ~(there & known).any(axis=1))  # (Q,)
-        if missing == UNDEFINED:
-            return dataclasses.replace(result, undefined={**result.undefined, NO_LABEL: without})
-        return dataclasses.replace(result, unlabelled=without)
+        ranked = evidence.ranked
+        return without_labels(result, ranked.mask, ranked.known(self.source), self.missing)
 
     def membership(self, evidence: RankedEvidence, ranked: Ranked | None = None) -> Floats:
         """(Q, K, L): the shares of the document at each rank; 0 in the padding."""
         ranked = evidence.ranked if ranked is None else ranked
         shares: Floats = ranked[self.source]
         unknown = ranked.mask & ~ranked.known(self.source)  # (Q, K)
-        if self.missing == "none" or not unknown.any():
+        if counted_as(self) == NONE or not unknown.any():
             return shares
         even = self.even(evidence)
         even = even[(slice(None),) + (None,) * (shares.ndim - 2)]
@@ -201,6 +190,17 @@ class GroupMeasure(Measure):
                 f"{self!r} has a column for each value, and {self.attr!r} has other values for every query"
             )
         return names
+
+
+def without_labels(result: Result, there: Bools, known: Bools, missing: str) -> Result:
+    """The result, and which lists have no labelled document; with ``missing='undefined'`` they have no value.
+
+    ``there`` and ``known`` (Q, K) mark the documents that are looked at, and those with a label.
+    """
+    without = np.asarray(there.any(axis=1) & ~(there & known).any(axis=1))  # (Q,)
+    if missing == UNDEFINED:
+        return dataclasses.replace(result, undefined={**result.undefined, NO_LABEL: without})
+    return dataclasses.replace(result, unlabelled=without) if missing in (NONE, UNIFORM) else result
 
 
 def check_divergence(measure: Measure, div: str, attribute: Attribute) -> None:

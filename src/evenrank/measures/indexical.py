@@ -15,8 +15,9 @@ import numpy as np
 from evenrank.arrays import Bools, Floats
 from evenrank.errors import DataError, ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import choice, grade, integer, parameter
+from evenrank.grammar import grade, integer, parameter
 from evenrank.measures.base import Direction, Measure, Note, Result
+from evenrank.measures.missing import missing_parameter
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import NOT_JUDGED
 
@@ -24,7 +25,6 @@ TOO_SHORT = "too short"
 NO_CHOICE = "every order scores the same"
 ONE_GROUP = "one group only"
 
-MISSING_POLARITY = "documents without polarity: an error, or left out"
 SAME = 1e-12  # a range not wider than that, for values up to 1, is no range
 
 
@@ -42,7 +42,7 @@ class IndexicalMeasure(Measure):
     min_grade: float | None = parameter(
         None, grade(optional=True), "only documents of at least this grade take part"
     )
-    missing: str = parameter("error", choice("error", "drop"), MISSING_POLARITY)
+    missing: str = missing_parameter("error", "drop", what="polarity")
 
     family: ClassVar[str] = "order"
     direction: ClassVar[Direction] = Direction.LOWER

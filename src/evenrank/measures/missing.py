@@ -4,10 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
-from evenrank.grammar import REFUSED, ParameterRule
+from evenrank.grammar import REFUSED, ParameterRule, choice, parameter
 from evenrank.measures.base import Measure
 from evenrank.measures.combined import CombinedMeasure
+
+NONE, UNIFORM, UNDEFINED = "none", "uniform", "undefined"
+MEANS = {
+    NONE: "keep their place and count for no group",
+    UNIFORM: "belong equally to all groups",
+    UNDEFINED: "count as with {otherwise}, but a list of such documents alone is undefined",
+    "neutral": "count as without group words",
+    "drop": "are left out, so that lower ones move up",
+    "error": "are an error",
+}
+
+
+def missing_parameter(default: str, *others: str, what: str = "a group") -> Any:
+    """The parameter ``missing`` of a measure that takes these rules; ``what`` documents may lack."""
+    rules = (default, *others)
+    otherwise = NONE if default == NONE else UNIFORM
+    meant = ", ".join(f"{MEANS[rule].format(otherwise=otherwise)} ({rule})" for rule in rules)
+    return parameter(default, choice(*rules), f"documents without {what} {meant}")
+
+
+def counted_as(measure: Measure) -> str:
+    """The rule for documents without evidence beside those that have some."""
+    rule: str = getattr(measure, "missing", "error")
+    if rule != UNDEFINED:
+        return rule
+    return NONE if getattr(type(measure), "missing", "") == NONE else UNIFORM
 
 
 def missing_rule(measure: Measure) -> ParameterRule | None:

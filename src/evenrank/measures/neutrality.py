@@ -14,8 +14,9 @@ import numpy as np
 from evenrank import attention
 from evenrank.arrays import Floats
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import choice, declare, integer, parameter
+from evenrank.grammar import declare, integer, parameter
 from evenrank.measures.base import Direction, Measure, Note, Result
+from evenrank.measures.missing import missing_parameter
 from evenrank.measures.relevance import divide
 from evenrank.measures.sums import padded_sum
 
@@ -23,9 +24,6 @@ EMPTY_LIST = "empty list"
 EMPTY_BACKGROUND = "empty background"
 _ROUNDING = 1e-9  # how far above 1 sums of the same numbers may lie
 NOTHING_NEUTRAL = "ideal is 0"
-
-MISSING = choice("error", "neutral", "drop")
-MISSING_MEANS = "documents without counts: an error, without group words, or left out"
 
 
 def neutrality(counts: Floats, target: Floats, tau: int, tokens: Floats | None = None) -> Floats:
@@ -49,7 +47,7 @@ class NeutralityMeasure(Measure):
     """A measure of the neutrality of documents."""
 
     tau: int = parameter(1, integer(0), "a document with at most so many group words is neutral")
-    missing: str = parameter("error", MISSING, MISSING_MEANS)
+    missing: str = missing_parameter("error", "neutral", "drop", what="counts")
 
     family: ClassVar[str] = "words"
     direction: ClassVar[Direction] = Direction.HIGHER

@@ -20,6 +20,7 @@ from evenrank.grammar import choice, declare, parameter
 from evenrank.measures.base import Direction, Note, Result
 from evenrank.measures.divergences import kullback_leibler
 from evenrank.measures.groups import EMPTY_LIST_MEANS, NO_TARGET, NO_TARGET_MEANS, GroupMeasure
+from evenrank.measures.missing import NONE, UNDEFINED, UNIFORM, missing_parameter
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import divide
 from evenrank.measures.sums import padded_sum
@@ -34,8 +35,6 @@ FLOOR_TOLERANCE = 1e-9  # a product of shares and ranks may fall short of a whol
 
 TARGET = choice(*TARGETS, optional=True)
 TARGET_MEANS = "the target, where it is not to be the attribute's own"
-MISSING = choice("none", "uniform", "drop", "error")
-MISSING_MEANS = "documents without membership: of no group, equally of all values, left out, or an error"
 
 
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
@@ -49,7 +48,7 @@ class PrefixShareMeasure(GroupMeasure):
     }
 
     target: str | None = parameter(None, TARGET, TARGET_MEANS)
-    missing: str = parameter("none", MISSING, MISSING_MEANS)
+    missing: str = missing_parameter(NONE, UNDEFINED, UNIFORM, "drop", "error")
 
     @property
     def own_target(self) -> str | None:

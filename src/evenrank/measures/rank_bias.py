@@ -12,7 +12,8 @@ from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, parameter
 from evenrank.measures.base import Direction, Measure, Result
-from evenrank.measures.neutrality import EMPTY_LIST, MISSING, MISSING_MEANS
+from evenrank.measures.missing import missing_parameter
+from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.sums import padded_sum
 
 
@@ -21,7 +22,7 @@ class RankBiasMeasure(Measure):
     """A measure of the first group's words minus the second's."""
 
     form: str = parameter("tc", choice("tc", "tf", "bool"), "count, log(1 + count), or whether there is any")
-    missing: str = parameter("error", MISSING, MISSING_MEANS)
+    missing: str = missing_parameter("error", "neutral", "drop", what="counts")
 
     family: ClassVar[str] = "words"
     direction: ClassVar[Direction] = Direction.SIGNED

@@ -13,9 +13,10 @@ from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.data.evidence_source import Evidence
 from evenrank.data.membership import evidence_name
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import choice, declare, parameter, text
+from evenrank.grammar import declare, parameter, text
 from evenrank.measures.base import Direction, Measure, Result
 from evenrank.measures.groups import EMPTY_LIST_MEANS, GroupMeasure, only_attribute
+from evenrank.measures.missing import NONE, missing_parameter
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import divide
 from evenrank.measures.sums import padded_sum
@@ -38,9 +39,7 @@ class VersionMeasure(GroupMeasure):
     pair: str | None = parameter(
         None, text(optional=True), "the attribute that versions of a document share; None: all of a query"
     )
-    missing: str = parameter(
-        "none", choice("none", "error"), "documents without a version: left out, an error"
-    )
+    missing: str = missing_parameter(NONE, "error", what="a version")
 
     def settled(self, sources: Mapping[str, Evidence]) -> Measure:
         if self.attr is None and self.pair is not None:
