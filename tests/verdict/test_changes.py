@@ -56,15 +56,18 @@ def test_sentences_of_changes() -> None:
         "new gives small 30% of the attention in the first 10 places instead of 20% "
         "(+10.0 points, 95% interval +5.0 to +15.0)."
     ]
-    assert describe_changes([change("new", -0.05, 0.15)])[0].startswith("No difference is shown: new gives")
+    none = describe_changes([change("new", -0.05, 0.15)])[0]
+    assert none.startswith("No difference is shown: new gives")
+    assert "-5.0 to +15.0 points remain possible, and more queries would help" in none
     assert "gives size 1 30%" in describe_changes([change("new", 0.05, 0.15, "1")])[0]
     many = [change(f"s{n}", 0.01, 0.03) for n in range(5)] + [change("t", -0.2, -0.1), change("u", -0.1, 0.1)]
     assert describe_changes(many) == [
         "Of 7 other systems, 5 give small more than live (s0 22%, s1 22%, s2 22% and 2 more), "
-        "1 gives small less than live (t 5%), for 1 no difference is shown."
+        "1 gives small less than live (t 5%), for 1 no difference is shown (-10.0 to +10.0 points remain "
+        "possible, and more queries would help: four times as many would halve that range)."
     ]
-    none = [change("s", -0.1, 0.1), change("t", -0.1, 0.1)]
-    assert describe_changes(none) == ["No difference is shown in what these groups get: small (size)."]
+    (none,) = describe_changes([change("s", -0.1, 0.05), change("t", -0.05, 0.2)])
+    assert none.startswith("No difference is shown in what these groups get: small (size): -10.0 to +20.0 ")
 
 
 def test_the_first_system_is_the_baseline_or_the_one_asked_for() -> None:

@@ -12,17 +12,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenrank.verdict import Verdict, describe
+import evenrank as er
+from evenrank.attention import log2, uniform
+from evenrank.verdict import Verdict, describe, verdicts
 from evenrank.verdict.value import FAVOURED, LESS, NOT_SHOWN, TOO_FEW
 
 GATE_SAYS = {FAVOURED: "beyond", LESS: "beyond", NOT_SHOWN: "unclear", TOO_FEW: "too few"}
 PROJECT = (
-    '[data]\ndocuments = "products.csv"\n\n[groups]\nsize = "documents:unit=seller"\ncolour = "documents"\n'
+    '[data]\ndocuments = "products.csv"\nmissing = "uniform"\n\n'
+    '[groups]\nsize = "documents:unit=seller"\ncolour = "documents"\n'
 )
+SHARES = {
+    "size": {"large": 0.3, "small": 0.7},
+    "colour": {"red": 0.4, "green": 0.3, "blue": 0.2, "gold": 0.1},
+}
 
 
 def write_shop(folder: Path, seed: int) -> None:
-    """Products of sellers, a few of them without a label, and lists that may lean to large sellers."""
+    """Products of sellers, a few of them without a label, and lists that may lean to large sellers.
+
+    One list in six holds no product with a label.
+    """
     generator = np.random.default_rng(seed)
     products, queries = 300, int(generator.choice([10, 20, 40]))
     seller = generator.integers(0, int(generator.choice([6, 20, 100])), products)
@@ -33,6 +43,7 @@ def write_shop(folder: Path, seed: int) -> None:
     with (folder / "products.csv").open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["id", "seller", "size", "colour", "text"])
+        rows.writerows([f"bare{place}", "", "", "", "a product"] for place in range(30))
         for place in range(products):
             label = size[place] if generator.random() < 0.95 else ""
             rows.writerow([f"p{place}", f"s{seller[place]}", label, colour[place], "a product"])
@@ -40,17 +51,47 @@ def write_shop(folder: Path, seed: int) -> None:
         for query in range(queries):
             score = merit + generator.normal(size=products)
             for rank, product in enumerate(np.argsort(-score)[:30].tolist(), 1):
-                lines.write(f"q{query} Q0 p{product} {rank} {score[product]:.6f} shop\n")
+                name = f"bare{rank - 1}" if query % 6 == 5 else f"p{product}"
+                lines.write(f"q{query} Q0 {name} {rank} {score[product]:.6f} shop\n")
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("target", ["catalogue", "candidates", "equal"])
+def write_project(target: str, rules: str = "") -> None:
+    given = "".join(
+        f'{name} = "{",".join(f"{value}:{share}" for value, share in shares.items())}"\n'
+        for name, shares in SHARES.items()
+    )
+    aimed = f"[targets]\n{given}" if target == "given" else f'[audit]\ntarget = "{target}"\n'
+    Path("evenrank.toml").write_text(f"{PROJECT}\n{aimed}{rules}")
+
+
+def judged_alone(target: str) -> list[Verdict]:
+    """The same verdicts by places instead of attention, made in Python."""
+    aims = {
+        name: {"target": tuple(shares.values())} if target == "given" else {}
+        for name, shares in SHARES.items()
+    }
+    groups = [
+        er.read_groups("products.csv", name, values=list(shares), column=name, unit=unit, **aims[name])
+        for (name, shares), unit in zip(SHARES.items(), ("seller", None), strict=True)
+    ]
+    return list(
+        verdicts(er.read_run("run.trec"), groups=groups, catalogue=True, target=target, attention=uniform())
+    )
+
+
+def rule_of(verdict: Verdict, attention: str, group: str) -> tuple[str, str]:
+    how = "" if attention == "uniform" else f",attention={attention}"  # uniform is the default
+    return f"GroupShare(attr='{verdict.attribute}'{how})@10", group
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("target", ["catalogue", "candidates", "equal", "given"])
 def test_verdict_gate_and_report_never_disagree(
     evenrank: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, target: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_shop(tmp_path, seed)
-    Path("evenrank.toml").write_text(f'{PROJECT}\n[audit]\ntarget = "{target}"\n')
+    write_project(target)
     made = evenrank("audit", "run.trec", "--project", "evenrank.toml", "-o", "audit")
     assert made.code == 0, made.err
     (folder,) = Path("audit").glob("2*")
@@ -59,26 +100,29 @@ def test_verdict_gate_and_report_never_disagree(
     assert [(one.attribute, one.target, one.unit) for one in found] == [
         ("size", target, "seller"), ("colour", target, ""),
     ]  # fmt: skip
+    both = [*found, *judged_alone(target)]
+    assert [one.attention for one in both] == [repr(log2())] * 2 + [repr(uniform())] * 2
+    assert all(
+        one.queries < len(er.read_run("run.trec")) for one in both
+    )  # lists without labels are not in it
 
     rules = "".join(
-        f"\n[gate.measures.\"GroupShare(attr='{verdict.attribute}', attention=log2, missing='none')@10"
-        f'[{group.value}]"]\nfloor = {group.target!r}\nceiling = {group.target!r}\n'
-        for verdict in found
+        '\n[gate.measures."{}[{}]"]\n'.format(*rule_of(verdict, verdict.attention, group.value))
+        + f"floor = {group.target!r}\nceiling = {group.target!r}\n"
+        for verdict in both
         for group in verdict.groups
     )
-    Path("evenrank.toml").write_text(f'{PROJECT}\n[audit]\ntarget = "{target}"\n{rules}')
+    write_project(target, rules)
     gated = evenrank("gate", "run.trec", "--project", "evenrank.toml", "--format", "jsonl")
     records = {
         (record["measure"], record["column"]): record for record in map(json.loads, gated.out.splitlines())
     }
     page = (folder / "report.html").read_text()
     failed = False
-    for verdict in found:
+    for verdict in both:
         assert describe(verdict) in gated.err
         for group in verdict.groups:
-            (record,) = (
-                one for key, one in records.items() if verdict.attribute in key[0] and key[1] == group.value
-            )
+            record = records[rule_of(verdict, verdict.attention, group.value)]
             assert record["finding"] == GATE_SAYS[group.decision]
             assert record["value"] == pytest.approx(group.share)
             if group.decision != TOO_FEW:
@@ -86,10 +130,14 @@ def test_verdict_gate_and_report_never_disagree(
                 below, above = group.share < group.shown_below, group.share > group.shown_above
                 assert (group.decision == LESS, group.decision == FAVOURED) == (below, above)
             failed |= group.decision != NOT_SHOWN
+    for verdict in found:
+        for group in verdict.groups:
             row = re.search(rf'<tr><th scope="row">{group.value}</th>(.*?)</tr>', page)
             assert row is not None
             said = "no verdict" if group.decision == TOO_FEW else group.decision
-            assert row[1].endswith(f"<td>{said}</td>")
+            cell = row[1].rpartition("<td>")[2].removesuffix("</td>")
+            assert cell.startswith(said)
+            assert ("would have been shown" in cell) == (group.decision == NOT_SHOWN)
     assert gated.code == (3 if failed else 0)
     if target == "catalogue":
         told = evenrank("evaluate", "run.trec", "--project", "evenrank.toml")

@@ -67,10 +67,22 @@ def describe_pairs(pairs: Sequence[Pair]) -> str:
         if pair.verdict:
             found.setdefault((pair.verdict, pair.baseline), []).append(pair.system)
     if not found:
-        return "No system is shown to differ from its baseline." if pairs else ""
+        return f"No system is shown to differ from its baseline{describe_possible(pairs)}." if pairs else ""
     return " ".join(
         f"{SHOWN[verdict]} {baseline}: {', '.join(systems)}."
         for (verdict, baseline), systems in found.items()
+    )
+
+
+def describe_possible(pairs: Sequence[Pair]) -> str:
+    """How large a difference remains possible where none is shown; intervals are about other queries."""
+    known = [pair for pair in pairs if math.isfinite(pair.low) and math.isfinite(pair.high)]
+    if not known:
+        return ""
+    low, high = min(pair.low for pair in known), max(pair.high for pair in known)
+    return (
+        f": differences from {number(low, signed=True)} to {number(high, signed=True)} remain possible, and "
+        "more queries would help, four times as many would halve that range"
     )
 
 

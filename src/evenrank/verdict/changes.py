@@ -143,10 +143,27 @@ def _unshown(rest: Sequence[Sequence[ShareChange]]) -> list[str]:
     first = rest[0][0]
     if len(rest) == 1 and len(rest[0]) == 1:
         return (
-            [f"No difference is shown: {_gives(first)}."] if first.before == first.before else [_apart(first)]
+            [f"No difference is shown: {_gives(first)}; {_possible(rest[0])}."]
+            if first.before == first.before
+            else [_apart(first)]
         )
-    groups = ", ".join(f"{few[0].group} ({few[0].attribute})" for few in rest)
+    groups = "; ".join(f"{few[0].group} ({few[0].attribute}): {_possible(few)}" for few in rest)
     return [f"No difference is shown in what these groups get: {groups}."]
+
+
+def _possible(changes: Sequence[ShareChange]) -> str:
+    """How large a difference remains possible where none is shown, and whether more queries would help.
+
+    The intervals are about other queries alone, so more queries make every one narrower.
+    """
+    known = [change for change in changes if not math.isnan(change.low)]
+    if not known:
+        return "any difference remains possible, and more queries would help"
+    ends = min(change.low for change in known), max(change.high for change in known)
+    return (
+        f"{100 * ends[0]:+.1f} to {100 * ends[1]:+.1f} points remain possible, and more queries would help: "
+        "four times as many would halve that range"
+    )
 
 
 def _apart(change: ShareChange) -> str:
@@ -181,7 +198,7 @@ def _several(changes: Sequence[ShareChange]) -> str:
     if less:
         parts.append(f"{_count(less)} {first.group} less than {first.baseline} ({_named(less, 1)})")
     if rest:
-        parts.append(f"for {len(rest)} no difference is shown")
+        parts.append(f"for {len(rest)} no difference is shown ({_possible(rest)})")
     return f"Of {len(changes)} other systems, {', '.join(parts)}."
 
 

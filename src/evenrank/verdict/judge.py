@@ -119,7 +119,7 @@ def verdicts(
             joint = bands([chance for chance in enough.values() if chance is not None], level)
             of_names = dict(zip(enough, joint, strict=True))
             judged = (_judged(table, system, inputs, cutoff, depth, level, of_names) for table in tables)
-            found += [replace(verdict, relevance=relevance) for verdict in judged]
+            found += [replace(verdict, relevance=relevance, attention=repr(attention)) for verdict in judged]
     return tuple(found)
 
 

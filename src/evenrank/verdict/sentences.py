@@ -23,6 +23,7 @@ from evenrank.verdict.value import (
     Verdict,
 )
 
+UNIFORM = "uniform"  # the attention by which places are counted
 NAMED = 2  # further groups that a sentence names
 LONGEST = 32  # characters of a query's text
 FAR_BELOW = 0.01  # of the attention: what an order may miss of a target before it is worth a sentence
@@ -49,6 +50,8 @@ def describe(verdict: Verdict) -> str:
         first, *others = verdict.favoured
         parts.append(f"{first.value} is favoured: {_times(verdict, first)}")
         parts += _also(others, "favoured", "favoured", more="also ")
+    if any(group.decision == NOT_SHOWN for group in verdict.groups):
+        parts.append(_others(verdict))
     return about + "; ".join(parts) + "."
 
 
@@ -86,11 +89,24 @@ def describe_more_queries(group: GroupFinding, *, shortly: bool = False) -> str:
     return f"More queries would {helps}: with four times as many the interval would {still}"
 
 
+def describe_undecided(group: GroupFinding) -> str:
+    """Both on one group: how large a difference remains possible, and whether more queries would help."""
+    return f"{describe_possible(group)}, {describe_more_queries(group, shortly=True)}"
+
+
 def describe_unshown(verdict: Verdict) -> str:
     """The same in brackets behind the attribute, for a list of those in which nothing is shown."""
     least = lowest_tested(verdict)
-    more = describe_more_queries(least, shortly=True)
-    return f"{verdict.attribute} ({least.value}: {describe_possible(least)}, {more})"
+    return f"{verdict.attribute} ({least.value}: {describe_undecided(least)})"
+
+
+def _others(verdict: Verdict) -> str:
+    """On the groups of which nothing is shown, beside those of which something is."""
+    tested = [group for group in verdict.groups if group.decision == NOT_SHOWN]
+    least = lowest_tested(verdict)
+    others = f" and {counted(len(tested) - 1, 'other', 'others')}" if len(tested) > 1 else ""
+    own = f"for {least.value} " if others else ""
+    return f"no difference is shown for {least.value}{others}: {own}{describe_undecided(least)}"
 
 
 def describe_other_queries(verdict: Verdict) -> str:
@@ -228,12 +244,17 @@ def places(cutoff: int) -> str:
     return "place" if cutoff == 1 else f"{cutoff} places"
 
 
-def attention(share: float, cutoff: int) -> str:
+def attention(share: float, cutoff: int, by: str = "log2") -> str:
     """
-    >>> attention(0.24, 10)
-    '24% of the attention in the first 10 places'
+    >>> attention(0.24, 10), attention(0.28, 10, "uniform")
+    ('24% of the attention in the first 10 places', '28% of the first 10 places')
     """
-    return f"{percent(share)} of the attention in the first {places(cutoff)}"
+    of = "" if by == UNIFORM else "attention in the "
+    return f"{percent(share)} of the {of}first {places(cutoff)}"
+
+
+def _what(verdict: Verdict) -> str:
+    return "places" if verdict.attention == UNIFORM else "attention"
 
 
 def _points(share: float) -> str:
@@ -244,7 +265,7 @@ def _points(share: float) -> str:
 def _gets(verdict: Verdict, group: GroupFinding, word: str) -> str:
     """``small is 65% of the catalogue but gets 24% of the attention in the first 10 places (95% interval 22
     to 26)``."""
-    gets = f"gets {attention(group.share, verdict.cutoff)}"
+    gets = f"gets {attention(group.share, verdict.cutoff, verdict.attention)}"
     level = f"{100 * verdict.level:g}% interval"
     interval = f"({level} {_points(group.share_low)} to {_points(group.share_high)})"
     if verdict.target == CANDIDATES:  # the target differs by query, so the difference has the interval
@@ -288,8 +309,8 @@ def _too_few(verdict: Verdict) -> str:
     if verdict.unseen > MOST_UNLABELLED:
         return (
             f"no verdict: {verdict.unlabelled:,} of {verdict.ranked:,} documents in the first "
-            f"{places(verdict.cutoff)} have no group and get {percent(verdict.unseen)} of the attention; "
-            f"more than {percent(MOST_UNLABELLED)} is too much to say what groups get."
+            f"{places(verdict.cutoff)} have no group and get {percent(verdict.unseen)} of the "
+            f"{_what(verdict)}; more than {percent(MOST_UNLABELLED)} is too much to say what groups get."
         )
     if verdict.queries < LEAST_QUERIES:
         over = counted(verdict.queries, "query", "queries")
@@ -299,8 +320,8 @@ def _too_few(verdict: Verdict) -> str:
     what = f"values of {verdict.unit}" if verdict.unit else "documents"
     if verdict.units < LEAST_UNITS:
         return (
-            f"no verdict: a few {what} get most of the attention, as if there were {verdict.units:.1f}; a "
-            f"verdict takes {LEAST_UNITS}."
+            f"no verdict: a few {what} get most of the {_what(verdict)}, as if there were "
+            f"{verdict.units:.1f}; a verdict takes {LEAST_UNITS}."
         )
     return "no verdict: not even a share of 0 would have been shown for any group."
 

@@ -133,6 +133,7 @@ class Verdict:
     unseen: float = 0.0  # the part of the attention in the first places that those without a group get
     unit: str = ""  # the column that labels belong to, as a seller; empty for the document itself
     units: float = math.nan  # that share the attention, as an effective number
+    attention: str = "log2"  # how places count; uniform: places are counted
 
     @property
     def favoured(self) -> tuple[GroupFinding, ...]:
@@ -192,7 +193,8 @@ class Verdict:
             raise DataError(f"{where}: is not a whole verdict: {error}") from None
 
 
-_LATER = ("unlabelled", "ranked", "unseen", "unit", "units")  # that the first summaries do not have
+# not in the first summaries
+_LATER = ("unlabelled", "ranked", "unseen", "unit", "units", "attention")
 _NESTED = ("groups", "relevance", "worst", "advice", "notes")
 
 

@@ -13,8 +13,8 @@ from evenrank.report.page.report_data import ReportData
 from evenrank.verdict import GroupFinding, Verdict
 from evenrank.verdict.findings import Findings
 from evenrank.verdict.ranks import RankShares
-from evenrank.verdict.sentences import percent
-from evenrank.verdict.value import FAVOURED, LESS
+from evenrank.verdict.sentences import describe_undecided, lowest_tested, percent
+from evenrank.verdict.value import FAVOURED, LESS, NOT_SHOWN
 
 IN_ONE_BAR = 3  # groups; with more each has a bar of its own, since only ends have their own intervals
 SYSTEMS = 12  # that are drawn at once
@@ -185,15 +185,18 @@ def _note(verdict: Verdict, looks: dict[str, GroupLook]) -> str:
     """The group that is farthest from its target, of those that are shown to be."""
     shown = [*verdict.less, *verdict.favoured]
     if not shown:
-        tested = any(group.decision not in (FAVOURED, LESS, "too few") for group in verdict.groups)
-        return "no difference shown" if tested else "too few for a verdict"
+        if all(group.decision != NOT_SHOWN for group in verdict.groups):
+            return "too few for a verdict"
+        least = lowest_tested(verdict)
+        return f"{_points(least)} ({looks[least.value].label})"
     group = max(shown, key=lambda group: abs(group.difference))
     return f"{looks[group.value].label} {_points(group)}"
 
 
 def _points(group: GroupFinding) -> str:
     if group.decision not in (FAVOURED, LESS):
-        return "no difference shown" if group.decision == "not shown" else "no verdict"
+        none = f"no difference shown: {describe_undecided(group)}"
+        return none if group.decision == NOT_SHOWN else "no verdict"
     size = 100 * abs(group.difference)
     written = f"{size:.0f}" if size >= 1.5 else f"{size:.1f}"
     return f"{written} points {'above' if group.decision == FAVOURED else 'below'} target"

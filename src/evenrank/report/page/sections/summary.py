@@ -6,9 +6,11 @@ import math
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenrank.comparison.comparison_tables import describe_possible
 from evenrank.comparison.measure_table import MeasureTable
 from evenrank.errors import counted
 from evenrank.measures import Direction
@@ -20,6 +22,9 @@ from evenrank.report.page.system_tables import pairs_of
 from evenrank.scores.notes import remarks
 from evenrank.scores.scores import SummaryRow
 from evenrank.tables import number
+
+if TYPE_CHECKING:
+    from evenrank.comparison import Pair
 
 FINDINGS = 6  # measures in the summary; the tables have all
 NAMED = 5  # systems named in a sentence
@@ -91,14 +96,16 @@ def counted_finding(material: ReportData, table: MeasureTable) -> str:
     rows = sorted(_rows(material, table), key=lambda row: best_first(table, row.value))
     if not rows or material.comparison is None:
         return ""
-    verdicts = [
-        UNTESTED if pair.reason is not None else pair.verdict
+    tested = [
+        pair
         for pairs in pairs_of(material, table).values()
         for pair in pairs
         if pair.baseline == material.baseline
     ]
+    verdicts = [UNTESTED if pair.reason is not None else pair.verdict for pair in tested]
     counts = [f"{verdicts.count(kind)} {kind}" for kind in (*SHOWN, UNTESTED) if kind in verdicts]
-    counts += [f"no difference shown for {verdicts.count('')}"] if "" in verdicts else []
+    none = [pair for pair, verdict in zip(tested, verdicts, strict=True) if verdict == ""]
+    counts += [f"no difference shown for {len(none)}{describe_possible(none)}"] if none else []
     best = f"{_ends(table)[0]} is {safe.name(rows[0].run)} with {number(rows[0].value)}"
     return f"{best}; against {safe.name(material.baseline or '')}: {', '.join(counts)}."
 
@@ -136,25 +143,26 @@ def _valued(row: SummaryRow) -> str:
 def _tested(material: ReportData, table: MeasureTable) -> Iterator[str]:
     if material.comparison is None:
         return
-    by_baseline: dict[str, dict[str, list[str]]] = {}
+    by_baseline: dict[str, dict[str, list[Pair]]] = {}
     for pairs in pairs_of(material, table).values():
         for pair in pairs:
             verdict = UNTESTED if pair.reason is not None else pair.verdict
-            by_baseline.setdefault(pair.baseline, {}).setdefault(verdict, []).append(pair.system)
+            by_baseline.setdefault(pair.baseline, {}).setdefault(verdict, []).append(pair)
     for baseline, verdicts in by_baseline.items():
         against = safe.name(baseline)
         for verdict, words in SHOWN.items():
             if verdict in verdicts:
                 yield f"{words} {against}: {_named(verdicts[verdict])}."
         if "" in verdicts:
-            yield f"No difference from {against} is shown for {_named(verdicts[''])}."
+            none = verdicts[""]
+            yield f"No difference from {against} is shown for {_named(none)}{describe_possible(none)}."
         if UNTESTED in verdicts:
             yield f"Too few values to test against {against}: {_named(verdicts[UNTESTED])}."
 
 
-def _named(systems: Sequence[str]) -> str:
-    some = ", ".join(map(safe.name, systems[:NAMED]))
-    return some if len(systems) <= NAMED else f"{some} and {len(systems) - NAMED} more"
+def _named(pairs: Sequence[Pair]) -> str:
+    some = ", ".join(safe.name(pair.system) for pair in pairs[:NAMED])
+    return some if len(pairs) <= NAMED else f"{some} and {len(pairs) - NAMED} more"
 
 
 def _limits(material: ReportData) -> Iterator[tuple[str, str]]:

@@ -25,10 +25,12 @@ from evenrank.verdict.sentences import (
     describe_relevance,
     describe_small_groups,
     describe_target,
+    describe_undecided,
     percent,
 )
 from evenrank.verdict.sureness import NOTHING_KNOWN, ONLY_SCORES, describe_no_advice, describe_sureness
 from evenrank.verdict.targets import CANDIDATES, CATALOGUE, EQUAL, target_means
+from evenrank.verdict.value import NOT_SHOWN, TOO_FEW
 
 WORST = 3
 FEW_SYSTEMS = 4  # with more, systems are counted and not named
@@ -223,8 +225,14 @@ def _row(group: GroupFinding) -> dict[str, str]:
         "queries": ""
         if math.isnan(group.queries_low)
         else f"{percent(group.queries_low)} to {percent(group.queries_high)}",
-        "decision": "no verdict" if group.decision == "too few" else group.decision,
+        "decision": _decision(group),
     }
+
+
+def _decision(group: GroupFinding) -> str:
+    if group.decision == NOT_SHOWN:
+        return f"{NOT_SHOWN}: {describe_undecided(group)}"
+    return "no verdict" if group.decision == TOO_FEW else group.decision
 
 
 def _share(value: float) -> str:
