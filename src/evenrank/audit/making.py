@@ -28,6 +28,7 @@ from evenrank.audit.sources import (
 from evenrank.audit.summary import AuditSummary, date_text, past_summaries
 from evenrank.data.run import Run
 from evenrank.errors import DataError, MissingExtraError
+from evenrank.evaluation.spelling import spelling_line
 from evenrank.inputs import Inputs
 from evenrank.inputs.description import Description
 from evenrank.io import write_run
@@ -125,8 +126,9 @@ def make_audit(
     notes = (
         *request.known.notes,
         *(note for one in asked for note in one.notes),
+        *spelling_line(inputs, request.cutoff),
         *without_verdict(inputs),
-        *likely_units(inputs),
+        *likely_units(inputs, request.known.groups),
         *_notes(found),
     )
     summary = AuditSummary(

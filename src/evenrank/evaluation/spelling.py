@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.data.membership import PREFIX, named_by
+from evenrank.data.membership import PREFIX, evidence_name, named_by
 from evenrank.data.membership_by_need import MembershipByNeed
 from evenrank.data.run import Run
 from evenrank.data.words_by_need import WordsByNeed
 from evenrank.errors import counted
 from evenrank.evidence.align import Sources, split_needs
 from evenrank.ids import offsets_of, take
+from evenrank.inputs import Inputs
 from evenrank.measures import Measure
 
 LOOKED_AT = 1000  # ranked documents, spread over the run
@@ -86,12 +87,48 @@ def document_spelling(
         for name in wanted
     }
     ranked = _sample(run, depth)
-    if not names or not len(ranked):
-        return []
-    said = []
+    return [
+        f"{counted(len(pairs), 'ranked document has an id', 'ranked documents have ids')} that "
+        f"{_whose(name)} have only in another case or Unicode form, or with other blanks or leading zeros, "
+        f"and so count as without: {pairs[0][0]!a} is {pairs[0][1]!a} there. Write both the same way"
+        for name, pairs in _alike_documents(ranked, {name: sources.evidence.get(name) for name in names})
+    ]
+
+
+def spelling_line(inputs: Inputs, depth: int) -> list[str]:
+    """How many ids and labels look like others, in one line; nothing where none does."""
+    evidence: dict[str, object] = {evidence_name(one.attribute.name): one for one in inputs.groups}
+    runs = [run for run in inputs.runs.values() if isinstance(run, Run)]
+    if inputs.qrels is not None:
+        evidence["relevance"] = inputs.qrels
+    found = (_alike_documents(_sample(run, depth), evidence) for run in runs)
+    ids = {one for by_name in found for _, pairs in by_name for one, _ in pairs}
+    labels = [same for one in inputs.groups for same in alike_values(one.attribute.values)]
+    queries: set[str] = set()
+    if inputs.qrels is not None:
+        queries = {one for run in runs for one, _ in alike(run.query_ids, inputs.qrels.query_ids)}
+    said = [
+        counted(count, one, many)
+        for count, one, many in (
+            (len(ids), "ranked document has an id", "ranked documents have ids"),
+            (len(queries), "query has an id", "queries have ids"),
+        )
+        if count
+    ]
+    parts = [f"{' and '.join(said)} that other files write with other case, blanks or zeros"] if said else []
+    if labels:
+        parts.append(f"{sum(map(len, labels)):,} labels look alike, as {' and '.join(map(repr, labels[0]))}")
+    return [f"{'; '.join(parts)}: are they the same? The report names them"] if parts else []
+
+
+def _alike_documents(
+    ranked: pa.LargeStringArray, evidence: Mapping[str, object]
+) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """For each evidence, the ranked ids without it and those of it that look the same."""
+    if not evidence or not len(ranked):
+        return
     case, padded = _one_case(ranked), _padded(ranked)
-    for name in sorted(names):
-        source = sources.evidence.get(name)
+    for name, source in sorted(evidence.items()):
         if isinstance(source, (WordsByNeed, MembershipByNeed)):
             continue  # its ids are not at hand
         ids = getattr(source, "doc_ids", None)
@@ -104,14 +141,7 @@ def document_spelling(
             continue
         pairs = alike(lacking.to_pylist(), ids.to_pylist())
         if pairs:
-            one, other = pairs[0]
-            documents = counted(len(pairs), "ranked document has an id", "ranked documents have ids")
-            said.append(
-                f"{documents} that {_whose(name)} have only in another case or Unicode form, or with other "
-                f"blanks or leading zeros, and so count as without: {one!a} is {other!a} there. Write both "
-                "the same way"
-            )
-    return said
+            yield name, pairs
 
 
 def _one_case(ids: pa.LargeStringArray) -> str | None:

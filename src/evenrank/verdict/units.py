@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -12,47 +12,59 @@ from evenrank.data.membership import Membership
 from evenrank.errors import EvenrankError
 from evenrank.ids import StringRows, encode_first_seen, hash_strings, take
 from evenrank.inputs import Inputs
+from evenrank.inputs.group_options import DOCUMENTS, WORDS, GroupsOption
 from evenrank.verdict.attributes import group_attributes
 
 LONGEST = 64  # characters of a name, on average; what is longer is a text
 
 
-def likely_units(inputs: Inputs) -> list[str]:
-    """A note on each attribute of the documents that is constant within another of their columns.
+def likely_units(inputs: Inputs, files: Iterable[GroupsOption] = ()) -> list[str]:
+    """A note on each attribute that is constant within another column of its table: the documents', or one of
+    ``files``, from which groups were read.
 
     Its labels then probably belong to that column. Of several columns it is the one with the fewest values.
     """
+    from evenrank.io.documents import DocumentsFile
+
     attributes = [one for one in group_attributes(inputs) if one.unit is None and one.query_ids is None]
     attributes = [one for one in attributes if not (one.by_need or one.multilabel)]
-    found: dict[str, tuple[int, str]] = {}
-    for column, pairs, codes in _columns(inputs) if attributes else ():
-        for one in attributes:
-            name = one.attribute.name
-            count = _units(one, pairs, codes) if column != name else 0
-            if count and (name not in found or count < found[name][0]):
-                found[name] = count, column
+    own = {given.name: given for given in files if given.path not in (DOCUMENTS, WORDS)}
+    tables: list[tuple[str, list[Membership], Iterator[tuple[str, Pairs, Int64s]]]] = []
+    rest = [one for one in attributes if one.attribute.name not in own]
+    if isinstance(inputs.documents, DocumentsFile) and rest:
+        file = inputs.documents
+        tables.append((DOCUMENTS, rest, _columns(file.path, file.format, (file.columns or {}).get("id"))))
+    for one in attributes:
+        given = own.get(one.attribute.name)
+        if given is not None:
+            named = given.options.get("columns", {}).get("document")
+            tables.append((given.path, [one], _columns(given.path, given.options.get("format"), named)))
+    found: dict[str, tuple[int, str, str]] = {}
+    for source, labelled, columns in tables:
+        for column, pairs, codes in columns:
+            for one in labelled:
+                name = one.attribute.name
+                count = _units(one, pairs, codes) if column != name else 0
+                if count and (name not in found or count < found[name][0]):
+                    found[name] = count, column, source
     return [
         f"{name}: all documents of one {column} have the same label, so labels probably belong to {column}: "
-        f"--groups {name}=documents:unit={column} counts a label once for each {column} in the verdict"
-        for name, (_, column) in found.items()
+        f"--groups {name}={source}:unit={column} counts a label once for each {column} in the verdict"
+        for name, (_, column, source) in found.items()
     ]
 
 
-def _columns(inputs: Inputs) -> Iterator[tuple[str, Pairs, Int64s]]:
-    """Each column of names in the table of documents: its documents, and the code of each one's name."""
-    from evenrank.io.documents import DocumentsFile
+def _columns(path: str, format: str | None, document: str | None) -> Iterator[tuple[str, Pairs, Int64s]]:
+    """Each column of names in a table: its documents, and the code of each one's name."""
     from evenrank.io.groups.tables import Asked, frame_entries
     from evenrank.io.tables import any_table
 
-    if not isinstance(inputs.documents, DocumentsFile):
-        return
-    file = inputs.documents
-    named = {} if file.columns is None or "id" not in file.columns else {"document": file.columns["id"]}
+    named = {} if document is None else {"document": document}
     try:
-        table = any_table(file.path, "documents", file.path, format=file.format)
+        table = any_table(path, "documents", path, format=format)
     except (EvenrankError, OSError):
         return  # not a table, or not one file
-    if table is None or any(one.attribute.name not in table.frame.names for one in inputs.groups):
+    if table is None:
         return
     for column in table.frame.names:
         try:

@@ -158,7 +158,10 @@ def _units(
     file = as_source(source)
     if file is not None and file.path is None:
         raise ParameterError(f"{file.name}: unit= reads a file twice: give the path of a file")
-    return read_groups(source, unit, column=unit, format=format, columns=columns)
+    try:
+        return read_groups(source, unit, column=unit, format=format, columns=columns)
+    except DataError as error:
+        raise DataError(str(error).replace("for the value", f"for unit={unit}")) from None
 
 
 def _check_derived(derived: StoredGroups, labels: Sequence[str], format: str | None, asked: Asked) -> None:
