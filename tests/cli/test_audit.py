@@ -333,10 +333,7 @@ def test_the_interval_of_a_share_is_that_of_its_attention_and_its_alpha(
     found = evenrank("gate", run, "--format", "jsonl")
     row = json.loads(found.out)
     low, high = (percent(row[end]).removesuffix("%") for end in ("low", "high"))
-    assert (
-        f"gets {percent(row['value'])} of the attention in the first 5 places (99% interval {low} to {high})"
-        in found.err
-    )
+    assert f"gets {percent(row['value'])} of the first 5 places (99% interval {low} to {high})" in found.err
 
 
 def test_latest_leads_to_the_last_audit(evenrank: Evenrank, shop: Path) -> None:
