@@ -9,7 +9,7 @@ PARALLEL := -n auto --max-worker-restart=0
 # tests start many processes: keep what Python compiles for the next one, whatever the shell says
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test types test-train test-full engines bench clean
+.PHONY: demo test types test-browser test-train test-full engines bench clean
 
 # what README shows, in the folder demo: who is favoured, what helps, and what it costs
 demo: .venv/demo.stamp
@@ -17,25 +17,29 @@ demo: .venv/demo.stamp
 	test -e demo/evenrank.toml || $(BIN)/evenrank init --demo demo
 	cd demo && for command in audit compare gate report; do ../$(BIN)/evenrank $$command || exit; done
 
-# the first line of defence: every check once
+# the first line of defence: every check once, without a browser, torch and search servers
 test: .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest $(PARALLEL) --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest $(PARALLEL) --dist loadfile -m "not slow and not chromium"
 
 # apart from the tests, so that those take less time
 types: .venv/dev.stamp
 	$(BIN)/mypy
 
+# pages in a real browser, which pip does not install
+test-browser: .venv/dev.stamp
+	$(BIN)/python -m pytest $(PARALLEL) --dist loadfile -m "chromium and not slow"
+
 # what needs torch, which is large: training, and vectors from encoders
 test-train: .venv/train.stamp
 	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not hypothesis" tests/neural tests/evidence/polarise tests/systems tests/cli/test_polarise.py
 
-# the rest: what takes long, and what is drawn at random with many more examples
+# the rest: what takes long, within a larger limit for each test, and what is drawn at random with many more examples
 test-full: .venv/dev.stamp
 	if command -v java >/dev/null; then $(INSTALL) pyspark; fi || \
 	  echo "Spark could not be installed: its tests will skip"
-	$(BIN)/python -m pytest $(PARALLEL) --dist loadgroup -m "slow or hypothesis" --hypothesis-profile=thorough
+	$(BIN)/python -m pytest $(PARALLEL) --dist loadgroup -m "slow or hypothesis" --hypothesis-profile=thorough --timeout 900
 
 # search servers and an HDFS that tests start on loopback, as far as they can be fetched; the tests of others skip and say so
 engines: .venv/dev.stamp

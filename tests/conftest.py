@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pages
+import extras
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -34,12 +34,66 @@ settings.load_profile("evenrank")
 gc.disable()
 
 
-def pytest_configure() -> None:
+ERRORS = pytest.StashKey[int]()  # where this process writes what went wrong
+
+
+def pytest_configure(config: pytest.Config) -> None:
     """A test process that is ended from outside says what it was at, as one that crashes does."""
+    config.stash[ERRORS] = os.dup(2)  # what a test prints goes elsewhere while it runs
     if hasattr(faulthandler, "register"):
-        errors = os.dup(2)  # what a test prints goes elsewhere while it runs
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGTRAP):  # the last is how V8 ends itself
-            faulthandler.register(number, file=errors, chain=True)
+            faulthandler.register(number, file=config.stash[ERRORS], chain=True)
+
+
+def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> None:
+    """A test that never returns to Python does not end at its limit: its process ends at twice the limit."""
+    end_after(2 * settings.timeout, item.config)
+
+
+def pytest_timeout_cancel_timer(item: pytest.Item) -> None:
+    faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """The import of a test file has a limit too."""
+    end_after(2 * float(session.config.getini("timeout")), session.config)
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def end_after(seconds: float, config: pytest.Config) -> None:
+    """Print where each thread is and end this process, by a thread that needs nothing of Python."""
+    faulthandler.dump_traceback_later(seconds, exit=True, file=config.stash[ERRORS])
+
+
+class NeedyFile(pytest.Module):
+    """A test file that imports what is not here: it skips as a whole, and says what it needs."""
+
+    def collect(self) -> Any:
+        lack = extras.missing(*extras.needs_of_file(self.path))
+        if lack:
+            raise pytest.skip.Exception(lack, allow_module_level=True)
+        return super().collect()
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: Any) -> NeedyFile:
+    return NeedyFile.from_parent(parent, path=module_path)
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("chromium")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    lack = extras.missing(*(name for marker in item.iter_markers("needs") for name in marker.args))
+    if lack:
+        pytest.skip(lack)
 
 
 def pytest_collection_finish() -> None:
@@ -67,15 +121,12 @@ def evenrank(capfd: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
     return run
 
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
-
-
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """Published values and real data that are kept beside the project, not in it."""
-    if not SHARED.is_dir():
-        pytest.skip("the folder 'shared' with real data is not beside the project")
-    return SHARED
+    if lack := extras.missing("shared"):
+        pytest.skip(lack)
+    return extras.SHARED
 
 
 BROWSER_ARGUMENTS = (
@@ -87,11 +138,11 @@ BROWSER_ARGUMENTS = (
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """A real browser, one for all tests of a process; it opens files and pages on loopback."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    found = pages.chromium()
-    if found is None:
-        pytest.skip("there is no chromium: pages are not opened in a browser")
-    with api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=found, args=list(BROWSER_ARGUMENTS))
+    if lack := extras.missing("playwright", "chromium"):
+        pytest.skip(lack)
+    from playwright import sync_api
+
+    with sync_api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=extras.chromium(), args=list(BROWSER_ARGUMENTS))
         yield opened
         opened.close()

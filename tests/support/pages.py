@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -187,10 +186,6 @@ def data_of(root: Any) -> dict[str, Any]:
         for place, name in enumerate(data["ids"])
     ]
     return data
-
-
-def chromium() -> str | None:
-    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 def large_report(path: Path, queries: int = 1000, systems: int = 10) -> None:
