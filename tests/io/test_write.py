@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from evenrank.data.run import Run
 from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError
-from evenrank.io import atomic_write, read_qrels, read_run, write_qrels, write_run
+from evenrank.io import read_qrels, read_run, write_qrels, write_run
+from evenrank.io.atomic import atomic_write
 from evenrank.io.runs import run_lines
 
 SCORES = st.one_of(

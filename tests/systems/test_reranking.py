@@ -10,7 +10,8 @@ import pytest
 
 from evenrank import DataError, MissingExtraError
 from evenrank.errors import InputTypeError
-from evenrank.systems import BM25, FunctionSystem, Reranked, as_scorer, scorers
+from evenrank.systems import BM25, FunctionSystem, Reranked, scorers
+from evenrank.systems.scorers import as_scorer
 
 pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
 

@@ -12,13 +12,13 @@ from typing import Any
 
 from evenrank.audit.making import Audit, AuditRequest, make_audit
 from evenrank.audit.sources import EngineSource
-from evenrank.audit.summary import AuditSummary
+from evenrank.audit.summary import AuditSummary as AuditSummary
 from evenrank.errors import ParameterError
 from evenrank.inputs.description import Description
 from evenrank.inputs.file_options import DOCUMENTS, QRELS, RUN
 from evenrank.inputs.group_options import groups_of, target_of
 
-__all__ = ["Audit", "AuditRequest", "AuditSummary", "audit", "make_audit"]
+__all__ = ["audit"]
 
 
 def audit(

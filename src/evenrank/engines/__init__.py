@@ -8,8 +8,8 @@ from __future__ import annotations
 from evenrank.engines.answers import Answers
 from evenrank.engines.asking import Plan, ask, plan
 from evenrank.engines.base import Answer, AnswerProblem, Engine, EngineDescription, Hit
-from evenrank.engines.declared import declare_engine
-from evenrank.engines.opening import is_engine, open_engine
+from evenrank.engines.opening import is_engine as is_engine
+from evenrank.engines.opening import open_engine
 from evenrank.modules import load_folder
 
 load_folder(__name__, __path__)
@@ -23,8 +23,6 @@ __all__ = [
     "Hit",
     "Plan",
     "ask",
-    "declare_engine",
-    "is_engine",
     "open_engine",
     "plan",
 ]

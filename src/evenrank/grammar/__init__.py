@@ -7,66 +7,29 @@ term, and measures may be added with weights. Text is read with ``ast`` and neve
 
 from __future__ import annotations
 
-from evenrank.grammar.reading import (
-    build,
-    expression,
-    literal,
-    make,
-    operands,
-    parse,
-    split_list,
-)
-from evenrank.grammar.rules import (
-    REFUSED,
-    ParameterRule,
-    choice,
-    flag,
-    grade,
-    integer,
-    number,
-    text,
-)
-from evenrank.grammar.terms import (
-    ALIASES,
-    KINDS,
-    REGISTRY,
-    Term,
-    alias,
-    declare,
-    lookup,
-    parameter,
-    register,
-    term_of,
-    unregister,
-    usual_names,
-)
+from evenrank.grammar.reading import build as build
+from evenrank.grammar.reading import expression as expression
+from evenrank.grammar.reading import literal as literal
+from evenrank.grammar.reading import make as make
+from evenrank.grammar.reading import operands as operands
+from evenrank.grammar.reading import parse as parse
+from evenrank.grammar.reading import split_list as split_list
+from evenrank.grammar.rules import REFUSED as REFUSED
+from evenrank.grammar.rules import ParameterRule as ParameterRule
+from evenrank.grammar.rules import choice as choice
+from evenrank.grammar.rules import flag as flag
+from evenrank.grammar.rules import grade as grade
+from evenrank.grammar.rules import integer
+from evenrank.grammar.rules import number as number
+from evenrank.grammar.rules import text as text
+from evenrank.grammar.terms import ALIASES as ALIASES
+from evenrank.grammar.terms import REGISTRY as REGISTRY
+from evenrank.grammar.terms import Term as Term
+from evenrank.grammar.terms import alias as alias
+from evenrank.grammar.terms import declare, parameter
+from evenrank.grammar.terms import lookup as lookup
+from evenrank.grammar.terms import register as register
+from evenrank.grammar.terms import term_of as term_of
+from evenrank.grammar.terms import unregister as unregister
 
-__all__ = [
-    "ALIASES",
-    "KINDS",
-    "REFUSED",
-    "REGISTRY",
-    "ParameterRule",
-    "Term",
-    "alias",
-    "build",
-    "choice",
-    "declare",
-    "expression",
-    "flag",
-    "grade",
-    "integer",
-    "literal",
-    "lookup",
-    "make",
-    "number",
-    "operands",
-    "parameter",
-    "parse",
-    "register",
-    "split_list",
-    "term_of",
-    "text",
-    "unregister",
-    "usual_names",
-]
+__all__ = ["declare", "integer", "parameter"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from evenrank.io.atomic import atomic_write
+from evenrank.io.atomic import atomic_write as atomic_write
 from evenrank.io.documents import read_documents
 from evenrank.io.qrels import read_qrels, write_qrels
 from evenrank.io.runs import read_run, write_run
 
-__all__ = ["atomic_write", "read_documents", "read_qrels", "read_run", "write_qrels", "write_run"]
+__all__ = ["read_documents", "read_qrels", "read_run", "write_qrels", "write_run"]

@@ -10,19 +10,17 @@ from typing import Any
 
 from evenrank.measures.base import Direction, Measure, Note, Result
 from evenrank.measures.combined import WeightedSum
-from evenrank.measures.delegated import Delegated
-from evenrank.measures.product import Product
+from evenrank.measures.delegated import Delegated as Delegated
+from evenrank.measures.product import Product as Product
 from evenrank.measures.registry import all_measures, parse_measure, parse_measures
 from evenrank.modules import load_folder
 
 load_folder(__name__, __path__)
 
 __all__ = [
-    "Delegated",
     "Direction",
     "Measure",
     "Note",
-    "Product",
     "Result",
     "WeightedSum",
     "all_measures",

@@ -31,7 +31,7 @@ from evenrank.measures import Measure, all_measures, parse_measure
 from evenrank.plugins.frames import empty_lists, qrels_of, run_of
 from evenrank.scores.scores import aggregated
 
-__all__ = ["EvenrankMeasure", "bind", "register"]
+__all__ = ["bind", "register"]
 
 _ELSEWHERE = {
     "qrels": "they come from ir_measures",

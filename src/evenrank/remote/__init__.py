@@ -6,24 +6,13 @@ of an answer, verified TLS, no redirects to other hosts, and secrets that stay o
 
 from __future__ import annotations
 
-from evenrank.remote.addresses import Address, is_address, is_remote, parse_address
-from evenrank.remote.answer_log import AnswerLog
-from evenrank.remote.chat import ChatAnswer, ChatEndpoint
-from evenrank.remote.client import Client, Limits
-from evenrank.remote.pace import Clock, RateLimit
+from evenrank.remote.addresses import parse_address as parse_address
+from evenrank.remote.answer_log import AnswerLog as AnswerLog
+from evenrank.remote.chat import ChatAnswer
+from evenrank.remote.chat import ChatEndpoint as ChatEndpoint
+from evenrank.remote.client import Client as Client
+from evenrank.remote.client import Limits as Limits
+from evenrank.remote.pace import Clock as Clock
 from evenrank.remote.secrets import Secrets
 
-__all__ = [
-    "Address",
-    "AnswerLog",
-    "ChatAnswer",
-    "ChatEndpoint",
-    "Client",
-    "Clock",
-    "Limits",
-    "RateLimit",
-    "Secrets",
-    "is_address",
-    "is_remote",
-    "parse_address",
-]
+__all__ = ["ChatAnswer", "Secrets"]

@@ -15,20 +15,14 @@ from evenrank.data.runset import RunSet
 from evenrank.errors import EvenrankWarning, InputTypeError, ParameterError, few
 from evenrank.inputs import Inputs, Known
 from evenrank.modules import load_folder
-from evenrank.rerankers.base import (
-    Chain,
-    Reordered,
-    Reranker,
-    Reranking,
-    check_judged,
-    check_needs,
-    parse_reranker,
-)
+from evenrank.rerankers.base import Chain as Chain
+from evenrank.rerankers.base import Reordered, Reranker, check_judged, check_needs, parse_reranker
+from evenrank.rerankers.base import Reranking as Reranking
 from evenrank.rerankers.registry import all_rerankers
 
 load_folder(__name__, __path__)
 
-__all__ = ["Chain", "Reordered", "Reranker", "Reranking", "all_rerankers", "parse_reranker", "rerank"]
+__all__ = ["Reordered", "Reranker", "all_rerankers", "parse_reranker", "rerank"]
 
 
 def rerank(run: Any, method: str | Reranker, *, repeat: int | None = None, **known: Unpack[Known]) -> Any:

@@ -15,7 +15,8 @@ from evenrank.systems.dense import Dense
 from evenrank.systems.naming import parse_system
 from evenrank.systems.registry import make_system
 from evenrank.systems.reranking import Reranked
-from evenrank.systems.scorers import Scorer, as_scorer
+from evenrank.systems.scorers import Scorer
+from evenrank.systems.scorers import as_scorer as as_scorer
 
 load_folder(__name__, __path__)
 
@@ -30,7 +31,6 @@ __all__ = [
     "Scorer",
     "SystemTerm",
     "all_systems",
-    "as_scorer",
     "make_system",
     "parse_system",
     "read_texts",

@@ -22,6 +22,7 @@ from evenrank.evidence.scan import counter as counters
 from evenrank.evidence.scan import duplicates, scan, scan_file
 from evenrank.evidence.scan.phrases import Phrases
 from evenrank.evidence.scan.simple import count
+from evenrank.io.background import compile_now
 from evenrank.io.counts import read_counts
 
 LEXICON = Lexicon.build("sides", {"left": ["he", "step mother", "é"], "right": ["she", "his"]})
@@ -136,6 +137,9 @@ def test_titles_and_numbers_in_jsonl(tmp_path: Path) -> None:
 
 def test_byte_order_mark(tmp_path: Path) -> None:
     path = tmp_path / "c.tsv"
+    path.write_bytes(tsv(DOCUMENTS))
+    scan(path, LEXICON, terms=True)
+    compile_now()  # wait for numba, which changes the warning filters of the process while it compiles
     path.write_bytes(b"\xef\xbb\xbf" + tsv(DOCUMENTS))
     with pytest.warns(EvenrankWarning, match="byte order mark"):
         assert rows(scan(path, LEXICON, terms=True)) == expected()

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evenrank.arrays import Floats
-from evenrank.comparison.gate.rules import FAIL, PASS, Gate, GateRule
+from evenrank.comparison.gate.rules import FAIL, Gate, GateRule
 from evenrank.comparison.measure_table import MeasureTable, tables_of
 from evenrank.errors import ParameterError, counted
 from evenrank.inputs import Inputs
@@ -29,7 +29,7 @@ from evenrank.stats.pairs import paired_differences
 from evenrank.stats.ties import TOLERANCE
 from evenrank.tables import Table, number
 
-__all__ = ["FAIL", "PASS", "Gate", "GateResult", "GateRule", "Loss", "RuleResult", "apply_gate"]
+__all__ = ["Gate", "GateRule", "apply_gate"]
 
 WORSE, SAFE, UNCLEAR, TOO_FEW, NOT_COMPARED = "worse", "safe", "unclear", "too few", ""
 BEYOND = "beyond"  # a floor or a ceiling

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from evenrank.counterfactuals.swap.changes import Swap, Swapped
-from evenrank.counterfactuals.swap.pairing import KINDS
+from evenrank.counterfactuals.swap.changes import Swap as Swap
+from evenrank.counterfactuals.swap.changes import Swapped
+from evenrank.counterfactuals.swap.pairing import KINDS as KINDS
 from evenrank.counterfactuals.swap.swapper import Swapper, make_swapper
 
-__all__ = ["KINDS", "Swap", "Swapped", "Swapper", "make_swapper"]
+__all__ = ["Swapped", "Swapper", "make_swapper"]

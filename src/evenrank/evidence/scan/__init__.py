@@ -9,6 +9,6 @@ from __future__ import annotations
 
 from evenrank.evidence.scan.derive import derive_groups
 from evenrank.evidence.scan.engine import scan, scan_file
-from evenrank.evidence.scan.summary import ScanSummary
+from evenrank.evidence.scan.summary import ScanSummary as ScanSummary
 
-__all__ = ["ScanSummary", "derive_groups", "scan", "scan_file"]
+__all__ = ["derive_groups", "scan", "scan_file"]
