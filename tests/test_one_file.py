@@ -147,8 +147,8 @@ def test_a_reranker(new_file) -> None:  # type: ignore[no-untyped-def]
         unregister("reranker", "Backwards")
 
 
+@pytest.mark.needs("altair")
 def test_a_section_of_the_report(new_file, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    pytest.importorskip("altair", reason="the report needs altair")
     new_file("evenrank.report.page.sections", "greeting", SECTION)
     try:
         names = [make.__name__ for make in all_sections()]

@@ -13,7 +13,7 @@ import pytest
 import evenrank as er
 from evenrank.sample import load
 
-pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
+pytestmark = pytest.mark.needs("bm25s")
 
 Evenrank = Callable[..., SimpleNamespace]
 COMMAND = ("counterfactual", "--tagger", "rules")
@@ -88,8 +88,8 @@ def test_strata_and_one_document_at_a_time(
     assert any(line.startswith("bm25\tq1\td1\t") for line in found)
 
 
+@pytest.mark.needs("jinja2")
 def test_the_page(evenrank: Evenrank, collection: tuple[str, str], tmp_path: Path) -> None:
-    pytest.importorskip("jinja2", reason="the extra [report] is not installed")
     page = tmp_path / "lists.html"
     assert evenrank(*COMMAND, "--page", str(page), *collection).code == 0
     text = page.read_text(encoding="utf-8")

@@ -217,10 +217,10 @@ def test_help_loads_nothing_heavy() -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.needs("altair")
 @pytest.mark.parametrize("command", ["evaluate", "report"])
 def test_scores_and_a_report_need_neither_pandas_nor_scipy(files: Path, command: str) -> None:
     """Each takes a third of a second to import, whether it is used or not."""
-    pytest.importorskip("altair")
     (files / "texts.tsv").write_text("a\tmy mother\nb\tthe other\n")
     options = ["--documents", "texts.tsv", "-o", "page.html"] if command == "report" else []
     words = [command, "bm25.trec", "dense.trec", "--qrels", "qrels.txt", "-m", "nDCG P@2", *options]

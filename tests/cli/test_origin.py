@@ -157,9 +157,8 @@ def test_words_are_needed_for_terms(folder: Path, evenrank: Evenrank) -> None:
     assert "--view terms needs counts of words" in outcome.err
 
 
+@pytest.mark.needs("altair", "vl_convert")
 def test_the_figure(folder: Path, evenrank: Evenrank) -> None:
-    pytest.importorskip("altair")
-    pytest.importorskip("vl_convert")
     assert evenrank(*ORIGIN, *DRAWS, "--figure", "x.svg", "--kind", "places:arrow=first>second").code == 0
     drawn = (folder / "x.svg").read_text(encoding="utf-8")
     assert all(text in drawn for text in ("(collection)", "(background)", "first → second", "TExFAIR@3 ↑"))
@@ -210,9 +209,8 @@ def test_select_says_what_is_wrong(folder: Path, evenrank: Evenrank, options: li
     assert says in outcome.err
 
 
+@pytest.mark.needs("altair", "vl_convert")
 def test_the_cloud(folder: Path, evenrank: Evenrank) -> None:
-    pytest.importorskip("altair")
-    pytest.importorskip("vl_convert")
     assert evenrank(*SELECT, "--figure", "x.svg", "--family", "s=s*", "--family", "f=f*").code == 0
     drawn = (folder / "x.svg").read_text(encoding="utf-8")
     assert all(text in drawn for text in ("nDCG@5 ↑ against NFaiRR@5 ↑", "(others)", "third"))

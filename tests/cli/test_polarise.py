@@ -107,9 +107,8 @@ def test_any_measure_by_category(evenrank: Evenrank, debates: Path) -> None:
     assert "none of the 1 queries with a category was scored" in outcome.err
 
 
+@pytest.mark.needs("altair", "vl_convert")
 def test_encoders_are_compared_and_drawn(evenrank: Evenrank, debates: Path) -> None:
-    pytest.importorskip("altair")
-    pytest.importorskip("vl_convert")
     outcome = evenrank(
         "polarise", "debates.csv", "--encoder", "good.parquet", "--encoder", "noise.npy", "--figure", "h.svg"
     )
@@ -208,12 +207,11 @@ def test_without_the_extra_the_line_that_installs_it(
     assert "pip install '.[embed]'" in outcome.err
 
 
+@pytest.mark.needs("altair", "vl_convert")
 def test_the_figure_has_the_fit_documents_above_the_others(
     evenrank: Evenrank, debates: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Figure 5 of pair-duo-2024: two corpora on one axis, and on one scale."""
-    pytest.importorskip("altair")
-    pytest.importorskip("vl_convert")
     from evenrank import report
 
     kept = []

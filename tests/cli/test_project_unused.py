@@ -42,17 +42,17 @@ def test_scores_are_compared_as_they_are(evenrank: Evenrank, project: Path) -> N
     assert evenrank("compare", "bm25", "--scores", "scores.jsonl").code == 2
 
 
+@pytest.mark.needs("altair")
 def test_one_run_has_no_baseline(evenrank: Evenrank, project: Path) -> None:
-    pytest.importorskip("altair")
     for run in ("dense", "bm25"):
         done = evenrank("report", run, "-o", f"{run}.html")
         assert done.code == 0, done.err
         assert (project / f"{run}.html").exists()
 
 
+@pytest.mark.needs("bm25s")
 def test_a_command_without_runs_knows_those_of_the_file(evenrank: Evenrank, project: Path) -> None:
     """The background is a run's name, and counterfactual takes systems and no runs."""
-    pytest.importorskip("bm25s")
     names = er.read_run("dense.trec").doc_ids.to_pylist() + er.read_run("bm25.trec").doc_ids.to_pylist()
     (project / "texts.tsv").write_text("".join(f"{name}\tshe is here\n" for name in sorted(set(names))))
     (project / "texts.csv").write_text("query,text\nq1,here\nq2,she\n")

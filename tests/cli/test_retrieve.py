@@ -14,7 +14,7 @@ import evenrank as er
 from evenrank.io.made_query_ids import made_id
 from evenrank.systems import BM25
 
-pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
+pytestmark = pytest.mark.needs("bm25s")
 
 Evenrank = Callable[..., Any]
 DOCUMENTS = {"d1": "the nurse works at night", "d2": "a night at the opera", "d3": "bridges over rivers"}

@@ -275,8 +275,8 @@ def test_what_is_not_there(audited: Audited, tmp_path: Path) -> None:
 Command = Callable[..., int]
 
 
+@pytest.mark.needs("altair")
 def test_the_figure_has_a_row_for_each_set_of_queries(tmp_path: Path, capsys: Any) -> None:
-    pytest.importorskip("altair", reason="the extra [report] is not installed")
     from evenrank.report.figures.cutoffs import cutoff_rows_figure
 
     sets = {name: er.evaluate(runs(seed), ["nDCG", "P"], cutoffs=[1, 3, 5], qrels=QRELS)

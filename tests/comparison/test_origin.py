@@ -398,9 +398,8 @@ def test_figure_3_of_nfairc(deep_learning: dict[str, Origin]) -> None:
     assert lowest == ["962179"] * 10
 
 
+@pytest.mark.needs("altair", "vl_convert")
 def test_the_figure_draws_the_values_of_the_page(deep_learning: dict[str, Origin]) -> None:
-    pytest.importorskip("altair")
-    pytest.importorskip("vl_convert")
     from evenrank.report.figures.origin import origin_figure
 
     ours = deep_learning["word"]

@@ -189,8 +189,8 @@ def test_a_stage_out_of_order_names_the_one_before(
     assert "run evenrank corpus perspectives" in capsys.readouterr().err
 
 
+@pytest.mark.needs("trafilatura")
 def test_natural_pages_have_their_body_text_only(folder: Path, tmp_path: Path) -> None:
-    pytest.importorskip("trafilatura", reason="reading pages needs trafilatura")
     body = "".join(f"<p>{ARTICLE}</p>" for _ in range(3))
     nav, footer = "<nav>Home Login Cookies</nav>", "<footer>Imprint</footer>"
     page = f"<html><body>{nav}<article><h1>Zoos</h1>{body}</article>{footer}</body></html>"

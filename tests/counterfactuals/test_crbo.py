@@ -16,7 +16,7 @@ from evenrank.errors import EvenrankWarning, InputTypeError
 from evenrank.sample import load
 from evenrank.systems import make_system
 
-pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
+pytestmark = pytest.mark.needs("bm25s")
 
 SAMPLE = load()
 WORD = re.compile(r"\w+")
@@ -178,8 +178,8 @@ def test_pieces_of_texts() -> None:
     assert sum(len(text) for text, _ in far) == 100 + len("…  …")
 
 
+@pytest.mark.needs("jinja2")
 def test_a_page_holds_nothing_that_runs() -> None:
-    pytest.importorskip("jinja2", reason="the extra [report] is not installed")
     from evenrank.report.counterfactual_page import page_of
 
     texts = TEXTS | {"d<5>": "<script>alert('he')</script> & he"}

@@ -12,7 +12,7 @@ from evenrank.counterfactuals.experiment import Experiment
 from evenrank.counterfactuals.swap import KINDS, make_swapper
 from evenrank.systems import make_system
 
-pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
+pytestmark = pytest.mark.needs("bm25s")
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/reproductions/counterfactual-crbo.md"
 

@@ -101,8 +101,8 @@ def test_what_is_wrong(options: dict[str, object], message: str) -> None:
         make_pairing(**options)  # type: ignore[arg-type]
 
 
+@pytest.mark.needs("bm25s")
 def test_fewer_swapped_words_change_fewer_documents() -> None:
-    pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
     texts = {f"d{n}": f"{word} is late" for n, word in enumerate(("she", "mother", "aunt", "Mary", "Mr. A"))}
     changed = Counter(
         {

@@ -300,9 +300,10 @@ def test_without_httpx2_the_way_to_install_it(monkeypatch: pytest.MonkeyPatch) -
         ask("postgresql://localhost/x?table=t&text=u", {"q": "a"})
 
 
+@pytest.mark.needs("pyterrier", "pandas")
 def test_a_pyterrier_pipeline() -> None:
-    pyterrier = pytest.importorskip("pyterrier", reason="needs pip install '.[pyterrier]'")
-    pandas = pytest.importorskip("pandas")
+    import pandas
+    import pyterrier
 
     def found(asked: Any) -> Any:
         rows = [

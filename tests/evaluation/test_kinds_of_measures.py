@@ -377,8 +377,10 @@ def test_wrong_types_of_arguments(arguments, complaint) -> None:
         evaluate(RUN, "RR", qrels=QRELS, **arguments)
 
 
+@pytest.mark.needs("pandas")
 def test_queries_may_come_from_anything_iterable() -> None:
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     for queries in (iter(["q1"]), pandas.Series(["q1"]), np.array(["q1"])):
         assert values(evaluate(RUN, "RR", qrels=QRELS, queries=queries)) == {"q1": 1.0}
 

@@ -131,6 +131,7 @@ def test_a_background_may_be_a_file(tmp_path: Path) -> None:
     assert er.Inputs.of(run, background="collection").background == "collection"
 
 
+@pytest.mark.needs("altair")
 def test_gate_and_report_take_inputs(tmp_path: Path) -> None:
     from evenrank.comparison.gate import apply_gate
     from evenrank.comparison.gate.config import gate_of
@@ -140,7 +141,6 @@ def test_gate_and_report_take_inputs(tmp_path: Path) -> None:
     gate = gate_of({"limits": ["RR >= 0.9"]}, "x").gate
     by_inputs = apply_gate(inputs, gate, now="new", baseline=None)
     assert str(by_inputs) == str(apply_gate(er.evaluate(inputs, "RR"), gate, now="new", baseline=None))
-    pytest.importorskip("altair")
     from evenrank.report.page import write_report
 
     write_report(tmp_path / "page.html", inputs, measures="RR P@1")

@@ -12,7 +12,7 @@ import pytest
 
 from evenrank.io.html_text import html_text
 
-pytest.importorskip("resiliparse", reason="resiliparse is not installed")
+pytestmark = pytest.mark.needs("resiliparse")
 
 INSIDE = {
     "a", "abbr", "b", "bdi", "bdo", "cite", "code", "em", "font", "i", "kbd", "mark", "q", "s", "samp",

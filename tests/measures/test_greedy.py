@@ -85,11 +85,11 @@ def test_every_pick_is_the_best_of_the_others(kind: str, alpha: float, smoothing
                 assert order[rank] == best, (seed, query, draw, rank)
 
 
+@pytest.mark.needs("numba")
 @pytest.mark.slow  # it compiles
 @pytest.mark.parametrize("kind", ["labels", "tied", "soft"])
 def test_the_compiled_loop_chooses_the_same_documents(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also with targets of 0, no target, no gain, negative gains, and documents of no group."""
-    pytest.importorskip("numba")
     compared = 0
     for seed, alpha, smoothing in itertools.product(range(25), (None, 0.0, 0.5, 1.0), (0.0, 1.0, 0.1)):
         relevance, shares, target, lengths, explore = lists(seed, kind)
@@ -110,6 +110,7 @@ def test_the_compiled_loop_chooses_the_same_documents(kind: str, monkeypatch: py
     assert compared == 300
 
 
+@pytest.mark.needs("numba")
 @pytest.mark.slow  # it compiles
 @pytest.mark.parametrize("values", [2, 5])
 @pytest.mark.parametrize("smoothing", [0.0, 1.0])
@@ -117,7 +118,6 @@ def test_the_compiled_loop_chooses_the_same_of_long_lists(
     values: int, smoothing: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With targets that no mixture comes near, with targets whose sum is not 1, and with equal documents."""
-    pytest.importorskip("numba")
     generator = np.random.default_rng(3)
     shares = generator.dirichlet(np.full(values, 0.7), (12, 120))
     shares[:4, 60:] = shares[:4, :60]
@@ -136,6 +136,7 @@ def test_the_compiled_loop_chooses_the_same_of_long_lists(
     np.testing.assert_array_equal(*found)
 
 
+@pytest.mark.needs("numba")
 @pytest.mark.slow  # it compiles
 @pytest.mark.parametrize(
     ("rows", "target"),
@@ -147,7 +148,6 @@ def test_the_compiled_loop_chooses_the_same_of_long_lists(
 def test_the_compiled_loop_rules_out_no_document_that_differs_in_the_last_bit(
     rows: list[list[float]], target: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("numba")
     monkeypatch.setattr(greedy, "kernel", lambda *_: import_module(greedy._KERNEL))
     for smoothing, explore in itertools.product((0.0, 1.0), (False, True)):
         places = greedy_order(

@@ -221,8 +221,10 @@ def test_what_is_proved_does_not_depend_on_the_scale(exponent: int) -> None:
     np.testing.assert_array_equal(sides[1].proved, plain.proved)
 
 
+@pytest.mark.needs("evenrank")
 def test_compiled_loops_give_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel = pytest.importorskip("evenrank.measures.orders.kernel")
+    from evenrank.measures.orders import kernel
+
     generator = np.random.default_rng(14)
     for kind in KINDS:
         lengths = generator.integers(0, 60, 40)

@@ -38,9 +38,11 @@ def test_exposure_ratios_of_fair_rank_tune(name: str) -> None:
     assert score(name, groups=SIDE, qrels=QRELS) == pytest.approx(FAIR_RANK_TUNE[name], abs=1e-9)
 
 
+@pytest.mark.needs("FairRankTune", "pandas")
 def test_exposure_ratios_where_fair_rank_tune_is_installed() -> None:
-    peer = pytest.importorskip("FairRankTune.Metrics.EXP", reason="FairRankTune is not installed")
-    pandas = pytest.importorskip("pandas")
+    import pandas
+    from FairRankTune.Metrics import EXP as peer
+
     ranking, relevance = pandas.DataFrame({0: list(ORDER)}), [QRELS["q"][d] for d in ORDER]
     graded = pandas.DataFrame({0: relevance})
     clicks = pandas.DataFrame({0: [g / log2(1 + i) for i, g in enumerate(relevance, 1)]})
@@ -95,8 +97,8 @@ def test_gini_of_lenskit(name: str) -> None:
     assert score(name, run=TWO_LISTS) == pytest.approx(LENSKIT[name], abs=1e-6)
 
 
+@pytest.mark.needs("lenskit")
 def test_gini_where_lenskit_is_installed() -> None:
-    pytest.importorskip("lenskit", reason="LensKit is not installed")
     from lenskit.data import ItemList
     from lenskit.metrics.ranking import ExposureGini, GeometricRankWeight, LogRankWeight
 
@@ -152,7 +154,8 @@ def test_amortised_by_hand() -> None:
 
 
 def test_count_tests_are_those_of_scipy() -> None:
-    stats = pytest.importorskip("scipy.stats")
+    from scipy import stats
+
     for observed, number, share in [(0, 10, 0.5), (3, 10, 0.2), (7, 9, 0.35), (10, 10, 1.0), (2, 2, 0.0)]:
         expected = stats.binomtest(observed, number, share).pvalue
         assert binomial_p(observed, number, share) == pytest.approx(expected)

@@ -9,18 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from training_inputs import inputs_of
 
-torch = pytest.importorskip("torch", reason="needs pip install '.[train]'")
+from evenrank.errors import DataError, ParameterError
+from evenrank.io.folders import whole_folder
+from evenrank.neural import CrossEncoderRanker, make_config, train
+from evenrank.neural import ranker as ranker_module
+from evenrank.neural.encoders import load_encoder
 
-from safetensors import SafetensorError  # noqa: E402
-from safetensors.torch import load_file, save_file  # noqa: E402
-from training_inputs import inputs_of  # noqa: E402
-
-from evenrank.errors import DataError, ParameterError  # noqa: E402
-from evenrank.io.folders import whole_folder  # noqa: E402
-from evenrank.neural import CrossEncoderRanker, make_config, train  # noqa: E402
-from evenrank.neural import ranker as ranker_module  # noqa: E402
-from evenrank.neural.encoders import load_encoder  # noqa: E402
+pytestmark = pytest.mark.needs("torch")
 
 
 class Killed(BaseException):

@@ -9,24 +9,24 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="the extra [train] is not installed")
-pytest.importorskip("transformers", reason="the extra [train] is not installed")
+from evenrank.errors import DataError, ParameterError, UnknownNameError
+from evenrank.inputs import Inputs
+from evenrank.inputs.sections import Training
+from evenrank.neural import BiEncoderRanker, CrossEncoderRanker, load_ranker, make_config, train
+from evenrank.neural.adversaries import Adversaries
+from evenrank.neural.labels import PairLabels
+from evenrank.neural.lists import ListSizes, draw_lists
+from evenrank.neural.losses import distillation_loss
+from evenrank.neural.objectives import DistillationObjective
+from evenrank.neural.sampling import paper_balanced, value_weights
+from evenrank.neural.scorer import RankerScorer
+from evenrank.neural.stage import Stage
+from evenrank.neural.teacher import Teacher, read_teacher
+from evenrank.neural.trainer import Trainer
 
-from evenrank.errors import DataError, ParameterError, UnknownNameError  # noqa: E402
-from evenrank.inputs import Inputs  # noqa: E402
-from evenrank.inputs.sections import Training  # noqa: E402
-from evenrank.neural import BiEncoderRanker, CrossEncoderRanker, load_ranker, make_config, train  # noqa: E402
-from evenrank.neural.adversaries import Adversaries  # noqa: E402
-from evenrank.neural.labels import PairLabels  # noqa: E402
-from evenrank.neural.lists import ListSizes, draw_lists  # noqa: E402
-from evenrank.neural.losses import distillation_loss  # noqa: E402
-from evenrank.neural.objectives import DistillationObjective  # noqa: E402
-from evenrank.neural.sampling import paper_balanced, value_weights  # noqa: E402
-from evenrank.neural.scorer import RankerScorer  # noqa: E402
-from evenrank.neural.stage import Stage  # noqa: E402
-from evenrank.neural.teacher import Teacher, read_teacher  # noqa: E402
-from evenrank.neural.trainer import Trainer  # noqa: E402
+pytestmark = pytest.mark.needs("torch", "transformers")
 
 VALUES = {"kin": ("neutral", "biased")}
 
@@ -70,10 +70,12 @@ def test_a_bi_encoder_scores_pairs_by_the_cosine_of_their_means(checkpoint: Path
     assert found.std() > 1e-3
 
 
+@pytest.mark.needs("sentence_transformers")
 def test_the_folder_of_a_bi_encoder_is_read_by_sentence_transformers(
     checkpoint: Path, tmp_path: Path
 ) -> None:
-    library = pytest.importorskip("sentence_transformers", reason="the extra [embed] is not installed")
+    import sentence_transformers as library
+
     ranker = BiEncoderRanker.start(str(checkpoint), VALUES, max_length=24).eval()
     ranker.save(tmp_path / "ranker")
     model = library.SentenceTransformer(str(tmp_path / "ranker"), device="cpu", local_files_only=True)

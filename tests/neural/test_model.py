@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="needs pip install '.[train]'")
-
-from evenrank.data.lexicon import Lexicon  # noqa: E402
-from evenrank.errors import DataError, ParameterError  # noqa: E402
-from evenrank.neural import (  # noqa: E402
+from evenrank.data.lexicon import Lexicon
+from evenrank.errors import DataError, ParameterError
+from evenrank.neural import (
     BiEncoderRanker,
     CrossEncoderRanker,
     PairTokens,
@@ -22,8 +21,10 @@ from evenrank.neural import (  # noqa: E402
     label_pairs,
     reverse,
 )
-from evenrank.neural.config import Training  # noqa: E402
-from evenrank.neural.losses import margin_loss, two_way_loss  # noqa: E402
+from evenrank.neural.config import Training
+from evenrank.neural.losses import margin_loss, two_way_loss
+
+pytestmark = pytest.mark.needs("torch")
 
 VALUES = {"kin": ("neutral", "biased")}
 FAST = Training(batch=8, device="cpu", learning_rate=1e-3, warmup=0.0)

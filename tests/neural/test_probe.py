@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="needs pip install '.[train]'")
+from evenrank.data.lexicon import Lexicon
+from evenrank.errors import DataError
+from evenrank.neural import CrossEncoderRanker, PairLabels, PairTokens, Probe, label_pairs, probe_ranker
+from evenrank.neural.probe import describe_probe, probe_vectors
+from evenrank.stats.intervals import TOO_FEW
 
-from evenrank.data.lexicon import Lexicon  # noqa: E402
-from evenrank.errors import DataError  # noqa: E402
-from evenrank.neural import CrossEncoderRanker, PairLabels, PairTokens, Probe, label_pairs, probe_ranker  # noqa: E402
-from evenrank.neural.probe import describe_probe, probe_vectors  # noqa: E402
-from evenrank.stats.intervals import TOO_FEW  # noqa: E402
+pytestmark = pytest.mark.needs("torch")
 
 QUERIES = np.repeat(np.arange(30), 20)
 LABELS = PairLabels("x", ("no", "yes"), np.zeros(1, dtype=np.int64))

@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="needs pip install '.[train]'")
+import evenrank as er
+from evenrank.cli import main
+from evenrank.errors import DataError, EvenrankWarning, MissingEvidenceError
+from evenrank.neural import CrossEncoderRanker, NeuralReranker, PairTokens
+from evenrank.neural.scoring import pair_scores, pair_vectors
 
-import evenrank as er  # noqa: E402
-from evenrank.cli import main  # noqa: E402
-from evenrank.errors import DataError, EvenrankWarning, MissingEvidenceError  # noqa: E402
-from evenrank.neural import CrossEncoderRanker, NeuralReranker, PairTokens  # noqa: E402
-from evenrank.neural.scoring import pair_scores, pair_vectors  # noqa: E402
+pytestmark = pytest.mark.needs("torch")
 
 VALUES = {"kin": ("neutral", "biased")}
 

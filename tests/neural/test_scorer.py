@@ -5,16 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="the extra [train] is not installed")
-pytest.importorskip("transformers", reason="the extra [train] is not installed")
-pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
+from evenrank.neural.model import CrossEncoderRanker
+from evenrank.neural.reranker import NeuralReranker
+from evenrank.rerankers import rerank
+from evenrank.systems import BM25, Reranked, make_system
+from evenrank.systems.scorers import as_scorer
 
-from evenrank.neural.model import CrossEncoderRanker  # noqa: E402
-from evenrank.neural.reranker import NeuralReranker  # noqa: E402
-from evenrank.rerankers import rerank  # noqa: E402
-from evenrank.systems import BM25, Reranked, make_system  # noqa: E402
-from evenrank.systems.scorers import as_scorer  # noqa: E402
+pytestmark = pytest.mark.needs("torch", "transformers", "bm25s")
 
 VALUES = {"kin": ("neutral", "biased")}
 DOCUMENTS = {"d1": "the mother said", "d2": "a father and a mother said", "d3": "said said", "d4": ""}

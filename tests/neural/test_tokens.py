@@ -7,10 +7,10 @@ import threading
 import numpy as np
 import pytest
 
-pytest.importorskip("torch")
-
 from evenrank.neural.ahead import ahead
 from evenrank.neural.tokens import PairTokens, SeparateTokens
+
+pytestmark = pytest.mark.needs("torch")
 
 TEXTS = [f"{'word ' * (place % 7 + 1)}{place}" for place in range(300)]
 

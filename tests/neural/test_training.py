@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from training_inputs import inputs_of
 
-torch = pytest.importorskip("torch", reason="needs pip install '.[train]'")
-
-import evenrank as er  # noqa: E402
-from evenrank.data.lexicon import Lexicon  # noqa: E402
-from evenrank.errors import DataError, EvenrankError, ParameterError  # noqa: E402
-from evenrank.io import write_run  # noqa: E402
-from evenrank.neural import (  # noqa: E402
+import evenrank as er
+from evenrank.data.lexicon import Lexicon
+from evenrank.errors import DataError, EvenrankError, ParameterError
+from evenrank.io import write_run
+from evenrank.neural import (
     CrossEncoderRanker,
     NeuralReranker,
     PairTokens,
@@ -26,15 +26,16 @@ from evenrank.neural import (  # noqa: E402
     make_config,
     train,
 )
-from evenrank.neural.config import Adversary, Training  # noqa: E402
-from evenrank.neural.scrub import scrubbed  # noqa: E402
-from evenrank.neural.stage import Checkpoint  # noqa: E402
-from evenrank.neural.state import read_standing  # noqa: E402
-from evenrank.neural.trainer import TrainingStoppedError  # noqa: E402
-from evenrank.neural.variants import read_variants  # noqa: E402
+from evenrank.neural.config import Adversary, Training
+from evenrank.neural.scrub import scrubbed
+from evenrank.neural.stage import Checkpoint
+from evenrank.neural.state import read_standing
+from evenrank.neural.trainer import TrainingStoppedError
+from evenrank.neural.variants import read_variants
 
 VALUES = {"kin": ("neutral", "biased")}
-from training_inputs import inputs_of  # noqa: E402
+
+pytestmark = pytest.mark.needs("torch")
 
 
 class Killed(BaseException):

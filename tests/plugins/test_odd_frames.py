@@ -94,6 +94,7 @@ def test_infinite_values_count_as_in_scores() -> None:
 FRAME = RUN.rename(columns={"query_id": "qid", "doc_id": "docno"})
 
 
+@pytest.mark.needs("pyterrier")
 @pytest.mark.parametrize(
     ("frame", "kind", "message"),
     [
@@ -109,13 +110,12 @@ FRAME = RUN.rename(columns={"query_id": "qid", "doc_id": "docno"})
     ],
 )
 def test_odd_frames_for_a_transformer(frame: pandas.DataFrame, kind: type[Exception], message: str) -> None:
-    pytest.importorskip("pyterrier")
     with pytest.raises(kind, match=message):
         transformer("DetCons", groups=GROUPS)(frame)
 
 
+@pytest.mark.needs("pyterrier")
 def test_empty_and_single_rows_for_a_transformer() -> None:
-    pytest.importorskip("pyterrier")
     method = transformer("DetCons", groups=GROUPS)
     assert list(method(FRAME[:0]).columns) == ["qid", "docno", "rank", "score"]
     assert not len(method(FRAME[:0]))

@@ -6,6 +6,7 @@ import math
 
 import ir_measures
 import pandas
+import pyterrier as pt
 import pytest
 
 import evenrank as er
@@ -14,7 +15,7 @@ from evenrank.measures import Direction
 from evenrank.plugins.ir_measures import bind
 from evenrank.plugins.pyterrier import direction, means
 
-pt = pytest.importorskip("pyterrier")
+pytestmark = pytest.mark.needs("pyterrier")
 
 NAMES = ["iRBU@5", "I_rec@3", "D_nDCG@5", "Dsharp_nDCG@5"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas
+import pyterrier as pt
 import pytest
 
 import evenrank as er
@@ -11,7 +12,7 @@ from evenrank.errors import DataError, ParameterError
 from evenrank.plugins.ir_measures import bind
 from evenrank.plugins.pyterrier import transformer
 
-pt = pytest.importorskip("pyterrier")
+pytestmark = pytest.mark.needs("pyterrier")
 
 GROUPS = Membership.from_labels("side", {f"d{n:02}": "left" if n < 6 else "right" for n in range(12)})
 QRELS = {f"q{query}": {f"d{n:02}": (n + query) % 3 for n in range(12)} for query in range(8)}

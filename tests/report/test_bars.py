@@ -18,8 +18,7 @@ from evenrank.errors import ParameterError, UnknownNameError
 from evenrank.report import bars_figure, save_figure
 from evenrank.report.figures.style import COLOURS
 
-pytest.importorskip("altair")
-pytest.importorskip("vl_convert")
+pytestmark = pytest.mark.needs("altair", "vl_convert")
 
 NAN = math.nan
 

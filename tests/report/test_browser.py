@@ -143,6 +143,7 @@ def test_tooltips(browser: Any, sample_report: Any) -> None:
 OPEN_ONES = "{exclude: [['details.query:not([open])']]}"
 
 
+@pytest.mark.needs("axe_playwright_python")
 @pytest.mark.parametrize(
     ("size", "part"),
     [
@@ -152,7 +153,8 @@ OPEN_ONES = "{exclude: [['details.query:not([open])']]}"
     ],
 )
 def test_axe_finds_nothing(browser: Any, sample_report: Any, size: dict[str, int], part: str) -> None:
-    axe = pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
+    import axe_playwright_python as axe
+
     with opened(browser, sample_report.path, size, axe=True) as page:
         live(page)
         for item in page.locator("details").all()[:8]:

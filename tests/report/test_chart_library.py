@@ -6,10 +6,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+import vl_convert
 
 from evenrank.report.page import chart_library
 
-vl_convert = pytest.importorskip("vl_convert")
+pytestmark = pytest.mark.needs("vl_convert")
 
 
 @pytest.fixture

@@ -15,8 +15,7 @@ from evenrank.report.figures.style import COLOURS
 from evenrank.scores import Scores
 from evenrank.stats.regression import least_squares
 
-pytest.importorskip("altair")
-pytest.importorskip("vl_convert")
+pytestmark = pytest.mark.needs("altair", "vl_convert")
 
 
 def scores(count: int = 6) -> Scores:

@@ -13,8 +13,7 @@ import evenrank as er
 from evenrank import report
 from evenrank.cli import main
 
-pytest.importorskip("altair")
-pytest.importorskip("vl_convert")
+pytestmark = pytest.mark.needs("altair", "vl_convert")
 
 NAMES = ("one", "two", "three")
 

@@ -15,8 +15,7 @@ from effort import some
 import evenrank as er
 from evenrank.report import bars_figure, cutoff_figure, save_figure, scatter_figure
 
-pytest.importorskip("altair")
-pytest.importorskip("vl_convert")
+pytestmark = pytest.mark.needs("altair", "vl_convert")
 
 PATIENCE = 60_000  # milliseconds: machines are shared and slow at times
 NAME = "</script><script>window.hurt = 1</script>"

@@ -18,8 +18,7 @@ from evenrank.report import cutoff_figure, save_figure
 from evenrank.report.figures.cutoffs import OTHERS
 from evenrank.scores.cutoff_series import without_cutoff
 
-pytest.importorskip("altair")
-pytest.importorskip("vl_convert")
+pytestmark = pytest.mark.needs("altair", "vl_convert")
 
 CUTOFFS = [1, 2, 5, 10]
 MEASURES = "NFaiRR TExFAIR TExFAIR(rbdf=False)"

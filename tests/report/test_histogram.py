@@ -12,8 +12,7 @@ import evenrank as er
 from evenrank.report import save_figure
 from evenrank.report.figures.histogram import BINS, polarity_figure
 
-pytest.importorskip("altair")
-pytest.importorskip("vl_convert")
+pytestmark = pytest.mark.needs("altair", "vl_convert")
 
 
 def polarity(scores: Any) -> er.Polarity:

@@ -16,8 +16,7 @@ from evenrank.report import save_figure
 from evenrank.report.figures.origin import BETTER, PLACE, UNSHOWN, WORSE, origin_figure
 from evenrank.scores import Scores
 
-pytest.importorskip("altair")
-pytest.importorskip("vl_convert")
+pytestmark = pytest.mark.needs("altair", "vl_convert")
 
 PLACES = ("(collection)", "(background)")
 LEVELS = {"(collection)": 0.5, "(background)": 0.6, "low": 0.55, "high": 0.7, "new": 0.65}

@@ -19,8 +19,7 @@ from evenrank.report.figures.correlation import correlation_figure
 from evenrank.report.figures.power import power_figure
 from evenrank.stats.correlation import correlation_matrix
 
-pytest.importorskip("altair")
-pytest.importorskip("vl_convert")
+pytestmark = pytest.mark.needs("altair", "vl_convert")
 
 
 def comparison() -> object:

@@ -21,8 +21,7 @@ from evenrank.report.figures.scatter import has_mean
 from evenrank.report.figures.scatter_layers import NAME_SIZE
 from evenrank.stats.correlation import kendall
 
-pytest.importorskip("altair")
-pytest.importorskip("vl_convert")
+pytestmark = pytest.mark.needs("altair", "vl_convert")
 
 NAN = math.nan
 

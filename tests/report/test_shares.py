@@ -20,8 +20,7 @@ from evenrank.report.figures.group_shares import shares_figure
 from evenrank.report.figures.style import group_colours
 from evenrank.scores import Scores
 
-pytest.importorskip("altair")
-pytest.importorskip("vl_convert")
+pytestmark = pytest.mark.needs("altair", "vl_convert")
 
 REVIEWS = Attribute("reviews", ("none", "some", "many"), ordinal=True, target=(0.5, 0.3, 0.2))
 GROUPS = Membership.build(REVIEWS, list("abcdef"), ["none", "none", "some", "many", "many", "some"])

@@ -23,8 +23,7 @@ from evenrank.report import save_figure
 from evenrank.report.figures.cloud import cloud_figure
 from evenrank.report.figures.tradeoff import plane_figure, ranks_figure
 
-pytest.importorskip("altair")
-pytest.importorskip("vl_convert")
+pytestmark = pytest.mark.needs("altair", "vl_convert")
 
 QUERIES, DOCUMENTS = 9, 24
 METHODS = ["MMR(lam={0,0.4,0.8})", "DetCons", "Oracle", "Random"]

@@ -100,6 +100,7 @@ def test_the_command_of_the_audit_makes_the_fairer_run_under_a_new_name(
     assert (demo / "fairer.trec").read_bytes() == demo_file("fairer.trec")
 
 
+@pytest.mark.needs("altair", "vl_convert")
 def test_comparison_gate_and_report_agree_with_the_audit(demo: Path, evenrank: Evenrank) -> None:
     compared = evenrank("compare", "--format", "jsonl")
     rows = [json.loads(line) for line in compared.out.splitlines()]

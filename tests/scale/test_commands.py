@@ -68,11 +68,11 @@ def test_a_cluster_on_this_machine(
     assert (tmp_path / f"{on}.parquet").read_bytes() == (tmp_path / "plain.parquet").read_bytes()
 
 
+@pytest.mark.needs("distributed")
 @pytest.mark.slow
 def test_workers_of_a_cluster_of_ours_keep_their_memory_and_one_thread_each() -> None:
     """Dask's own setting has each block of a file read into pages that must be cleared first. That libraries
     of linear algebra take one thread in each worker is a setting of Dask's, too, and stays."""
-    pytest.importorskip("distributed", reason="Dask is not installed")
     from evenrank.scale import open_executor
 
     def setting(name: str) -> int:

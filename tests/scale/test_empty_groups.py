@@ -16,10 +16,12 @@ LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
 TABLE = pa.table({"id": ["a", "b"], "text": ["he", "she"]})
 
 
+@pytest.mark.needs("fsspec")
 @pytest.mark.parametrize("dictionary", [True, False])
 @pytest.mark.parametrize("order", [(1, 0, 1), (0, 1, 1), (1, 1, 0)])
 def test_groups_without_rows(tmp_path: Path, dictionary: bool, order: tuple[int, ...]) -> None:
-    fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
+    import fsspec
+
     source, at = tmp_path / "c.parquet", 0
     with pq.ParquetWriter(source, TABLE.schema, use_dictionary=dictionary) as writer:
         for rows in order:

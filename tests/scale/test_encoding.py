@@ -89,12 +89,12 @@ def test_retrieving_without_a_dense_system_needs_no_cluster(
     assert "--on lets a cluster encode documents, which only a dense system does" in outcome.err
 
 
+@pytest.mark.needs("sentence_transformers")
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["client", "session"])
 def test_minilm_on_a_cluster(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, engine: str
 ) -> None:
-    pytest.importorskip("sentence_transformers", reason="the encoder needs the extra embed")
     monkeypatch.setattr(polarise_engine, "TEXTS_AT_ONCE", 16)
     on = request.getfixturevalue(engine)
     texts = opinions(60)

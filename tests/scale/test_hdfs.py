@@ -153,8 +153,8 @@ def test_what_hdfs_answers_is_one_error(hdfs: str, monkeypatch: pytest.MonkeyPat
     remote._opened.cache_clear()
 
 
+@pytest.mark.needs("hdfs_native")
 def test_a_name_node_that_is_not_there_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("hdfs_native", reason="hdfs-native is not installed")
     monkeypatch.setattr("evenrank.io.hadoop.FAILOVERS", "0")
     monkeypatch.setattr("evenrank.io.remote.PAUSE", 0)
     address = f"hdfs://127.0.0.1:{servers.free_port()}/c.tsv"

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-pytest.importorskip("distributed", reason="Dask is not installed")
+pytestmark = pytest.mark.needs("distributed")
 
 SCRIPT = """
 import sys

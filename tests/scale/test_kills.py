@@ -145,15 +145,17 @@ def test_a_worker_of_an_earlier_scan_with_other_settings_is_not_read(
     assert seen
 
 
+@pytest.mark.needs("distributed")
 @pytest.mark.slow
 def test_a_cluster_without_workers_is_not_waited_for_without_end(
     collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The work is kept, and a cluster of our own gets its workers back."""
+    import distributed
+
     from evenrank.errors import EvenrankError
     from evenrank.scale import dask
 
-    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
     monkeypatch.setattr(dask, "LOOK", 0.1)
     monkeypatch.setattr(dask, "ALONE", 0.3)
     output = tmp_path / "out.parquet"

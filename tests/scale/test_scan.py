@@ -298,13 +298,15 @@ def test_a_result_that_takes_long_to_be_sent_is_waited_for(
     assert list(dask.DaskExecutor(client, look).run(Large, [tmp_path])) == [(0, "sent")]
 
 
+@pytest.mark.needs("distributed")
 @pytest.mark.slow
 def test_a_scheduler_that_is_lost_while_a_result_is_sent_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    import distributed
+
     from evenrank.scale import dask
 
-    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
     monkeypatch.setattr(dask, "LOOK", 0.2)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     scheduler = subprocess.Popen(

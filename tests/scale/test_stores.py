@@ -64,9 +64,11 @@ def test_a_large_file_in_a_store_is_cut_as_here_and_read_once(
     check_source({"name": name, **there.source["files"][0]}, "counts", source)
 
 
+@pytest.mark.needs("fsspec")
 @pytest.mark.parametrize("name", ["c.tsv", "c.jsonl", "c.parquet"])
 def test_a_store_through_fsspec_is_cut_as_well(tmp_path: Path, name: str) -> None:
-    fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
+    import fsspec
+
     source = write(tmp_path / name, rows(3000))
     with fsspec.open(f"memory://cut/{name}", "wb") as out:
         out.write(source.read_bytes())
@@ -145,11 +147,13 @@ def test_a_file_in_a_store_whose_name_does_not_tell_that_it_is_packed(
     assert table(tmp_path / "there.parquet") == table(tmp_path / "here.parquet")
 
 
+@pytest.mark.needs("fsspec")
 @pytest.mark.parametrize("on", [None, Backwards()])
 def test_a_file_in_a_store_that_is_replaced_meanwhile_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on: Any
 ) -> None:
-    fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
+    import fsspec
+
     content = write(tmp_path / "c.tsv", rows(3000)).read_bytes()
 
     def put(extra: bytes) -> None:
@@ -165,13 +169,15 @@ def test_a_file_in_a_store_that_is_replaced_meanwhile_is_an_error(
     assert not (tmp_path / "out.parquet").exists()
 
 
+@pytest.mark.needs("s3fs")
 @pytest.mark.parametrize("on", [None, Backwards()])
 @pytest.mark.parametrize("source", ["s3://stale/d/", "s3://stale/d/*.tsv"])
 def test_a_folder_through_fsspec_of_which_a_file_is_replaced_meanwhile_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, on: Any
 ) -> None:
     """fsspec remembers what it has listed: here of an S3 server, as where Arrow was built without S3."""
-    s3fs = pytest.importorskip("s3fs", reason="s3fs is not installed")
+    import s3fs
+
     content = write(tmp_path / "c.tsv", rows(3000)).read_bytes()
     with local_s3(monkeypatch, "stale", {"d/c.tsv": content}) as endpoint:
         monkeypatch.delattr("pyarrow.fs.S3FileSystem")

@@ -108,8 +108,8 @@ def test_labels_of_a_comparison_reach_its_tables() -> None:
     assert again.to_table().head[1] == "N ↑"
 
 
+@pytest.mark.needs("altair")
 def test_labels_reach_figures_and_the_report(tmp_path: Path) -> None:
-    pytest.importorskip("altair", reason="the extra [report] is not installed")
     from evenrank.report.figures.bars import bars_figure
     from evenrank.report.page import write_report
     from evenrank.scores.cutoff_series import points_of

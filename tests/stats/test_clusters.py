@@ -68,9 +68,11 @@ def test_two_kinds_add_up_without_their_intersection(seed: int) -> None:
     assert (found.low, found.high) == pytest.approx((found.coefficient - half, found.coefficient + half))
 
 
+@pytest.mark.needs("statsmodels")
 @pytest.mark.slow
 def test_clusters_of_one_trial_are_what_statsmodels_calls_hc2() -> None:
-    models = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
+    from statsmodels import api as models
+
     y, x, _, _ = unbalanced(1)
     found = clustered_coefficient(y, x, 1, [np.arange(len(y))])
     assert found.error == pytest.approx(models.OLS(y, x).fit(cov_type="HC2").bse[1], rel=1e-10)

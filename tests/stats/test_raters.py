@@ -30,10 +30,12 @@ def simulated(items: int, raters: int, labels: int, right: float, seed: int) -> 
     return np.where(generator.random((items, raters)) < right, truth[:, None], other)
 
 
+@pytest.mark.needs("sklearn", "statsmodels")
 @pytest.mark.parametrize("seed", range(4))
 def test_kappas_are_those_of_other_tools(seed: int) -> None:
-    metrics = pytest.importorskip("sklearn.metrics")
-    inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
+    from sklearn import metrics
+    from statsmodels.stats import inter_rater
+
     two, three = simulated(60, 2, 4, 0.6, seed), simulated(60, 3, 4, 0.6, seed)
     assert cohen_kappa(two, 4).value == pytest.approx(metrics.cohen_kappa_score(two[:, 0], two[:, 1]))
     table, _ = inter_rater.aggregate_raters(three, n_cat=4)

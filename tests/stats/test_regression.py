@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from statsmodels import api as statsmodels
 
 from evenrank.errors import DataError, ParameterError
 from evenrank.stats.regression import least_squares
 
-statsmodels = pytest.importorskip("statsmodels.api")
+pytestmark = pytest.mark.needs("statsmodels")
 
 
 @pytest.mark.parametrize("level", [0.95, 0.8])

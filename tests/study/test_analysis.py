@@ -152,10 +152,10 @@ def test_intervals_cover_the_planted_slope(participants: int, questions: int) ->
     assert none.found < 0.05 + 5 * none.error
 
 
+@pytest.mark.needs("altair")
 @pytest.mark.slow
 def test_tables_and_page(client: Any, tmp_path: Path) -> None:
     """The page is one file that loads nothing, and its texts are escaped."""
-    pytest.importorskip("altair", reason="altair is not installed: no page of the analysis")
     from evenrank.study.page import write_analysis
     from evenrank.study.tables import assignment_table, conditions_table, effects_table, flow_table
 

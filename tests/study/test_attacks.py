@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import study_walks as walks
 
@@ -22,8 +23,7 @@ from evenrank.web.application import HEADERS, VisitLimits
 from evenrank.web.password import ALL_GUESSES, GUESSES, Password
 from evenrank.web.rates import TokenBucket
 
-pytest.importorskip("uvicorn", reason="uvicorn is not installed")
-httpx = pytest.importorskip("httpx", reason="httpx is not installed")
+pytestmark = pytest.mark.needs("uvicorn", "httpx")
 
 SECRET = "correct horse battery"
 TEXTS = (".toml", ".csv", ".txt", ".jsonl", ".json")
@@ -253,8 +253,10 @@ def test_a_locked_database_delays_only_what_writes(served: walks.Served) -> None
     assert "Traceback" not in said
 
 
+@pytest.mark.needs("resource")
 def test_a_full_disk_is_said_and_nothing_is_lost(served: walks.Served) -> None:
-    resource = pytest.importorskip("resource", reason="the size of files cannot be limited here")
+    import resource
+
     if not hasattr(resource, "prlimit"):
         pytest.skip("the size of files cannot be limited from outside here")
     with visitor(served) as client:

@@ -202,9 +202,9 @@ def walk_with_kills(served: walks.Served, sessions: int, kills: int) -> None:
     store.close()
 
 
+@pytest.mark.needs("uvicorn")
 @pytest.mark.slow
 def test_a_killed_server_loses_no_step(tmp_path: Path) -> None:
-    pytest.importorskip("uvicorn", reason="uvicorn is not installed")
     folder = walks.write_study(tmp_path / "study")
     served = walks.Served(folder)
     served.store = str(folder / "study.sqlite")
@@ -214,11 +214,10 @@ def test_a_killed_server_loses_no_step(tmp_path: Path) -> None:
         served.stop()
 
 
+@pytest.mark.needs("psycopg", "uvicorn")
 @pytest.mark.slow
 def test_postgresql_holds_what_sqlite_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same journey, races, withdrawal and kills on a real PostgreSQL."""
-    pytest.importorskip("psycopg", reason="psycopg is not installed")
-    pytest.importorskip("uvicorn", reason="uvicorn is not installed")
     sys.path.insert(0, str(Path(__file__).parents[1] / "engines"))
     import servers
 

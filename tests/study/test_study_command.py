@@ -10,8 +10,8 @@ import pytest
 import study_walks as walks
 
 
+@pytest.mark.needs("jinja2")
 def test_from_nothing_to_an_analysis(tmp_path: Path, evenrank: Any) -> None:
-    pytest.importorskip("jinja2", reason="Jinja2 is not installed")
     folder = str(tmp_path / "pilot")
     assert evenrank("study", "new", folder).code == 0
     again = evenrank("study", "new", folder)
@@ -30,10 +30,10 @@ def test_from_nothing_to_an_analysis(tmp_path: Path, evenrank: Any) -> None:
     assert (mixed.code, "kept apart" in mixed.err) == (2, True)
 
 
+@pytest.mark.needs("jinja2")
 @pytest.mark.slow
 def test_simulated_answers_follow_the_seed(tmp_path: Path, evenrank: Any) -> None:
     """Opinions are drawn from the seed; who is assigned to what is not."""
-    pytest.importorskip("jinja2", reason="Jinja2 is not installed")
     folder = walks.write_study(tmp_path / "study")
     found = []
     for name in ("a.sqlite", "b.sqlite"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from math import log
 
+import bm25s
 import numpy as np
 import pytest
 
@@ -13,7 +14,7 @@ from evenrank.sample import load
 from evenrank.systems import BM25, RM3
 from evenrank.systems.base import IndexedDocuments
 
-bm25s = pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
+pytestmark = pytest.mark.needs("bm25s")
 
 
 def words(text: str) -> list[str]:

@@ -22,7 +22,7 @@ from evenrank.io.tensors import write_tensors
 from evenrank.systems import BM25, Dense, dense
 from evenrank.systems.candidate_runs import system_candidate, with_systems
 
-pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
+pytestmark = pytest.mark.needs("bm25s")
 
 Evenrank = Callable[..., Any]
 SUBJECTS = ("nurse", "bridge", "river", "night")
@@ -301,11 +301,11 @@ def test_what_the_command_refuses(
     assert encoded == []  # nothing was searched
 
 
+@pytest.mark.needs("sentence_transformers")
 @pytest.mark.slow  # the libraries of models take seconds to load
 def test_an_eraser_that_debias_wrote(
     evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("sentence_transformers", reason="the extra [embed] is not installed")
     monkeypatch.chdir(tmp_path)
     Path("docs.tsv").write_text("".join(f"{key}\t{text}\n" for key, text in DOCUMENTS.items()))
     Path("queries.tsv").write_text("".join(f"{key}\t{text}\n" for key, text in QUERIES.items()))

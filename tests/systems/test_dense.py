@@ -300,11 +300,11 @@ def test_the_record_of_a_run_says_how_vectors_were_compared(
         assert json.loads((tmp_path / "run.trec.system.json").read_text())["similarity"] == used
 
 
+@pytest.mark.needs("sentence_transformers")
 @pytest.mark.slow
 def test_an_eraser_and_the_model_with_it_give_the_same_run(
     tmp_path: Path, documents: dict[str, str], queries: dict[str, str]
 ) -> None:
-    pytest.importorskip("sentence_transformers")
     plain = tiny_models.sentence_encoder(tmp_path / "plain")
     texts = [f"{one} {two}" for one in tiny_models.WORDS for two in tiny_models.WORDS]
     source = encode_documents(plain, {str(place): text for place, text in enumerate(texts)})

@@ -17,7 +17,7 @@ from evenrank.systems import all_systems, make_system, parse_system
 from evenrank.systems.declared import CLASSES
 from evenrank.systems.registry import describe_system
 
-pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
+pytestmark = pytest.mark.needs("bm25s")
 
 # how a system is made here, where its defaults alone will not do; {folder} has what MADE makes
 NEEDS = {

@@ -29,8 +29,8 @@ def test_the_sum_of_reciprocal_ranks(documents: dict[str, str]) -> None:
     assert run.documents("r") == ["d5"]  # which only one of them found
 
 
+@pytest.mark.needs("bm25s")
 def test_parts_are_as_deep_as_they_say(documents: dict[str, str]) -> None:
-    pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
     deep = make_system("RRF(BM25,RM3)")
     flat = make_system("RRF(BM25@1,RM3@1)")
     for system in (deep, flat):
@@ -41,9 +41,9 @@ def test_parts_are_as_deep_as_they_say(documents: dict[str, str]) -> None:
         ReciprocalRankFusion([flat])
 
 
+@pytest.mark.needs("tantivy")
 def test_tantivy_is_bm25_of_plain_words(documents: dict[str, str]) -> None:
     """By the formula, where lengths below 40 words are exact; tantivy and Lucene round longer ones."""
-    pytest.importorskip("tantivy", reason="the extra [tantivy] is not installed")
     import re
 
     words = {key: re.findall(r"\w+", text.lower()) for key, text in documents.items()}
@@ -69,9 +69,9 @@ def test_tantivy_is_bm25_of_plain_words(documents: dict[str, str]) -> None:
     assert set(stemmed.retrieve({"q": "bridge"}).documents("q")) == {"d3", "d4"}
 
 
+@pytest.mark.needs("tantivy")
 def test_equal_documents_at_the_end_of_a_list() -> None:
     """Which of them enters does not depend on where they stand in the index."""
-    pytest.importorskip("tantivy", reason="the extra [tantivy] is not installed")
     system = make_system("Tantivy")
     system.index({f"d{place}": "nurse" for place in range(9)} | {"other": "bridge"})
     assert system.retrieve({"q": "nurse"}, 3).documents("q") == ["d8", "d7", "d6"]

@@ -29,8 +29,7 @@ from evenrank.systems.permutations import (
     read_permutation,
 )
 
-pytest.importorskip("httpx2", reason="the extra [engines] is not installed")
-pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
+pytestmark = pytest.mark.needs("httpx2", "bm25s")
 
 
 @pytest.mark.parametrize(

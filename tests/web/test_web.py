@@ -218,10 +218,11 @@ def test_headers_and_cookies_are_strict() -> None:
     assert client.get("/static/../a.css").status_code == 404
 
 
+@pytest.mark.needs("uvicorn", "httpx")
 def test_forms_that_wait_leave_other_pages_alone() -> None:
     """Whatever many forms wait for: pages are shown meanwhile."""
-    pytest.importorskip("uvicorn", reason="uvicorn is not installed: pages are not tested")
-    httpx = pytest.importorskip("httpx", reason="httpx is not installed: pages are not tested")
+    import httpx
+
     from evenrank.study.browser import served
 
     waiting, begun = threading.Event(), threading.Semaphore(0)

