@@ -116,8 +116,9 @@ def verdicts(
             relevance = _relevance(inputs, system, ranking, cutoff, clicks=clicks)
             tables = list(_tables(inputs, ranking, cutoff, depth, target, attention, whole=whole))
             enough = {table.membership.attribute.name: table.chance for table in tables if table.enough}
-            joint = bands([chance for chance in enough.values() if chance is not None], level)
-            of_names = dict(zip(enough, joint, strict=True))
+            names = sorted(enough)  # the order in which the source has attributes does not matter
+            joint = bands([chance for name in names if (chance := enough[name]) is not None], level)
+            of_names = dict(zip(names, joint, strict=True))
             judged = (_judged(table, system, inputs, cutoff, depth, level, of_names) for table in tables)
             found += [replace(verdict, relevance=relevance, attention=repr(attention)) for verdict in judged]
     return tuple(found)

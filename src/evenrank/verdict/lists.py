@@ -67,7 +67,8 @@ class LabelledLists:
         """What chance does to the shares; ``targets`` (Q, L) are those of the kind ``target``.
 
         Where the ``catalogue`` is not known, it is the documents found. Documents are dealt in the order of
-        the hashes of their ids: the order of the source does not matter, and is the same for all attributes.
+        the hashes of their ids, and values in the order of their names: the order in which the source has
+        them does not matter, and that of documents is the same for all attributes.
         """
         weight = self.attention * self.mass
         weight = weight / np.bincount(self.query, weights=weight, minlength=len(targets))[self.query]
@@ -82,8 +83,11 @@ class LabelledLists:
         place = np.empty(int(rows[-1]) + 1, np.int64)
         place[rows[order]] = np.arange(len(rows))
         member, mass = _normal(shares[order])
-        labels = Labelled(member, mass, _units(self.membership, rows[order], hashes[order]))
-        return chance_of(Lists(self.query, place[self.row], weight), labels, targets, candidates=candidates)
+        by_name = np.argsort(self.membership.attribute.values)
+        labels = Labelled(member[:, by_name], mass, _units(self.membership, rows[order], hashes[order]))
+        lists = Lists(self.query, place[self.row], weight)
+        found = chance_of(lists, labels, targets[:, by_name], candidates=candidates)
+        return found.in_order(np.argsort(by_name))
 
     def reach(self, targets: Floats) -> tuple[Floats, Int64s]:
         """(L,) twice: the mean share where each list is brought as near to its target as any order of its

@@ -10,7 +10,7 @@ group, ``n`` (U,) how many labelled documents of the catalogue it has. The share
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -59,6 +59,11 @@ class Chance:
     @property
     def enough(self) -> bool:
         return self.units >= LEAST_UNITS and self.queries >= LEAST_QUERIES - 0.01
+
+    def in_order(self, groups: Int64s) -> Chance:
+        """The same chance, with the groups in the order ``groups`` (J,)."""
+        per_group = ("share", "target", "noise", "residual", "fades")
+        return replace(self, **{name: getattr(self, name)[..., groups] for name in per_group})
 
 
 class Band(NamedTuple):
@@ -211,11 +216,11 @@ def bands(attributes: Sequence[Chance], level: float = 0.95, *, seed: int = 0) -
 
 
 def _of_queries(attributes: Sequence[Chance], draws: int, seed: int) -> Floats:
-    """(B, J): sum_q xi_q residual_q for all attributes at once: normal with covariance residual' residual."""
+    """(B, J): sum_q xi_q residual_q for all attributes at once, xi normal and as wide as few queries make it."""
     generator = np.random.default_rng((seed, 1))
     residual = np.concatenate([one.residual for one in attributes], axis=1)
-    values, vectors = np.linalg.eigh(residual.T @ residual)
-    normal = generator.standard_normal((draws, len(values))) @ (vectors * np.sqrt(values.clip(0.0))).T
+    queries = (slice(start, start + 4096) for start in range(0, len(residual), 4096))
+    normal = sum(generator.standard_normal((draws, len(residual[some]))) @ residual[some] for some in queries)
     freedom = max(min(one.queries for one in attributes) - 1, 1)
     spread: Floats = normal * np.sqrt(freedom / generator.chisquare(freedom, draws))[:, None]
     return spread

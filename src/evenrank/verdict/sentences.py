@@ -300,7 +300,9 @@ def _also(groups: Sequence[GroupFinding], one: str, several: str, more: str = ""
 def lowest_tested(verdict: Verdict) -> GroupFinding:
     """The group farthest below its target, of those that nothing is shown of where there are some."""
     tested = [group for group in verdict.groups if group.decision == NOT_SHOWN]
-    return min(tested or [*verdict.less, *verdict.favoured], key=lambda group: group.difference)
+    return min(
+        tested or [*verdict.less, *verdict.favoured], key=lambda one: (round(one.difference, 9), one.value)
+    )
 
 
 def _too_few(verdict: Verdict) -> str:
