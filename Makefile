@@ -9,7 +9,7 @@ PARALLEL := -n auto --max-worker-restart=0
 # tests start many processes: keep what Python compiles for the next one, whatever the shell says
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test types test-browser test-train test-full engines bench clean
+.PHONY: demo test types test-browser test-train test-full engines bench goldens clean
 
 # what README shows, in the folder demo: who is favoured, what helps, and what it costs
 demo: .venv/demo.stamp
@@ -30,6 +30,10 @@ types: .venv/dev.stamp
 # pages in a real browser, which pip does not install
 test-browser: .venv/dev.stamp
 	$(BIN)/python -m pytest $(PARALLEL) --dist loadfile -m "chromium and not slow"
+
+# writes what comes of the cases in tests/goldens: git diff then shows what moved
+goldens: .venv/dev.stamp
+	$(BIN)/python tests/support/goldens.py --write
 
 # what needs torch, which is large: training, and vectors from encoders
 test-train: .venv/train.stamp

@@ -80,22 +80,26 @@ def _run(argv: Sequence[str] | None) -> int:
     except SystemExit as leaving:  # argparse: 0 after --help and --version, 2 for wrong usage
         return leaving.code if isinstance(leaving.code, int) else USAGE
     except (ParameterError, InputTypeError) as error:
-        say(str(error))
-        return USAGE
+        return _ended_by(error, str(error), USAGE)
     except EvenrankError as error:
-        say(str(error))
-        return BAD_DATA
+        return _ended_by(error, str(error))
     except BrokenPipeError:
         raise
     except OSError as error:
-        say(readable(f"{error.filename}: {error.strerror}" if error.filename else str(error)))
-        return BAD_DATA
-    except MemoryError:
-        say("there is not enough memory for this command")
-        return BAD_DATA
+        return _ended_by(error, f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except MemoryError as error:
+        return _ended_by(error, "there is not enough memory for this command")
     except Exception as error:
         if os.environ.get(DEBUG):
             raise
         message = f"unexpected {type(error).__name__}: {error} (a bug; {DEBUG}=1 shows where)"
-        say(readable(message.replace("\n", " ")))
-        return BAD_DATA
+        return _ended_by(error, message.replace("\n", " "))
+
+
+def _ended_by(error: Exception, message: str, code: int = BAD_DATA) -> int:
+    """Say why the command ended. The error itself goes to the log ``evenrank``."""
+    import logging
+
+    logging.getLogger("evenrank").debug("the command ended with an error", exc_info=error)
+    say(readable(message))
+    return code

@@ -1,0 +1,129 @@
+"""Commands run in this process, as ``python -m evenrank`` does, in an environment that is always the same."""
+
+from __future__ import annotations
+
+import atexit
+import io
+import logging
+import os
+import shutil
+import sys
+import tempfile
+import time
+import tomllib
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1] / "goldens"
+SPELLING = ROOT / "spelling.toml"
+
+
+class Ended(NamedTuple):
+    code: int
+    out: str
+    err: str
+    error: BaseException | None
+
+
+@cache
+def spelling() -> dict[str, Any]:
+    return tomllib.loads(SPELLING.read_text(encoding="utf-8"))
+
+
+def words_of(step: Sequence[Any], folder: Path) -> list[str]:
+    """The command line of a step, with the command and its options as they are spelt today.
+
+    A word is a table of options, or a positional argument as it is. The value ``true`` is for an option
+    without a value, and a list is for an option that may be repeated.
+    """
+    table = spelling()
+    command, *rest = step
+    words = [*table["commands"].get(command, command).split()]
+    own = table["options"].get(command, {})
+    for part in rest:
+        if not isinstance(part, dict):
+            words.append(str(part))
+            continue
+        for name, value in part.items():
+            if name not in own and name not in table["options"]["every"]:
+                raise ValueError(f"spelling.toml does not know the option {name} of {command}")
+            option = own.get(name, table["options"]["every"].get(name))
+            for one in value if isinstance(value, list) else [value]:
+                words += [option] * bool(option) + ([] if one is True else [str(one)])
+    return [word.replace("FOLDER", str(folder)) for word in words]
+
+
+class _Errors(logging.Handler):
+    """The error that ended a command, which it logs."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.error: BaseException | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and record.exc_info[1] is not None:
+            self.error = record.exc_info[1]
+
+
+@cache
+def home() -> str:
+    """A home for caches, one for all cases of this process."""
+    folder = tempfile.mkdtemp(prefix="goldens-home-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def cache_of_libraries() -> str:
+    """A folder that outlives the process, since the library of charts takes ten seconds to be bundled."""
+    return str(Path(tempfile.gettempdir()) / f"goldens-cache-{os.getuid()}")
+
+
+@contextmanager
+def same_everywhere(folder: Path) -> Iterator[None]:
+    """The folder as the current one, and an environment that is the same on every machine."""
+    before, environment = Path.cwd(), dict(os.environ)
+    for name in list(os.environ):
+        if name.startswith(("EVENRANK_", "XDG_", "LC_")) or name.lower().endswith("_proxy"):
+            del os.environ[name]
+    os.environ |= {
+        "HOME": home(), "XDG_CACHE_HOME": cache_of_libraries(), "TZ": "UTC", "LANG": "C.UTF-8",
+        "TERM": "dumb", "NO_COLOR": "1", "COLUMNS": "80", "LINES": "24", "HF_HUB_OFFLINE": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+    }  # fmt: skip
+    time.tzset()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+        os.environ.clear()
+        os.environ.update(environment)
+        time.tzset()
+
+
+def command(folder: Path, step: Sequence[Any], stdin: str = "") -> Ended:
+    """Run a command in this process, as ``python -m evenrank`` does."""
+    from evenrank.__main__ import main  # the one place where the runner knows how commands are started
+
+    streams = sys.stdin, sys.stdout, sys.stderr, sys.argv
+    heard, log = _Errors(), logging.getLogger("evenrank")
+    level = log.level
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    with same_everywhere(folder), warnings.catch_warnings():
+        warnings.simplefilter("default")
+        sys.stdin = io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8")
+        sys.stdout, sys.stderr, sys.argv = out, err, ["evenrank", *words_of(step, folder)]
+        log.addHandler(heard)
+        log.setLevel(logging.DEBUG)
+        try:
+            code = main()
+        finally:
+            log.removeHandler(heard)
+            log.setLevel(level)
+            sys.stdin, sys.stdout, sys.stderr, sys.argv = streams
+    said = (stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err))  # type: ignore[attr-defined]
+    return Ended(code, *said, heard.error)
