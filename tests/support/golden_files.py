@@ -19,12 +19,15 @@ from typing import Any
 WHOLE = 24  # rows that are kept as they are; of more, the first, the last, and what sums up each column
 DIGITS = 12  # significant digits that are kept of a number
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
+MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?")
+KEY = re.compile(r"(?<=-)[0-9a-f]{8,64}(?=\.)")  # of settings, in the name of a file
+LONG = 160  # characters, from which on a text is its beginning and a digest
 STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ(?:-\d+)?")
 
 # keys whose values are not the same in every place, at every time, with every version of a library
 VOLATILE = {
     "date", "time", "created", "started", "finished", "seconds", "duration", "mtime", "mtime_ns", "inode",
-    "evenrank", "python", "numpy", "scipy", "pyarrow", "polars", "ir_measures", "torch", "numba",
+    "state", "evenrank", "python", "numpy", "scipy", "pyarrow", "polars", "ir_measures", "torch", "numba",
     "transformers", "bm25s", "platform", "machine", "hostname", "threads",
 }  # fmt: skip
 # keys whose values are sentences: whether there is one, or how many there are
@@ -32,13 +35,15 @@ PROSE = {
     "notes", "note", "sentences", "reason", "why_dropped", "interval_note", "message", "explanation",
     "problem", "problems", "help", "summary",
 }  # fmt: skip
+SENTENCES = {"method", "how", "cost_measure"}  # sometimes a name, sometimes a sentence
 REASONS = {"undefined"}  # tables from a sentence to a count
 
 
 class Masks:
     """What names of this folder and of this moment are called instead."""
 
-    def __init__(self, folder: Path, texts: Iterable[str] = ()) -> None:
+    def __init__(self, folder: Path, texts: Iterable[str] = (), prose: Iterable[str] = ()) -> None:
+        self._prose = PROSE | {*prose}
         self._folders = sorted({str(folder), str(folder.resolve())}, key=len, reverse=True)
         found = {stamp for text in texts for stamp in STAMP.findall(text)}
         order = sorted(found, key=lambda stamp: (stamp[:20], int(stamp[21:] or 1)))
@@ -47,20 +52,26 @@ class Masks:
     def text(self, text: str) -> str:
         for folder in self._folders:
             text = text.replace(folder, "FOLDER")
-        return STAMP.sub(lambda found: self._stamps.get(found[0], "TIME"), text)
+        text = STAMP.sub(lambda found: self._stamps.get(found[0], "TIME"), text)
+        text = KEY.sub("KEY", MOMENT.sub("MOMENT", text))
+        if len(text) <= LONG:
+            return text
+        return f"{text[:60]}... {hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
     def value(self, value: Any, key: str = "") -> Any:
         """A value as JSON has it, without sentences and without what changes by itself."""
         if key in VOLATILE and not isinstance(value, dict | list):
             return "VOLATILE"
-        if key in PROSE:
+        if key in self._prose or (key in SENTENCES and isinstance(value, str) and value.count(" ") > 3):
             return _amount(value)
+        if key in ("version", "settings") and isinstance(value, str):  # of an engine
+            return "VOLATILE"
         if key in REASONS and isinstance(value, dict):
             return sorted(value.values())
         if key == "status" and isinstance(value, str):
             return value if value in ("ok", "infinite") else "undefined"
         if isinstance(value, dict):
-            if str(value.get("source", "")).endswith(".parquet"):  # its bytes depend on the library
+            if str(value.get("source", ".parquet")).endswith(".parquet"):  # of nothing that a user wrote
                 value = {name: inner for name, inner in value.items() if name != "sha256"}
             return {self.text(str(name)): self.value(inner, str(name)) for name, inner in value.items()}
         if isinstance(value, list | tuple):
@@ -89,14 +100,20 @@ def shortened(rows: list[Any]) -> Any:
     if len(rows) <= WHOLE:
         return rows
     columns: dict[str, list[Any]] = {}
-    for row in rows:
+    alike = [row for row in rows if _shape(row) == _shape(rows[-1])]
+    for row in alike:
         _spread(row, "", columns)
     return {
         "count": len(rows),
+        "alike": len(alike),
         "first": rows[:3],
         "last": rows[-2:],
         "columns": {name: summed_up(values) for name, values in columns.items()},
     }
+
+
+def _shape(row: Any) -> Any:
+    return sorted(row) if isinstance(row, dict) else type(row)
 
 
 def _spread(value: Any, name: str, columns: dict[str, list[Any]]) -> None:

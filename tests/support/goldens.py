@@ -32,8 +32,8 @@ CASES, KEPT = ROOT / "cases", ROOT / "kept"
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
 WIDTH = 110
 KEYS = {
-    "world", "files", "run", "steps", "call", "stdin", "stdout", "mentions", "prints", "shows", "needs",
-    "slow",
+    "world", "files", "run", "steps", "call", "stdin", "stdout", "mentions", "prints", "shows", "prose",
+    "needs", "slow",
 }  # fmt: skip
 
 
@@ -109,12 +109,12 @@ def outcome(one: Case) -> tuple[dict[str, Any], list[str]]:
         before = digests(folder)
         ended = [_done(step, one, folder) for step in one.steps]
         after = digests(folder)
-        masks = Masks(folder, [*after, *after.values(), *(said.out for _, said in ended)])
-        files = {
-            masks.text(name): content(folder / name, masks)
-            for name, digest in after.items()
-            if before.get(name) != digest
-        }
+        texts = [*after, *after.values(), *(said.out for _, said in ended)]
+        masks = Masks(folder, texts, one.given.get("prose", ()))
+        files: dict[str, Any] = {}
+        for name in (name for name, digest in after.items() if before.get(name) != digest):
+            called = masks.text(name)
+            files[called + "~" * (called in files)] = content(folder / name, masks)
         gone = sorted(before.keys() - after.keys())
         wrong = _unsaid(one, [said for _, said in ended], folder)
         steps = [masks.value(done) for done, _ in ended]
@@ -161,8 +161,8 @@ def _unsaid(one: Case, ended: Sequence[Ended], folder: Path) -> list[str]:
         shown = visible(found[0].read_text(encoding="utf-8")) if found else ""
         wrong += [f"{file} does not show {name!r}" for name in names if name not in shown]
     wrong += [f"{name} on stderr: {err}" for name in ("Traceback", "RuntimeWarning") if name in err]
-    if any(each.code in (1, 2) for each in ended) and not given.get("mentions"):
-        wrong.append(f"it ends with an error, so mentions must say what the error has to name: {err}")
+    if any(each.code in (1, 2) for each in ended) and not {"mentions", "prints"} & given.keys():
+        wrong.append(f"it ends with an error, so mentions must say what that has to name: {err}")
     return wrong
 
 
