@@ -42,8 +42,11 @@ REASONS = {"undefined"}  # tables from a sentence to a count
 class Masks:
     """What names of this folder and of this moment are called instead."""
 
-    def __init__(self, folder: Path, texts: Iterable[str] = (), prose: Iterable[str] = ()) -> None:
+    def __init__(
+        self, folder: Path, texts: Iterable[str] = (), *, prose: Iterable[str] = (), whole: bool = False
+    ) -> None:
         self._prose = PROSE | {*prose}
+        self._whole = whole  # long lists too
         self._folders = sorted({str(folder), str(folder.resolve())}, key=len, reverse=True)
         found = {stamp for text in texts for stamp in STAMP.findall(text)}
         order = sorted(found, key=lambda stamp: (stamp[:20], int(stamp[21:] or 1)))
@@ -75,7 +78,8 @@ class Masks:
                 value = {name: inner for name, inner in value.items() if name != "sha256"}
             return {self.text(str(name)): self.value(inner, str(name)) for name, inner in value.items()}
         if isinstance(value, list | tuple):
-            return shortened([self.value(inner) for inner in value])
+            found = [self.value(inner) for inner in value]
+            return found if self._whole else shortened(found)
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, float):

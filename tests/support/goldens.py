@@ -33,7 +33,7 @@ RELATIVE, ABSOLUTE = 1e-9, 1e-12
 WIDTH = 110
 KEYS = {
     "world", "files", "run", "steps", "call", "stdin", "stdout", "mentions", "prints", "shows", "prose",
-    "needs", "slow",
+    "whole", "needs", "slow",
 }  # fmt: skip
 
 
@@ -110,7 +110,7 @@ def outcome(one: Case) -> tuple[dict[str, Any], list[str]]:
         ended = [_done(step, one, folder) for step in one.steps]
         after = digests(folder)
         texts = [*after, *after.values(), *(said.out for _, said in ended)]
-        masks = Masks(folder, texts, one.given.get("prose", ()))
+        masks = Masks(folder, texts, prose=one.given.get("prose", ()), whole=one.given.get("whole", False))
         files: dict[str, Any] = {}
         for name in (name for name, digest in after.items() if before.get(name) != digest):
             called = masks.text(name)
