@@ -204,6 +204,7 @@ def visible(text: str) -> str:
     """What a reader sees of a page, or of a text, with single blanks."""
     if "<html" in text[:500]:
         text = re.sub(r"<(script|style)\b.*?</\1>", " ", text, flags=re.DOTALL)
+        text = re.sub(r"</(td|th|tr|p|div|li|h\d|text|title|section)>", " ", text)
         text = html.unescape(re.sub(r"<[^>]*>", "", text))
     return " ".join(text.split())
 
