@@ -6,6 +6,7 @@ import atexit
 import io
 import logging
 import os
+import resource
 import shutil
 import sys
 import tempfile
@@ -105,7 +106,21 @@ def same_everywhere(folder: Path) -> Iterator[None]:
         time.tzset()
 
 
-def command(folder: Path, step: Sequence[Any], stdin: str = "") -> Ended:
+@contextmanager
+def files_of_at_most(size: int | None) -> Iterator[None]:
+    """No file grows beyond so many bytes: what a full disk does to a command."""
+    if size is None:
+        yield
+        return
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def command(folder: Path, step: Sequence[Any], stdin: str = "", largest: int | None = None) -> Ended:
     """Run a command in this process, as ``python -m evenrank`` does."""
     from evenrank.__main__ import main  # the one place where the runner knows how commands are started
 
@@ -120,7 +135,8 @@ def command(folder: Path, step: Sequence[Any], stdin: str = "") -> Ended:
         log.addHandler(heard)
         log.setLevel(logging.DEBUG)
         try:
-            code = main()
+            with files_of_at_most(largest):
+                code = main()
         finally:
             log.removeHandler(heard)
             log.setLevel(level)

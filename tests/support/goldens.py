@@ -33,7 +33,7 @@ RELATIVE, ABSOLUTE = 1e-9, 1e-12
 WIDTH = 110
 KEYS = {
     "world", "files", "run", "steps", "call", "stdin", "stdout", "mentions", "prints", "shows", "prose",
-    "whole", "needs", "slow",
+    "whole", "largest_file", "needs", "slow",
 }  # fmt: skip
 
 
@@ -131,7 +131,7 @@ def _done(step: Any, one: Case, folder: Path) -> tuple[dict[str, Any], Ended]:
             (folder / name).unlink()
         return {}, Ended(0, "", "", None)
     kinds = [part["format"] for part in step if isinstance(part, dict) and "format" in part]
-    ended = command(folder, step, one.given.get("stdin", ""))
+    ended = command(folder, step, one.given.get("stdin", ""), one.given.get("largest_file"))
     done: dict[str, Any] = {"exit": ended.code}
     if ended.error is not None:
         done["error"] = type(ended.error).__name__
