@@ -74,7 +74,8 @@ class _Errors(logging.Handler):
 def home() -> str:
     """A home for caches, one for all cases of this process."""
     folder = tempfile.mkdtemp(prefix="goldens-home-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    own = os.getpid()  # a forked process must not take it from the one that made it
+    atexit.register(lambda: os.getpid() == own and shutil.rmtree(folder, ignore_errors=True))
     return folder
 
 

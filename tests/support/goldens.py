@@ -308,7 +308,7 @@ def main() -> None:
         say(f"{len(moved)} of {len(cases())} moved: {' '.join(moved)}")
     else:
         chosen = [one for one in cases() if not given.names or {one.subject, one.id} & set(given.names)]
-        wrong = [f"{one.id}{what}" for one in chosen for what in run(one)]
+        wrong = [f"{one.id}: {what}" for one in chosen if not missing(one) for what in run(one)]
         say("\n".join(wrong))
         sys.exit(bool(wrong))
 
