@@ -39,7 +39,7 @@ def words_of(step: Sequence[Any], folder: Path) -> list[str]:
     """The command line of a step, with the command and its options as they are spelt today.
 
     A word is a table of options, or a positional argument as it is. The value ``true`` is for an option
-    without a value, and a list is for an option that may be repeated.
+    without a value, a list is for an option that may be repeated, and a table is a file and how to read it.
     """
     table = spelling()
     command, *rest = step
@@ -54,8 +54,22 @@ def words_of(step: Sequence[Any], folder: Path) -> list[str]:
                 raise ValueError(f"spelling.toml does not know the option {name} of {command}")
             option = own.get(name, table["options"]["every"].get(name))
             for one in value if isinstance(value, list) else [value]:
-                words += [option] * bool(option) + ([] if one is True else [str(one)])
+                words += [option] * bool(option) + ([] if one is True else [_value(one)])
     return [word.replace("FOLDER", str(folder)) for word in words]
+
+
+def _value(given: Any) -> str:
+    """``{name = "side", file = "groups.csv", values = ["f", "m"]}`` is ``side=groups.csv:values=f,m``."""
+    if not isinstance(given, dict):
+        return str(given)
+    words = [f"{given['name']}={given['file']}" if "name" in given else given["file"]]
+    for name, value in given.items():
+        if name in ("name", "file"):
+            continue
+        spelt = spelling()["behind_files"][name]
+        texts = map(str, value) if isinstance(value, list) else [str(value)]
+        words.append(spelt if value is True else f"{spelt}={','.join(texts)}")
+    return ":".join(words)
 
 
 class _Errors(logging.Handler):

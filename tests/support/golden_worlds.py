@@ -21,7 +21,7 @@ def world(build: Callable[[Path], None]) -> Callable[[Path], None]:
 
 def write(folder: Path, files: Mapping[str, Any]) -> None:
     """Write files: a text, compressed where the name ends in .gz or .zst; ``{base64 = ..}``, which is bytes;
-    or ``{columns = {..}}``, a table in Parquet."""
+    ``{link = ..}`` to somewhere; or ``{columns = {..}}``, a table in Parquet."""
     for name, given in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -29,6 +29,8 @@ def write(folder: Path, files: Mapping[str, Any]) -> None:
             path.write_bytes(_packed(given.encode("utf-8"), path.suffix))
         elif "base64" in given:
             path.write_bytes(base64.b64decode(given["base64"]))
+        elif "link" in given:
+            path.symlink_to(given["link"])
         else:
             import pyarrow
             import pyarrow.parquet as parquet
