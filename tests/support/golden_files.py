@@ -27,7 +27,7 @@ STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ(?:-\d+)?")
 # keys whose values are not the same in every place, at every time, with every version of a library
 VOLATILE = {
     "date", "time", "created", "started", "finished", "seconds", "duration", "mtime", "mtime_ns", "inode",
-    "state", "evenrank", "python", "numpy", "scipy", "pyarrow", "polars", "ir_measures", "torch", "numba",
+    "state", "check", "evenrank", "python", "numpy", "scipy", "pyarrow", "polars", "ir_measures", "torch", "numba",
     "transformers", "bm25s", "platform", "machine", "hostname", "threads",
 }  # fmt: skip
 # keys whose values are sentences: whether there is one, or how many there are
@@ -76,6 +76,8 @@ class Masks:
         if isinstance(value, dict):
             if str(value.get("source", ".parquet")).endswith(".parquet"):  # of nothing that a user wrote
                 value = {name: inner for name, inner in value.items() if name != "sha256"}
+            if str(value.get("name", "")).endswith(".parquet"):  # so do those of a part of a folder
+                value = {name: inner for name, inner in value.items() if name not in ("bytes", "digest")}
             return {self.text(str(name)): self.value(inner, str(name)) for name, inner in value.items()}
         if isinstance(value, list | tuple):
             found = [self.value(inner) for inner in value]
