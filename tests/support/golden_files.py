@@ -27,8 +27,8 @@ STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ(?:-\d+)?")
 # keys whose values are not the same in every place, at every time, with every version of a library
 VOLATILE = {
     "date", "time", "created", "started", "finished", "seconds", "duration", "mtime", "mtime_ns", "inode",
-    "state", "check", "evenrank", "python", "numpy", "scipy", "pyarrow", "polars", "ir_measures", "torch", "numba",
-    "transformers", "bm25s", "platform", "machine", "hostname", "threads",
+    "state", "check", "evenrank", "python", "numpy", "scipy", "pyarrow", "polars", "ir_measures", "torch",
+    "numba", "transformers", "bm25s", "platform", "machine", "hostname", "threads",
 }  # fmt: skip
 # keys whose values are sentences: whether there is one, or how many there are
 PROSE = {

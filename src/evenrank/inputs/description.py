@@ -141,16 +141,23 @@ class Description:
             raise ParameterError("--qrels can be given twice only if one of them is by intent: FILE:intents")
 
     def _check_columns(self) -> None:
-        if self.columns is None or self.tables or self.documents is not None or self.queries is not None:
-            return
-        runs = [FileOption(path, options=file.options) for file in self.runs for path in run_files(file.path)]
-        background = [] if self._background_is_no_file else [self.background]
-        others = [file for file in (*background, self.polarity) if file is not None]
-        if not any(is_table(file) for file in (*runs, *self.qrels, *others)):
+        if self.columns is not None and not self._kinds_of_tables:
             raise ParameterError(
                 "--columns needs a table, but no input looks like one; "
                 "add :format=csv to the name of a file whose suffix does not tell"
             )
+
+    @property
+    def _kinds_of_tables(self) -> int:
+        """How many kinds of inputs have named columns."""
+        background = None if self._background_is_no_file else self.background
+        runs = [file for file in (*self.runs, self.against, background) if file is not None]
+        files = [FileOption(path, options=file.options) for file in runs for path in run_files(file.path)]
+        own = [group for group in self.groups if group.path not in (DOCUMENTS, WORDS)]
+        groups = [FileOption(group.path, options=group.options) for group in own]
+        polarity = [] if self.polarity is None else [self.polarity]
+        by_suffix = [any(map(is_table, kind)) for kind in (files, self.qrels, groups, polarity)]
+        return sum((*by_suffix, len(self.tables), self.documents is not None, self.queries is not None))
 
     def read(self, watch: Watch[Any] = unwatched, *, check: bool = True) -> Inputs:
         """Everything read, checked and named; all bad files are reported at once.
@@ -331,7 +338,7 @@ class Description:
     def _roles(self, roles: Sequence[str]) -> dict[str, str] | None:
         if self.columns is None:
             return None
-        several = self.tables or self.documents is not None or self.queries is not None
+        several = self._kinds_of_tables > 1
         given: Mapping[str, str] = self.shared_columns if several else self.columns
         kept = {role: name for role, name in given.items() if role in roles}
         return (type(self.shared_columns)(kept) if several else kept) or None

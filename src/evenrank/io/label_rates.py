@@ -19,7 +19,7 @@ LONG = ("true", "observed", "rate")
 def read_rates(path: str, attribute: Attribute) -> Floats:
     """(L, L): for each true value the shares of the labels that it gets; counts are divided by their sum.
 
-    The file is CSV: ``true,observed,rate``, or a first column of true values and one column for each label.
+    The file is CSV or TSV: ``true,observed,rate``, or a first column of true values and one for each label.
     """
     source = as_source(path)
     if source is None:
@@ -27,15 +27,17 @@ def read_rates(path: str, attribute: Attribute) -> Floats:
     source.check()
     text = b"".join(source.blocks()).decode("utf-8-sig", "replace")
     try:
-        rows = [row for row in csv.reader(io.StringIO(text, newline="")) if any(map(str.strip, row))]
+        delimiter = "\t" if source.guessed_format == "tsv" else ","
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        rows = [(reader.line_num, row) for row in reader if any(map(str.strip, row))]
     except csv.Error as error:
         raise DataError(f"{source.name}: is not CSV: {error}") from None
-    head = [cell.strip() for cell in rows[0]] if rows else []
+    head = [cell.strip() for cell in rows[0][1]] if rows else []
     long = [cell.lower() for cell in head] == list(LONG)
     place = {value: code for code, value in enumerate(attribute.values)}
     table = np.zeros((len(place), len(place)))
     problems: list[Problem] = []
-    for line, row in enumerate(rows[1:], 2):
+    for line, row in rows[1:]:
         cells = [cell.strip() for cell in row]
         pairs = (
             [(cells[1], cells[2])]
