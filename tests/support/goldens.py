@@ -128,7 +128,7 @@ def _done(step: Any, one: Case, folder: Path) -> tuple[dict[str, Any], Ended]:
     if isinstance(step, dict):  # files that change between two commands
         golden_worlds.write(folder, step.get("files", {}))
         for name in step.get("delete", []):
-            (folder / name).unlink()
+            shutil.rmtree(folder / name) if (folder / name).is_dir() else (folder / name).unlink()
         return {}, Ended(0, "", "", None)
     kinds = [part["format"] for part in step if isinstance(part, dict) and "format" in part]
     ended = command(folder, step, one.given.get("stdin", ""), one.given.get("largest_file"))
