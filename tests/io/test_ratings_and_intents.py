@@ -25,7 +25,7 @@ def test_ratings_are_grades_as_they_are_or_in_steps(tmp_path) -> None:
     assert read_ratings(path, step=0.25).max_grade == 20
     with pytest.raises(DataError, match=r"these have fractions: read the ratings in steps"):
         write_qrels(read_ratings(path), tmp_path / "qrels.txt")
-    with pytest.raises(DataError, match=r"ratings\.csv: rating 3\.5 is not a multiple of 1: name the step"):
+    with pytest.raises(DataError, match=r"ratings\.csv:2: rating 3\.5 is not a multiple of 1: name the step"):
         read_ratings(path, step=1)
     with pytest.raises(ParameterError, match="step must be a number > 0, got 0"):
         read_ratings(path, step=0)

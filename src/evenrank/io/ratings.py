@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from evenrank.data.qrels import Qrels
-from evenrank.errors import DataError, InputTypeError, ParameterError
+from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, ParameterError
 from evenrank.io.cells import id_cells, score_cells
 from evenrank.io.tables import any_table
 
@@ -52,18 +52,23 @@ def read_ratings(
     items = id_cells(frame.column(chosen["document"]), "item", report)
     ratings = score_cells(frame.column(chosen["grade"]), report, "rating", text=frame.text)
     report.check()
-    if step is None:
-        return Qrels.build(users.to_pylist(), items.to_pylist(), ratings, source=name, fractions=True)
-    with np.errstate(over="ignore", invalid="ignore"):  # grades that are too large are refused below
-        steps = ratings / step
-        grades = np.round(steps)
-        broken = np.flatnonzero(np.abs(steps - grades) > TOLERANCE)
-    if len(broken):
-        raise DataError(
-            f"{name}: rating {ratings[broken[0]]:g} is not a multiple of {step:g}: name the step that "
-            "ratings come in, step=0.1 (--qrels FILE:ratings:step=0.1)"
-        )
-    return Qrels.build(users.to_pylist(), items.to_pylist(), grades, source=name, fractions=True)
+    grades = ratings
+    if step is not None:
+        with np.errstate(over="ignore", invalid="ignore"):  # grades that are too large are refused below
+            steps = ratings / step
+            grades = np.round(steps)
+            broken = np.flatnonzero(np.abs(steps - grades) > TOLERANCE)
+        for row in broken[: PROBLEMS_SHOWN + 1].tolist():
+            report.add(
+                row,
+                f"rating {ratings[row]:g} is not a multiple of {step:g}: name the step that ratings come in, "
+                "step=0.1 (--qrels FILE:ratings:step=0.1)",
+            )
+        report.check()
+    try:
+        return Qrels.build(users.to_pylist(), items.to_pylist(), grades, source=name, fractions=True)
+    except DataError as error:
+        raise report.relocated(error) from None
 
 
 def _is_step(step: object) -> bool:
