@@ -35,9 +35,14 @@ class RowProblems:
         """``row`` counts from 0."""
         self._problems.append((row, what if self.subject is None else self.subject(row) + what))
 
+    @property
+    def found(self) -> bool:
+        """Whether anything was added."""
+        return bool(self._problems)
+
     def check(self) -> None:
         """Raise if anything was added."""
-        if self._problems:
+        if self.found:
             raise self.error()
 
     def error(self) -> DataError:

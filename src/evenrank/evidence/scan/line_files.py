@@ -16,10 +16,12 @@ from evenrank.evidence.scan.counter import PADDING, Bytes, Texts
 from evenrank.evidence.scan.documents import DocumentBatch, Fetch, Stretch, unsound_byte
 from evenrank.evidence.scan.packed_lines import PackedLines
 from evenrank.io.background import compile_as_well, is_uncompiled
+from evenrank.io.cells import checked_ids
 from evenrank.io.content_hash import PIECE, digest_of_block, joined_digests
 from evenrank.io.fingerprint import fingerprint
 from evenrank.io.ranges import ByteRanges, FileRanges
 from evenrank.io.resumable import Recheck, Stamp
+from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, warn_of_bom
 
 _NEWLINE = 10
@@ -156,6 +158,7 @@ class TsvCollection(LineCollection):
             ids = self._gather(block.data, starts, tabs)
         except pa.ArrowInvalid as error:
             raise self._bad_lines(block, starts, tabs, ends) from error
+        self._check_ids(ids, block, starts)
 
         def describe(texts: Texts, rows: Sequence[int]) -> DataError:
             problems = []
@@ -171,6 +174,15 @@ class TsvCollection(LineCollection):
 
         texts = Texts(block.data, tabs + 1, ends)
         return DocumentBatch(ids, texts, block.bytes_read, describe, block.digest)
+
+    def _check_ids(self, ids: pa.LargeStringArray, block: Block, starts: Int64s) -> None:
+        report = RowProblems(self.name)
+        checked_ids(ids, "id", report)
+        if report.found:
+            newlines = block.begin + np.flatnonzero(block.data[block.begin : block.end] == _NEWLINE)
+            first = self._line(block, block.begin)
+            report.lines = (first + np.searchsorted(newlines, starts)).tolist()
+        report.check()
 
     def _bad_lines(self, block: Block, starts: Int64s, tabs: Int64s, ends: Int64s) -> DataError:
         """All that is wrong with the lines of a block, whatever it is."""
