@@ -42,7 +42,10 @@ def read_numbers(
     }
     if not numbers:
         raise DataError(f"{where}: none of the columns {', '.join(map(repr, frame.names))} holds numbers")
-    return DocumentTable.build(name, documents, numbers, queries=queries)
+    try:
+        return DocumentTable.build(name, documents, numbers, queries=queries)
+    except DataError as error:
+        raise report.relocated(error) from None
 
 
 def _has_query(names: Sequence[str], columns: Mapping[str, str] | None) -> bool:

@@ -263,7 +263,7 @@ def test_texts_that_cannot_be_read(tmp_path: Path, debate: Debate, bag: Encode) 
     with pytest.raises(DataError, match=r"nothing\.csv: no such file"):
         er.polarise(tmp_path / "nothing.csv", encoder=bag)
     twice = polars.concat([table(debate, SIDES)] * 2)
-    with pytest.raises(DataError, match="documents:5: document 'a' is twice in query 'q'"):
+    with pytest.raises(DataError, match="documents: row 5: document 'a' is twice in query 'q'"):
         er.polarise(twice, encoder=bag)
     with pytest.raises(DataError, match="text is missing"):
         er.polarise(table(debate, SIDES).with_columns(text=polars.lit(None)), encoder=bag)

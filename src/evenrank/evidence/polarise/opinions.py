@@ -141,7 +141,10 @@ def _of_frame(
         sides = tuple(None if is_missing(cell) or cell == "" else str(cell) for cell in cells)
     report.check()
     written = None if texts is None else texts.to_pylist()
-    return _built(queries.to_pylist(), documents.to_pylist(), written, sides, name)
+    try:
+        return _built(queries.to_pylist(), documents.to_pylist(), written, sides, name)
+    except DataError as error:
+        raise report.relocated(error) from None
 
 
 def _of_mapping(given: Mapping[Any, Any], *, with_texts: bool) -> Opinions:
