@@ -9,7 +9,7 @@ PARALLEL := -n auto --max-worker-restart=0
 # tests start many processes: keep what Python compiles for the next one, whatever the shell says
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test types test-browser test-train test-full engines bench goldens clean
+.PHONY: demo test types test-browser test-train test-full engines bench goldens bench-full clean
 
 # what README shows, in the folder demo: who is favoured, what helps, and what it costs
 demo: .venv/demo.stamp
@@ -52,19 +52,14 @@ engines: .venv/dev.stamp
 	  echo "PostgreSQL could not be installed: its tests will skip"
 	$(BIN)/python tests/engines/servers.py
 
-bench: .venv/bench.stamp
-	$(BIN)/python benchmarks/runs.py --write
-	$(BIN)/python benchmarks/scan.py --write
-	$(BIN)/python benchmarks/groups.py --write
-	$(BIN)/python benchmarks/duo.py --write
-	$(BIN)/python benchmarks/rerank.py --write
-	$(BIN)/python benchmarks/mixtures.py --write
-	$(BIN)/python benchmarks/tukey.py --write
-	$(BIN)/python benchmarks/gate.py --write
-	$(BIN)/python benchmarks/intervals.py
-	$(BIN)/python benchmarks/clusters.py --write
-	$(BIN)/python tests/engines/servers.py
-	$(BIN)/python benchmarks/engines.py --write
+# old against new in minutes: make bench OLD=commit (default: the last tag, or the parent of this commit)
+bench: .venv/dev.stamp
+	$(BIN)/python benchmarks/bench.py quick $(OLD)
+
+# every benchmark as its page was made, which takes hours; the pages are written
+bench-full: .venv/bench.stamp
+	-$(BIN)/python tests/engines/servers.py
+	$(BIN)/python benchmarks/bench.py full
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

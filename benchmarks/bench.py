@@ -5,11 +5,11 @@
     python benchmarks/bench.py list
 
 ``quick`` takes minutes. It sets the working tree beside OLD: a commit, or a folder with another ``src``
-(default: the last tag, or the parent of this commit). Every operation of ``operations.py`` runs in a process of
-its own, old and new in turn; what is compared is the processor time of the process and its children, which
+(default: the last tag, or the parent of this commit). Every operation of ``operations.py`` runs in a process
+of its own, old and new in turn. What is compared is the processor time of the process and its children, which
 other work on the machine changes less than the clock. A ratio below 1 is faster than OLD: the median over the
-rounds, with the least and the largest. Then every script of this folder runs once with few repeats and little
-data, old and new, to see that it still runs. What needs an extra, an engine or data that are not here is
+rounds, with the least and the largest. Then the scripts of this folder run once with few repeats and little
+data, old and new, to see that they still run. What needs an extra, an engine or data that are not here is
 skipped with the reason. ``--scale 10`` makes the inputs ten times as large.
 
 ``full`` runs every script as its page was made, and writes the pages: hours. ``list`` prints the table of
@@ -80,21 +80,24 @@ SCRIPTS = {
         (("--queries", "100", "--depth", "100", "--lists", "5", "--rounds", "2"),), WRITE, "10 minutes",
         ("pytrec_eval", "FairRankTune", "pandas"),
     ),
-    "scan": Script((("--documents", "20000", "--rounds", "1"),), WRITE, "5 minutes"),
-    "swap": Script((("--documents", "5000", "--rounds", "1"),), WRITE, "10 minutes"),
+    "scan": Script((("--documents", "5000", "--rounds", "1"),), WRITE, "5 minutes"),
+    "swap": Script((("--documents", "2000", "--rounds", "1"),), WRITE, "10 minutes"),
     "counts_by_need": Script(
-        (("--documents", "200000", "--rounds", "1", "--queries", "100"), ("--groups", "50000", "--rounds", "1")),
+        (("--documents", "200000", "--queries", "50", "--rounds", "1"),
+         ("--groups", "50000", "--rounds", "1")),
         (("--write",), ("--groups", "3000000", "--write")), "30 minutes, 10 GB of disk",
     ),
     "duo": Script((("--sizes", "7", "12", "--rounds", "1", "--lists", "2"),), WRITE, "10 minutes"),
     "rerank": Script((("--queries", "20", "--rounds", "1", "--pools", "5"),), WRITE, "5 minutes"),
     "mixtures": Script((("--queries", "20", "--rounds", "1"),), WRITE, "15 minutes", ("pytrec_eval",)),
     "tukey": Script((("--rounds", "1"),), WRITE, "a minute"),
-    "gate": Script((("--repeats", "50", "--resamples", "100"),), WRITE, "10 minutes"),
+    "gate": Script((("--repeats", "50", "--resamples", "200"),), WRITE, "10 minutes"),
     "intervals": Script((("--repeats", "40"),), WRITE, "30 minutes"),
     "label_error": Script((("--repeats", "1"),), WRITE, "15 minutes"),
-    "verdicts": Script((("--scale", "0.01", "--results", "{work}/verdicts.jsonl"),), WRITE, "hours"),
-    "planning": Script((("--simulate",),), ((),), "2 minutes", needs_in_full=(PASSAGES,)),
+    "verdicts": Script(
+        (("--scale", "0.01", "--part", "0/8", "--results", "{work}/verdicts.jsonl"),), WRITE, "hours"
+    ),
+    "planning": Script((("--simulate", "--draws", "1"),), ((),), "2 minutes", needs_in_full=(PASSAGES,)),
     "clusters": Script(
         (("--counts", "20000,40000", "--rounds", "1", "--only", "speed"),), WRITE, "an hour",
         ("dask", "distributed", "pyspark", "program:java", PASSAGES),
@@ -104,7 +107,7 @@ SCRIPTS = {
     ),
     "kills": Script((("--kills", "8", *KILLS),), WRITE, "an hour"),
     "study": Script(
-        (("coverage", "--studies", "20"), ("load", "--sessions", "3", "--pause", "0.01")),
+        (("coverage", "--count", "20"),),
         (("coverage", "--write"), ("load", "--write"), ("kills", "--write")), "15 minutes",
         ("starlette", "uvicorn", "httpx2"),
     ),
@@ -129,7 +132,7 @@ SCRIPTS = {
         (("--layers", "2", "--pairs", "64", "--batch", "16", "--rounds", "1"),), WRITE, "30 minutes",
         (*TRAIN, "sentence_transformers"),
     ),
-    "balance": Script((("tf-idf",),), (("tf-idf", "minilm", "wordllama", "glove"),), "10 minutes"),
+    "balance": Script(NOTHING, (("tf-idf", "minilm", "wordllama", "glove"),), "10 minutes"),
     "audits": Script((("{work}/audits",),), NOTHING, "seconds"),
     "audit_tables": Script(
         NOTHING, (("{data}", "{kept}/audits"),), "hours",
@@ -314,8 +317,8 @@ class Row(NamedTuple):
         memory = f"{middle[0][2]:.0f}, {middle[1][2]:.0f}" if middle[1][2] else ""
         spread = f"{min(ratios):.2f} to {max(ratios):.2f}" if len(ratios) > 1 else ""
         return [
-            self.name, f"{middle[0][0]:.3f}", f"{middle[1][0]:.3f}", f"{statistics.median(ratios):.2f}", spread,
-            f"{clock:.2f}", memory, self.remark,
+            self.name, f"{middle[0][0]:.3f}", f"{middle[1][0]:.3f}", f"{statistics.median(ratios):.2f}",
+            spread, f"{clock:.2f}", memory, self.remark,
         ]  # fmt: skip
 
 
@@ -426,15 +429,16 @@ def full(only: str) -> int:
 
 def table_of_scripts() -> Iterator[str]:
     """For README.md: every script with the first sentence of its docstring, its tiers and its time."""
-    yield "| script | question | `make bench` | `make bench-full` |"
+    yield "| script | question | `make bench` | `make bench-full`, about |"
     yield "|---|---|---|---|"
     for name, script in sorted(SCRIPTS.items()):
         text = ast.get_docstring(ast.parse((HERE / f"{name}.py").read_text(encoding="utf-8"))) or ""
-        question = " ".join(text.partition("\n\n")[0].split()).partition(": ``")[0].partition("? ``")
+        first = " ".join(text.partition("\n\n")[0].split()).partition(" ``python")[0]
+        question = first.replace("``", "`").rstrip(".:")
         page = HERE / f"{name}.md"
         title = f"[{name}.py]({page.name})" if page.exists() else f"{name}.py"
         yield (
-            f"| {title} | {question[0]}{'?' if question[1] else ''} "
+            f"| {title} | {question} "
             f"| {'once' if script.quick else ''} | {script.time if script.full else ''} |"
         )
 

@@ -67,12 +67,12 @@ def runs(folder: Path) -> list[Path]:
     return paths
 
 
-def large_run(folder: Path, documents: int) -> Path:
-    """7,000 queries x 1,000 documents, each anywhere in the collection."""
+def large_run(folder: Path, documents: int, queries: int) -> Path:
+    """Queries x 1,000 documents, each anywhere in the collection."""
     path = folder / "large.trec"
     generator = np.random.default_rng(2)
     with path.open("w") as file:
-        for query in range(7000):
+        for query in range(queries):
             drawn = np.unique(generator.integers(0, documents, 1000))
             generator.shuffle(drawn)
             file.writelines(
@@ -206,6 +206,7 @@ def write_groups(text: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=50_000_000)
+    parser.add_argument("--queries", type=int, default=7000, help="of the large run")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--groups", type=int, metavar="DOCUMENTS", help="measure derived groups alone")
     parser.add_argument("--write", action="store_true")
@@ -258,7 +259,7 @@ def main() -> None:
             for way, several in found.items()
         ]
         print("\n".join(lines), flush=True)
-        run = large_run(folder, arguments.documents)
+        run = large_run(folder, arguments.documents, arguments.queries)
         large = []
         for measure, way in product(("FaiRR@10", "FaiRR@1000"), ("folder with an index", "folder in order")):
             one = measured(ways[way], [run], [measure], background=False)
@@ -285,7 +286,8 @@ the files.
 
 {index}
 
-One run of 7,000 queries x 1,000 documents, which are drawn from the whole collection, in one process each:
+One run of {arguments.queries:,} queries x 1,000 documents, which are drawn from the whole
+collection, in one process each:
 
 | counts | measure | seconds | of the processor | peak MB | read |
 |---|---|---|---|---|---|

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from common import write_table
 from debias_data import (
     Collection,
     QuerySet,
@@ -426,9 +427,7 @@ def main() -> None:
     page = "\n".join(parts)
     print(page)
     if options.write:
-        target = HERE / "debias.md"
-        before, mark, _ = target.read_text(encoding="utf-8").partition("<!-- table -->\n")
-        target.write_text(before + mark + page, encoding="utf-8")
+        write_table(__file__, page, "")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The range of DUO: computed, beside enumerated and sampled, in one run.
 
-    make bench                                   # or: python benchmarks/duo.py --write
+    python benchmarks/duo.py --write
 
 DUO is scaled to the range that D has over all orders of a list. For up to 8 documents the published code
 goes through all orders, for more it draws 40,320 of them, list after list. Two samplers stand for it: one
@@ -13,21 +13,16 @@ reported; a sampled range must lie inside ours.
 from __future__ import annotations
 
 import argparse
-import gc
 import itertools
-import platform
 import statistics
 import sys
-import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import timed, write_table
 
 from evenrank.measures import orders
 
-HERE = Path(__file__).parent
 ALL = 8  # documents, whose orders are enumerated
 DRAWN = 40_320  # orders: 8!
 SIZES = (8, 10, 20, 50, 100, 200, 1000)
@@ -77,13 +72,6 @@ def ours(lists: Any) -> Any:
     found = orders.extremes(lists, lengths)
     whole = lists.var(axis=1) / np.log2(lists.shape[1])
     return np.column_stack([found.least - whole, found.most - whole])
-
-
-def timed(action: Callable[[], Any]) -> tuple[float, Any]:
-    gc.collect()
-    begin = time.perf_counter()
-    result = action()
-    return time.perf_counter() - begin, result
 
 
 def speed(count: int, rounds: int, generator: np.random.Generator) -> dict[str, float]:
@@ -188,10 +176,7 @@ def main() -> None:
     tables = page(speeds, errors)
     print(tables)
     if options.write:
-        target = HERE / "duo.md"
-        before, mark, _ = target.read_text(encoding="utf-8").partition("<!-- table -->\n")
-        machine = f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}.\n\n"
-        target.write_text(before + mark + machine + tables, encoding="utf-8")
+        write_table(__file__, tables)
 
 
 if __name__ == "__main__":

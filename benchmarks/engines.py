@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from common import write_table
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests/engines"))
@@ -165,15 +166,13 @@ def main() -> None:
     if options.write:
         import opensearchpy
 
-        target = HERE / "engines.md"
-        before, mark, _ = target.read_text(encoding="utf-8").partition("<!-- table -->\n")
         told = (
             f"{QUERIES:,} queries, depth {DEPTH}, {DOCUMENTS:,} documents; medians of {options.repeats} "
             f"runs, ratios from the lowest to the highest. OpenSearch {version}, opensearch-py "
             f"{opensearchpy.__versionstr__}, Python {platform.python_version()}, 2 cores shared by server, "
             "clients and other work.\n\n"
         )
-        target.write_text(before + mark + told + table, encoding="utf-8")
+        write_table(__file__, table, told)
 
 
 if __name__ == "__main__":

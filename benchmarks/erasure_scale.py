@@ -19,8 +19,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+from common import write_table
 
-HERE = Path(__file__).parent
 ROWS, WIDTH, TARGETS, BLOCK = 8_800_000, 384, 6, 1 << 14
 
 
@@ -135,9 +135,7 @@ def main() -> None:
     page = "\n".join(lines) + "\n"
     print(page)
     if options.write:
-        target = HERE / "erasure_scale.md"
-        before, mark, _ = target.read_text(encoding="utf-8").partition("<!-- table -->\n")
-        target.write_text(before + mark + page, encoding="utf-8")
+        write_table(__file__, page, "")
 
 
 if __name__ == "__main__":

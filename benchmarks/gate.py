@@ -1,6 +1,6 @@
 """How often a gate is wrong: false alarms and misses, by simulation.
 
-    make bench                                   # or: python benchmarks/gate.py --write
+    python benchmarks/gate.py --write
 
 Differences between two rankings are drawn from known distributions, so that the true mean is known. A gate
 whose allowed loss is just the true loss must neither call the run worse nor call it safe: each should happen
@@ -14,16 +14,15 @@ import argparse
 import platform
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
+from common import write_table
 
 from evenrank.arrays import Floats
 from evenrank.comparison.gate.rules import AT_LEAST
 from evenrank.stats.bounds import mean_bounds
 from evenrank.stats.difference import bootstrap_difference
 
-HERE = Path(__file__).parent
 Draw = Callable[[np.random.Generator, int], Floats]
 
 QUERIES = (10, 20, 30, 50, 100, 200)
@@ -127,15 +126,13 @@ def main() -> None:
     tables = page(found)
     print(tables)
     if options.write:
-        target = HERE / "gate.md"
-        before, mark, _ = target.read_text(encoding="utf-8").partition("<!-- table -->\n")
         error = (0.05 * 0.95 / options.repeats) ** 0.5
         told = (
             f"alpha {ALPHA:g}, {options.repeats:,} samples a row (a rate of .05 has a standard error "
             f"of {error:.4f}), {options.resamples:,} resamples; a gate wants at least {AT_LEAST} queries by "
             f"default. Python {platform.python_version()}, numpy {np.__version__}.\n\n"
         )
-        target.write_text(before + mark + told + tables, encoding="utf-8")
+        write_table(__file__, tables, told)
 
 
 if __name__ == "__main__":

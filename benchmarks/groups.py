@@ -1,33 +1,25 @@
 """Group fairness on a large run, side by side with the tools that people use today.
 
-    make bench                                   # or: python benchmarks/groups.py [REVISION] --write
+    python benchmarks/groups.py --write
 
 All variants of GF for three attributes are set against pytrec_eval's nDCG@10 on the same run, and NDKL
 against FairRankTune's on the same lists. One process does each in turn, round after round, so that all
-of them meet the same machine; the medians are compared. NDKL must agree, or nothing is reported. With a
-REVISION of this repository, it and this one take turns, each in processes of its own.
+of them meet the same machine; the medians are compared. NDKL must agree, or nothing is reported.
 """
 
 from __future__ import annotations
 
 import argparse
 import cProfile
-import gc
-import json
 import math
-import os
-import platform
 import pstats
 import statistics
-import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import timed, write_table
 from runs import make_files
 
 import evenrank
@@ -76,13 +68,6 @@ def read_groups(path: Path) -> list[Any]:
         evenrank.read_groups(path, name, column=name, values=values, ordinal=ordinal)
         for name, (values, ordinal) in ATTRIBUTES.items()
     ]
-
-
-def timed(action: Callable[[], Any]) -> tuple[float, Any]:
-    gc.collect()
-    begin = time.perf_counter()
-    result = action()
-    return time.perf_counter() - begin, result
 
 
 def pytrec_score(run: Any, qrels: Any) -> float:
@@ -187,46 +172,11 @@ def ndkl(run_path: Path, groups_path: Path, lists: int, rounds: int) -> dict[str
     }
 
 
-def in_turn(revision: str, options: list[str], turns: int = 2) -> tuple[dict[str, float], dict[str, float]]:
-    """What ``group_fairness`` gives at another revision and at this one, a process for each in turn."""
-    found: dict[str, list[dict[str, float]]] = {"then": [], "now": []}
-    with tempfile.TemporaryDirectory() as name:
-        other = Path(name) / "other"
-        git = ["git", "worktree"]
-        subprocess.run(
-            [*git, "add", "--detach", str(other), revision], check=True, cwd=HERE, capture_output=True
-        )
-        try:
-            for _ in range(turns):
-                for which, source in (("then", other / "src"), ("now", HERE.parent / "src")):
-                    done = subprocess.run(
-                        [sys.executable, __file__, "--times", *options],
-                        env={**os.environ, "PYTHONPATH": str(source)}, check=True, stdout=subprocess.PIPE,
-                    )  # fmt: skip
-                    found[which].append(json.loads(done.stdout))
-        finally:
-            subprocess.run([*git, "remove", "--force", str(other)], check=True, cwd=HERE)
-    then, now = (
-        {what: statistics.median(one[what] for one in each) for what in each[0]} for each in found.values()
-    )
-    return then, now
-
-
-def page(
-    gf: dict[str, float],
-    kl: dict[str, float],
-    lists: int,
-    depth: int,
-    queries: int,
-    then: dict[str, float] | None = None,
-    revision: str = "",
-) -> str:
-    """The tables; ``then`` are the times at a revision, beside pytrec_eval's in the same processes."""
+def page(gf: dict[str, float], kl: dict[str, float], lists: int, depth: int, queries: int) -> str:
     base, from_files = "pytrec_eval: nDCG@10", "pytrec_eval: file to score"
-    earlier = "" if then is None else f" at `{revision}`, of its time |"
     rows = [
-        f"| {queries:,} queries x {depth:,} documents | seconds | of pytrec_eval's time |{earlier}",
-        "|---|---:|---:|" + ("" if then is None else "---:|"),
+        f"| {queries:,} queries x {depth:,} documents | seconds | of pytrec_eval's time |",
+        "|---|---:|---:|",
     ]
     for what, label, against in (
         (base, "pytrec_eval-terrier, nDCG@10", base),
@@ -238,8 +188,7 @@ def page(
         ("evenrank: file to score", "evenrank, 21 variants of GF@10 from files, groups too", from_files),
         ("evenrank: file to score, whole lists", "the same, whole lists", from_files),
     ):
-        before = "" if then is None else f" {then[what] / then[against]:.3g} |"
-        rows.append(f"| {label} | {gf[what]:.3f} | {gf[what] / gf[against]:.3g} |{before}")
+        rows.append(f"| {label} | {gf[what]:.3f} | {gf[what] / gf[against]:.3g} |")
     rows += [
         "",
         f"| NDKL of {lists:,} lists of {depth:,} documents, five groups | seconds | times faster |",
@@ -266,13 +215,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("revision", nargs="?", help="a commit, tag or branch to set beside this one")
     parser.add_argument("--queries", type=int, default=7000)
     parser.add_argument("--depth", type=int, default=1000)
     parser.add_argument("--lists", type=int, default=200, help="how many FairRankTune gets")
     parser.add_argument("--rounds", type=int, default=4, help="at least 2; the first warms up")
     parser.add_argument("--profile", action="store_true", help="print where the time goes, measure nothing")
-    parser.add_argument("--times", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--write", action="store_true", help="put the tables into benchmarks/groups.md")
     options = parser.parse_args()
     run, qrels = make_files(HERE / "work", options.queries, options.depth)
@@ -280,24 +227,13 @@ def main() -> None:
     if options.profile:
         profile(run, qrels, groups)
         return
-    if options.times:
-        print(json.dumps(group_fairness(run, qrels, groups, options.rounds)))
-        return
     lists = min(options.lists, options.queries)
     kl = ndkl(run, groups, lists, max(2, math.ceil(options.rounds / 2)))
-    then = None
-    if options.revision is None:
-        gf = group_fairness(run, qrels, groups, options.rounds)
-    else:
-        sizes = {"--queries": options.queries, "--depth": options.depth, "--rounds": options.rounds}
-        then, gf = in_turn(options.revision, [str(word) for pair in sizes.items() for word in pair])
-    tables = page(gf, kl, lists, options.depth, options.queries, then, options.revision or "")
+    gf = group_fairness(run, qrels, groups, options.rounds)
+    tables = page(gf, kl, lists, options.depth, options.queries)
     print(tables)
     if options.write:
-        target = HERE / "groups.md"
-        before, mark, _ = target.read_text(encoding="utf-8").partition("<!-- table -->\n")
-        machine = f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}.\n\n"
-        target.write_text(before + mark + machine + tables, encoding="utf-8")
+        write_table(__file__, tables)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
-"""How often intervals hold the true mean, and how wide they are: ``python benchmarks/intervals.py``.
+"""How often intervals hold the true mean, and how wide they are.
 
-Writes ``intervals.md``. Rules are vectorised over samples; the shipped one is compared with ``mean_interval``
+    python benchmarks/intervals.py --write
+
+Rules are vectorised over samples; the shipped one is compared with ``mean_interval``
 on some samples of every shape, so that what is simulated is what is shipped.
 """
 
 from __future__ import annotations
 
+import argparse
 import math
 import sys
 from collections.abc import Callable
@@ -204,6 +207,7 @@ def simulated(
     rules: dict[str, Rule],
     bounds: Bounds,
     sizes: tuple[int, ...],
+    repeats: int,
     *,
     zero: bool = False,
 ) -> list[str]:
@@ -211,7 +215,7 @@ def simulated(
     lines = [f"| values | n | {' | '.join(rules)} |", f"|---|---|{'---|' * len(rules)}"]
     for name, (shape, truth) in shapes.items():
         for n in sizes:
-            x = shape(np.random.default_rng([7, n]), (REPEATS, n))
+            x = shape(np.random.default_rng([7, n]), (repeats, n))
             check(x[:20], bounds)
             cells = []
             for rule, apply in rules.items():
@@ -239,19 +243,25 @@ def check(x: Floats, bounds: Bounds) -> None:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--repeats", type=int, default=REPEATS, help="samples of each shape and size")
+    parser.add_argument("--write", action="store_true", help="put the tables into benchmarks/intervals.md")
+    options = parser.parse_args()
+    repeats = options.repeats
     reaches = {f"reach {within:g}": partial(shipped, within=within) for within in (2.0, 3.0)}
     far = {f"reach {beyond:g}": partial(shipped, beyond=beyond) for beyond in (2.0, 2.5)}
     no_bounds = {"t": plain_t, "Johnson": johnson, "percentiles": percentile, "bootstrap-t": bootstrap_t}
     both = {"percentiles": percentile, **FAST}
+    few = {"t, quarters at the bounds": at_the_bounds, "shipped": shipped}
     parts = {
-        "bounded": simulated(BOUNDED, {**FAST, **OTHERS}, UNIT, SIZES),
-        "reach": simulated(BOUNDED, {**reaches, "shipped": shipped}, UNIT, (10, 20)),
-        "few": simulated(
-            BOUNDED, {"t, quarters at the bounds": at_the_bounds, "shipped": shipped}, UNIT, (*FEW, 5)
-        ),
-        "free": simulated(FREE, {**no_bounds, **far, "shipped": shipped}, UNBOUNDED, SIZES),
-        "differences": simulated(DIFFERENCES, both, (-1.0, 1.0), SIZES, zero=True),
+        "bounded": simulated(BOUNDED, {**FAST, **OTHERS}, UNIT, SIZES, repeats),
+        "reach": simulated(BOUNDED, {**reaches, "shipped": shipped}, UNIT, (10, 20), repeats),
+        "few": simulated(BOUNDED, few, UNIT, (*FEW, 5), repeats),
+        "free": simulated(FREE, {**no_bounds, **far, "shipped": shipped}, UNBOUNDED, SIZES, repeats),
+        "differences": simulated(DIFFERENCES, both, (-1.0, 1.0), SIZES, repeats, zero=True),
     }
+    if not options.write:
+        return
     text = PAGE.read_text(encoding="utf-8")
     for name, lines in parts.items():
         begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"

@@ -41,7 +41,7 @@ def planted(seed: int, documents: int, lean: float) -> tuple[Lists, dict[str, st
     return run, truth, seen
 
 
-def main(write: bool) -> None:
+def main(repeats: int, write: bool) -> None:
     rates = [[1 - ERROR, ERROR], [ERROR, 1 - ERROR]]
     rows = [
         "| measure | documents | lean | without label error | with it | its width | one share |",
@@ -51,7 +51,7 @@ def main(write: bool) -> None:
         for documents in (600, 100):
             for lean in (0.0, 0.4, 1.0):
                 plain, held, width, alike = 0, 0, 0.0, 0
-                for seed in range(REPEATS):
+                for seed in range(repeats):
                     run, truth, seen = planted(seed, documents, lean)
                     known = er.Membership.from_labels(SIDES, truth)
                     value = er.evaluate(run, measure, groups=known).summary()[0].value
@@ -59,7 +59,7 @@ def main(write: bool) -> None:
                     row = label_intervals(run, measure, groups=probably, seed=seed)[0]
                     plain += row.plain_low <= value <= row.plain_high
                     held += row.low <= value <= row.high
-                    width += (row.high - row.low) / REPEATS
+                    width += (row.high - row.low) / repeats
                     # without the rates, labels are drawn by their chances over all ranks
                     for_all = replace(probably, rates=None, observed=None)
                     if is_uncertain(
@@ -68,8 +68,8 @@ def main(write: bool) -> None:
                         row = label_intervals(run, measure, groups=for_all, seed=seed)[0]
                         alike += row.low <= value <= row.high
                 rows.append(
-                    f"| `{measure}` | {documents} | {lean:g} | {plain / REPEATS:.2f} | {held / REPEATS:.2f} "
-                    f"| {width:.2f} | {alike / REPEATS:.2f} |"
+                    f"| `{measure}` | {documents} | {lean:g} | {plain / repeats:.2f} | {held / repeats:.2f} "
+                    f"| {width:.2f} | {alike / repeats:.2f} |"
                 )
                 print(rows[-1], flush=True)
     if write:
@@ -79,5 +79,7 @@ def main(write: bool) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
+    parser.add_argument("--repeats", type=int, default=REPEATS)
     parser.add_argument("--write", action="store_true")
-    main(parser.parse_args().write)
+    given = parser.parse_args()
+    main(given.repeats, given.write)

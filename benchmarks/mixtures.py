@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import argparse
 import gc
-import platform
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import write_table
 
 import evenrank as er
 from evenrank.data.attribute import Attribute
@@ -29,7 +28,6 @@ from evenrank.rerankers.grouped import GroupReranker
 from evenrank.rerankers.registry import all_rerankers
 from evenrank.rerankers.relevant import GroupRelevance
 
-HERE = Path(__file__).parent
 DEPTH = 100
 VALUES = ("a", "b", "c", "d", "e")
 FEW = 20  # lists of a re-ranker that solves a linear program for each; its times are scaled
@@ -155,10 +153,7 @@ def main() -> None:
     found = tables(options.queries, options.rounds)
     print(found)
     if options.write:
-        target = HERE / "mixtures.md"
-        before, mark, _ = target.read_text(encoding="utf-8").partition("<!-- table -->\n")
-        machine = f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}.\n\n"
-        target.write_text(before + mark + machine + found, encoding="utf-8")
+        write_table(__file__, found)
 
 
 if __name__ == "__main__":

@@ -97,7 +97,8 @@ def make_report_inputs(folder: Path, texts: list[str], chance: Any, queries: int
     )
     write_lines(folder / "judged.txt", judged)
     write_lines(
-        folder / "queries.tsv", (f"q{query}\twhat is question {query} about" for query in range(queries))
+        folder / "queries.tsv",
+        (f"q{query}\twhat is known of word{query} and word{2 * query}" for query in range(queries)),
     )
     write_lines(folder / "documents.tsv", (f"d{n}\t{text}" for n, text in enumerate(texts[:2000])))
 
@@ -432,7 +433,7 @@ def measure(operation: Operation, place: Place) -> dict[str, Any]:
     if operation.is_function:
         work()
     spent: list[tuple[float, float]] = []
-    while not spent or (operation.is_function and sum(used for used, _ in spent) < LONG_ENOUGH):
+    while not spent or (operation.is_function and sum(clock for _, clock in spent) < LONG_ENOUGH):
         used, begin = processor_seconds(), time.perf_counter()
         value = work()
         spent.append((processor_seconds() - used, time.perf_counter() - begin))

@@ -128,7 +128,7 @@ def simulated(draws: int = 20) -> list[dict[str, Any]]:
                 continue
             found = [
                 makespan(workers, tasks, task_seconds, np.random.default_rng(seed), **settings)
-                for seed in range(draws if tasks < 100_000 else 3)
+                for seed in range(draws if tasks < 100_000 else min(draws, 3))
             ]
             rows.append(
                 {
@@ -162,6 +162,7 @@ def main() -> None:
     parser.add_argument("--network", type=float, default=100.0, help="MB/s that a core gets from a store")
     parser.add_argument("--web-bytes", type=int, default=4000, help="of the text of a web document")
     parser.add_argument("--simulate", action="store_true", help="only the simulation")
+    parser.add_argument("--draws", type=int, default=20, help="of the simulation")
     arguments = parser.parse_args()
     if not arguments.simulate:
         with tempfile.TemporaryDirectory(prefix="planning-") as folder:
@@ -176,7 +177,7 @@ def main() -> None:
             for name, rate in rates.items():
                 found = plan(rate, documents, size or arguments.web_bytes, arguments.price, arguments.network)
                 print(what, name, {key: round(value, 3) for key, value in found.items()})
-    for row in simulated():
+    for row in simulated(arguments.draws):
         print(
             f"{row['case']}, tasks of {row['task']:.0f} s: {row['time']:.3f} times the time, "
             f"{row['again']:.2%} of tasks again"

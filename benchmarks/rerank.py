@@ -1,6 +1,6 @@
 """The FAIR e-greedy re-ranker, beside a plain loop over its Algorithm 1; and how near it comes to the best.
 
-    make bench                                   # or: python benchmarks/rerank.py --write
+    python benchmarks/rerank.py --write
 
 One process does each in turn, round after round, so that all of them meet the same machine; the medians are
 compared. The loop and the kernel must give the same lists, or nothing is reported. The loop is too slow
@@ -10,18 +10,14 @@ for all of them: it does a share, and its seconds are scaled.
 from __future__ import annotations
 
 import argparse
-import gc
 import itertools
 import math
-import platform
 import statistics
 import sys
-import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import timed, write_table
 
 import evenrank
 from evenrank import attention
@@ -32,7 +28,6 @@ from evenrank.measures.greedy import greedy_order
 from evenrank.measures.relevance import divide
 from evenrank.rerankers import rerank
 
-HERE = Path(__file__).parent
 EPSILON, ALPHA = 0.3, 0.5
 DEPTH, DRAWS = 100, 1000
 LOOP_LISTS = 20  # of the loop
@@ -100,13 +95,6 @@ def loop(lists: Any, count: int, seed: int) -> list[list[int]]:
     relevance, shares, target = (array[:count].tolist() for array in lists[:3])
     explore = (generator.random((count, 1, DEPTH)) < EPSILON)[:, 0].tolist()
     return [algorithm_1(*row) for row in zip(relevance, shares, target, explore, strict=True)]
-
-
-def timed(action: Callable[[], Any]) -> tuple[float, Any]:
-    gc.collect()
-    begin = time.perf_counter()
-    result = action()
-    return time.perf_counter() - begin, result
 
 
 def make_run(queries: int) -> tuple[Any, Any, Any]:
@@ -229,10 +217,7 @@ def main() -> None:
     table = page(measure(options.queries, options.rounds), options.queries, options.pools)
     print(table)
     if options.write:
-        target = HERE / "rerank.md"
-        before, mark, _ = target.read_text(encoding="utf-8").partition("<!-- table -->\n")
-        machine = f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}.\n\n"
-        target.write_text(before + mark + machine + table, encoding="utf-8")
+        write_table(__file__, table)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Reading a large TREC run and scoring it, side by side with the tools that people use today.
 
-    make bench                                   # or: python benchmarks/runs.py --write
+    python benchmarks/runs.py --write
 
 One process reads and scores the same files with each tool in turn, round after round, so that all of
 them meet the same machine; the medians are compared. Memory is the peak of a fresh process that goes
@@ -10,20 +10,18 @@ from file to score. What a tool gives must agree with the others', or nothing is
 from __future__ import annotations
 
 import argparse
-import gc
 import json
-import platform
 import resource
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import timed, write_table
 
 HERE = Path(__file__).parent
 NDCG, RR = "nDCG@10", "RR@10"
@@ -132,13 +130,6 @@ def make_files(folder: Path, queries: int, depth: int) -> tuple[Path, Path]:
     return run, qrels
 
 
-def timed(action: Callable[[], Any]) -> tuple[float, Any]:
-    gc.collect()
-    begin = time.perf_counter()
-    result = action()
-    return time.perf_counter() - begin, result
-
-
 def measure_times(run_path: str, qrels_path: str, rounds: int) -> dict[str, dict[str, float]]:
     tools = {name: make() for name, make in TOOLS.items()}
     seconds: dict[str, dict[str, list[float]]] = {
@@ -233,11 +224,7 @@ def main() -> None:
     table = page(times, memory, import_ratio(), options.queries * options.depth)
     print(table)
     if options.write:
-        target = HERE / "runs.md"
-        text = target.read_text(encoding="utf-8")
-        before, mark, _ = text.partition("<!-- table -->\n")
-        machine = f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}.\n\n"
-        target.write_text(before + mark + machine + table, encoding="utf-8")
+        write_table(__file__, table)
 
 
 if __name__ == "__main__":

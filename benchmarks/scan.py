@@ -17,7 +17,6 @@ import gc
 import json
 import mmap
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -31,6 +30,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from common import timed, write_table
 
 HERE = Path(__file__).parent
 PASSAGES = HERE.parents[1] / "shared/data/msmarco_trecdl/passages.tsv"
@@ -133,13 +133,6 @@ def on_cores(cores: int, action: Callable[[], Any]) -> Any:
 def _bind(cores: set[int]) -> None:
     for thread in Path("/proc/self/task").iterdir():
         os.sched_setaffinity(int(thread.name), cores)
-
-
-def timed(action: Callable[[], Any]) -> tuple[float, Any]:
-    gc.collect()
-    begin = time.perf_counter()
-    result = action()
-    return time.perf_counter() - begin, result
 
 
 def measure(paths: dict[str, Path], count: int, rounds: int) -> dict[str, float]:
@@ -297,10 +290,7 @@ def main() -> None:
     table = page(times, processes, options.documents, paths["tsv"].stat().st_size)
     print(table)
     if options.write:
-        target = HERE / "scan.md"
-        before, mark, _ = target.read_text(encoding="utf-8").partition("<!-- table -->\n")
-        machine = f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}.\n\n"
-        target.write_text(before + mark + machine + table, encoding="utf-8")
+        write_table(__file__, table)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ import re
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -49,9 +50,9 @@ TITLE = """# The study: coverage, load, kills
 """
 
 
-def coverage() -> list[str]:
+def coverage(studies: int) -> list[str]:
     lines = [
-        f"{STUDIES:,} simulated studies a row (seeds 0 and 1), every participant answers every question; the",
+        f"{studies:,} simulated studies a row (seeds 0 and 1), every participant answers every question; the",
         "slope has a standard deviation of .22 over questions. Coverage of 95% intervals; the last column is",
         "how often the corrected errors find an effect at p < .05 (for slope 0 that is the test's size).",
         "",
@@ -62,7 +63,7 @@ def coverage() -> list[str]:
     for participants, questions in SIZES:
         for seed, slope in enumerate((0.3, 0.0)):
             plan = Planned(participants=participants, questions=questions, slope=slope)
-            found = simulate_studies(plan, LEANINGS, studies=STUDIES, seed=seed)
+            found = simulate_studies(plan, LEANINGS, studies=studies, seed=seed)
             lines.append(
                 f"| {participants} x {questions} | {slope:g} | {found.plain:.3f} | {found.clustered:.3f} | "
                 f"{found.corrected:.3f} | {found.found:.3f} |"
@@ -118,8 +119,8 @@ class Session:
             return answer.text
 
 
-async def crowd(address: str, kill: Any) -> tuple[list[Session], float]:
-    sessions = [Session(address, seed) for seed in range(SESSIONS)]
+async def crowd(address: str, visitors: int, kill: Any) -> tuple[list[Session], float]:
+    sessions = [Session(address, seed) for seed in range(visitors)]
     began = time.perf_counter()
     walking = asyncio.gather(*(session.walk() for session in sessions))
     if kill is not None:
@@ -149,9 +150,9 @@ def check(sessions: list[Session], store_address: str) -> str:
     return f"{sum(map(len, steps.values())):,}"
 
 
-def measured(kills: bool) -> list[str]:
+def measured(visitors: int, kills: bool) -> list[str]:
     lines = [
-        f"{SESSIONS} sessions, {PAUSE[0]:g} to {PAUSE[1]:g} s between steps, one server process"
+        f"{visitors} sessions, {PAUSE[0]:g} to {PAUSE[1]:g} s between steps, one server process"
         + (f", killed with kill -9 and started again {KILLS} times." if kills else "."),
         "",
         "| store | steps recorded | time, s | errors | lost or doubled | median, ms | p95, ms | p99, ms |"
@@ -164,7 +165,7 @@ def measured(kills: bool) -> list[str]:
             database = servers.postgresql() if name == "PostgreSQL" else nullcontext(None)
             try:
                 with database as url:
-                    lines.append(_row(name, study, url, kills))
+                    lines.append(_row(name, study, url, visitors, kills))
             except servers.NotThere as error:
                 lines.append(f"| {name} | not measured: {error} |")
     machine = (
@@ -174,7 +175,7 @@ def measured(kills: bool) -> list[str]:
     return [*lines, "", f"Loopback, one machine: {machine}", aim]
 
 
-def _row(name: str, study: Path, url: str | None, kills: bool) -> str:
+def _row(name: str, study: Path, url: str | None, visitors: int, kills: bool) -> str:
     environment = {}
     if url is not None:
         host = url.partition("://")[2]
@@ -188,7 +189,7 @@ def _row(name: str, study: Path, url: str | None, kills: bool) -> str:
         served.start()
 
     try:
-        sessions, seconds = asyncio.run(crowd(served.address, kill if kills else None))
+        sessions, seconds = asyncio.run(crowd(served.address, visitors, kill if kills else None))
     finally:
         served.stop()
     recorded = check(sessions, url or str(study / "study.sqlite"))
@@ -201,20 +202,22 @@ def _row(name: str, study: Path, url: str | None, kills: bool) -> str:
     return line + (f" {sum(session.broken for session in sessions)} |" if kills else "")
 
 
-PARTS = {
+PARTS: dict[str, tuple[str, Callable[[int], list[str]]]] = {
     "coverage": ("Coverage", coverage),
-    "load": ("Load", lambda: measured(False)),
-    "kills": ("Kills", lambda: measured(True)),
+    "load": ("Load", lambda visitors: measured(visitors, False)),
+    "kills": ("Kills", lambda visitors: measured(visitors, True)),
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", choices=PARTS)
+    parser.add_argument("--count", type=int, help="simulated studies (4000), or sessions (200)")
     parser.add_argument("--write", action="store_true", help="into benchmarks/study.md")
     arguments = parser.parse_args()
     heading, run = PARTS[arguments.part]
-    section = "\n".join([f"## {heading}", "", *run(), ""])
+    count = arguments.count or (STUDIES if arguments.part == "coverage" else SESSIONS)
+    section = "\n".join([f"## {heading}", "", *run(count), ""])
     print(section)
     if arguments.write:
         page = HERE / "study.md"

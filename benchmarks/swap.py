@@ -16,7 +16,6 @@ import argparse
 import gc
 import json
 import os
-import platform
 import re
 import statistics
 import subprocess
@@ -28,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import write_table
 
 HERE = Path(__file__).parent
 WORK = HERE / "work"
@@ -242,10 +242,7 @@ def main() -> None:
     table = page(measure(paths, options.rounds), peaks)
     print(table)
     if options.write:
-        target = HERE / "swap.md"
-        before, mark, _ = target.read_text(encoding="utf-8").partition("<!-- table -->\n")
-        machine = f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}.\n\n"
-        target.write_text(before + mark + machine + table, encoding="utf-8")
+        write_table(__file__, table)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Randomised Tukey HSD: ours beside plain loops, in one run.
 
-    make bench                                   # or: python benchmarks/tukey.py --write
+    python benchmarks/tukey.py --write
 
 The case of gfr-2022, Figure 2: 21 systems, so 210 pairs, on 50 topics, with 5,000 trials. Carterette (2012)
 describes the test as a loop: in every trial shuffle the values of each topic among the systems, take the
@@ -15,21 +15,19 @@ from __future__ import annotations
 
 import argparse
 import gc
-import platform
 import random
 import statistics
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import write_table
 
 from evenrank.stats import shuffles
 from evenrank.stats.tukey import randomised_tukey_hsd
 
-HERE = Path(__file__).parent
 SYSTEMS, TOPICS, TRIALS = 21, 50, 5000
 SEED = 0
 TOLERANCE = 1e-12  # of ">=": means that were summed in another order are equal
@@ -183,10 +181,7 @@ def main() -> None:
     table = page(measure(options.rounds))
     print(table)
     if options.write:
-        target = HERE / "tukey.md"
-        before, mark, _ = target.read_text(encoding="utf-8").partition("<!-- table -->\n")
-        machine = f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}.\n\n"
-        target.write_text(before + mark + machine + table, encoding="utf-8")
+        write_table(__file__, table)
 
 
 if __name__ == "__main__":
