@@ -294,7 +294,7 @@ def run_python(tree: Tree, script: Path, *words: str) -> subprocess.CompletedPro
         return Failed(f"took longer than {LONGEST} s")
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}").splitlines()
-        return Failed(said[-1].strip()[:200])
+        return Failed(" ".join(line.strip() for line in said[-2:])[:300])
     return done
 
 

@@ -36,6 +36,7 @@ import pyarrow.parquet as pq
 HERE = Path(__file__).parent
 RUNS = HERE.parents[1] / "shared/data/msmarco_trecdl"
 PART = 1_000_000
+PASSAGES = 8_841_823  # of MS MARCO
 MEASURES = ["NFaiRR@10", "RaB@10", "NFaiRR@100"]
 MEASURED = """
 import sys, time
@@ -49,9 +50,10 @@ sys.exit(code)
 """
 
 
-def runs(folder: Path) -> list[Path]:
+def runs(folder: Path, documents: int) -> list[Path]:
+    """The published runs, or drawn ones where there are fewer documents than MS MARCO has passages."""
     found = sorted([*RUNS.glob("runs_rankllm/*.trec"), *RUNS.glob("runs_cpjku_dl19fair/*.run")])
-    if found:
+    if found and documents >= PASSAGES:
         return found
     generator = np.random.default_rng(1)
     paths = []
@@ -60,7 +62,7 @@ def runs(folder: Path) -> list[Path]:
         lines = [
             f"{query} Q0 {document} {rank + 1} {200 - rank} drawn\n"
             for query in range(50)
-            for rank, document in enumerate(generator.integers(0, 8_800_000, 160))
+            for rank, document in enumerate(generator.choice(min(documents, PASSAGES), 160, replace=False))
         ]
         path.write_text("".join(lines))
         paths.append(path)
@@ -214,7 +216,7 @@ def main() -> None:
     if arguments.groups:
         with tempfile.TemporaryDirectory(prefix="groups-by-need-") as name:
             folder = Path(name)
-            section = measure_groups(folder, arguments.groups, runs(folder), arguments.rounds)
+            section = measure_groups(folder, arguments.groups, runs(folder, PASSAGES), arguments.rounds)
         print(section)
         if arguments.write:
             write_groups(section)
@@ -224,7 +226,8 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory(prefix="counts-by-need-") as name:
         folder = Path(name)
-        names = runs(folder)
+        names = runs(folder, arguments.documents)
+        rows = sum(1 for path in names for _ in path.open())
         wanted = sorted({doc for path in names for doc in read_run(path).doc_ids.to_pylist()})
         begin = time.perf_counter()
         indexed, in_order, needed = make_counts(folder, arguments.documents, wanted)
@@ -267,7 +270,6 @@ def main() -> None:
                 f"| {way} | {measure} | {one.seconds:.1f} | {one.used:.1f} | {one.peak:.0f} | {one.note} |"
             )
             print(large[-1], flush=True)
-    rows = sum(1 for path in names for _ in path.open())
     text = f"""# Reading counts by need
 
 Made by `python benchmarks/counts_by_need.py --write` on {platform.machine()}, {os.cpu_count()} cores,

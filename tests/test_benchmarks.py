@@ -26,8 +26,8 @@ def quick(old: Path | str, *options: str) -> tuple[int, dict[str, list[str]]]:
     """The exit code, and the rows of the table by their names."""
     words = [sys.executable, str(BENCHMARKS / "bench.py"), "quick", str(old), "--scale", "0.004", *options]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
-    lines = [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if line.startswith("| ")]
-    return done.returncode, {cells[0]: [cell.strip() for cell in cells[1:]] for cells in lines[1:]}
+    lines = [line[2:].removesuffix(" |") for line in done.stdout.splitlines() if line.startswith("| ")]
+    return done.returncode, {name: cells for name, *cells in (line.split(" | ") for line in lines[1:])}
 
 
 def test_every_script_is_in_the_table(bench: Any) -> None:
@@ -49,7 +49,7 @@ def test_the_same_sources_give_a_ratio_and_the_same_result() -> None:
     code, rows = quick(ROOT, "--only", "read judgements", "--rounds", "2")
     assert (code, set(rows)) == (0, {"read judgements"})
     old, new, ratio, spread, *_, remark = rows["read judgements"]
-    assert float(old) > 0 and float(new) > 0 and float(ratio) > 0
+    assert min(map(float, (old, new, ratio))) > 0
     low, high = map(float, spread.split(" to "))
     assert low <= float(ratio) <= high
     assert remark == ""
@@ -68,17 +68,17 @@ def test_the_old_sources_are_those_of_the_old_tree(tmp_path: Path) -> None:
 
 
 def test_a_script_runs_with_old_and_new(tmp_path: Path) -> None:
-    code, rows = quick(ROOT, "--only", "duo.py")
-    assert (code, set(rows), rows["duo.py"][-1]) == (0, {"duo.py"}, "runs")
-    assert float(rows["duo.py"][2]) > 0
+    code, rows = quick(ROOT, "--only", "audits.py")
+    assert (code, set(rows), rows["audits.py"][-1]) == (0, {"audits.py"}, "runs")
+    assert float(rows["audits.py"][2]) > 0
 
 
 def test_what_fails_now_fails_the_driver(bench: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    known = bench.SCRIPTS["duo"]
-    monkeypatch.setitem(bench.SCRIPTS, "duo", known._replace(quick=(("--no-such-option",),)))
-    assert bench.quick(str(ROOT), "duo.py", 1, 0.004, False) == 1
-    monkeypatch.setitem(bench.SCRIPTS, "duo", known._replace(needs=("no_such_package",)))
-    assert bench.quick(str(ROOT), "duo.py", 1, 0.004, False) == 0
+    known = bench.SCRIPTS["audits"]
+    monkeypatch.setitem(bench.SCRIPTS, "audits", known._replace(quick=((),)))
+    assert bench.quick(str(ROOT), "audits.py", 1, 0.004, False) == 1
+    monkeypatch.setitem(bench.SCRIPTS, "audits", known._replace(needs=("no_such_package",)))
+    assert bench.quick(str(ROOT), "audits.py", 1, 0.004, False) == 0
     assert "no_such_package" in capsys.readouterr().out
 
 
