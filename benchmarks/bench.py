@@ -329,7 +329,9 @@ def compare_operation(name: str, trees: tuple[Tree, Tree], inputs: Path, rounds:
     """The row, and whether the working tree did it."""
     pairs = []
     for number in range(min(rounds, OPERATIONS[name].rounds) + 1):
-        old, new = (run_operation(name, tree, inputs) for tree in trees)
+        first = run_operation(name, trees[number % 2], inputs)  # old and new take turns in going first
+        second = run_operation(name, trees[1 - number % 2], inputs)
+        old, new = (second, first) if number % 2 else (first, second)
         if isinstance(new, Failed):
             return Row(name, [], f"failed: {new.why}"), False
         if isinstance(old, Failed):
