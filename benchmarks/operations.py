@@ -224,6 +224,19 @@ def scans(suffix: str) -> Callable[[Place], Work]:
     return prepare
 
 
+def erases(place: Place) -> Work:
+    """An eraser of six targets, fitted to vectors that are made up, and those vectors without them."""
+    import numpy as np
+
+    from evenrank.erasure import Eraser
+
+    chance = np.random.default_rng(0)
+    targets = (chance.random((20_000, 6)) < 0.2).astype(np.float64)
+    vectors = chance.normal(size=(20_000, 384)).astype(np.float32)
+    vectors[:, :6] += targets.astype(np.float32)
+    return lambda: round(float(np.abs(Eraser.fit(vectors, targets)(vectors)).mean()), 6)
+
+
 # commands, each in a process of its own
 
 
@@ -387,6 +400,7 @@ FUNCTIONS: dict[str, Callable[[Place], Work]] = {
     "score: 360 measures": scores(*many_measures(), qrels="qrels.txt", groups="groups.csv"),
     "re-rank with DetGreedy, NDKL": reranks,
     "compare four runs": compares,
+    "debias: fit an eraser, erase": erases,
     "scan, TSV": scans("tsv"),
     "scan, JSONL": scans("jsonl"),
     "scan, Parquet": scans("parquet"),
@@ -411,6 +425,9 @@ COMMANDS: dict[str, Callable[[Place], Work]] = {
     ),
     "evaluate from files, large": command(
         "evaluate", "{run.trec}", "--qrels", "{qrels.txt}", "-m", "nDCG@10,RR@10", "--format", "tsv"
+    ),
+    "audit, with verdicts": command(
+        "audit", "{system0.trec}", "--groups", "size={groups.csv}", "-o", "audits"
     ),
     "report": command(*REPORT, needs=words_of_documents),
     "study pages": study_pages,

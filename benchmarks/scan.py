@@ -23,19 +23,18 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from common import timed, write_table
+from common import PASSAGES, on_cores, peak_memory, texts, timed, write_table
 
 HERE = Path(__file__).parent
-PASSAGES = HERE.parents[1] / "shared/data/msmarco_trecdl/passages.tsv"
 WORDS = PASSAGES.with_name("wordlist_gender_representative.txt")
 LOOP_SHARE = 10
+WORDS_OF_GROUPS = ["he", "she", "his", "Her", "man,"]  # where passages are drawn
 
 WAYS = {
     "TSV, one core": ("tsv", 1),
@@ -57,31 +56,16 @@ def lexicon() -> Any:
     return Lexicon.build("published", groups)
 
 
-def texts(count: int) -> Iterator[str]:
-    """Real passages again and again where they are at hand, else drawn words; about 56 words each."""
-    generator = np.random.default_rng(0)
-    if PASSAGES.exists():
-        lines = PASSAGES.read_text(encoding="utf-8").split("\n")[:-1]
-        passages = [line.partition("\t")[2] for line in lines]
-        for place in generator.integers(0, len(passages), count):
-            yield passages[place]
-        return
-    words = ["he", "she", "his", "Her", "man,"]
-    words += [
-        "".join(map(chr, generator.integers(97, 123, generator.integers(1, 11)))) for _ in range(20_000)
-    ]
-    ranks = generator.zipf(1.3, (count // 100 + 1, 56)) % len(words)
-    for number in range(count):
-        yield " ".join(words[rank] for rank in ranks[number % len(ranks)])
-
-
 def make_files(folder: Path, count: int) -> dict[str, Path]:
     """The same passages as TSV, JSONL and Parquet, always the same bytes."""
     paths = {kind: folder / f"passages-{count}.{kind}" for kind in ("tsv", "jsonl", "parquet")}
     if all(path.exists() for path in paths.values()):
         return paths
     folder.mkdir(parents=True, exist_ok=True)
-    ids, contents = [str(number) for number in range(count)], list(texts(count))
+    ids, contents = (
+        [str(number) for number in range(count)],
+        list(texts(count, WORDS_OF_GROUPS)),
+    )
     with paths["tsv"].open("w", encoding="utf-8") as file:
         file.writelines(f"{i}\t{text}\n" for i, text in zip(ids, contents, strict=True))
     with paths["jsonl"].open("w", encoding="utf-8") as file:
@@ -118,21 +102,6 @@ def read_file(path: Path) -> int:
     """The file is mapped, and every byte is touched."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
         return int(np.bitwise_xor.reduce(np.frombuffer(mapped, np.uint64, len(mapped) // 8)))
-
-
-def on_cores(cores: int, action: Callable[[], Any]) -> Any:
-    """Run with that many cores and no more; what the writer and the system's threads take counts too."""
-    own = os.sched_getaffinity(0)
-    _bind(set(sorted(own)[:cores]))
-    try:
-        return action()
-    finally:
-        _bind(own)
-
-
-def _bind(cores: set[int]) -> None:
-    for thread in Path("/proc/self/task").iterdir():
-        os.sched_setaffinity(int(thread.name), cores)
 
 
 def measure(paths: dict[str, Path], count: int, rounds: int) -> dict[str, float]:
@@ -274,8 +243,7 @@ def main() -> None:
         from evenrank.evidence.scan import scan_file
 
         scan_file(options.only, lexicon(), HERE / "work/counts-only.parquet")
-        status = Path("/proc/self/status").read_text(encoding="utf-8")
-        print(int(status.partition("VmHWM:")[2].split()[0]) / 1024)  # of this program alone, since it started
+        print(peak_memory())
         return
     paths = make_files(HERE / "work", options.documents)
     if options.processors:

@@ -15,44 +15,23 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import os
 import re
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from common import write_table
+from common import on_cores, peak_memory, texts, write_table
 
 HERE = Path(__file__).parent
 WORK = HERE / "work"
-PASSAGES = HERE.parents[1] / "shared/data/msmarco_trecdl/passages.tsv"
 SHARES = {"one regular expression": 1000, "a dictionary": 20}
 TAGGED_SHARE = 60
 AMBIGUOUS = re.compile(r"\b(?:her|his|ms|miss)\b", re.IGNORECASE)
-
-
-def texts(count: int) -> Iterator[str]:
-    """Real passages again and again where they are at hand, else drawn words."""
-    generator = np.random.default_rng(0)
-    if PASSAGES.exists():
-        lines = PASSAGES.read_text(encoding="utf-8").split("\n")[:-1]
-        passages = [line.partition("\t")[2] for line in lines]
-        for place in generator.integers(0, len(passages), count):
-            yield passages[place]
-        return
-    words = ["he", "She", "his", "Her", "man,", "Mary"]
-    words += [
-        "".join(map(chr, generator.integers(97, 123, generator.integers(1, 11)))) for _ in range(20_000)
-    ]
-    ranks = generator.zipf(1.3, (count // 100 + 1, 56)) % len(words)
-    for number in range(count):
-        yield " ".join(words[rank] for rank in ranks[number % len(ranks)])
 
 
 def make_files(count: int) -> dict[str, Path]:
@@ -64,7 +43,7 @@ def make_files(count: int) -> dict[str, Path]:
             paths["all"].open("w", encoding="utf-8") as every,
             paths["away"].open("w", encoding="utf-8") as away,
         ):
-            for number, text in enumerate(texts(count)):
+            for number, text in enumerate(texts(count, ["he", "She", "his", "Her", "man,", "Mary"])):
                 line = f"{number}\t{text}\n"
                 every.write(line)
                 if not AMBIGUOUS.search(text):
@@ -105,15 +84,6 @@ def loop(path: Path, swap: Callable[[str], str], output: Path, lines: int) -> No
         for _, line in zip(range(lines), source, strict=False):
             own, _, text = line.partition("\t")
             target.write(f"{own}\t{swap(text)}")
-
-
-def on_cores(cores: int, action: Callable[[], Any]) -> Any:
-    own = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, set(sorted(own)[:cores]))
-    try:
-        return action()
-    finally:
-        os.sched_setaffinity(0, own)
 
 
 def timed(action: Callable[[], Any]) -> float:
@@ -233,8 +203,7 @@ def main() -> None:
         from evenrank.counterfactuals.swap.files import swap_file
 
         swap_file(options.only, WORK / "swapped-only.tsv", tagger="rules", threads=1, resume=False)
-        status = Path("/proc/self/status").read_text(encoding="utf-8")
-        print(int(status.partition("VmHWM:")[2].split()[0]) / 1024)  # of this program alone, since it started
+        print(peak_memory())
         return
     paths = make_files(options.documents)
     sizes = {"a tenth of those without her and his": "tenth", "those without her and his": "away"}
