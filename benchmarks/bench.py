@@ -26,6 +26,7 @@ import os
 import platform
 import resource
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -116,7 +117,7 @@ SCRIPTS = {
         "2 minutes", ("playwright", "program:chromium"),
     ),
     "encoding": Script(
-        (("{passages}", "--texts", "64", "--rounds", "1"),), ((CORPUS[0], "--write"),), "10 minutes",
+        (("{passages}", "--texts", "16", "--rounds", "1"),), ((CORPUS[0], "--write"),), "10 minutes",
         (*TRAIN, "sentence_transformers"), (PASSAGES,),
     ),
     "systems": Script(
@@ -467,6 +468,7 @@ def main() -> int:
     parser.add_argument("--scale", type=float, default=1.0, help="quick: size of the inputs")
     parser.add_argument("--write", action="store_true", help="quick: put the table into benchmarks/quick.md")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # or the temporary folder would stay
     if options.tier == "list":
         print("\n".join(table_of_scripts()))
         return 0
