@@ -175,8 +175,8 @@ SCRIPTS = {
 
 
 def filled(text: str, work: Path) -> str:
-    places = {"work": work, "kept": HERE / "work", "data": DATA, "passages": work / "inputs/documents.tsv",
-              "queries": work / "inputs/queries.tsv"}  # fmt: skip
+    places = {"work": work, "kept": HERE / "work", "data": DATA, "passages": work / "inputs/few.tsv",
+              "queries": work / "inputs/questions.tsv"}  # fmt: skip
     for name, path in places.items():
         text = text.replace(f"{{{name}}}", str(path))
     return text

@@ -103,6 +103,9 @@ def make_report_inputs(folder: Path, texts: list[str], chance: Any, queries: int
         (f"q{query}\twhat is known of word{query} and word{2 * query}" for query in range(queries)),
     )
     write_lines(folder / "documents.tsv", (f"d{n}\t{text}" for n, text in enumerate(texts[:2000])))
+    few = enumerate(made_texts(128, 12, chance))  # for scripts that encode
+    write_lines(folder / "few.tsv", (f"d{n}\t{text}" for n, text in few))
+    write_lines(folder / "questions.tsv", (f"q{n}\twhat is known of word{n} or him or her" for n in range(5)))
 
 
 def made_texts(count: int, words: int, chance: Any) -> list[str]:
