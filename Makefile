@@ -9,7 +9,7 @@ PARALLEL := -n auto --max-worker-restart=0
 # tests start many processes: keep what Python compiles for the next one, whatever the shell says
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test types test-browser test-train test-full engines bench goldens bench-full clean
+.PHONY: demo test types test-browser test-train test-full engines bench goldens bench-full mutation clean
 
 # what README shows, in the folder demo: who is favoured, what helps, and what it costs
 demo: .venv/demo.stamp
@@ -60,6 +60,10 @@ bench: .venv/dev.stamp
 bench-full: .venv/bench.stamp
 	-$(BIN)/python tests/engines/servers.py
 	$(BIN)/python benchmarks/bench.py full
+
+# which small mistakes in the code the tests notice: half an hour on two cores; what was interrupted goes on
+mutation: .venv/dev.stamp
+	$(BIN)/python tools/mutate.py --resume --write
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

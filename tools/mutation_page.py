@@ -1,0 +1,78 @@
+"""The results of ``mutate.py`` as a table and as a page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+
+class Result(NamedTuple):
+    key: str
+    room: str
+    file: str
+    line: int
+    function: str
+    operator: str
+    before: str
+    after: str
+    outcome: str  # killed, timeout, memory, survived
+    by: str  # goldens or tests
+    killer: str  # the test that failed, or that hung
+    ran: int  # goldens and tests that reach it and were to run
+    left_out: int  # others that reach it
+
+
+def table(results: list[Result], equivalent: dict[str, str]) -> str:
+    rows = [
+        "| room | mutants | equivalent | killed by goldens | killed by tests only | survived | not reached | score |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    rooms = list(dict.fromkeys(result.room for result in results))
+    for room in [*rooms, "all"]:
+        some = [result for result in results if room in ("all", result.room)]
+        counted = [result for result in some if result.outcome != "survived" or result.key not in equivalent]
+        by = Counter(result.by for result in counted)
+        reached = sum(1 for result in counted if result.outcome == "survived" and result.ran)
+        unreached = sum(1 for result in counted if result.outcome == "survived" and not result.ran)
+        score = f"{(by['goldens'] + by['tests']) / len(counted):.0%}" if counted else "undefined"
+        rows.append(
+            f"| {room} | {len(some)} | {len(some) - len(counted)} | {by['goldens']} | {by['tests']} | {reached} "
+            f"| {unreached} | {score} |"
+        )
+    return "\n".join(rows)
+
+
+def page(results: list[Result], equivalent: dict[str, str], seed: int) -> str:
+    endings = Counter(result.outcome for result in results)
+    survivors = [result for result in results if result.outcome == "survived"]
+    parts = [
+        "# Small mistakes that the tests notice",
+        f"`make mutation` changes one statement at a time in a copy of the code (a mutant), {len(results)} in all, and runs "
+        "the goldens and then the tests that reach it. The score is the share of mutants that are noticed. A later change "
+        "to the code or to the tests may not lower it.",
+        table(results, equivalent),
+        f'"Killed" includes {endings["timeout"]} mutants that make a test hang and {endings["memory"]} that fill the memory. '
+        "A mutant is equivalent if somebody looked at it and found that no result can show it. One that is not reached "
+        "is run by no golden and no test in its own process. Seed: "
+        f"{seed}. The mutants, what killed each, and the reasons for the equivalent ones are in `mutation.json`.",
+        "## Survivors",
+        "| where | was | became | |\n|---|---|---|---|\n"
+        + "\n".join(
+            f"| {_cell(f'{r.file}:{r.line}')} | {_cell(r.before)} | {_cell(r.after)} | {_why(r, equivalent)} |"
+            for r in survivors
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _cell(text: str) -> str:
+    flat = " ".join(text.split()).replace("|", "\\|")
+    return f"`{flat if len(flat) <= 80 else flat[:77] + '...'}`"
+
+
+def _why(result: Result, equivalent: dict[str, str]) -> str:
+    if result.key in equivalent:
+        return f"equivalent: {equivalent[result.key]}"
+    if not result.ran:
+        return "not reached"
+    return f"{result.left_out} of {result.ran + result.left_out} tests left out" if result.left_out else ""

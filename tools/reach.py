@@ -1,0 +1,249 @@
+"""Which tests run which lines of the rooms, recorded once on the code as it is, and which of them a mutant needs."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import _lru_cache_wrapper
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mutants import Function, Mutant, Span, body_of, files_of, functions_of, is_compiled
+
+GOLDENS = "tests/test_goldens.py"
+EARLY = 12  # tests that run first by themselves: most mistakes are found by them
+
+
+class Watch:
+    """A plugin of pytest: says which test begins and how it ended; runs what is planned, in that order."""
+
+    def __init__(self, say: Callable[[dict[str, Any]], None], plan: list[str] | None = None) -> None:
+        self.say, self.failed = say, False
+        self.order = None if plan is None else {name: place for place, name in enumerate(plan)}
+
+    def pytest_collection_modifyitems(self, config: Any, items: list[Any]) -> None:
+        order = self.order
+        if order is not None:
+            kept = sorted((i for i in items if i.nodeid in order), key=lambda item: order[item.nodeid])
+            config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in order])
+            items[:] = kept
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.say({"begins": nodeid})
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed:
+            self.failed = True
+        self.say(
+            {
+                "test": report.nodeid,
+                "when": report.when,
+                "outcome": report.outcome,
+                "seconds": report.duration,
+            }
+        )
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed:
+            self.failed = True
+            self.say(
+                {
+                    "test": report.nodeid or "collection",
+                    "when": "collect",
+                    "outcome": "failed",
+                    "seconds": 0.0,
+                }
+            )
+
+
+class Contexts:
+    """A plugin of pytest: what runs is booked on the test that runs it, and what its fixtures run on its file."""
+
+    def __init__(self, coverage: Any, package: str) -> None:
+        self.coverage, self.package = coverage, package
+        self.modules, self.caches = 0, []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: Any) -> None:
+        self._empty_caches()
+        self.coverage.switch_context(f"{item.nodeid}|setup")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_call(self, item: Any) -> None:
+        self.coverage.switch_context(f"{item.nodeid}|call")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_teardown(self, item: Any) -> None:
+        self.coverage.switch_context("|teardown")
+
+    def _empty_caches(self) -> None:
+        """So that each test runs what it needs, as it does when it is the first."""
+        if len(sys.modules) != self.modules:
+            self.modules = len(sys.modules)
+            ours = [m for name, m in list(sys.modules.items()) if name.split(".")[0] == self.package]
+            self.caches = [v for m in ours for v in vars(m).values() if isinstance(v, _lru_cache_wrapper)]
+        for cache in self.caches:
+            cache.cache_clear()
+
+
+def run_pytest(root: Path, files: Iterable[str], *plugins: object, stop: bool = False) -> int:
+    """Pytest in this process, which was forked for it, on the copy of the project in ``root``."""
+    arguments = ["-p", "no:cacheprovider", "-q", "--tb=short", "-m", "not slow", f"--rootdir={root}"]
+    arguments += [f"--basetemp={root.parent / 'tmp' / f'pytest-{os.getpid()}'}", *(["-x"] if stop else [])]
+    return int(pytest.main([*arguments, *(str(root / file) for file in files)], plugins=list(plugins)))
+
+
+def enter(root: Path, package: str, *, keep_compiled: bool) -> None:
+    """Make this process one that works in ``root``, and imports the package from there."""
+    source = str(root / "src")
+    stray = [name for name in sys.modules if name.split(".")[0] == package]
+    if stray:
+        raise RuntimeError(f"{package} is imported already: {stray[:3]}")
+    sys.path[:] = [source, *(p for p in sys.path if not (Path(p) / package / "__init__.py").is_file())]
+    sys.dont_write_bytecode = not keep_compiled
+    (root.parent / "tmp").mkdir(exist_ok=True)
+    os.environ.update(PYTHONPATH=source, TMPDIR=str(root.parent / "tmp"))
+    os.environ.pop("NUMBA_CACHE_DIR", None)  # compiled code lies in the copy, beside the source
+    if keep_compiled:
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    else:
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    os.chdir(root)
+
+
+def record_file(root: Path, package: str, rooms: Iterable[Path], file: str, kept: Path, say: Any) -> None:
+    """Run one file of tests, and keep which lines of the rooms each of its tests runs."""
+    import coverage
+
+    enter(root, package, keep_compiled=True)
+    cover = coverage.Coverage(data_file=str(kept), source=[str(room) for room in rooms], config_file=False)
+    cover.start()
+    cover.switch_context("|collect")
+    run_pytest(root, [file], Watch(say), Contexts(cover, package))
+    cover.stop()
+    cover.save()
+
+
+@dataclass
+class Reach:
+    """The tests that passed, how long each took, and which ran which lines."""
+
+    root: Path
+    package: str
+    seconds: dict[str, float] = field(default_factory=dict)
+    lines: dict[str, dict[int, set[str]]] = field(default_factory=dict)  # by file and line, of the rooms
+    compiled: dict[str, list[tuple[str, Function]]] = field(default_factory=dict)  # by name: who mentions it
+
+    @classmethod
+    def read(cls, root: Path, package: str, rooms: dict[str, tuple[str, ...]], kept: Path) -> Reach:
+        made = cls(root, package)
+        for path in sorted(kept.glob("*.json")):
+            made.seconds |= json.loads(path.read_text(encoding="utf-8"))
+        by_file: dict[str, list[str]] = defaultdict(list)
+        for test in made.seconds:
+            by_file[test.split("::")[0]].append(test)
+        for path in sorted(kept.glob("*.coverage")):
+            made._add(path, by_file)
+        mentions: dict[str, list[tuple[str, Function]]] = defaultdict(list)
+        names = set()
+        for path in {p for folders in rooms.values() for p in files_of(root, package, folders)}:
+            for function in functions_of(ast.parse(path.read_bytes())):
+                if is_compiled(function):
+                    names.add(function.name)
+                for node in ast.walk(function):
+                    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", None)
+                    if name:
+                        mentions[name].append((path.relative_to(root).as_posix(), function))
+        made.compiled = {name: mentions[name] for name in names}
+        return made
+
+    def _add(self, path: Path, by_file: dict[str, list[str]]) -> None:
+        from coverage import CoverageData
+
+        data = CoverageData(basename=str(path))
+        data.read()
+        for measured in data.measured_files():
+            file = Path(measured).relative_to(self.root).as_posix()
+            lines = self.lines.setdefault(file, {})
+            for line, contexts in data.contexts_by_lineno(measured).items():
+                pairs = [context.rpartition("|")[::2] for context in contexts]
+                tests = {test for test, _ in pairs if test in self.seconds}
+                setups = {test for test, when in pairs if when == "setup"}
+                if len(setups) == 1:  # perhaps a fixture of all tests of a file
+                    tests.update(by_file[setups.pop().split("::")[0]])
+                lines.setdefault(line, set()).update(tests)
+
+    def tests_of(self, mutant: Mutant) -> set[str]:
+        spans = [(mutant.file, span) for span in mutant.spans]
+        spans += self._callers(mutant.compiled, set())
+        return {test for file, span in spans for test in self._of_span(file, span)}
+
+    def _of_span(self, file: str, span: Span) -> set[str]:
+        lines = self.lines.get(file, {})
+        return set().union(*(lines.get(line, ()) for line in range(span[0], span[1] + 1)))
+
+    def _callers(self, names: Iterable[str], seen: set[str]) -> list[tuple[str, Span]]:
+        """The functions of plain Python that call compiled ones, also by way of other compiled ones."""
+        found: list[tuple[str, Span]] = []
+        for name in set(names) - seen:
+            seen.add(name)
+            for file, function in self.compiled.get(name, ()):
+                if is_compiled(function):
+                    found += self._callers([function.name], seen)
+                else:
+                    found.append((file, body_of(function)))
+        return found
+
+    def plan(self, tests: set[str], first: list[str], seconds: float) -> tuple[list[str], int]:
+        """What runs within so many seconds: by turns one test of each file, the quickest first; and how many are left.
+
+        Goldens take turns by what they are about, which is the first word of their names.
+        """
+        groups: dict[str, list[str]] = defaultdict(list)
+        for test in sorted(tests, key=lambda name: (_rough(self.seconds[name]), name)):
+            file, _, name = test.partition("::")
+            groups[f"{file}::{name.partition('-')[0]}" if file == GOLDENS else file].append(test)
+        turns = sorted(
+            (turn, _rough(self.seconds[test]), test)
+            for group in groups.values()
+            for turn, test in enumerate(group)
+        )
+        order = [name for name in first if name in tests]
+        order += [test for _, _, test in turns if test not in order]
+        taken, spent = [], 0.0
+        for test in order:
+            if spent + self.seconds[test] <= seconds or not taken:
+                taken.append(test)
+                spent += self.seconds[test]
+        return taken, len(order) - len(taken)
+
+
+def _rough(seconds: float) -> int:
+    """Times that differ by chance compare equal."""
+    return max(0, int(seconds * 50)).bit_length()
+
+
+def compiled_with(root: Path, package: str, rooms: dict[str, tuple[str, ...]], file: str) -> tuple[str, ...]:
+    """``file``, and the files of compiled functions that take something from it: numba keeps those without a look at it."""
+    paths = [path for folders in rooms.values() for path in files_of(root, package, folders)]
+    sources = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+    compiling = {
+        name
+        for name, source in sources.items()
+        if any(is_compiled(f) for f in functions_of(ast.parse(source)))
+    }
+    found, waiting = {file}, [file]
+    while waiting:
+        module = (
+            waiting.pop().removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        )
+        taking = {name for name in compiling - found if f"from {module} import" in sources[name]}
+        found |= taking
+        waiting += taking
+    return tuple(sorted(found)) if found & compiling else ()
