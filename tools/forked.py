@@ -1,4 +1,4 @@
-"""Jobs in forked processes that already hold the large libraries, each watched while it says what it is at."""
+"""Jobs in forked processes that already hold the large libraries. Each is watched while it works."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ Say = Callable[[dict[str, Any]], None]
 
 # what tests of most rooms load; the package under test must not be among it, nor be loaded by it
 LIBRARIES = (
-    "numpy", "scipy.stats", "scipy.optimize", "scipy.sparse.csgraph", "polars", "pyarrow.csv", "pyarrow.dataset", "pyarrow.parquet",
-    "pandas", "numba", "llvmlite.binding", "ir_measures", "pydantic", "hypothesis", "hypothesis.extra.numpy", "coverage", "pytest", "xdist",
-    "argparse", "asyncio", "http.server", "multiprocessing.pool", "sqlite3", "tomllib", "zstandard",
+    "numpy", "scipy.stats", "scipy.optimize", "scipy.sparse.csgraph", "polars", "pyarrow.csv",
+    "pyarrow.dataset", "pyarrow.parquet", "pandas", "numba", "llvmlite.binding", "ir_measures",
+    "pydantic", "hypothesis", "hypothesis.extra.numpy", "coverage", "pytest", "xdist", "argparse", "asyncio",
+    "http.server", "multiprocessing.pool", "sqlite3", "tomllib", "zstandard",
 )  # fmt: skip
 MEMORY = 6 << 30  # bytes of one process
 FILE = 1 << 30  # bytes of one file
@@ -33,6 +34,7 @@ FILE = 1 << 30  # bytes of one file
 @dataclass
 class Ended(Generic[Item]):
     item: Item
+    pid: int
     said: list[dict[str, Any]]
     lost: str  # "", or why there is no end: "timeout", "memory", "died"
     seconds: float
@@ -50,7 +52,7 @@ class _Child(Generic[Item]):
 
 
 def load_libraries() -> None:
-    """In the process that forks, which starts no thread. One thread in each library, as two jobs share the machine."""
+    """In the process that forks, which starts no thread. Few threads each, as jobs share the machine."""
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS", "RAYON_NUM_THREADS"):
         os.environ.setdefault(name, "2" if name.startswith(("POLARS", "RAYON")) else "1")
     for name in LIBRARIES:
@@ -67,7 +69,7 @@ def run_all(
     jobs: int,
     log: Callable[[Item], Path],
 ) -> Iterator[Ended[Item]]:
-    """``work(item, say)`` for each item, ``jobs`` at a time; after each thing it says it has ``allowed`` seconds."""
+    """``work(item, say)`` for each item, ``jobs`` at a time. What it says renews its seconds: ``allowed``."""
     waiting = iter(items)
     running: list[_Child[Item]] = []
     try:
@@ -83,7 +85,9 @@ def run_all(
                 if ended or lost:
                     running.remove(child)
                     died = _end(child)
-                    yield Ended(child.item, child.said, lost or died, time.monotonic() - child.began)
+                    yield Ended(
+                        child.item, child.pid, child.said, lost or died, time.monotonic() - child.began
+                    )
     finally:
         for child in running:
             _end(child)

@@ -1,8 +1,9 @@
 """Small deliberate mistakes ("mutants") in Python source, and a sample of them that survives moves of code.
 
-A statement is known by the function around it and by its own text, not by its file or line. Each has a number made
-from that and from the seed, and the sample of a room is its statements with the smallest numbers: code that moves keeps its
-place in the sample, and new code displaces as much of the old as its share. A statement gives one mutant at most.
+A statement is known by the function around it and by its own text, not by its file or line. Each has a
+number made from that and from the seed, and the sample of a room is its statements with the smallest
+numbers. Code that moves therefore keeps its place in the sample, and new code displaces only its share of
+the old. A statement gives one mutant at most.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-Span = tuple[int, int]
-Function = ast.FunctionDef | ast.AsyncFunctionDef
+from source import Function, Span, files_of, lines_that_matter, mentions, name_of
 
 # what only decides how fast something is: a mistake in it changes no result
 PERFORMANCE = re.compile(
@@ -53,7 +53,7 @@ COMMUTATIVE = {
     "gcd",
 }
 
-# what any test of the line would notice: of these only if a statement has no other, and then one statement in three
+# what any test of the line would notice: only of statements that have no other, and of one in three of those
 COARSE, COARSE_IN = {"return None", "arguments swapped"}, 3
 
 COMPARISONS = {
@@ -62,13 +62,14 @@ COMPARISONS = {
 }  # fmt: skip
 ARITHMETIC = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
-    ast.Mod: ast.Mult, ast.Pow: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.LShift: ast.RShift,
-    ast.RShift: ast.LShift, ast.BitXor: ast.BitAnd,
+    ast.Mod: ast.Mult, ast.Pow: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
+    ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.BitXor: ast.BitAnd,
 }  # fmt: skip
 _PAIRS = (
-    "min max", "argmin argmax", "nanmin nanmax", "minimum maximum", "fmin fmax", "any all", "floor ceil", "zeros ones",
-    "zeros_like ones_like", "sum mean", "nansum nanmean", "union intersection", "startswith endswith",
-    "logical_and logical_or", "sorted list", "first last", "head tail", "lower upper", "lstrip rstrip",
+    "min max", "argmin argmax", "nanmin nanmax", "minimum maximum", "fmin fmax", "any all", "floor ceil",
+    "zeros ones", "zeros_like ones_like", "sum mean", "nansum nanmean", "union intersection",
+    "startswith endswith", "logical_and logical_or", "sorted list", "first last", "head tail",
+    "lower upper", "lstrip rstrip",
 )  # fmt: skip
 NAMES = {a: b for pair in _PAIRS for a, b in (pair.split(), pair.split()[::-1])} | {
     "list": "", "mean": "", "cumsum": "cumprod", "median": "mean",
@@ -127,14 +128,6 @@ def sample(
     return [mutant for _, _, mutant in sorted(chosen, key=lambda entry: entry[:2])]
 
 
-def files_of(root: Path, package: str, folders: tuple[str, ...]) -> list[Path]:
-    found: set[Path] = set()
-    for folder in folders:
-        path = root / "src" / package / folder
-        found |= set(path.rglob("*.py")) if path.is_dir() else {path} & set(path.parent.glob("*.py"))
-    return sorted(found)
-
-
 class _Candidate(NamedTuple):
     number: str
     path: Path
@@ -175,7 +168,7 @@ def _made(root: Path, room: str, candidate: _Candidate) -> Mutant | None:
     for line in source.splitlines(keepends=True):
         begins.append(begins[-1] + len(line))
     file = candidate.path.relative_to(root).as_posix()
-    spans, compiled = _reached(candidate.tree, candidate.statement)
+    spans, compiled = lines_that_matter(candidate.tree, *candidate.statement)
     for key, change in candidate.changes:
         at: Any = change.node
         start = begins[at.lineno - 1] + at.col_offset
@@ -211,7 +204,7 @@ def _statements(node: ast.AST, around: tuple[ast.AST, ...]) -> Iterator[_Stateme
     """Every statement that does something, without those that are only types or prose."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, Function):
-            decorators = {_name(d.func if isinstance(d, ast.Call) else d) for d in child.decorator_list}
+            decorators = {name_of(d.func if isinstance(d, ast.Call) else d) for d in child.decorator_list}
             if "overload" in decorators or PROSE_FUNCTION.search(child.name):
                 continue
             inside = (*around, child)
@@ -220,7 +213,7 @@ def _statements(node: ast.AST, around: tuple[ast.AST, ...]) -> Iterator[_Stateme
             yield from _statements(child, inside)
         elif isinstance(child, ast.ClassDef):
             yield from _statements(child, (*around, child))
-        elif isinstance(child, ast.If) and _mentions(child.test, re.compile("^(TYPE_CHECKING|__name__)$")):
+        elif isinstance(child, ast.If) and mentions(child.test, re.compile("^(TYPE_CHECKING|__name__)$")):
             continue
         elif isinstance(child, ast.stmt):
             if not _is_quiet(child):
@@ -236,7 +229,7 @@ def _is_quiet(node: ast.stmt) -> bool:
     if isinstance(node, ast.Expr):
         return isinstance(node.value, ast.Constant)
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    names = {_name(target) for target in targets if target is not None}
+    names = {name_of(target) for target in targets if target is not None}
     return "__all__" in names or any(PERFORMANCE.search(name) for name in names)
 
 
@@ -268,7 +261,7 @@ def _headers(node: ast.stmt) -> list[ast.expr]:
 def _of_statement(statement: _Statement) -> Iterator[Change]:
     node = statement.node
     match node:
-        case ast.Expr(value=ast.Call(func=function)) if _name(function) not in QUIET_CALLS:
+        case ast.Expr(value=ast.Call(func=function)) if name_of(function) not in QUIET_CALLS:
             yield Change("call dropped", node, "pass")
         case ast.Raise():
             yield Change("raise dropped", node, "pass")
@@ -346,7 +339,7 @@ def _of_number(node: ast.AST, value: float) -> Iterator[Change]:
 
 
 def _of_call(node: ast.Call) -> Iterator[Change]:
-    name = _name(node.func)
+    name = name_of(node.func)
     if NAMES.get(name):
         function = (
             ast.Name(NAMES[name])
@@ -384,66 +377,11 @@ def _is_prose(node: ast.AST) -> bool:
         case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(separator)), attr="join")):
             return PROSE_SEPARATOR.search(separator) is not None
         case ast.Call(func=function):
-            return PROSE_FUNCTION.search(_name(function)) is not None
+            return PROSE_FUNCTION.search(name_of(function)) is not None
         case ast.IfExp():
             return _is_text(node.body) and _is_text(node.orelse)
     return False
 
 
 def _is_fast(node: ast.AST) -> bool:
-    return _mentions(node, PERFORMANCE)
-
-
-def _mentions(node: ast.AST, pattern: re.Pattern[str]) -> bool:
-    return any(
-        pattern.search(_name(child))
-        for child in ast.walk(node)
-        if isinstance(child, ast.Name | ast.Attribute)
-    )
-
-
-def _name(node: ast.AST) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-
-
-# which lines a test runs if it can notice
-
-
-def is_compiled(function: Function) -> bool:
-    decorators = (d.func if isinstance(d, ast.Call) else d for d in function.decorator_list)
-    return any(_name(decorator) in COMPILED for decorator in decorators)
-
-
-def functions_of(tree: ast.AST) -> list[Function]:
-    return [node for node in ast.walk(tree) if isinstance(node, Function)]
-
-
-def body_of(function: Function) -> Span:
-    return function.body[0].lineno, function.end_lineno or function.lineno
-
-
-def _reached(tree: ast.Module, statement: _Statement) -> tuple[tuple[Span, ...], tuple[str, ...]]:
-    """The lines of the statement itself; where it runs at import, those of the functions that read its result."""
-    functions = [node for node in statement.around if isinstance(node, Function)]
-    compiled = tuple(f.name for f in functions if is_compiled(f))
-    if compiled:
-        return (), compiled
-    if functions and statement.node is not functions[-1]:
-        last = max((node.end_lineno or 0 for node in statement.headers), default=statement.node.lineno)
-        whole = not hasattr(statement.node, "body")
-        return ((statement.node.lineno, (statement.node.end_lineno or 0) if whole else last),), ()
-    if functions:
-        readers = functions[-1:]
-    elif statement.around:
-        readers = functions_of(statement.around[-1])
-    else:
-        names = {
-            n.id for n in ast.walk(statement.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-        }
-        pattern = re.compile(rf"^({'|'.join(map(re.escape, names))})$") if names else re.compile("$^")
-        readers = [function for function in functions_of(tree) if _mentions(function, pattern)]
-    readers = readers or functions_of(tree)
-    return (
-        tuple(body_of(f) for f in readers if not is_compiled(f)),
-        tuple(f.name for f in readers if is_compiled(f)),
-    )
+    return mentions(node, PERFORMANCE)

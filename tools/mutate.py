@@ -2,16 +2,19 @@
 
     python tools/mutate.py --write
 
-draws 300 mutants, runs each in a copy of the project against the goldens that reach it and then, if none of them fails, against
-the tests that reach it, and writes ``benchmarks/mutation.md`` and ``benchmarks/mutation.json``. What reaches a mutant is
-recorded first: the tests run once on the code as it is, file by file, and it is kept which test runs which line.
+draws 300 mutants, which are copies of the project with one small mistake each. It runs each against the
+goldens that reach the mistake and then, if none of them fails, against the tests that reach it, and writes
+``benchmarks/mutation.md`` and ``benchmarks/mutation.json``. What reaches a mutant is recorded first: the
+tests run once on the code as it is, file by file, and the script keeps which test runs which line.
 
-A mutant is killed if a test fails, if the process dies, or if a test takes longer than 10 times as long as on the code as it is
-("timeout"). What survives is either a gap in the tests or a change that no result shows; the latter are judged by hand and named
-under "equivalent" in ``benchmarks/mutation.json``: they do not count. The same seed draws the same mutants as long as the
-statements stay the same, wherever they move (``mutants.py`` says how). What killed a mutant last time is tried first.
+A mutant is killed if a test fails, if the process dies, or if a test takes 10 times as long as on the code
+as it is ("timeout"). A mutant that survives is either a gap in the tests or a change that no result can
+show. The latter are judged by hand and named with the reason under "equivalent" in
+``benchmarks/mutation.json``; they do not count.
 
-Everything is done in ``benchmarks/work/mutation``. An interrupted run goes on with ``--resume``.
+The same seed draws the same mutants as long as the statements stay the same, wherever they move
+(``mutants.py`` says how). What killed a mutant last time is tried first. Everything is done in
+``benchmarks/work/mutation``, which git ignores. ``--resume`` goes on with an interrupted run.
 """
 
 from __future__ import annotations
@@ -35,9 +38,10 @@ from typing import Any
 import forked
 import mutants
 import reach
+import source
 from mutation_page import Result, page, table
 
-# room: the folders and files of src/<package> that belong to it; a room not named here is the folder of its name
+# room: its folders and files in src/<package>; a room that is not named here is the folder of its name
 ROOMS = {
     "measures": ("measures",),
     "rerankers": ("rerankers",),
@@ -46,6 +50,9 @@ ROOMS = {
     "io": ("io",),
     "verdict": ("verdict",),
 }
+Rooms = dict[str, tuple[str, ...]]
+Done = Callable[["forked.Ended[Plan]"], None]
+
 GOLDENS_SECONDS, TESTS_SECONDS = 20.0, 20.0  # of a mutant at most, on the code as it is
 RECORDING = 600.0  # seconds of a test
 LONGER = 10.0  # times as long as on the code as it is: a test that hangs
@@ -68,6 +75,7 @@ class Project:
     root: Path
     package: str
     rooms: dict[str, tuple[str, ...]]
+    tests: list[str]
     folder: Path
     digest: str
 
@@ -76,13 +84,13 @@ class Project:
         return self.folder / "base" / self.root.name
 
     @classmethod
-    def of(cls, root: Path, rooms: list[str]) -> Project:
+    def of(cls, root: Path, rooms: list[str], tests: list[str]) -> Project:
         package = next(path.parent.name for path in sorted((root / "src").glob("*/__init__.py")))
         digest = hashlib.sha256(sys.version.encode())
         for file in files(root):
             digest.update(file.encode() + b"\0" + hashlib.sha256((root / file).read_bytes()).digest())
-        named = {room: ROOMS.get(room, (room,)) for room in rooms}
-        return cls(root, package, named, root / "benchmarks/work/mutation", digest.hexdigest()[:16])
+        named: Rooms = {room: ROOMS.get(room, (room,)) for room in rooms}
+        return cls(root, package, named, tests, root / "benchmarks/work/mutation", digest.hexdigest()[:16])
 
 
 def files(root: Path) -> list[str]:
@@ -99,21 +107,21 @@ def files(root: Path) -> list[str]:
 
 def prepare(project: Project, jobs: int) -> reach.Reach:
     """A copy of the project, and which test runs which line of it; as kept, if nothing has changed since."""
-    kept, done = project.folder / "reach", project.folder / "recorded"
+    kept, begun = project.folder / "reach", project.folder / "recorded"
     rooms = {**ROOMS, **project.rooms}
-    state = f"{project.digest} {rooms}"
-    if not done.is_file() or done.read_text(encoding="utf-8") != state:
+    state = f"{project.digest} {rooms} {project.tests}"
+    if not begun.is_file() or begun.read_text(encoding="utf-8") != state:
+        begun.unlink(missing_ok=True)
         for stale in (project.folder / "base", kept):
             shutil.rmtree(stale, ignore_errors=True)
-        done.unlink(missing_ok=True)
         kept.mkdir(parents=True)
         for file in files(project.root):
             target = project.base / file
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(project.root / file, target)
         _link_shared(project, project.base.parent)
-        _record(project, rooms, kept, jobs)
-        done.write_text(state, encoding="utf-8")
+        begun.write_text(state, encoding="utf-8")
+    _record(project, rooms, kept, jobs)
     return reach.Reach.read(project.base, project.package, rooms, kept)
 
 
@@ -125,30 +133,28 @@ def _link_shared(project: Project, folder: Path) -> None:
 
 
 def _record(project: Project, rooms: dict[str, tuple[str, ...]], kept: Path, jobs: int) -> None:
-    tests = sorted(
-        path.relative_to(project.base).as_posix() for path in project.base.glob("tests/**/test_*.py")
-    )
+    found = (path for folder in project.tests for path in source.files_under(project.base / folder))
+    tests = sorted({p.relative_to(project.base).as_posix() for p in found if p.name.startswith("test_")})
     sources = [project.base / "src" / project.package / f for folders in rooms.values() for f in folders]
-    numbers = {file: place for place, file in enumerate(tests)}
+    numbers = {file: f"{place:03d}" for place, file in enumerate(tests)}
+    waiting = [file for file in tests if not (kept / f"{numbers[file]}.json").is_file()]
 
     def work(file: str, say: forked.Say) -> None:
-        target = kept / f"{numbers[file]:03d}.coverage"
+        target = kept / f"{numbers[file]}.coverage"
+        target.unlink(missing_ok=True)
         reach.record_file(project.base, project.package, sources, file, target, say)
 
-    for ended in forked.run_all(
-        tests, work, lambda *_: 600.0, jobs, lambda f: kept / f"{numbers[f]:03d}.log"
-    ):
-        seconds: dict[str, float] = {}
-        failed = set()
-        for entry in (entry for entry in ended.said if "test" in entry):
-            seconds[entry["test"]] = seconds.get(entry["test"], 0.0) + entry["seconds"]
-            if entry["outcome"] != "passed":
-                failed.add(entry["test"])  # or it was skipped
-        passed = {test: round(took, 3) for test, took in seconds.items() if test not in failed}
-        (kept / f"{numbers[ended.item]:03d}.json").write_text(json.dumps(passed, indent=0), encoding="utf-8")
-        trouble = (
-            f", {len(failed)} not used, since they fail or are skipped" if failed else f", {ended.lost}" if ended.lost else ""
-        )
+    def log(file: str) -> Path:
+        return kept / f"{numbers[file]}.log"
+
+    for ended in forked.run_all(waiting, work, lambda *_: RECORDING, jobs, log):
+        failed = {entry["test"] for entry in ended.said if entry.get("outcome", "passed") != "passed"}
+        seconds = {entry["ended"]: entry["seconds"] for entry in ended.said if "ended" in entry}
+        passed = {test: took for test, took in seconds.items() if test not in failed}
+        log(ended.item).with_suffix(".json").write_text(json.dumps(passed, indent=0), encoding="utf-8")
+        shutil.rmtree(project.base.parent / "tmp" / reach.temporary(ended.pid), ignore_errors=True)
+        trouble = f", {len(failed)} fail or are skipped" if failed else ""
+        trouble += f", {ended.lost}" if ended.lost else ""
         print(f"{ended.item}: {len(passed)} tests, {ended.seconds:.0f} s{trouble}", flush=True)
 
 
@@ -195,7 +201,7 @@ def run_plan(project: Project, plan: Plan, say: forked.Say) -> None:
 
 
 def clone(project: Project, plan: Plan) -> None:
-    """Links to the files of the base, which nobody writes in place; what the mutant changes is a file of its own."""
+    """Links to the files of the base, which nobody writes in place; the mutant gets a file of its own."""
     shutil.copytree(project.base, plan.clone, copy_function=os.link)
     _link_shared(project, plan.clone.parent)
     if plan.mutant is None:
@@ -222,9 +228,9 @@ def outcome_of(plan: Plan, ended: forked.Ended[Plan]) -> Result:
     killer = failed or (begun[-1] if begun and ended.lost else "the start of the tests")
     killed = outcome != "survived"
     return Result(
-        mutant.key, mutant.room, mutant.file, mutant.line, mutant.function, mutant.operator, mutant.before, mutant.after,
-        outcome, (stages[-1] if stages else "tests") if killed else "", killer if killed else "",
-        sum(len(tests) for _, tests in plan.batches), plan.left_out,
+        mutant.key, mutant.room, mutant.file, mutant.line, mutant.function, mutant.operator, mutant.before,
+        mutant.after, outcome, (stages[-1] if stages else "tests") if killed else "",
+        killer if killed else "", sum(len(tests) for _, tests in plan.batches), plan.left_out,
     )  # fmt: skip
 
 
@@ -236,7 +242,7 @@ def allowed(reached: reach.Reach, limit: float, plan: Plan, said: dict[str, Any]
 
 
 def run(
-    project: Project, plans: list[Plan], reached: reach.Reach, options: argparse.Namespace, done: Callable
+    project: Project, plans: list[Plan], reached: reach.Reach, options: argparse.Namespace, done: Done
 ) -> None:
     clones = project.folder / "clones"
     logs = project.folder / "logs"
@@ -254,7 +260,7 @@ def run(
 def check_killers(
     project: Project, results: list[Result], reached: reach.Reach, options: argparse.Namespace
 ) -> set[str]:
-    """The tests that killed must pass on the code as it is, run as they were: what fails there kills nothing."""
+    """The tests that killed must pass on the code as it is: one that fails there too kills nothing."""
     killers = sorted({result.killer for result in results if result.killer in reached.seconds})
     parts = [killers[at :: options.jobs] for at in range(options.jobs)]
     clones = project.folder / "clones"
@@ -284,6 +290,9 @@ def main(arguments: list[str] | None = None) -> int:
         "--rooms", nargs="+", default=list(ROOMS), help="rooms to draw from (default: all six)"
     )
     parser.add_argument(
+        "--tests", nargs="+", default=["tests"], help="folders or files of tests (default: all)"
+    )
+    parser.add_argument(
         "--only-goldens", action="store_true", help="run the goldens alone, without the tests"
     )
     parser.add_argument("--jobs", type=int, default=2, help="mutants at a time (default 2)")
@@ -299,7 +308,7 @@ def main(arguments: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside: go on with --resume"))
     forked.load_libraries()
     began = time.monotonic()
-    project = Project.of(options.root.resolve(), options.rooms)
+    project = Project.of(options.root.resolve(), options.rooms, options.tests)
     reached = prepare(project, options.jobs)
     recorded = time.monotonic() - began
     chosen = mutants.sample(project.base, project.package, project.rooms, options.count, options.seed)
@@ -346,14 +355,20 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _read(path: Path) -> dict[str, Any]:
     with contextlib.suppress(FileNotFoundError):
-        return json.loads(path.read_text(encoding="utf-8"))
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return found
     return {}
 
 
 def _done(project: Project, options: argparse.Namespace, keys: set[str]) -> list[Result]:
     """The results of the run that was interrupted, if it was this one."""
     path = project.folder / "results.jsonl"
-    head = {"project": project.digest, "seed": options.seed, "only_goldens": options.only_goldens}
+    head = {
+        "project": project.digest,
+        "tests": options.tests,
+        "seed": options.seed,
+        "only_goldens": options.only_goldens,
+    }
     lines = (
         path.read_text(encoding="utf-8").splitlines(keepends=True)
         if path.is_file() and options.resume

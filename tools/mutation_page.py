@@ -24,7 +24,7 @@ class Result(NamedTuple):
 
 def table(results: list[Result], equivalent: dict[str, str]) -> str:
     rows = [
-        "| room | mutants | equivalent | killed by goldens | killed by tests only | survived | not reached | score |",
+        "| room | mutants | equivalent | goldens | only tests | survived | not reached | score |",
         "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     rooms = list(dict.fromkeys(result.room for result in results))
@@ -36,8 +36,8 @@ def table(results: list[Result], equivalent: dict[str, str]) -> str:
         unreached = sum(1 for result in counted if result.outcome == "survived" and not result.ran)
         score = f"{(by['goldens'] + by['tests']) / len(counted):.0%}" if counted else "undefined"
         rows.append(
-            f"| {room} | {len(some)} | {len(some) - len(counted)} | {by['goldens']} | {by['tests']} | {reached} "
-            f"| {unreached} | {score} |"
+            f"| {room} | {len(some)} | {len(some) - len(counted)} | {by['goldens']} | {by['tests']} "
+            f"| {reached} | {unreached} | {score} |"
         )
     return "\n".join(rows)
 
@@ -47,18 +47,19 @@ def page(results: list[Result], equivalent: dict[str, str], seed: int) -> str:
     survivors = [result for result in results if result.outcome == "survived"]
     parts = [
         "# Small mistakes that the tests notice",
-        f"`make mutation` changes one statement at a time in a copy of the code (a mutant), {len(results)} in all, and runs "
-        "the goldens and then the tests that reach it. The score is the share of mutants that are noticed. A later change "
-        "to the code or to the tests may not lower it.",
+        f"`make mutation` makes {len(results)} copies of the code with one small mistake each (mutants), and "
+        "runs the goldens, then the tests that reach it. The score is the share of mutants that are noticed, "
+        "by the goldens or only by the tests. No later change to the code or to the tests may lower it.",
         table(results, equivalent),
-        f'"Killed" includes {endings["timeout"]} mutants that make a test hang and {endings["memory"]} that fill the memory. '
-        "A mutant is equivalent if somebody looked at it and found that no result can show it. One that is not reached "
-        "is run by no golden and no test in its own process. Seed: "
-        f"{seed}. The mutants, what killed each, and the reasons for the equivalent ones are in `mutation.json`.",
+        f'"Noticed" includes {endings["timeout"]} mutants that make a test hang and {endings["memory"]} that '
+        "fill the memory. A mutant is equivalent if somebody looked at it and found that no result can show "
+        "it. It is not reached if no golden and no test runs its line, as far as one process can see. The "
+        f"mutants, what killed each, and why some are equivalent are in `mutation.json`. Seed: {seed}.",
         "## Survivors",
         "| where | was | became | |\n|---|---|---|---|\n"
         + "\n".join(
-            f"| {_cell(f'{r.file}:{r.line}')} | {_cell(r.before)} | {_cell(r.after)} | {_why(r, equivalent)} |"
+            f"| {_cell(f'{r.file}:{r.line}')} | {_cell(r.before)} | {_cell(r.after)} "
+            f"| {_why(r, equivalent)} |"
             for r in survivors
         ),
     ]

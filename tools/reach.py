@@ -1,4 +1,4 @@
-"""Which tests run which lines of the rooms, recorded once on the code as it is, and which of them a mutant needs."""
+"""Which tests run which lines of the rooms, recorded once on the code as it is, and which a mutant needs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mutants import Function, Mutant, Span, body_of, files_of, functions_of, is_compiled
+from mutants import Mutant
+from source import Function, Span, body_of, files_of, functions_of, is_compiled, name_of
 
 GOLDENS = "tests/test_goldens.py"
 EARLY = 12  # tests that run first by themselves: most mistakes are found by them
@@ -24,7 +25,7 @@ class Watch:
     """A plugin of pytest: says which test begins and how it ended; runs what is planned, in that order."""
 
     def __init__(self, say: Callable[[dict[str, Any]], None], plan: list[str] | None = None) -> None:
-        self.say, self.failed = say, False
+        self.say, self.failed, self.began = say, False, 0.0
         self.order = None if plan is None else {name: place for place, name in enumerate(plan)}
 
     def pytest_collection_modifyitems(self, config: Any, items: list[Any]) -> None:
@@ -35,39 +36,37 @@ class Watch:
             items[:] = kept
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.began = _processor_seconds()
         self.say({"begins": nodeid})
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        if report.failed:
-            self.failed = True
-        self.say(
-            {
-                "test": report.nodeid,
-                "when": report.when,
-                "outcome": report.outcome,
-                "seconds": report.duration,
-            }
-        )
+        if report.outcome != "passed":
+            self._say_outcome(report.nodeid, report.outcome)
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed:
-            self.failed = True
-            self.say(
-                {
-                    "test": report.nodeid or "collection",
-                    "when": "collect",
-                    "outcome": "failed",
-                    "seconds": 0.0,
-                }
-            )
+            self._say_outcome(report.nodeid or "collection", "failed")
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        self.say({"ended": nodeid, "seconds": round(_processor_seconds() - self.began, 3)})
+
+    def _say_outcome(self, test: str, outcome: str) -> None:
+        self.failed = self.failed or outcome == "failed"
+        self.say({"test": test, "outcome": outcome})
+
+
+def _processor_seconds() -> float:
+    """Of this process and of those that it waited for. A clock would measure what else the machine does."""
+    return sum(os.times()[:4])
 
 
 class Contexts:
-    """A plugin of pytest: what runs is booked on the test that runs it, and what its fixtures run on its file."""
+    """A plugin of pytest: tells coverage which test runs, and whether it or its fixtures."""
 
     def __init__(self, coverage: Any, package: str) -> None:
         self.coverage, self.package = coverage, package
-        self.modules, self.caches = 0, []
+        self.modules = 0
+        self.caches: list[Any] = []
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: Any) -> None:
@@ -95,8 +94,13 @@ class Contexts:
 def run_pytest(root: Path, files: Iterable[str], *plugins: object, stop: bool = False) -> int:
     """Pytest in this process, which was forked for it, on the copy of the project in ``root``."""
     arguments = ["-p", "no:cacheprovider", "-q", "--tb=short", "-m", "not slow", f"--rootdir={root}"]
-    arguments += [f"--basetemp={root.parent / 'tmp' / f'pytest-{os.getpid()}'}", *(["-x"] if stop else [])]
+    arguments += [f"--basetemp={root.parent / 'tmp' / temporary(os.getpid())}", *(["-x"] if stop else [])]
     return int(pytest.main([*arguments, *(str(root / file) for file in files)], plugins=list(plugins)))
+
+
+def temporary(process: int) -> str:
+    """The folder in which the tests of a process write; two processes work beside each other in one copy."""
+    return f"pytest-{process}"
 
 
 def enter(root: Path, package: str, *, keep_compiled: bool) -> None:
@@ -157,8 +161,7 @@ class Reach:
                 if is_compiled(function):
                     names.add(function.name)
                 for node in ast.walk(function):
-                    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", None)
-                    if name:
+                    if name := name_of(node):
                         mentions[name].append((path.relative_to(root).as_posix(), function))
         made.compiled = {name: mentions[name] for name in names}
         return made
@@ -201,7 +204,7 @@ class Reach:
         return found
 
     def plan(self, tests: set[str], first: list[str], seconds: float) -> tuple[list[str], int]:
-        """What runs within so many seconds: by turns one test of each file, the quickest first; and how many are left.
+        """What runs in so many seconds, by turns one test of each file, the quickest first; how many do not.
 
         Goldens take turns by what they are about, which is the first word of their names.
         """
@@ -216,7 +219,8 @@ class Reach:
         )
         order = [name for name in first if name in tests]
         order += [test for _, _, test in turns if test not in order]
-        taken, spent = [], 0.0
+        taken: list[str] = []
+        spent = 0.0
         for test in order:
             if spent + self.seconds[test] <= seconds or not taken:
                 taken.append(test)
@@ -230,7 +234,7 @@ def _rough(seconds: float) -> int:
 
 
 def compiled_with(root: Path, package: str, rooms: dict[str, tuple[str, ...]], file: str) -> tuple[str, ...]:
-    """``file``, and the files of compiled functions that take something from it: numba keeps those without a look at it."""
+    """``file`` and those whose compiled functions hold something of it: numba does not see it change."""
     paths = [path for folders in rooms.values() for path in files_of(root, package, folders)]
     sources = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in paths}
     compiling = {

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import mutants
@@ -14,31 +15,100 @@ import pytest
 SCRIPT = Path(__file__).resolve().parents[2] / "tools/mutate.py"
 
 FILES = {
-    "pyproject.toml": '[tool.pytest.ini_options]\nmarkers = ["slow: not run"]\naddopts = "--import-mode=importlib"\n',
+    "pyproject.toml": """
+        [tool.pytest.ini_options]
+        markers = ["slow: not run"]
+        addopts = "--import-mode=importlib"
+        """,
     "src/tiny/__init__.py": "",
-    "src/tiny/numbers/__init__.py": "def double(x):\n    return 2 * x\n",
-    "src/tiny/numbers/more.py": "def triple(x):\n    return 3 * x\n",
-    "src/tiny/unseen/__init__.py": "def looked_at(x):\n    return x + x\n\n\ndef unused(x):\n    return x - x\n",
-    "src/tiny/loops/__init__.py": "def down(n, end, step):\n    while n != end:\n        n -= step\n    else:\n        return [n]\n",
+    "src/tiny/numbers/__init__.py": """
+        def double(x):
+            return 2 * x
+        """,
+    "src/tiny/numbers/more.py": """
+        def triple(x):
+            return 3 * x
+        """,
+    "src/tiny/unseen/__init__.py": """
+        def looked_at(x):
+            return x + x
+
+
+        def unused(x):
+            return x - x
+        """,
+    "src/tiny/loops/__init__.py": """
+        def down(n, end, step):
+            while n != end:
+                n -= step
+            else:
+                return [n]
+        """,
     "src/tiny/kernels/__init__.py": "",
-    "src/tiny/kernels/first.py": "from numba import njit\n\n\n@njit(cache=True)\ndef both(a, b):\n    return a + b\n",
-    "src/tiny/kernels/second.py": (
-        "from numba import njit\n\nfrom tiny.kernels.first import both\n\n\n"
-        "@njit(cache=True)\ndef twice(a, b):\n    both_of = both(a, b)\n    return [both_of, both_of]\n\n\n"
-        "def of(a, b):\n    return [*twice(a, b)]\n"
-    ),
-    "tests/test_goldens.py": (
-        "import pytest\nfrom tiny.numbers import double\n\n\n"
-        '@pytest.mark.parametrize("case", ["double-three"])\ndef test_golden(case):\n    assert double(3) == 6\n'
-    ),
-    "tests/test_numbers.py": (
-        "from tiny.numbers import double\nfrom tiny.numbers.more import triple\nfrom tiny.unseen import looked_at\n\n\n"
-        "def test_double():\n    assert double(2) == 4\n\n\ndef test_triple():\n    assert triple(2) == 6\n\n\n"
-        "def test_nothing():\n    looked_at(5)\n"
-    ),
-    "tests/test_loops.py": "from tiny.loops import down\n\n\ndef test_down():\n    assert down(6, 0, 2) == [0]\n",
-    "tests/test_kernels.py": "from tiny.kernels.second import of\n\n\ndef test_of():\n    assert of(2, 3) == [5, 5]\n",
-}  # fmt: skip
+    "src/tiny/kernels/first.py": """
+        from numba import njit
+
+
+        @njit(cache=True)
+        def both(a, b):
+            return a + b
+        """,
+    "src/tiny/kernels/second.py": """
+        from numba import njit
+
+        from tiny.kernels.first import both
+
+
+        @njit(cache=True)
+        def twice(a, b):
+            both_of = both(a, b)
+            return [both_of, both_of]
+
+
+        def of(a, b):
+            return [*twice(a, b)]
+        """,
+    "tests/test_goldens.py": """
+        import pytest
+        from tiny.numbers import double
+
+
+        @pytest.mark.parametrize("case", ["double-three"])
+        def test_golden(case):
+            assert double(3) == 6
+        """,
+    "tests/test_numbers.py": """
+        from tiny.numbers import double
+        from tiny.numbers.more import triple
+        from tiny.unseen import looked_at
+
+
+        def test_double():
+            assert double(2) == 4
+
+
+        def test_triple():
+            assert triple(2) == 6
+
+
+        def test_nothing():
+            looked_at(5)
+        """,
+    "tests/test_loops.py": """
+        from tiny.loops import down
+
+
+        def test_down():
+            assert down(6, 0, 2) == [0]
+        """,
+    "tests/test_kernels.py": """
+        from tiny.kernels.second import of
+
+
+        def test_of():
+            assert of(2, 3) == [5, 5]
+        """,
+}
 ROOMS = ["numbers", "unseen", "loops", "kernels"]
 
 
@@ -47,19 +117,34 @@ def tiny(tmp_path: Path) -> Path:
     for name, text in FILES.items():
         path = tmp_path / "tiny" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(dedent(text).lstrip(), encoding="utf-8")
     return tmp_path / "tiny"
 
 
 def mutate(root: Path, *options: str) -> str:
-    command = [sys.executable, str(SCRIPT), "--root", str(root), "--rooms", *ROOMS, "--count", "40", "--jobs", "1"]
-    done = subprocess.run([*command, "--limit", "3", "--write", *options], capture_output=True, text=True, check=False)
+    command = [
+        sys.executable,
+        str(SCRIPT),
+        "--root",
+        str(root),
+        "--rooms",
+        *ROOMS,
+        "--count",
+        "40",
+        "--jobs",
+        "1",
+    ]
+    done = subprocess.run(
+        [*command, "--limit", "3", "--write", *options], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
 def results(root: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((root / "benchmarks/mutation.json").read_text(encoding="utf-8"))["mutants"]
+    found: list[dict[str, Any]] = json.loads((root / "benchmarks/mutation.json").read_text(encoding="utf-8"))[
+        "mutants"
+    ]
     return found
 
 
@@ -83,7 +168,7 @@ def test_what_kills_a_mutant_is_named_and_an_interrupted_run_goes_on(tiny: Path)
     assert by_function["both"] == ("killed", "tests", "tests/test_kernels.py::test_of")
 
     for name, text in FILES.items():
-        assert (tiny / name).read_text(encoding="utf-8") == text
+        assert (tiny / name).read_text(encoding="utf-8") == dedent(text).lstrip()
     assert not list((tiny / "src").rglob("__pycache__"))
     assert not (tiny / "benchmarks/work/mutation/clones").exists()
 
