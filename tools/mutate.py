@@ -21,12 +21,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import hashlib
 import json
-import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -39,6 +36,7 @@ import forked
 import mutants
 import reach
 import source
+from copies import Project, Rooms
 from mutation_page import Result, page, table
 
 # room: its folders and files in src/<package>; a room that is not named here is the folder of its name
@@ -50,7 +48,6 @@ ROOMS = {
     "io": ("io",),
     "verdict": ("verdict",),
 }
-Rooms = dict[str, tuple[str, ...]]
 Done = Callable[["forked.Ended[Plan]"], None]
 
 GOLDENS_SECONDS, TESTS_SECONDS = 20.0, 20.0  # of a mutant at most, on the code as it is
@@ -58,7 +55,6 @@ RECORDING = 600.0  # seconds of a test
 LONGER = 10.0  # times as long as on the code as it is: a test that hangs
 COLLECTING = 120.0  # seconds for what is not a test
 COMPILING = 240.0  # seconds more where numba has to compile anew
-NOT_OURS = ("tools/", "tests/tools/", "benchmarks/mutation", "benchmarks/work/", "CHANGELOG.md", ".ci/")
 
 
 @dataclass(frozen=True)
@@ -70,41 +66,6 @@ class Plan:
     anew: tuple[str, ...]  # files whose compiled code would not know of the mutant
 
 
-@dataclass(frozen=True)
-class Project:
-    root: Path
-    package: str
-    rooms: dict[str, tuple[str, ...]]
-    tests: list[str]
-    folder: Path
-    digest: str
-
-    @property
-    def base(self) -> Path:
-        return self.folder / "base" / self.root.name
-
-    @classmethod
-    def of(cls, root: Path, rooms: list[str], tests: list[str]) -> Project:
-        package = next(path.parent.name for path in sorted((root / "src").glob("*/__init__.py")))
-        digest = hashlib.sha256(sys.version.encode())
-        for file in files(root):
-            digest.update(file.encode() + b"\0" + hashlib.sha256((root / file).read_bytes()).digest())
-        named: Rooms = {room: ROOMS.get(room, (room,)) for room in rooms}
-        return cls(root, package, named, tests, root / "benchmarks/work/mutation", digest.hexdigest()[:16])
-
-
-def files(root: Path) -> list[str]:
-    """What a checkout has, without what this script reads and writes itself."""
-    if (root / ".git").exists():
-        command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-        found = subprocess.run(command, cwd=root, check=True, capture_output=True).stdout.decode().split("\0")
-    else:
-        found = [
-            path.relative_to(root).as_posix() for path in root.rglob("*") if "__pycache__" not in path.parts
-        ]
-    return sorted(f for f in found if f and not f.startswith(NOT_OURS) and (root / f).is_file())
-
-
 def prepare(project: Project, jobs: int) -> reach.Reach:
     """A copy of the project, and which test runs which line of it; as kept, if nothing has changed since."""
     kept, begun = project.folder / "reach", project.folder / "recorded"
@@ -112,24 +73,12 @@ def prepare(project: Project, jobs: int) -> reach.Reach:
     state = f"{project.digest} {rooms} {project.tests}"
     if not begun.is_file() or begun.read_text(encoding="utf-8") != state:
         begun.unlink(missing_ok=True)
-        for stale in (project.folder / "base", kept):
-            shutil.rmtree(stale, ignore_errors=True)
+        shutil.rmtree(kept, ignore_errors=True)
         kept.mkdir(parents=True)
-        for file in files(project.root):
-            target = project.base / file
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(project.root / file, target)
-        _link_shared(project, project.base.parent)
+        project.copy()
         begun.write_text(state, encoding="utf-8")
     _record(project, rooms, kept, jobs)
     return reach.Reach.read(project.base, project.package, rooms, kept)
-
-
-def _link_shared(project: Project, folder: Path) -> None:
-    """Some tests read real data that are kept beside the project."""
-    shared = project.root.parent / "shared"
-    if shared.is_dir():
-        (folder / "shared").symlink_to(shared)
 
 
 def _record(project: Project, rooms: dict[str, tuple[str, ...]], kept: Path, jobs: int) -> None:
@@ -188,7 +137,7 @@ def planned(
 
 def run_plan(project: Project, plan: Plan, say: forked.Say) -> None:
     """In a process of its own: the copy of a copy, with the mutant in it, and the tests."""
-    clone(project, plan)
+    project.clone(plan.clone, plan.mutant, plan.anew)
     reach.enter(plan.clone, project.package, keep_compiled=False)
     for name, tests in plan.batches:
         say({"stage": name})
@@ -198,22 +147,6 @@ def run_plan(project: Project, plan: Plan, say: forked.Say) -> None:
         if plan.mutant is not None and (watch.failed or code in (2, 3, 4)):
             say({"failed": code})
             return
-
-
-def clone(project: Project, plan: Plan) -> None:
-    """Links to the files of the base, which nobody writes in place; the mutant gets a file of its own."""
-    shutil.copytree(project.base, plan.clone, copy_function=os.link)
-    _link_shared(project, plan.clone.parent)
-    if plan.mutant is None:
-        return
-    target = plan.clone / plan.mutant.file
-    source = target.read_bytes()
-    target.unlink()
-    target.write_bytes(plan.mutant.applied(source))
-    for file in {plan.mutant.file, *plan.anew}:
-        path = plan.clone / file
-        for kept in path.parent.glob(f"__pycache__/{path.stem}.*"):
-            kept.unlink()
 
 
 def outcome_of(plan: Plan, ended: forked.Ended[Plan]) -> Result:
@@ -308,41 +241,22 @@ def main(arguments: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside: go on with --resume"))
     forked.load_libraries()
     began = time.monotonic()
-    project = Project.of(options.root.resolve(), options.rooms, options.tests)
+    named: Rooms = {room: ROOMS.get(room, (room,)) for room in options.rooms}
+    project = Project.of(options.root.resolve(), named, options.tests)
     reached = prepare(project, options.jobs)
     recorded = time.monotonic() - began
     chosen = mutants.sample(project.base, project.package, project.rooms, options.count, options.seed)
     before = _read(project.root / "benchmarks/mutation.json")
-    killers = {entry["key"]: entry["killer"] for entry in before.get("mutants", ())}
-    results = _done(project, options, {mutant.key for mutant in chosen})
-    known = {result.key for result in results}
-    plans = [
-        planned(
-            project, reached, mutant, killers.get(mutant.key, ""), place, only_goldens=options.only_goldens
-        )
-        for place, mutant in enumerate(chosen)
-        if mutant.key not in known
-    ]
-    with (project.folder / "results.jsonl").open("a", encoding="utf-8") as kept:
-
-        def done(ended: forked.Ended[Plan]) -> None:
-            result = outcome_of(ended.item, ended)
-            results.append(result)
-            kept.write(json.dumps(result._asdict()) + "\n")
-            kept.flush()
-            place = f"{len(results)}/{len(chosen)} {result.file}:{result.line} {result.operator}"
-            print(f"{place}: {result.outcome} {result.killer} ({ended.seconds:.1f} s)", flush=True)
-
-        run(project, plans, reached, options, done)
-    unsure = check_killers(project, results, reached, options)
-    places = {mutant.key: place for place, mutant in enumerate(chosen)}
-    results.sort(key=lambda result: (options.rooms.index(result.room), places[result.key]))
-    took = time.monotonic() - began - recorded
+    found = run_mutants(project, chosen, before, reached, options)
+    results = sorted((found[m.key] for m in chosen), key=lambda result: options.rooms.index(result.room))
     equivalent = before.get("equivalent", {})
-    print(f"\n{table(results, equivalent)}\n\nrecording: {recorded:.0f} s, mutants: {took:.0f} s")
-    for test in sorted(unsure):
-        print(f"{test} killed, but it fails on the code as it is too: mend it and run the mutants anew")
-    if options.write and not unsure:
+    print(f"\n{table(results, equivalent)}\n")
+    print(f"recording: {recorded:.0f} s, mutants: {time.monotonic() - began - recorded:.0f} s")
+    for entry in before.get("mutants", ()):
+        now = found.get(entry["key"])
+        if now is not None and now.outcome == "survived" and entry["outcome"] != "survived":
+            print(f"{now.file}:{now.line} {now.after}: survives now, was noticed by {entry['killer']}")
+    if options.write:
         data = {
             "seed": options.seed, "count": options.count, "only_goldens": options.only_goldens,
             "equivalent": equivalent, "mutants": [result._asdict() for result in results],
@@ -350,7 +264,41 @@ def main(arguments: list[str] | None = None) -> int:
         target = project.root / "benchmarks"
         (target / "mutation.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
         (target / "mutation.md").write_text(page(results, equivalent, options.seed), encoding="utf-8")
-    return 1 if unsure else 0
+    return 0
+
+
+def run_mutants(
+    project: Project,
+    chosen: list[mutants.Mutant],
+    before: dict[str, Any],
+    reached: reach.Reach,
+    options: argparse.Namespace,
+) -> dict[str, Result]:
+    """The result of each mutant by its key. One whose killer is not to be trusted runs again without it."""
+    killers = {entry["key"]: entry["killer"] for entry in before.get("mutants", ())}
+    results = _done(project, options, {mutant.key for mutant in chosen})
+    with (project.folder / "results.jsonl").open("a", encoding="utf-8") as kept:
+
+        def done(ended: forked.Ended[Plan]) -> None:
+            result = outcome_of(ended.item, ended)
+            results[result.key] = result
+            kept.write(json.dumps(result._asdict()) + "\n")
+            kept.flush()
+            place = f"{len(results)}/{len(chosen)} {result.file}:{result.line} {result.operator}"
+            print(f"{place}: {result.outcome} {result.killer} ({ended.seconds:.1f} s)", flush=True)
+
+        while waiting := [mutant for mutant in chosen if mutant.key not in results]:
+            plans = [
+                planned(project, reached, m, killers.get(m.key, ""), n, only_goldens=options.only_goldens)
+                for n, m in enumerate(waiting)
+            ]
+            run(project, plans, reached, options, done)
+            unsure = check_killers(project, list(results.values()), reached, options)
+            for key in [key for key, result in results.items() if result.killer in unsure]:
+                print(f"{results[key].killer} fails on the code as it is too, at times: not used")
+                del results[key]
+            reached.unsure |= unsure
+    return results
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -360,7 +308,7 @@ def _read(path: Path) -> dict[str, Any]:
     return {}
 
 
-def _done(project: Project, options: argparse.Namespace, keys: set[str]) -> list[Result]:
+def _done(project: Project, options: argparse.Namespace, keys: set[str]) -> dict[str, Result]:
     """The results of the run that was interrupted, if it was this one."""
     path = project.folder / "results.jsonl"
     head = {
@@ -380,7 +328,7 @@ def _done(project: Project, options: argparse.Namespace, keys: set[str]) -> list
         if lines:
             print("The code, the tests or the options have changed since: all mutants run anew.", flush=True)
     path.write_text("".join(json.dumps(entry) + "\n" for entry in whole), encoding="utf-8")
-    return [Result(**entry) for entry in whole[1:] if entry["key"] in keys]
+    return {entry["key"]: Result(**entry) for entry in whole[1:] if entry["key"] in keys}
 
 
 if __name__ == "__main__":

@@ -141,6 +141,7 @@ class Reach:
     root: Path
     package: str
     seconds: dict[str, float] = field(default_factory=dict)
+    unsure: set[str] = field(default_factory=set)  # tests that failed later, on the same code
     lines: dict[str, dict[int, set[str]]] = field(default_factory=dict)  # by file and line, of the rooms
     compiled: dict[str, list[tuple[str, Function]]] = field(default_factory=dict)  # by name: who mentions it
 
@@ -185,7 +186,7 @@ class Reach:
     def tests_of(self, mutant: Mutant) -> set[str]:
         spans = [(mutant.file, span) for span in mutant.spans]
         spans += self._callers(mutant.compiled, set())
-        return {test for file, span in spans for test in self._of_span(file, span)}
+        return {test for file, span in spans for test in self._of_span(file, span)} - self.unsure
 
     def _of_span(self, file: str, span: Span) -> set[str]:
         lines = self.lines.get(file, {})
