@@ -55,7 +55,9 @@ class Project:
         """
         shutil.copytree(self.base, target, copy_function=os.link)
         self._link_shared(target.parent)
-        for cache in self.base.parent.glob("tmp/goldens-cache-*"):  # other people's libraries, made ready for use
+        for cache in self.base.parent.glob(
+            "tmp/goldens-cache-*"
+        ):  # other people's libraries, made ready for use
             shutil.copytree(cache, target.parent / "tmp" / cache.name, copy_function=os.link)
         if mutant is None:
             return

@@ -50,7 +50,7 @@ ROOMS = {
 }
 Done = Callable[["forked.Ended[Plan]"], None]
 
-GOLDENS_SECONDS, TESTS_SECONDS = 20.0, 20.0  # of a mutant at most, on the code as it is
+GOLDENS_SECONDS, TESTS_SECONDS = 30.0, 40.0  # of a mutant at most, on the code as it is
 RECORDING = 600.0  # seconds of a test
 LONGER = 10.0  # times as long as on the code as it is: a test that hangs
 COLLECTING = 120.0  # seconds for what is not a test
@@ -130,7 +130,7 @@ def planned(
         taken, left = reached.plan(some, first, seconds)
         left_out += left
         batches += [(name, part) for part in (taken[: reach.EARLY], taken[reach.EARLY :]) if part]
-    anew = reach.compiled_with(project.base, project.package, {**ROOMS, **project.rooms}, mutant.file)
+    anew = reached.compiled_with(mutant.file)
     clone = project.folder / "clones" / str(place) / project.root.name
     return Plan(mutant, clone, tuple(batches), left_out, anew)
 

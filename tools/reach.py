@@ -144,6 +144,7 @@ class Reach:
     unsure: set[str] = field(default_factory=set)  # tests that failed later, on the same code
     lines: dict[str, dict[int, set[str]]] = field(default_factory=dict)  # by file and line, of the rooms
     compiled: dict[str, list[tuple[str, Function]]] = field(default_factory=dict)  # by name: who mentions it
+    compiling: dict[str, str] = field(default_factory=dict)  # the files of these, with their text
 
     @classmethod
     def read(cls, root: Path, package: str, rooms: dict[str, tuple[str, ...]], kept: Path) -> Reach:
@@ -156,15 +157,15 @@ class Reach:
         for path in sorted(kept.glob("*.coverage")):
             made._add(path, by_file)
         mentions: dict[str, list[tuple[str, Function]]] = defaultdict(list)
-        names = set()
         for path in {p for folders in rooms.values() for p in files_of(root, package, folders)}:
-            for function in functions_of(ast.parse(path.read_bytes())):
+            file, text = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
+            for function in functions_of(ast.parse(text)):
                 if is_compiled(function):
-                    names.add(function.name)
+                    made.compiling[file] = text
+                    made.compiled[function.name] = mentions[function.name]
                 for node in ast.walk(function):
                     if name := name_of(node):
-                        mentions[name].append((path.relative_to(root).as_posix(), function))
-        made.compiled = {name: mentions[name] for name in names}
+                        mentions[name].append((file, function))
         return made
 
     def _add(self, path: Path, by_file: dict[str, list[str]]) -> None:
@@ -204,6 +205,17 @@ class Reach:
                     found.append((file, body_of(function)))
         return found
 
+    def compiled_with(self, file: str) -> tuple[str, ...]:
+        """``file`` and those whose compiled functions hold something of it: numba does not see it change."""
+        found, waiting = {file}, [file]
+        while waiting:
+            path = waiting.pop().removeprefix("src/").removesuffix(".py").removesuffix("/__init__")
+            wanted = f"from {path.replace('/', '.')} import"
+            taking = {name for name, text in self.compiling.items() if wanted in text} - found
+            found |= taking
+            waiting += taking
+        return tuple(sorted(found)) if found & self.compiling.keys() else ()
+
     def plan(self, tests: set[str], first: list[str], seconds: float) -> tuple[list[str], int]:
         """What runs in so many seconds, by turns one test of each file, the quickest first; how many do not.
 
@@ -232,23 +244,3 @@ class Reach:
 def _rough(seconds: float) -> int:
     """Times that differ by chance compare equal."""
     return max(0, int(seconds * 50)).bit_length()
-
-
-def compiled_with(root: Path, package: str, rooms: dict[str, tuple[str, ...]], file: str) -> tuple[str, ...]:
-    """``file`` and those whose compiled functions hold something of it: numba does not see it change."""
-    paths = [path for folders in rooms.values() for path in files_of(root, package, folders)]
-    sources = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in paths}
-    compiling = {
-        name
-        for name, source in sources.items()
-        if any(is_compiled(f) for f in functions_of(ast.parse(source)))
-    }
-    found, waiting = {file}, [file]
-    while waiting:
-        module = (
-            waiting.pop().removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-        )
-        taking = {name for name in compiling - found if f"from {module} import" in sources[name]}
-        found |= taking
-        waiting += taking
-    return tuple(sorted(found)) if found & compiling else ()
