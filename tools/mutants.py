@@ -29,6 +29,7 @@ PERFORMANCE = re.compile(
 PERFORMANCE_KEYWORDS = {
     "boundscheck", "buffering", "cache", "copy", "frozen", "kw_only", "maxsize", "nogil", "repr", "slots",
     "stacklevel", "strict", "chunksize", "rechunk", "parallel", "max_workers", "use_threads", "daemon",
+    "fast", "compiled",
 }  # fmt: skip
 PROSE_FUNCTION = re.compile(r"^_?describe|_message$|_said$|_told$|^_?(hint|advice|plural|cure|in_words)")
 PROSE_SEPARATOR = re.compile(r", |[a-z]|; ")
@@ -208,8 +209,7 @@ def _statements(node: ast.AST, around: tuple[ast.AST, ...]) -> Iterator[_Stateme
             if "overload" in decorators or PROSE_FUNCTION.search(child.name):
                 continue
             inside = (*around, child)
-            headers = [d for d in (*child.args.defaults, *child.args.kw_defaults) if d is not None]
-            yield _Statement(child, inside, headers)
+            yield _Statement(child, inside, _defaults(child.args))
             yield from _statements(child, inside)
         elif isinstance(child, ast.ClassDef):
             yield from _statements(child, (*around, child))
@@ -221,6 +221,19 @@ def _statements(node: ast.AST, around: tuple[ast.AST, ...]) -> Iterator[_Stateme
             yield from _statements(child, around)
         elif isinstance(child, ast.ExceptHandler | ast.match_case):
             yield from _statements(child, around)
+
+
+def _defaults(arguments: ast.arguments) -> list[ast.expr]:
+    places = [*arguments.posonlyargs, *arguments.args][::-1]
+    pairs = [*zip(places, arguments.defaults[::-1], strict=False)][::-1]
+    pairs += [
+        (a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None
+    ]
+    return [default for argument, default in pairs if not _is_of_speed(argument.arg)]
+
+
+def _is_of_speed(argument: str) -> bool:
+    return argument in PERFORMANCE_KEYWORDS or PERFORMANCE.search(argument) is not None
 
 
 def _is_quiet(node: ast.stmt) -> bool:
@@ -286,9 +299,7 @@ def _of_expression(node: ast.AST) -> Iterator[Change]:
     if not (_is_fast(node) and isinstance(node, ast.Compare | ast.BinOp | ast.BoolOp)):
         yield from _of_node(node)
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.keyword) and (
-            child.arg in PERFORMANCE_KEYWORDS or PERFORMANCE.search(child.arg or "")
-        ):
+        if isinstance(child, ast.keyword) and _is_of_speed(child.arg or ""):
             continue
         if isinstance(node, ast.UnaryOp) and isinstance(child, ast.Constant):
             continue  # seen with its sign

@@ -222,7 +222,7 @@ def test_words_types_and_speed_are_not_changed(tmp_path: Path) -> None:
         "if TYPE_CHECKING:\n    LIMIT = 1\n"
         '__all__ = ["a", "b"][:2]\n'
         "NUMBERS_AT_ONCE = 1 << 16\n"
-        "def a(x: Literal[1] | None = None) -> Literal[2] | None:\n"
+        "def a(x: Literal[1] | None = None, *, fast=True, block_bytes=8) -> Literal[2] | None:\n"
         '    """1 of 2."""\n'
         '    b(f"{x + 1} of {x - 1}", ", ".join(map(str, x[:3])), "1 of 2")\n'
         "def describe_rows(n):\n    return n + 1\n",
