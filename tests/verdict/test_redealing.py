@@ -195,6 +195,28 @@ def test_the_spread_of_draws_is_the_one_that_the_equations_give(kind: str, units
     assert abs(shares.mean(axis=0)).max() < 5 * shares.std() / math.sqrt(1999) + 0.02 * shares.std()
 
 
+def test_an_equal_target_far_from_the_catalogue_leaves_intervals_as_wide_as_they_must_be() -> None:
+    """A tenth of the documents, labels by chance: the share lies around a tenth, whatever the target is."""
+    case, generator, missed = Case(3, "own", documents=300, queries=40, groups=2), np.random.default_rng(3), 0
+    for _ in range(200):
+        case.member = np.eye(2)[(generator.permutation(300) >= 30).astype(int)]
+        lists = Lists(np.repeat(np.arange(40), FOUND), case.found.ravel(), np.tile(case.weight, 40))
+        labels = Labelled(case.member, np.ones(300))
+        (band,) = bands([chance_of(lists, labels, np.full((40, 2), 0.5), draws=499)])
+        missed += not band.low[0] <= 0.1 <= band.high[0]
+    assert 1 <= missed <= 20
+
+
+def test_more_queries_never_remove_more_than_the_whole_variance() -> None:
+    """Where all documents are found about equally often, their net attention is less than chance makes it."""
+    generator = np.random.default_rng(0)
+    found = np.array([generator.permutation(20)[:10] for _ in range(40)])
+    lists = Lists(np.repeat(np.arange(40), 10), found.ravel(), np.full(400, 0.1))
+    member = np.eye(2)[np.arange(20) % 2]
+    chance = chance_of(lists, Labelled(member, np.ones(20)), np.full((40, 2), 0.5))
+    assert chance.fades == pytest.approx(1.0)
+
+
 def test_many_units_spread_as_a_permutation_of_all_of_them() -> None:
     generator = np.random.default_rng(2)
     weights = generator.pareto(1.5, 4000)[:, None]
