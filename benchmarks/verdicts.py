@@ -4,10 +4,11 @@
 
 A shop has products with a vector of topics, and a popularity that falls as rank^-zipf, so that some products
 stand in many lists. Products belong to sellers (units), whose products are alike by ``alike``, and a label
-belongs to a product or to its seller. Without a bias labels are drawn by chance, 25 times for the lists of
-each shop. With a bias the scores of the first group are lowered by a part of their standard deviation.
+belongs to a product or to its seller. Without a bias labels are drawn by chance, several times for
+the lists of each shop. With a bias the scores of the first group are lowered by a part of their standard deviation.
 
-Results are kept in a file (``--results``), a line for each setting, and what is there is not computed again.
+Results are kept in a file (``--results``), a line for each setting, and what is there is not computed again,
+unless ``--only`` asks for it.
 With ``--before``, a checkout of commit d1d6022, the rule before this one is applied to the same data.
 """
 
@@ -18,6 +19,7 @@ import importlib.util
 import json
 import math
 import os
+import re
 import resource
 import sys
 import time
@@ -30,7 +32,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from evenrank.arrays import Floats, Int64s
+from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.verdict.redealing import Chance, Labelled, Lists, bands, chance_of
 
 HERE = Path(__file__).parent
@@ -56,11 +58,17 @@ class Setting:
     first: float = 0.5  # the share of the first group
     labels: str = "free"
     target: str = "catalogue"
+    aim: float | None = None  # the target of the first group, where it is not the share of the catalogue
+    reached: bool = False  # scores of the first group are moved until its mean share is its target
     lowered: float = 0.0
     attributes: int = 1
     varied: bool = False  # sellers of several sizes
-    shops: int = 40
-    draws: int = 25
+    shops: int = 200
+    draws: int = 5  # of labels, for each shop
+
+    @property
+    def null(self) -> bool:
+        return self.reached or not (self.lowered or self.aim)
 
 
 def settings() -> Iterator[Setting]:
@@ -109,11 +117,21 @@ def settings() -> Iterator[Setting]:
     for seller, alike, zipf in ((5, 0.25, 0.0), (20, 0.0, 0.7), (20, 0.25, 0.0)):
         yield Setting(
             f"labels go with the size of sellers of about {seller}, alike {alike}",
-            zipf=zipf, seller=seller, alike=alike, labels="size", varied=True, first=0.65, shops=1000,
-            draws=1,
+            zipf=zipf, seller=seller, alike=alike, labels="size", varied=True, first=0.65,
+            shops=1000, draws=1,
         )  # fmt: skip
     for zipf in (0.7, 1.2):
         yield Setting(f"300 products, popularity {zipf}", zipf=zipf, products=300)
+    for zipf in (0.7, 1.2):
+        for first, aim in ((0.3, 0.5), (0.1, 0.5), (0.5, 0.1)):
+            for reached in (True, False):
+                name = (
+                    f"{'equal target' if aim == 0.5 else f'given target of {aim}'}, {first} of the catalogue"
+                )
+                yield Setting(
+                    f"{name}, popularity {zipf}, {'reached' if reached else 'no bias'}",
+                    zipf=zipf, first=first, aim=aim, reached=reached, target="given",
+                )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -174,7 +192,7 @@ def labels_of(kind: Setting, shop: Shop, generator: np.random.Generator) -> Int6
     if kind.target in (
         "equal",
         "given",
-    ):  # as many as the target says: else the catalogue itself differs from it
+    ):  # exactly as many: else the catalogue itself differs from the target
         drawn = generator.permutation(len(count)) / len(count)
     return (drawn >= kind.first).astype(np.int64)[shop.seller]
 
@@ -199,10 +217,11 @@ def chance_in(kind: Setting, shop: Shop, lists: Int64s, members: Floats, seed: i
 def targets_of(kind: Setting, lists: Int64s, members: Floats) -> Floats:
     if kind.target == "candidates":
         return members[lists].mean(axis=1)
+    aim = kind.first if kind.aim is None else kind.aim
     shares = {
         "catalogue": members.mean(axis=0),
         "equal": np.full(members.shape[1], 1 / members.shape[1]),
-        "given": np.array([kind.first, 1 - kind.first]),
+        "given": np.array([aim, 1 - aim]),
     }[kind.target]
     return np.tile(shares, (len(lists), 1))
 
@@ -246,17 +265,38 @@ class RuleBefore:
         return found
 
 
+def lowered_scores(shop: Shop, labels: Int64s, by: float) -> Floats:
+    scores: Floats = shop.scores - (labels[shop.products] == 0) * (by * shop.spread)
+    return scores
+
+
+def reaching(kind: Setting, generator: np.random.Generator) -> float:
+    """By how much the first group is lowered where its mean share over 200 shops is its target."""
+    shops = [shop_of(kind, generator) for _ in range(200)]
+    labelled = [(shop, labels_of(kind, shop, generator)) for shop in shops]
+    low, high = -4.0, 4.0
+    for _ in range(14):
+        middle = (low + high) / 2
+        shares = [
+            ((labels[ranked(shop, lowered_scores(shop, labels, middle), CUTOFF)] == 0) @ ATTENTION).mean()
+            for shop, labels in labelled
+        ]
+        above = np.mean(shares) / ATTENTION.sum() > kind.aim
+        low, high = (middle, high) if above else (low, middle)
+    return (low + high) / 2
+
+
 def simulated(kind: Setting, before: RuleBefore | None) -> dict[str, Any]:
     """Rates over all shops and all labels."""
     generator = np.random.default_rng([77, *kind.name.encode()])
     depth = DEPTH if kind.target == "candidates" else CUTOFF
     rows: dict[str, list[list[tuple[float, ...]]]] = {"now": [], "before": []}
+    lowered = reaching(kind, generator) if kind.reached else kind.lowered
     for _ in range(kind.shops):
         shop = shop_of(kind, generator)
         for _ in range(kind.draws):
             labels = labels_of(kind, shop, generator)
-            lower = (labels[shop.products] == 0) * (kind.lowered * shop.spread)
-            lists = ranked(shop, shop.scores - lower, depth)
+            lists = ranked(shop, lowered_scores(shop, labels, lowered), depth)
             attributes = [np.eye(2)[labels]]
             for shares in FURTHER if kind.attributes == 3 else ():
                 drawn = generator.choice(len(shares), size=shop.seller.max() + 1, p=shares)
@@ -272,7 +312,7 @@ def simulated(kind: Setting, before: RuleBefore | None) -> dict[str, Any]:
             rows["now"].append(own)
             if before is not None:
                 rows["before"].append(before.intervals(kind, lists, attributes))
-    result: dict[str, Any] = {"name": kind.name, "lowered": kind.lowered}
+    result: dict[str, Any] = {"name": kind.name, "null": kind.null}
     for rule, each in rows.items():
         if each:
             share, target, low, high = np.moveaxis(np.array(each), 2, 0)  # (R, J) each
@@ -281,39 +321,46 @@ def simulated(kind: Setting, before: RuleBefore | None) -> dict[str, Any]:
             covered = (low[:, 0] <= expected + 1e-12) & (high[:, 0] >= expected - 1e-12)
             result |= {"repeats": len(each), "difference": float(difference.mean())}
             result[rule] = {
-                "any": float(((low > target) | (high < target)).any(axis=1).mean()),
-                "less": float((high[:, 0] < target[:, 0]).mean()),
-                "more": float((low[:, 0] > target[:, 0]).mean()),
-                "covered": float(covered.mean()),
+                "any": rate_of(((low > target) | (high < target)).any(axis=1), kind.shops),
+                "less": rate_of(high[:, 0] < target[:, 0], kind.shops),
+                "more": rate_of(low[:, 0] > target[:, 0], kind.shops),
+                "covered": rate_of(covered, kind.shops),
                 "width": float((high - low)[:, 0].mean()),
             }
     return result
 
 
-def percent(part: float, count: int) -> str:
-    return f"{100 * part:.1f} (± {100 * math.sqrt(part * (1 - part) / count):.1f})"
+def rate_of(cases: Bools, shops: int) -> tuple[float, float]:
+    """A rate, and its standard error by shop: what is drawn for one shop is not independent."""
+    by_shop = cases.reshape(shops, -1).mean(axis=1)
+    return float(by_shop.mean()), float(by_shop.std(ddof=1) / math.sqrt(shops)) if shops > 1 else math.nan
+
+
+def percent(rate: tuple[float, float]) -> str:
+    return f"{100 * rate[0]:.1f} (± {100 * rate[1]:.1f})"
 
 
 def tables(results: list[dict[str, Any]]) -> Iterator[str]:
     yield "| nobody is favoured | repeats | a verdict, %: before | now |"
     yield "|---|---|---|---|"
     for one in results:
-        if not one["lowered"]:
-            rates = (
-                percent(one[rule]["any"], one["repeats"]) if rule in one else "" for rule in ("before", "now")
-            )
+        if one["null"]:
+            rates = (percent(one[rule]["any"]) if rule in one else "" for rule in ("before", "now"))
             yield f"| {one['name']} | {one['repeats']:,} | {' | '.join(rates)} |"
     yield ""
     yield (
-        "| the first group is lowered | repeats | mean difference, points | found, %: before | now "
+        "| the first group gets less or more | repeats | mean difference, points | found, %: before | now "
         "| covered, %: before | now | width, points: before | now |"
     )
     yield "|---|---|---|---|---|---|---|---|---|"
     for one in results:
-        if one["lowered"]:
-            rules = [one.get(rule) for rule in ("before", "now")]
-            cells = [percent(rule["less"], one["repeats"]) if rule else "" for rule in rules]
-            cells += [f"{100 * rule['covered']:.1f}" if rule else "" for rule in rules]
+        if not one["null"]:
+            rules, found = (
+                [one.get(rule) for rule in ("before", "now")],
+                "less" if one["difference"] < 0 else "more",
+            )
+            cells = [percent(rule[found]) if rule else "" for rule in rules]
+            cells += [percent(rule["covered"]) if rule else "" for rule in rules]
             cells += [f"{100 * rule['width']:.1f}" if rule else "" for rule in rules]
             difference = f"{100 * one['difference']:.1f}"
             yield f"| {one['name']} | {one['repeats']:,} | {difference} | {' | '.join(cells)} |"
@@ -357,17 +404,16 @@ def main() -> None:
     parser.add_argument("--before", type=Path, help="a checkout of the version before, for its rule")
     parser.add_argument("--results", type=Path, default=HERE / "work/verdicts.jsonl")
     parser.add_argument("--scale", type=float, default=1.0, help="a part of the shops, for a quick look")
-    parser.add_argument("--part", default="0/1", help="which settings: 1/2 is every second one")
+    parser.add_argument("--only", help="settings to compute again: a pattern of their names")
     parser.add_argument("--write", action="store_true", help="put the tables into benchmarks/verdicts.md")
     options = parser.parse_args()
     rule = None if options.before is None else RuleBefore(options.before)
     options.results.parent.mkdir(exist_ok=True, parents=True)
     lines = options.results.read_text().splitlines() if options.results.exists() else []
     done = {one["name"]: one for one in map(json.loads, lines)}
-    part, parts = map(int, options.part.split("/"))
     kinds = list(settings())
-    for kind in kinds[part::parts]:
-        if kind.name not in done:
+    for kind in kinds:
+        if re.search(options.only, kind.name) if options.only else kind.name not in done:
             smaller = replace(kind, shops=max(1, round(kind.shops * options.scale)))
             done[kind.name] = simulated(smaller, rule)
             with options.results.open("a") as file:

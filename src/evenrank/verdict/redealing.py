@@ -134,6 +134,7 @@ def chance_of(
         explained = of_lists + np.square(omega).sum() * (np.square(moved[seen]) @ v)
         explained *= between / np.maximum(target * (1 - target), 1e-9)
     else:
+        # labels dealt by chance give the shares of the catalogue, whatever the target is
         centre, moved = n @ m / n.sum(), by_unit.sums - n / n.sum()
         h = spread_of_size(moved, n)
         redealt = dealt(generator, (moved / h)[:, None], h[:, None] * (m - centre), draws)
