@@ -10,8 +10,10 @@ the same lists with the true labels.
 from __future__ import annotations
 
 import argparse
+import itertools
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -41,40 +43,48 @@ def planted(seed: int, documents: int, lean: float) -> tuple[Lists, dict[str, st
     return run, truth, seen
 
 
+def first_of_each(rows: list[Any]) -> list[Any]:
+    """The first row of each measure: GroupShare has one for each group."""
+    return list({str(row.measure): row for row in reversed(rows)}.values())[::-1]
+
+
 def main(repeats: int, write: bool) -> None:
     rates = [[1 - ERROR, ERROR], [ERROR, 1 - ERROR]]
-    rows = [
+    rows: dict[str, list[str]] = {measure: [] for measure in MEASURES}
+    for documents in (600, 100):
+        for lean in (0.0, 0.4, 1.0):
+            plain, held, width, alike = (dict.fromkeys(MEASURES, 0.0) for _ in range(4))
+            for seed in range(repeats):
+                run, truth, seen = planted(seed, documents, lean)
+                known = er.Membership.from_labels(SIDES, truth)
+                values = first_of_each(er.evaluate(run, MEASURES, groups=known).summary())
+                probably = corrected(er.Membership.from_labels(SIDES, seen), rates)
+                found = first_of_each(label_intervals(run, MEASURES, groups=probably, seed=seed))
+                for measure, value, row in zip(MEASURES, values, found, strict=True):
+                    plain[measure] += (row.plain_low <= value.value <= row.plain_high) / repeats
+                    held[measure] += (row.low <= value.value <= row.high) / repeats
+                    width[measure] += (row.high - row.low) / repeats
+                # without the rates, labels are drawn by their chances over all ranks
+                for_all = replace(probably, rates=None, observed=None)
+                if is_uncertain(for_all):  # else the estimated share of f is 0, and nothing is left to draw
+                    found = first_of_each(label_intervals(run, MEASURES, groups=for_all, seed=seed))
+                    for measure, value, row in zip(MEASURES, values, found, strict=True):
+                        alike[measure] += (row.low <= value.value <= row.high) / repeats
+            for measure in MEASURES:
+                rates_of = (plain[measure], held[measure], width[measure], alike[measure])
+                cells = " | ".join(f"{one:.2f}" for one in rates_of)
+                rows[measure].append(f"| `{measure}` | {documents} | {lean:g} | {cells} |")
+                print(rows[measure][-1], flush=True)
+    head = [
         "| measure | documents | lean | without label error | with it | its width | one share |",
         "|---|---|---|---|---|---|---|",
     ]
-    for measure in MEASURES:
-        for documents in (600, 100):
-            for lean in (0.0, 0.4, 1.0):
-                plain, held, width, alike = 0, 0, 0.0, 0
-                for seed in range(repeats):
-                    run, truth, seen = planted(seed, documents, lean)
-                    known = er.Membership.from_labels(SIDES, truth)
-                    value = er.evaluate(run, measure, groups=known).summary()[0].value
-                    probably = corrected(er.Membership.from_labels(SIDES, seen), rates)
-                    row = label_intervals(run, measure, groups=probably, seed=seed)[0]
-                    plain += row.plain_low <= value <= row.plain_high
-                    held += row.low <= value <= row.high
-                    width += (row.high - row.low) / repeats
-                    # without the rates, labels are drawn by their chances over all ranks
-                    for_all = replace(probably, rates=None, observed=None)
-                    if is_uncertain(
-                        for_all
-                    ):  # else the estimated share of f is 0, and nothing is left to draw
-                        row = label_intervals(run, measure, groups=for_all, seed=seed)[0]
-                        alike += row.low <= value <= row.high
-                rows.append(
-                    f"| `{measure}` | {documents} | {lean:g} | {plain / repeats:.2f} | {held / repeats:.2f} "
-                    f"| {width:.2f} | {alike / repeats:.2f} |"
-                )
-                print(rows[-1], flush=True)
     if write:
         before, _, _ = PAGE.read_text(encoding="utf-8").partition(MARK)
-        PAGE.write_text(f"{before}{MARK}\n" + "\n".join(rows) + "\n", encoding="utf-8")
+        PAGE.write_text(
+            f"{before}{MARK}\n" + "\n".join([*head, *itertools.chain(*rows.values())]) + "\n",
+            encoding="utf-8",
+        )
 
 
 if __name__ == "__main__":

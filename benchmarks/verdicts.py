@@ -5,7 +5,8 @@
 A shop has products with a vector of topics, and a popularity that falls as rank^-zipf, so that some products
 stand in many lists. Products belong to sellers (units), whose products are alike by ``alike``, and a label
 belongs to a product or to its seller. Without a bias labels are drawn by chance, several times for
-the lists of each shop. With a bias the scores of the first group are lowered by a part of their standard deviation.
+the lists of each shop. With a bias the scores of the first group are lowered by a part of their standard
+deviation.
 
 Results are kept in a file (``--results``), a line for each setting, and what is there is not computed again,
 unless ``--only`` asks for it.

@@ -13,6 +13,7 @@ from evenrank.cli import main
 from evenrank.data.attribute import Attribute
 from evenrank.data.label_error import corrected, drawn, is_uncertain, posterior, true_shares
 from evenrank.data.membership import Membership
+from evenrank.data.ranked_labels import shares_between
 from evenrank.errors import DataError, ParameterError
 from evenrank.evaluation.label_intervals import label_intervals
 from evenrank.io.label_rates import read_rates
@@ -85,11 +86,11 @@ def test_rates_from_a_file(tmp_path: Path) -> None:
 
 
 def planted(
-    error: float, seed: int, lean: float = 0.4
+    error: float, seed: int, lean: float = 0.4, documents: int = 200
 ) -> tuple[dict[str, dict[str, float]], dict[str, str], dict[str, str]]:
-    """30 queries that share 200 documents, of which 15% are f; the top is short of f; labels have errors."""
+    """30 queries that share documents, of which 15% are f; the top is short of f; labels have errors."""
     generator = np.random.default_rng(seed)
-    truth = {f"d{i}": "f" if generator.random() < 0.15 else "m" for i in range(200)}
+    truth = {f"d{i}": "f" if generator.random() < 0.15 else "m" for i in range(documents)}
     names = list(truth)
     run = {}
     for query in range(30):
@@ -118,6 +119,31 @@ def test_a_planted_error_is_covered(lean: float, measure: str) -> None:
         both += row.low <= value <= row.high
     assert both >= 17, (plain, both)
     assert plain <= 5, (plain, both)
+
+
+def test_few_documents_tell_that_a_group_is_at_the_bottom() -> None:
+    """100 documents, all of f at the bottom: on the mean, hardly any f is drawn for the first 10 places."""
+    measure, values = "GroupShare(attr='side')@10", []
+    for seed in range(6):
+        run, truth, seen = planted(0.2, seed, lean=1.0, documents=100)
+        known = Membership.from_labels(SIDES, truth)
+        assert er.evaluate(run, measure, groups=known).summary()[0].value < 0.005
+        groups = corrected(Membership.from_labels(SIDES, seen), rates(0.2))
+        values.append(label_intervals(run, measure, groups=groups, draws=8, seed=seed)[0].value)
+    assert np.mean(values) < 0.12, values
+
+
+def test_shares_between_two_ends_by_hand() -> None:
+    """Without errors, the log-odds at the ends are those of the counts: 1 to 3 at the top, 3 to 1 below."""
+    ends = np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
+    table = np.array([[0.8, 0.2], [0.2, 0.8]])
+    truth = np.array([[0.25, 0.75], [0.5, 0.5], [0.75, 0.25]])
+    assert shares_between(ends, 1000 * truth, np.eye(2)) == pytest.approx(truth, abs=1e-3)
+    assert shares_between(ends, 1000 * truth @ table, table) == pytest.approx(truth, abs=1e-3)
+    none_at_the_top = np.array([[200, 800], [230, 770], [600, 400]])
+    found = shares_between(ends, none_at_the_top, table)[:, 0]
+    assert found[0] < 0.01
+    assert (np.diff(found) > 0).all()
 
 
 def test_a_document_has_one_label_in_all_queries() -> None:

@@ -56,7 +56,7 @@ def label_intervals(
     A membership is uncertain where documents have shares of several values: the probabilities of a
     classifier, raters who disagree, or labels that ``corrected`` has spread by their error rates. In each of
     ``draws`` rounds every document gets one value for all queries by chance: by its shares, or, where error
-    rates are known, by them and by the shares of values among documents at like ranks. The rounds are
+    rates are known, by them and by the shares of values where documents stand in the lists. The rounds are
     combined by Rubin's rules for multiple imputation.
     """
     inputs = Inputs.of(run, **known)
