@@ -20,14 +20,14 @@ WHOLE = 24  # rows that are kept as they are; of more, the first, the last, and 
 DIGITS = 12  # significant digits that are kept of a number
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?")
-KEY = re.compile(r"(?<=-)[0-9a-f]{8,64}(?=\.)")  # of settings, in the name of a file
+KEY = re.compile(r"(?<=[-/])[0-9a-f]{8,64}(?=\.)")  # of settings, in the name of a file
 LONG = 160  # characters, from which on a text is its beginning and a digest
 STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ(?:-\d+)?")
 
 # keys whose values are not the same in every place, at every time, with every version of a library
 VOLATILE = {
     "date", "time", "created", "started", "finished", "seconds", "duration", "mtime", "mtime_ns", "inode",
-    "state", "check", "evenrank", "python", "numpy", "scipy", "pyarrow", "polars", "ir_measures", "torch",
+    "state", "check", "fingerprint", "evenrank", "python", "numpy", "scipy", "pyarrow", "polars", "ir_measures", "torch",
     "numba", "transformers", "bm25s", "platform", "machine", "hostname", "threads",
 }  # fmt: skip
 # keys whose values are sentences: whether there is one, or how many there are
@@ -229,6 +229,8 @@ def content(path: Path, masks: Masks) -> Any:
     kind = suffixes[-1] if suffixes else ""
     if not stored:
         return "an empty file"
+    if "cache" in path.parent.name:  # nobody reads what is kept there
+        return "a file"
     if stored[:4] == b"PAR1":
         return _parquet(stored, masks)
     if kind in ("npz", "npy"):
