@@ -21,14 +21,15 @@ DIGITS = 12  # significant digits that are kept of a number
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?")
 KEY = re.compile(r"(?<=[-/])[0-9a-f]{8,64}(?=\.)")  # of settings, in the name of a file
+PORT = re.compile(r"127\.0\.0\.1:\d{4,5}")  # of a server that answers in a case
 LONG = 160  # characters, from which on a text is its beginning and a digest
 STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ(?:-\d+)?")
 
 # keys whose values are not the same in every place, at every time, with every version of a library
 VOLATILE = {
-    "date", "time", "created", "started", "finished", "seconds", "duration", "mtime", "mtime_ns", "inode",
-    "state", "check", "fingerprint", "evenrank", "python", "numpy", "scipy", "pyarrow", "polars", "ir_measures", "torch",
-    "numba", "transformers", "bm25s", "platform", "machine", "hostname", "threads",
+    "date", "time", "created", "started", "seconds", "duration", "mtime", "mtime_ns", "inode",
+    "state", "check", "fingerprint", "evenrank", "python", "numpy", "scipy", "pyarrow", "polars",
+    "ir_measures", "torch", "numba", "transformers", "bm25s", "platform", "machine", "hostname", "threads",
 }  # fmt: skip
 # keys whose values are sentences: whether there is one, or how many there are
 PROSE = {
@@ -55,6 +56,7 @@ class Masks:
     def text(self, text: str) -> str:
         for folder in self._folders:
             text = text.replace(folder, "FOLDER")
+        text = PORT.sub("127.0.0.1:PORT", text)
         text = STAMP.sub(lambda found: self._stamps.get(found[0], "TIME"), text)
         text = KEY.sub("KEY", MOMENT.sub("MOMENT", text))
         if len(text) <= LONG:
@@ -107,6 +109,11 @@ def shortened(rows: list[Any]) -> Any:
         return rows
     columns: dict[str, list[Any]] = {}
     alike = [row for row in rows if _shape(row) == _shape(rows[-1])]
+    if len(rows) - len(alike) > 3:  # several tables, one after another
+        kinds: dict[str, list[Any]] = {}
+        for row in rows:
+            kinds.setdefault(repr(_shape(row)), []).append(row)
+        return {"count": len(rows), "tables": [shortened(kind) for kind in kinds.values()]}
     for row in alike:
         _spread(row, "", columns)
     return {

@@ -339,3 +339,81 @@ allowed = 0.05
 """,
         },
     )
+
+
+TOPICS = "title,domains,page\nzoos,Environment,101\nhomework,History; Philosophy,102\n"
+WRITER = """name = "small"
+license = "CC0 1.0"
+[writer]
+url = "MODEL_URL"
+model = "writer-1"
+rate = 100000
+retries = 0
+concurrency = 1
+input_price = 1.0
+output_price = 2.0
+max_tokens = 300
+[questions]
+per_topic = 2
+sample = 2
+[documents]
+attempts = 2
+"""
+
+
+@world
+def debates(folder: Path) -> None:
+    """A corpus of two contested questions that a model wrote, and its folder before anything was written."""
+    from chat_server import ChatServer
+    from golden_commands import command
+
+    write(folder, {"list.csv": TOPICS, "new/corpus.toml": WRITER})
+    with ChatServer().running() as server:
+        write(folder, {"made/corpus.toml": WRITER.replace("MODEL_URL", server.url)})
+        stages = ("questions", "perspectives", "documents", "filters", "distractors")
+        for stage in (["topics", "made", {"from": "list.csv"}], *([stage, "made"] for stage in stages)):
+            ended = command(folder, ["corpus", *stage])
+            assert ended.code == 0, ended.err
+    written = [
+        json.loads(line)["document"]
+        for stage in ("documents", "distractors")
+        for line in (folder / f"made/{stage}.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    scores = [{"document": name, "hate": place / 100} for place, name in enumerate(written)]
+    write(folder, {"scores.jsonl": "".join(json.dumps(score) + "\n" for score in scores)})
+
+
+@world
+def study(folder: Path) -> None:
+    """The example of a study, and nine participants whose answers were simulated once: codes are drawn anew
+    each time. A study that has begun must stay readable, so they are kept as a database has them."""
+    from golden_commands import command
+
+    ended = command(folder, ["study", "new", "mine"])
+    assert ended.code == 0, ended.err
+    database = sqlite3.connect(folder / "mine/study.sqlite")
+    database.execute("pragma journal_mode = wal")  # as the command itself does
+    database.executescript((Path(__file__).parent / "study_answers.sql").read_text(encoding="utf-8"))
+    database.close()
+
+
+@world
+def vectors(folder: Path) -> None:
+    """Sixty documents with vectors of four numbers, which tell whether a text is about a woman."""
+    draw = drawn(5)
+    names = [f"d{number:02}" for number in range(60)]
+    about = [next(draw) < 0.4 for _ in names]
+    values = [[round(next(draw) + 0.8 * side, 4) for _ in range(4)] for side in about]
+    write(
+        folder,
+        {
+            "vectors.parquet": {"columns": {"document": names, "vector": values}},
+            "documents.tsv": "".join(
+                f"{name}\t{'she told her mother' if side else 'the weather is fine'}\n"
+                for name, side in zip(names, about, strict=True)
+            ),
+            "groups.csv": table(
+                "document,about", [(name, "wo"[not side]) for name, side in zip(names, about, strict=True)]
+            ),
+        },
+    )

@@ -25,6 +25,7 @@ from typing import Any
 
 import golden_calls
 import golden_worlds
+from chat_server import ChatServer
 from golden_commands import ROOT, Ended, command, home, same_everywhere, spelling
 from golden_files import Masks, content, data_of, digests, visible
 
@@ -33,7 +34,7 @@ RELATIVE, ABSOLUTE = 1e-9, 1e-12
 WIDTH = 110
 KEYS = {
     "world", "files", "run", "steps", "call", "stdin", "stdout", "mentions", "prints", "shows", "prose",
-    "whole", "largest_file", "needs", "slow",
+    "whole", "largest_file", "needs", "slow", "model",
 }  # fmt: skip
 
 
@@ -100,7 +101,15 @@ def fresh_folder(one: Case) -> Iterator[Path]:
         folder = Path(name) / "here"
         shutil.copytree(_world(one.given.get("world", "empty")), folder, symlinks=True)
         golden_worlds.write(folder, one.given.get("files", {}))
-        yield folder
+        if not one.given.get("model"):
+            yield folder
+            return
+        with ChatServer().running() as server:
+            for file in folder.rglob("*.toml"):
+                file.write_text(
+                    file.read_text(encoding="utf-8").replace("MODEL_URL", server.url), encoding="utf-8"
+                )
+            yield folder
 
 
 def outcome(one: Case) -> tuple[dict[str, Any], list[str]]:
