@@ -22,6 +22,7 @@ NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?")
 KEY = re.compile(r"(?<=[-/])[0-9a-f]{8,64}(?=\.)")  # of settings, in the name of a file
 PORT = re.compile(r"127\.0\.0\.1:\d{4,5}")  # of a server that answers in a case
+DIGEST = re.compile(r"[0-9a-f]{32}")
 LONG = 160  # characters, from which on a text is its beginning and a digest
 STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ(?:-\d+)?")
 
@@ -69,6 +70,8 @@ class Masks:
             return "VOLATILE"
         if key in self._prose or (key in SENTENCES and isinstance(value, str) and value.count(" ") > 3):
             return _amount(value)
+        if key == "key" and isinstance(value, str) and DIGEST.fullmatch(value):  # of an answer that is kept
+            return "VOLATILE"
         if key in ("version", "settings") and isinstance(value, str):  # of an engine
             return "VOLATILE"
         if key in REASONS and isinstance(value, dict):
