@@ -28,7 +28,7 @@ def call(step: Mapping[str, Any], names: Mapping[str, str], keywords: Mapping[st
         warnings.simplefilter("always")
         try:
             value, error = plain(_made(step, names, keywords)), None
-        except EvenrankError as raised:
+        except (EvenrankError, AssertionError, TypeError) as raised:  # of checks, of unknown keywords
             value, error = None, raised
     return Called(value, error, sum(issubclass(one.category, EvenrankWarning) for one in caught))
 
@@ -107,8 +107,12 @@ def plain(value: Any) -> Any:
         return plain(value.to_dicts())
     if hasattr(value, "iterrows"):  # frames of pandas
         return plain(value.to_dict("records"))
+    if type(value).__module__.startswith("altair."):  # figures: the numbers that they are drawn from
+        return [plain(rows) for rows in value.to_dict()["datasets"].values()]
     if isinstance(value, Mapping):
         return {repr(name) if not isinstance(name, str) else name: plain(one) for name, one in value.items()}
+    if hasattr(value, "describe_parameters"):  # measures, re-rankers, systems: as they are written
+        return value.__name__ if isinstance(value, type) else repr(value)
     if hasattr(value, "_asdict"):
         return plain(value._asdict())
     if dataclasses.is_dataclass(value):
@@ -154,5 +158,26 @@ def count_words(texts: Iterable[str]) -> list[list[float]]:
     return [[float(text.lower().split().count(word)) for word in words] for text in texts]
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {"count_words": count_words}
+def words_in_common(documents: dict[str, str], queries: dict[str, str]) -> dict[str, dict[str, float]]:
+    """A system: documents by the number of words that they share with the query."""
+    return {
+        query: {
+            name: float(len({*text.split()} & {*other.split()}) - place / 100)
+            for place, (name, other) in enumerate(documents.items())
+        }
+        for query, text in queries.items()
+    }
+
+
+def share_of_relevant(measure: Any, documents: list[str], case: Any, query: str) -> float:
+    """What P@3 is, for ``check_measure``."""
+    grades = case.qrels.to_dict().get(query, {})
+    return sum(grades.get(name, 0) > 0 for name in documents[:3]) / 3
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "count_words": count_words,
+    "words_in_common": words_in_common,
+    "share_of_relevant": share_of_relevant,
+}
 """What a case can hand over as a function; add what is missing."""
