@@ -23,12 +23,12 @@ class Called(NamedTuple):
 
 
 def call(step: Mapping[str, Any], names: Mapping[str, str], keywords: Mapping[str, str]) -> Called:
-    """Call what a step names; an error of evenrank is a result too."""
+    """Call what a step names; an error is a result too, by its class."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             value, error = plain(_made(step, names, keywords)), None
-        except (EvenrankError, AssertionError, TypeError) as raised:  # of checks, of unknown keywords
+        except (EvenrankError, AssertionError, KeyError, TypeError, ValueError) as raised:
             value, error = None, raised
     return Called(value, error, sum(issubclass(one.category, EvenrankWarning) for one in caught))
 
