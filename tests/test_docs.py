@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 import study_walks
+from documents import all_blocks, blocks, expanded, is_project, lines_of
 from effort import some
 
 import evenrank
@@ -23,12 +24,7 @@ from evenrank.cli import main, measure_pages
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")])
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWN = re.compile(r"^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)  # right below another block
-
-
-def blocks(page: Path, language: str) -> list[str]:
-    return [text for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")) if kind == language]
 
 
 def name(page: Path) -> str:
@@ -47,10 +43,10 @@ def test_blocks_run_and_print_what_stands_below_them(
 ) -> None:
     """In an empty folder, those of the shell one after the other, then those of Python as one script."""
     monkeypatch.chdir(tmp_path)
-    found = BLOCK.findall(page.read_text(encoding="utf-8"))
+    found = all_blocks(page)
     printed = ""
     for kind, text in found:
-        if kind == "toml" and text.startswith("# evenrank.toml"):
+        if is_project(kind, text):
             Path("evenrank.toml").write_text(text, encoding="utf-8")
         if kind == "sh":
             printed += "".join(run_line(line, monkeypatch, capfd) for line in lines_of(text))
@@ -62,10 +58,6 @@ def test_blocks_run_and_print_what_stands_below_them(
         printed += done.stdout
     for shown in SHOWN.findall(page.read_text(encoding="utf-8")):
         assert shown in printed
-
-
-def lines_of(text: str) -> list[str]:
-    return [line for line in text.replace("\\\n", " ").splitlines() if line.strip()]
 
 
 def run_line(line: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> str:
@@ -83,18 +75,12 @@ def run_line(line: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
         subprocess.run([sys.executable, *words[1:]], check=True)
     else:
         assert words[0] == "evenrank", line
-        code = main([found for word in words[1:] for found in expanded(word)])
+        code = main([found for word in words[1:] for found in expanded(word, Path())])
         out, err = capfd.readouterr()
         assert code == 0, f"{line}: {err}"
         assert out or "wrote" in err, line
         return out
     return ""
-
-
-def expanded(word: str) -> list[str]:
-    """The files that a pattern stands for, as in a shell."""
-    found = sorted(map(str, Path().glob(word))) if "*" in word and "(" not in word else []
-    return found or [word]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

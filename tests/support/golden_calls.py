@@ -50,7 +50,9 @@ def _made(value: Any, names: Mapping[str, str], keywords: Mapping[str, str]) -> 
         return result
     if "frame" in value:
         return FRAMES[value.get("as", "dict")](value["frame"])
-    if "path" in value:
+    if value == {"none": True}:
+        return None
+    if value.keys() == {"path"}:
         return Path(value["path"])
     if "function" in value:
         return FUNCTIONS[value["function"]]

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import golden_calls
+import golden_documents
 import golden_worlds
 from chat_server import ChatServer
 from golden_commands import ROOT, Ended, command, home, same_everywhere, spelling
@@ -34,7 +35,7 @@ RELATIVE, ABSOLUTE = 1e-9, 1e-12
 WIDTH = 110
 KEYS = {
     "world", "files", "run", "steps", "call", "stdin", "stdout", "mentions", "prints", "shows", "prose",
-    "whole", "largest_file", "needs", "slow", "model",
+    "whole", "largest_file", "needs", "slow", "page", "apart", "model",
 }  # fmt: skip
 
 
@@ -55,7 +56,7 @@ class Case:
         if "steps" in self.given:
             steps: list[Any] = self.given["steps"]
             return steps
-        return [self.given["run"] if "run" in self.given else self.given["call"]]
+        return [next(self.given[name] for name in ("run", "call", "page") if name in self.given)]
 
     @property
     def needs(self) -> list[str]:
@@ -121,7 +122,9 @@ def outcome(one: Case) -> tuple[dict[str, Any], list[str]]:
         texts = [*after, *after.values(), *(said.out for _, said in ended)]
         masks = Masks(folder, texts, prose=one.given.get("prose", ()), whole=one.given.get("whole", False))
         files: dict[str, Any] = {}
-        for name in (name for name, digest in after.items() if before.get(name) != digest):
+        known = {*digests(_world("demo")).values()} if "page" in one.given else set()  # most write it first
+        changed = [name for name, digest in after.items() if before.get(name) != digest]
+        for name in (name for name in changed if after[name] not in known):
             called = masks.text(name)
             files[called + "~" * (called in files)] = content(folder / name, masks)
         gone = sorted(before.keys() - after.keys())
@@ -132,6 +135,9 @@ def outcome(one: Case) -> tuple[dict[str, Any], list[str]]:
 
 
 def _done(step: Any, one: Case, folder: Path) -> tuple[dict[str, Any], Ended]:
+    if isinstance(step, str):
+        run = golden_documents.run_apart if one.given.get("apart") else golden_documents.run_page
+        return run(step, folder), Ended(0, "", "", None)
     if isinstance(step, dict) and "call" in step:
         return _called(step, folder)
     if isinstance(step, dict):  # files that change between two commands
