@@ -171,10 +171,10 @@ def words_in_common(documents: dict[str, str], queries: dict[str, str]) -> dict[
     }
 
 
-def share_of_relevant(measure: Any, documents: list[str], case: Any, query: str) -> float:
+def share_of_relevant(measure: Any, documents: list[str], case: Any, query: str) -> float | None:
     """What P@3 is, for ``check_measure``."""
     grades = case.qrels.to_dict().get(query, {})
-    return sum(grades.get(name, 0) > 0 for name in documents[:3]) / 3
+    return None if not any(grade > 0 for grade in grades.values()) else sum(grades.get(name, 0) > 0 for name in documents[:3]) / 3
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -74,7 +74,7 @@ def shown_by(code: str, folder: Path) -> list[Any]:
     def keep(*values: Any, **_: Any) -> None:
         shown.extend(public(one) for one in values)
 
-    names: dict[str, Any] = {"__name__": "page", "print": keep}
+    names: dict[str, Any] = {"__name__": "__main__", "print": keep}
     module = ast.parse(code)
     with same_everywhere(folder), warnings.catch_warnings():
         warnings.simplefilter("ignore")
