@@ -6,7 +6,7 @@ import dataclasses
 import importlib
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -110,7 +110,7 @@ def plain(value: Any) -> Any:
     if hasattr(value, "iterrows"):  # frames of pandas
         return plain(value.to_dict("records"))
     if type(value).__module__.startswith("altair."):  # figures: the numbers that they are drawn from
-        return [plain(rows) for rows in value.to_dict()["datasets"].values()]
+        return plain([rows for rows in map(_numbers, _drawn(value.to_dict())) if rows])
     if isinstance(value, Mapping):
         return {repr(name) if not isinstance(name, str) else name: plain(one) for name, one in value.items()}
     if hasattr(value, "describe_parameters"):  # measures, re-rankers, systems: as they are written
@@ -126,6 +126,26 @@ def plain(value: Any) -> Any:
     if isinstance(value, Iterable):
         return [plain(one) for one, _ in zip(value, range(SHOWN), strict=False)]
     return type(value).__name__
+
+
+def _drawn(chart: Any) -> Iterator[Any]:
+    """The rows of each part of a figure."""
+    if isinstance(chart, dict):
+        yield from chart.get("datasets", {}).values()
+        for name, part in chart.items():
+            if name == "data" and isinstance(part, dict) and "values" in part:
+                yield part["values"]
+            elif name != "datasets":
+                yield from _drawn(part)
+    elif isinstance(chart, list):
+        for part in chart:
+            yield from _drawn(part)
+
+
+def _numbers(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without colours, and without where names and lines are put."""
+    shown = [row for row in rows if {"run", "query"} & row.keys()]
+    return [{name: one for name, one in row.items() if name not in ("colour", "ring")} for row in shown]
 
 
 def _pandas(columns: dict[str, list[Any]]) -> Any:
@@ -174,7 +194,11 @@ def words_in_common(documents: dict[str, str], queries: dict[str, str]) -> dict[
 def share_of_relevant(measure: Any, documents: list[str], case: Any, query: str) -> float | None:
     """What P@3 is, for ``check_measure``."""
     grades = case.qrels.to_dict().get(query, {})
-    return None if not any(grade > 0 for grade in grades.values()) else sum(grades.get(name, 0) > 0 for name in documents[:3]) / 3
+    return (
+        None
+        if not any(grade > 0 for grade in grades.values())
+        else sum(grades.get(name, 0) > 0 for name in documents[:3]) / 3
+    )
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import ast
 import json
+import runpy
 import shlex
 import subprocess
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
@@ -55,7 +57,9 @@ def _ran(words: list[str], folder: Path) -> Any:
         return {"mkdir": rest}
     if program == "python":
         with same_everywhere(folder):
-            return {"exit": subprocess.run([sys.executable, *rest], check=False, capture_output=True).returncode}
+            return {
+                "exit": subprocess.run([sys.executable, *rest], check=False, capture_output=True).returncode
+            }
     if rest[:2] == ["study", "serve"]:
         import study_walks
 
@@ -72,18 +76,17 @@ def shown_by(code: str, folder: Path) -> list[Any]:
     shown: list[Any] = []
 
     def keep(*values: Any, **_: Any) -> None:
-        shown.extend(public(one) for one in values)
+        shown.extend(public(one) for one in values if one is not None)
 
-    names: dict[str, Any] = {"__name__": "__main__", "print": keep}
     module = ast.parse(code)
-    with same_everywhere(folder), warnings.catch_warnings():
+    for line in module.body:
+        if isinstance(line, ast.Expr):
+            line.value = ast.Call(ast.Name("print", ast.Load()), [line.value], [])
+    with same_everywhere(folder), warnings.catch_warnings(), tempfile.TemporaryDirectory() as place:
         warnings.simplefilter("ignore")
-        for line in module.body:
-            if isinstance(line, ast.Expr):
-                value = eval(compile(ast.Expression(line.value), "page", "eval"), names)
-                shown += [] if value is None else [public(value)]
-            else:
-                exec(compile(ast.Module([line], []), "page", "exec"), names)
+        script = Path(place) / "page.py"
+        script.write_text(ast.unparse(ast.fix_missing_locations(module)), encoding="utf-8")
+        runpy.run_path(str(script), {"print": keep}, "__main__")
     return shown
 
 

@@ -49,10 +49,15 @@ class Masks:
     ) -> None:
         self._prose = PROSE | {*prose}
         self._whole = whole  # long lists too
+        self._volatile = VOLATILE
         self._folders = sorted({str(folder), str(folder.resolve())}, key=len, reverse=True)
         found = {stamp for text in texts for stamp in STAMP.findall(text)}
         order = sorted(found, key=lambda stamp: (stamp[:20], int(stamp[21:] or 1)))
         self._stamps = {stamp: f"TIME{place}" for place, stamp in enumerate(order, 1)}
+
+    def varying(self, names: Iterable[str]) -> None:
+        """Keys that hold what differs from time to time in one case alone."""
+        self._volatile = VOLATILE | {*names}
 
     def text(self, text: str) -> str:
         for folder in self._folders:
@@ -66,7 +71,7 @@ class Masks:
 
     def value(self, value: Any, key: str = "") -> Any:
         """A value as JSON has it, without sentences and without what changes by itself."""
-        if key in VOLATILE and not isinstance(value, dict | list):
+        if key in self._volatile and not isinstance(value, dict | list):
             return "VOLATILE"
         if key in self._prose or (key in SENTENCES and isinstance(value, str) and value.count(" ") > 3):
             return _amount(value)

@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ RELATIVE, ABSOLUTE = 1e-9, 1e-12
 WIDTH = 110
 KEYS = {
     "world", "files", "run", "steps", "call", "stdin", "stdout", "mentions", "prints", "shows", "prose",
-    "whole", "largest_file", "needs", "slow", "page", "apart", "model",
+    "whole", "largest_file", "needs", "slow", "page", "apart", "varying", "model",
 }  # fmt: skip
 
 
@@ -119,14 +120,18 @@ def outcome(one: Case) -> tuple[dict[str, Any], list[str]]:
         before = digests(folder)
         ended = [_done(step, one, folder) for step in one.steps]
         after = digests(folder)
+        varying = one.given.get("varying", [])
         texts = [*after, *after.values(), *(said.out for _, said in ended)]
         masks = Masks(folder, texts, prose=one.given.get("prose", ()), whole=one.given.get("whole", False))
+        masks.varying(varying)
         files: dict[str, Any] = {}
         known = {*digests(_world("demo")).values()} if "page" in one.given else set()  # most write it first
         changed = [name for name, digest in after.items() if before.get(name) != digest]
         for name in (name for name in changed if after[name] not in known):
             called = masks.text(name)
-            files[called + "~" * (called in files)] = content(folder / name, masks)
+            chance = any(fnmatch(name, pattern) for pattern in varying)
+            found_there = "a file" if chance else content(folder / name, masks)
+            files[called + "~" * (called in files)] = found_there
         gone = sorted(before.keys() - after.keys())
         wrong = _unsaid(one, [said for _, said in ended], folder)
         steps = [masks.value(done) for done, _ in ended]
