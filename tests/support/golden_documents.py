@@ -7,7 +7,6 @@ printed. Files that were written are kept as those of any other case; tables for
 from __future__ import annotations
 
 import ast
-import json
 import runpy
 import shlex
 import subprocess
@@ -23,12 +22,6 @@ from golden_commands import command, same_everywhere
 from golden_files import data_of
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def run_apart(name: str, folder: Path) -> Any:
-    """In a process of its own: for pages that declare measures."""
-    done = subprocess.run([sys.executable, __file__, name, folder], check=True, stdout=subprocess.PIPE)
-    return json.loads(done.stdout)
 
 
 def run_page(name: str, folder: Path) -> dict[str, Any]:
@@ -102,7 +95,3 @@ def public(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(name): public(one) for name, one in value.items()}
     return plain(value)
-
-
-if __name__ == "__main__":
-    sys.stdout.write(json.dumps(run_page(sys.argv[1], Path(sys.argv[2]))))

@@ -217,7 +217,7 @@ def bands(attributes: Sequence[Chance], level: float = 0.95, *, seed: int = 0) -
 
 
 def _of_queries(attributes: Sequence[Chance], draws: int, seed: int) -> Floats:
-    """(B, J): sum_q xi_q residual_q for all attributes at once, xi normal and as wide as few queries make it."""
+    """(B, J): sum_q xi_q residual_q for all attributes at once; xi is normal, wider where queries are few."""
     generator = np.random.default_rng((seed, 1))
     residual = np.concatenate([one.residual for one in attributes], axis=1)
     queries = (slice(start, start + 4096) for start in range(0, len(residual), 4096))
