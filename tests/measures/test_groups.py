@@ -370,7 +370,8 @@ def test_measures_are_the_same_alone_and_together() -> None:
     measures = []
     for name, variants in group_oracles.GROUP_VARIANTS.items():
         for arguments in variants:
-            asked = {"attr": "side", "missing": "uniform", **arguments}
+            missing = "none" if name == "GroupShare" else "uniform"  # a share is of what is there
+            asked = {"attr": "side", "missing": missing, **arguments}
             if name != "GFR" and arguments.get("missing") != "error":
                 measure = all_measures()[name](**asked)
                 measures += [measure, measure @ 2]
