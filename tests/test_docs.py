@@ -17,9 +17,10 @@ import pytest
 import study_walks
 from documents import all_blocks, blocks, expanded, is_project, lines_of
 from effort import some
+from promised import WHOLE, all_public_names, public_names
 
 import evenrank
-from evenrank.cli import main, measure_pages
+from evenrank.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -91,10 +92,11 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_measure_pages_are_up_to_date() -> None:
-    built = runpy.run_path(str(ROOT / "docs/build_measures.py"))["pages"]()
+    """Those of the documents, and those that the command prints."""
+    builder = runpy.run_path(str(ROOT / "docs/build_measures.py"))
     there = {page.name: page.read_text(encoding="utf-8") for page in (ROOT / "docs/measures").glob("*.md")}
-    assert there == built, "run python docs/build_measures.py"
-    assert measure_pages.FILE.read_text(encoding="utf-8") == measure_pages.all_pages(), (
+    assert there == builder["pages"](), "run python docs/build_measures.py"
+    assert builder["FILE"].read_text(encoding="utf-8") == builder["all_pages"](), (
         "run python docs/build_measures.py"
     )
 
@@ -147,15 +149,6 @@ def test_the_architecture_is_up_to_date() -> None:
     assert built["reduced"]({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == {"a": ["b"], "b": ["c"], "c": []}
 
 
-WHOLE = {"evenrank.neural", "evenrank.queryset", "evenrank.report.figures"}  # promised with all their names
-
-
-def public_names() -> list[str]:
-    page = (ROOT / "docs/stability.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (.+?) \| (?:stable|provisional) \|", page, re.MULTILINE)
-    return [given for names in rows for given in re.findall(r"`(evenrank\.[\w.]+)`", names)]
-
-
 def names_by_module() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for given in set(public_names()) - WHOLE:
@@ -202,8 +195,5 @@ def test_the_guides_use_public_names_only() -> None:
                     and node.value.id == "er"
                 ):
                     used.add((page.name, f"evenrank.{node.attr}"))
-    stated = set(public_names())
-    public = stated | {
-        f"{module}.{own}" for module in WHOLE for own in importlib.import_module(module).__all__
-    }
+    public = all_public_names()
     assert {(page, name) for page, name in used if name not in public} == set()

@@ -26,7 +26,7 @@ from evenrank.errors import (
     readable,
 )
 
-__all__ = ["build_parser", "main"]
+__all__ = ["main"]
 
 BAD_DATA = 1
 USAGE = 2

@@ -16,20 +16,24 @@ from evenrank.grammar.reading import parse as parse
 from evenrank.grammar.reading import split_list as split_list
 from evenrank.grammar.rules import REFUSED as REFUSED
 from evenrank.grammar.rules import ParameterRule as ParameterRule
-from evenrank.grammar.rules import choice as choice
+from evenrank.grammar.rules import choice, integer, number
 from evenrank.grammar.rules import flag as flag
 from evenrank.grammar.rules import grade as grade
-from evenrank.grammar.rules import integer
-from evenrank.grammar.rules import number as number
 from evenrank.grammar.rules import text as text
 from evenrank.grammar.terms import ALIASES as ALIASES
 from evenrank.grammar.terms import REGISTRY as REGISTRY
 from evenrank.grammar.terms import Term as Term
 from evenrank.grammar.terms import alias as alias
-from evenrank.grammar.terms import declare, parameter
+from evenrank.grammar.terms import declare, parameter, register, term_of, unregister
 from evenrank.grammar.terms import lookup as lookup
-from evenrank.grammar.terms import register as register
-from evenrank.grammar.terms import term_of as term_of
-from evenrank.grammar.terms import unregister as unregister
 
-__all__ = ["declare", "integer", "parameter"]
+__all__ = [
+    "choice",
+    "declare",
+    "integer",
+    "number",
+    "parameter",
+    "register",
+    "term_of",
+    "unregister",
+]
