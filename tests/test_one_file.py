@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 import evenrank as er
+from evenrank import all_measures
 from evenrank.cli import main
 from evenrank.grammar import unregister
 from evenrank.io.table_formats.declared import FORMATS
-from evenrank.measures import all_measures
 from evenrank.modules import load_folder
 from evenrank.report.page.rendering import _SECTIONS, all_sections
 from evenrank.rerankers import all_rerankers
-from evenrank.systems.registry import make_system
+from evenrank.systems import make_system
 
 MEASURE = '''
 from typing import Any

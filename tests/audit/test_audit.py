@@ -15,15 +15,14 @@ from typing import Any
 import pytest
 from small_shop import write_small_shop
 
+from evenrank import Scores, read_qrels, read_run
 from evenrank.audit import AuditSummary, audit
 from evenrank.audit.history import past_audits
 from evenrank.cli import main
 from evenrank.engines import open_engine
 from evenrank.errors import DataError, EvenrankWarning, ParameterError
-from evenrank.io import read_qrels, read_run
 from evenrank.io.made_query_ids import made_id
 from evenrank.sample.shop import make_shop
-from evenrank.scores import Scores
 from evenrank.verdict import describe
 from evenrank.verdict.sentences import percent
 

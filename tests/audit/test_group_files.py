@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evenrank import Attribute, Membership
 from evenrank.audit.group_files import write_groups, write_target
-from evenrank.data.attribute import Attribute
-from evenrank.data.membership import Membership
 from evenrank.inputs.group_options import GroupSources, groups_of, memberships, target_of
 
 SIZE = Attribute("size", ("small", "mid, dle", "large"))

@@ -294,8 +294,8 @@ def test_agreement_over_three_systems_is_printed_with_its_caution(
 ) -> None:
     from evenrank.grammar import REGISTRY
     from evenrank.stats.correlation import kendall
-    from evenrank.systems.adapters import FunctionSystem
-    from evenrank.systems.declared import LEXICAL, SystemSettings, SystemTerm
+    from evenrank.systems import FunctionSystem, SystemTerm
+    from evenrank.systems.declared import LEXICAL, SystemSettings
 
     def by_length(documents: dict[str, str], queries: dict[str, str]) -> dict[str, dict[str, int]]:
         return {query: {name: len(text) for name, text in documents.items()} for query in queries}

@@ -9,15 +9,13 @@ from typing import Any
 
 import pytest
 
-from evenrank import EvenrankError, ParameterError, RunSet, evaluate, read_groups
+from evenrank import EvenrankError, Membership, ParameterError, RunSet, evaluate, read_groups, read_run
 from evenrank.cli import build_parser
 from evenrank.cli.everywhere import Everywhere, apply_everywhere
 from evenrank.cli.shared import description
-from evenrank.data.membership import Membership
 from evenrank.inputs.group_options import GroupSources, groups_of, target_of
 from evenrank.inputs.group_options import check_groups as check_options
 from evenrank.inputs.group_options import memberships as read_options
-from evenrank.io import read_run
 
 GROUPS = "doc,gender,stars\na,f,1\nb,m,3\nc,f,2\nd,,1\ne,both,3\n"
 

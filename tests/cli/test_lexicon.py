@@ -9,8 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from evenrank import read_lexicon
 from evenrank.evidence.scan import scan_file
-from evenrank.io.lexicons import SHIPPED, read_lexicon
+from evenrank.io.lexicons import SHIPPED
 
 Evenrank = Callable[..., SimpleNamespace]
 
@@ -60,7 +61,7 @@ def test_check(evenrank: Evenrank) -> None:
 
 
 def test_check_of_words_in_texts() -> None:
-    from evenrank.data.lexicon import Lexicon
+    from evenrank import Lexicon
     from evenrank.wordlists.check import check_lexicon
 
     lexicon = Lexicon.build("x", {"f": ["king", "ruby"], "m": ["lad", "john"]})

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import evenrank as er
-from evenrank.comparison.origin import BACKGROUND, COLLECTION, origin
-from evenrank.comparison.selection import select
+from evenrank import origin, select
+from evenrank.comparison.origin import BACKGROUND, COLLECTION
 
 Evenrank = Callable[..., Any]
 TEXTS = ["he and his son", "she saw her mother", "a king and a queen", "nothing of note", "the man", "her"]

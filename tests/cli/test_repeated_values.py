@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import evenrank as er
-from evenrank.data.membership import Membership
+from evenrank import Membership
 from evenrank.inputs.repeated_values import repeated_of, repeating_queries
 
 Evenrank = Callable[..., SimpleNamespace]

@@ -178,7 +178,7 @@ def test_each_run_is_aligned_once_and_evaluated_once(
     evenrank: Evenrank, texts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Scores, curves and what documents do to the values look at the same lists."""
-    from evenrank.evaluation import evaluate
+    from evenrank import evaluate
     from evenrank.evaluation.prepared import evaluate_prepared
     from evenrank.evidence.align import align
 

@@ -11,7 +11,7 @@ import pytest
 import evenrank as er
 from evenrank.cli import main
 from evenrank.evidence.scan import scan_file
-from evenrank.rerankers.registry import all_rerankers
+from evenrank.rerankers import all_rerankers
 
 Evenrank = Callable[..., SimpleNamespace]
 

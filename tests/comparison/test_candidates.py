@@ -12,11 +12,10 @@ import pytest
 from sample_inputs import bm25_run
 
 import evenrank as er
+from evenrank import Inputs, write_run
 from evenrank.comparison.candidates import candidates
 from evenrank.comparison.optimal import optimal_reference
 from evenrank.errors import ParameterError, UnknownNameError
-from evenrank.inputs import Inputs
-from evenrank.io import write_run
 from evenrank.sample import load
 
 Evenrank = Callable[..., SimpleNamespace]

@@ -10,11 +10,10 @@ import pytest
 from drawn import made
 from scipy import stats
 
-from evenrank.comparison import compare
-from evenrank.comparison.selection import Choices, select
+from evenrank import Scores, compare, select
+from evenrank.comparison.selection import Choices
 from evenrank.comparison.selection_table import choice_table
 from evenrank.errors import InputTypeError, ParameterError
-from evenrank.scores import Scores
 from evenrank.tables import printed
 
 QUERIES = 40

@@ -10,18 +10,21 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenrank.comparison import compare
+from evenrank import (
+    Attribute,
+    Membership,
+    Run,
+    Scores,
+    WordCounts,
+    compare,
+    evaluate,
+    parse_measure,
+    read_qrels,
+)
 from evenrank.comparison.all_pairs import tukey_tables
 from evenrank.comparison.comparison_tables import measure_tables
-from evenrank.data.attribute import Attribute
-from evenrank.data.membership import Membership
-from evenrank.data.run import Run
-from evenrank.data.words import WordCounts
 from evenrank.errors import InputTypeError, ParameterError
-from evenrank.evaluation import evaluate
-from evenrank.io import read_qrels
-from evenrank.measures import parse_measure
-from evenrank.scores import OK, Scores, ScoresBlock
+from evenrank.scores import OK, ScoresBlock
 
 
 def scores_of(measure: str, **systems: list[float]) -> Scores:
@@ -180,7 +183,7 @@ def test_correlations_over_systems_queries_and_cutoffs() -> None:
 
 
 def test_scores_with_different_backgrounds_do_not_compare() -> None:
-    from evenrank.data.lexicon import Lexicon
+    from evenrank import Lexicon
 
     run = Run.build(["q"] * 2, ["x", "y"], [2.0, 1.0])
     other = Run.build(["q"] * 2, ["y", "z"], [2.0, 1.0])

@@ -7,10 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
-from evenrank.comparison import Comparison, compare
+from evenrank import Scores, compare, parse_measure
+from evenrank.comparison import Comparison
 from evenrank.comparison.conclusion_table import conclusion_table
-from evenrank.measures import parse_measure
-from evenrank.scores import OK, Scores, ScoresBlock
+from evenrank.scores import OK, ScoresBlock
 from evenrank.stats.tukey import randomised_tukey_hsd
 
 SYSTEMS = ("base", "base-uc", "rating", "rating-uc")

@@ -8,9 +8,9 @@ from counting import counted_calls
 from sample_inputs import bm25_run, groups_of
 
 import evenrank as er
+from evenrank import Inputs
 from evenrank.comparison.curves import curves_of, evaluate_with_curves
 from evenrank.evidence.align import align
-from evenrank.inputs import Inputs
 from evenrank.measures import parse_measures
 from evenrank.sample import load
 

@@ -10,10 +10,9 @@ import pytest
 from scipy import stats
 
 import evenrank as er
+from evenrank import Inputs, Membership
 from evenrank.comparison.feature_correlations import document_features, feature_table
-from evenrank.data.membership import Membership
 from evenrank.data.tables import DocumentTable
-from evenrank.inputs.inputs import Inputs
 
 
 def features(count: int, seed: int = 0) -> tuple[Inputs, np.ndarray, np.ndarray]:

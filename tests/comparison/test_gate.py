@@ -12,11 +12,11 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evenrank import Scores, parse_measure
 from evenrank.comparison.gate import Gate, GateRule, _finding, apply_gate
 from evenrank.comparison.gate.render import gate_table
 from evenrank.errors import ParameterError
-from evenrank.measures import parse_measure
-from evenrank.scores import INFINITE, OK, Scores, ScoresBlock
+from evenrank.scores import INFINITE, OK, ScoresBlock
 from evenrank.stats.bounds import mean_bounds
 
 HIGHER, LOWER, SIGNED = "nDCG@10", "NDKL@10", "ARaB@10"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from evenrank import parse_measure
 from evenrank.comparison.gate.config import GateConfig, gate_of
 from evenrank.errors import DataError, ParameterError
 from evenrank.io.toml import parse_toml
-from evenrank.measures import parse_measure
 
 
 def read_gate(path: Path) -> GateConfig:

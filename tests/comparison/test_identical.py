@@ -10,10 +10,10 @@ import math
 import numpy as np
 import pytest
 
-from evenrank.comparison import Comparison, compare
+from evenrank import Scores, compare, parse_measure
+from evenrank.comparison import Comparison
 from evenrank.comparison.comparison_tables import measure_tables
-from evenrank.measures import parse_measure
-from evenrank.scores import OK, Scores, ScoresBlock
+from evenrank.scores import OK, ScoresBlock
 from evenrank.stats.corrections import CORRECTIONS
 from evenrank.tables import printed
 

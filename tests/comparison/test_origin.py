@@ -10,18 +10,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evenrank import read_lexicon, scan
-from evenrank.comparison.origin import BACKGROUND, COLLECTION, Origin, origin
+from evenrank import (
+    Inputs,
+    Lexicon,
+    Membership,
+    Run,
+    WordCounts,
+    origin,
+    parse_measure,
+    read_lexicon,
+    read_run,
+    scan,
+)
+from evenrank.comparison.origin import BACKGROUND, COLLECTION, Origin
 from evenrank.comparison.origin_table import extreme_table, origin_tables, tables_of_origin, term_table
 from evenrank.comparison.random_lists import DocumentPool, random_scores
-from evenrank.data.lexicon import Lexicon
-from evenrank.data.membership import Membership
-from evenrank.data.run import Run
-from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, InputTypeError, ParameterError
-from evenrank.inputs import Inputs
-from evenrank.io import read_run
-from evenrank.measures import parse_measure
 from evenrank.stats.difference import mean_difference
 from evenrank.tables import printed
 
@@ -400,7 +404,7 @@ def test_figure_3_of_nfairc(deep_learning: dict[str, Origin]) -> None:
 
 @pytest.mark.needs("altair", "vl_convert")
 def test_the_figure_draws_the_values_of_the_page(deep_learning: dict[str, Origin]) -> None:
-    from evenrank.report.figures.origin import origin_figure
+    from evenrank.report.figures import origin_figure
 
     ours = deep_learning["word"]
     (panel,) = origin_figure({"": ours.scores}, ours.places).to_dict()["concat"]

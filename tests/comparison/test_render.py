@@ -11,11 +11,11 @@ import numpy as np
 import polars
 import pytest
 
-from evenrank.comparison import Comparison, compare
+from evenrank import Scores, compare, parse_measure
+from evenrank.comparison import Comparison
 from evenrank.comparison.comparison_tables import letters
 from evenrank.errors import ParameterError
-from evenrank.measures import parse_measure
-from evenrank.scores import OK, Scores, ScoresBlock
+from evenrank.scores import OK, ScoresBlock
 
 LOW = np.linspace(0.1, 0.5, 12)
 HIGH = LOW + 0.3 + np.tile([0.0, 0.01, -0.01], 4)

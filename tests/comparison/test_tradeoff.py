@@ -13,9 +13,9 @@ import pytest
 from drawn import made as scores_of
 
 import evenrank as er
-from evenrank.comparison.tradeoff import MOST, Tradeoff, TradeoffVariant, expand, tradeoff, variants
+from evenrank import Membership, tradeoff
+from evenrank.comparison.tradeoff import MOST, Tradeoff, TradeoffVariant, expand, variants
 from evenrank.comparison.tradeoff_table import COLUMNS, notes
-from evenrank.data.membership import Membership
 from evenrank.errors import InputTypeError, MissingEvidenceError, ParameterError
 from evenrank.io import write_qrels
 from evenrank.rerankers import parse_reranker

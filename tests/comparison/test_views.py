@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenrank.comparison import Comparison, compare
+from evenrank import Scores, compare, parse_measure
+from evenrank.comparison import Comparison
 from evenrank.comparison.all_pairs import correlation_table, power_table, tukey_tables
-from evenrank.measures import parse_measure
-from evenrank.scores import OK, Scores, ScoresBlock
+from evenrank.scores import OK, ScoresBlock
 from evenrank.stats.tukey import randomised_tukey_hsd
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from evenrank import read_qrels
 from evenrank.cli import main
 from evenrank.corpus import balance_folder, corpus_hash, read_balance, read_corpus
 from evenrank.corpus.checks import Seen, find_problem
@@ -21,7 +22,6 @@ from evenrank.corpus.stages.perspectives import find_sides, sides_problem
 from evenrank.corpus.statistics import stale, statistics_table
 from evenrank.corpus.topic_bias import topic_bias_table
 from evenrank.errors import DataError, MissingExtraError
-from evenrank.io import read_qrels
 from evenrank.io.queries import read_queries
 
 ARTICLE = "The city keeps the law that is in the school of the river and the farm. " * 4

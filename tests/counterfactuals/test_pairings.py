@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenrank.counterfactuals.experiment import counterfactual
+from evenrank import counterfactual
 from evenrank.counterfactuals.pairings import agreement_table, over_pairings
 from evenrank.counterfactuals.table import ALL, SwapRow
 from evenrank.errors import ParameterError

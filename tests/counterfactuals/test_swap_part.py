@@ -6,13 +6,11 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from evenrank.counterfactuals.experiment import counterfactual
+from evenrank import Lexicon, counterfactual, read_lexicon
 from evenrank.counterfactuals.swap import make_swapper
 from evenrank.counterfactuals.swap.names import ranks
 from evenrank.counterfactuals.swap.pairing import make_pairing
-from evenrank.data.lexicon import Lexicon
 from evenrank.errors import ParameterError
-from evenrank.io.lexicons import read_lexicon
 
 
 def linked() -> dict[str, list[set[str]]]:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import evenrank as er
+from evenrank import Membership
 from evenrank.cli import main
 from evenrank.data.averaged_joint_target import averaged_joint_targets
-from evenrank.data.membership import Membership
 from evenrank.errors import ParameterError
 
 PLACES, SIDES = ("?", "north", "south"), ("?", "f", "m")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import evenrank as er
+from evenrank import Membership
 from evenrank.cli import main
 from evenrank.data.averaged_target import averaged_targets
-from evenrank.data.membership import Membership
 from evenrank.errors import ParameterError
 
 VALUES = ("africa", "asia", "europe", "unknown")

@@ -12,8 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from evenrank import DataError, Qrels, Run, RunSet
-from evenrank.data.diversity import DiversityQrels
+from evenrank import DataError, DiversityQrels, Qrels, Run, RunSet
 from evenrank.data.tables import DocumentTable, QueryTable
 from evenrank.errors import InputTypeError, MissingExtraError
 

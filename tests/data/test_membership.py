@@ -16,14 +16,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenrank.data.pool_membership
-from evenrank import Attribute, DataError, EvenrankError, Membership, ParameterError, WordCounts
-from evenrank.data.diversity import DiversityQrels
+from evenrank import (
+    Attribute,
+    DataError,
+    DiversityQrels,
+    EvenrankError,
+    Lexicon,
+    Membership,
+    ParameterError,
+    WordCounts,
+    read_groups,
+)
 from evenrank.data.evidence_source import Labels, Pairs, Sparse
-from evenrank.data.lexicon import Lexicon
 from evenrank.data.lookup import PairIndex
 from evenrank.errors import InputTypeError
 from evenrank.ids import StringRows, as_strings, hash_strings
-from evenrank.io.groups import read_groups
 
 GENDER = Attribute("gender", ("f", "m"))
 SIDES = Attribute("side", ("for", "against", "none"))

@@ -10,12 +10,9 @@ import numpy as np
 import pytest
 
 import evenrank as er
-from evenrank.data.lexicon import Lexicon
-from evenrank.data.words import WordCounts
+from evenrank import Lexicon, WordCounts, read_counts, read_lexicon, scan
 from evenrank.errors import DataError, ParameterError
-from evenrank.evidence.scan import scan
-from evenrank.io.counts import read_counts
-from evenrank.io.lexicons import read_lexicon, write_lexicon
+from evenrank.io.lexicons import write_lexicon
 
 WEIGHTS = {"f": {"she": 1.0, "nurse": 0.8, "maid": 0.3}, "m": {"he": 1.0, "nurse": 0.1, "clerk": 0.4}}
 TEXTS = {

@@ -21,11 +21,11 @@ import servers
 from servers import KEY, NotThere
 
 import evenrank
+from evenrank import read_run
 from evenrank.cli import main
 from evenrank.engines import ask, open_engine, plan
 from evenrank.engines.declared import REGISTRY
 from evenrank.errors import EvenrankWarning, RemoteError
-from evenrank.io import read_run
 from evenrank.systems import read_texts
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("servers")]

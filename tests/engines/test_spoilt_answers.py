@@ -13,8 +13,8 @@ from misbehaving import MisbehavingServer
 
 from evenrank.engines import ask, open_engine
 from evenrank.errors import RemoteError
+from evenrank.remote import Secrets
 from evenrank.remote.answer_log import AnswerLog
-from evenrank.remote.secrets import Secrets
 
 HUGE = 10**400
 

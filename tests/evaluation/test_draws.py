@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 import toys
 
-from evenrank import Run, RunSet, evaluate, read_groups
+from evenrank import Inputs, Run, RunSet, evaluate, parse_measure, read_groups
 from evenrank.comparison.random_lists import DocumentPool, _mean, random_scores
 from evenrank.data.tables import DocumentTable
 from evenrank.grammar import register, unregister
-from evenrank.inputs import Inputs
-from evenrank.measures import parse_measure
 from evenrank.scores import ScoresBlock
 
 GROUP = DocumentTable.build("group", ["a", "b", "c", "d"], {"": [[1, 0], [1, 0], [0, 1], [0, 1]]})

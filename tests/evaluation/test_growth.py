@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evenrank import Attribute, Membership
 from evenrank.cli import main
-from evenrank.data.attribute import Attribute
-from evenrank.data.membership import Membership
 from evenrank.errors import ParameterError
 from evenrank.evaluation.growth import growth
 

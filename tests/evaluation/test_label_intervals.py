@@ -9,10 +9,9 @@ import pytest
 import scipy.stats
 
 import evenrank as er
+from evenrank import Attribute, Membership
 from evenrank.cli import main
-from evenrank.data.attribute import Attribute
 from evenrank.data.label_error import corrected, drawn, is_uncertain, posterior, true_shares
-from evenrank.data.membership import Membership
 from evenrank.data.ranked_labels import shares_between
 from evenrank.errors import DataError, ParameterError
 from evenrank.evaluation.label_intervals import label_intervals

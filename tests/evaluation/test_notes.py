@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from evenrank import (
+    Attribute,
     Lexicon,
+    Membership,
     MissingEvidenceError,
     ParameterError,
     Run,
@@ -19,8 +21,6 @@ from evenrank import (
     rerank,
     scan,
 )
-from evenrank.data.attribute import Attribute
-from evenrank.data.membership import Membership
 from evenrank.errors import InputTypeError
 from evenrank.inputs.coerce import with_options
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from counting import counted_calls
 
-from evenrank.data.qrels import Qrels
-from evenrank.data.run import Run
+from evenrank import Qrels, Run
 from evenrank.evidence.align import Sources, align
 from evenrank.evidence.aligned_lists import AlignedLists
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import evenrank as er
-from evenrank.explanation import explain
+from evenrank import explain
 from evenrank.explanation.best import SORTABLE, TRIED_WHOLE
 from evenrank.sample import Sample
 

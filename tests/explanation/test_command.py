@@ -158,7 +158,7 @@ def test_shares_of_groups_are_words(files: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_a_list_is_aligned_once_for_all_measures(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from evenrank.evaluation import evaluate
+    from evenrank import evaluate
     from evenrank.evidence.align import align
 
     calls = counted_calls(monkeypatch, align, evaluate)

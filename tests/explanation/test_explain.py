@@ -9,6 +9,7 @@ import pytest
 from sample_inputs import bm25_run, groups_of
 
 import evenrank as er
+from evenrank import Inputs, all_measures, explain
 from evenrank.data.tables import DocumentTable
 from evenrank.errors import (
     DataError,
@@ -17,10 +18,8 @@ from evenrank.errors import (
     ParameterError,
     UnknownNameError,
 )
-from evenrank.explanation import Explanation, explain, explain_measures
-from evenrank.inputs import Inputs
+from evenrank.explanation import Explanation, explain_measures
 from evenrank.measures import Delegated
-from evenrank.measures.registry import all_measures
 from evenrank.sample import Sample, load
 
 QUERY = "occ-1"

@@ -9,12 +9,9 @@ import pytest
 from sample_inputs import bm25_run, groups_of
 
 import evenrank as er
-from evenrank.data.run import Run
+from evenrank import Inputs, Run, explain, parse_measure
 from evenrank.evaluation.prepared import PreparedEvidence
-from evenrank.explanation import explain
 from evenrank.explanation.many import ADDS, WITHOUT, document_effects
-from evenrank.inputs import Inputs
-from evenrank.measures import parse_measure
 from evenrank.sample import load
 
 DEPTH = 6

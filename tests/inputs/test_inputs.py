@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 
 import evenrank as er
-from evenrank.comparison.origin import origin
-from evenrank.comparison.tradeoff import tradeoff
-from evenrank.data.membership import Membership
+from evenrank import Inputs, Membership, origin, tradeoff
 from evenrank.errors import InputTypeError, ParameterError
-from evenrank.inputs import Inputs, Known
+from evenrank.inputs import Known
 
 RUN = er.Run.build(["q"] * 3 + ["r"] * 2, list("abcab"), [3.0, 2.0, 1.0, 2.0, 1.0], name="bm25")
 OTHER = er.Run.build(["q"] * 3 + ["r"] * 2, list("cbaba"), [3.0, 2.0, 1.0, 2.0, 1.0], name="dense")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from evenrank import read_qrels, read_run
 from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError, Problem
-from evenrank.io import read_qrels, read_run
 
 GOOD = b"1 Q0 a 1 2.0 t\n"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evenrank import evaluate
 from evenrank.errors import DataError, ParameterError
-from evenrank.evaluation import evaluate
 from evenrank.inputs.description import Description
 from evenrank.inputs.file_options import QRELS, RUN
 from evenrank.io.clicks import propensity_from_swaps, read_clicks

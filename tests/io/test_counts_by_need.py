@@ -18,16 +18,14 @@ from hypothesis import strategies as st
 from meeting import Meeting
 
 import evenrank as er
+from evenrank import Lexicon, WordCounts, read_counts
 from evenrank.data import words_by_need
 from evenrank.data.evidence_source import Pairs
-from evenrank.data.lexicon import Lexicon
-from evenrank.data.words import WordCounts
 from evenrank.data.words_by_need import WordsByNeed
 from evenrank.errors import DataError, EvenrankWarning
 from evenrank.evidence.scan import scan_file
 from evenrank.ids import StringRows, as_strings, hash_strings
 from evenrank.io import counts_by_need, counts_index
-from evenrank.io.counts import read_counts
 from evenrank.io.counts_by_need import open_counts
 from evenrank.io.counts_index import index_counts
 
@@ -228,7 +226,7 @@ def test_verdicts_on_words_are_the_same(made: Path) -> None:
         },
         name="one",
     )
-    from evenrank.inputs import Inputs
+    from evenrank import Inputs
     from evenrank.verdict.attributes import group_attributes
 
     whole, needed = (

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from evenrank import read_groups
 from evenrank.engines.asking import query_texts
 from evenrank.errors import DataError
-from evenrank.io.groups import read_groups
 from evenrank.io.made_query_ids import made_id
 from evenrank.io.queries import read_queries
-from evenrank.io.texts import read_texts
+from evenrank.systems import read_texts
 
 
 @pytest.mark.parametrize("name", ["Product ID", "product id", "SKU", "sku", "product-id", "Doc ID", "Item"])

@@ -13,10 +13,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from evenrank.data.diversity import DiversityQrels
-from evenrank.data.run import Run
+from evenrank import DiversityQrels, Run, read_qrels, read_run
 from evenrank.errors import DataError, InputTypeError, ParameterError
-from evenrank.io import read_qrels, read_run
 
 COLUMNS: dict[str, list[Any]] = {
     "query": ["1", "1", "2"],

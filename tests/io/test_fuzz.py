@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from evenrank import read_qrels, read_run
 from evenrank.errors import DataError, EvenrankWarning
-from evenrank.io import read_qrels, read_run
 
 Rows = list[tuple[str, ...]]
 

@@ -18,17 +18,15 @@ from hypothesis import strategies as st
 from meeting import Meeting
 
 import evenrank as er
+from evenrank import Lexicon, Membership, read_groups
 from evenrank.data import membership_by_need
 from evenrank.data.evidence_source import Pairs
-from evenrank.data.lexicon import Lexicon
-from evenrank.data.membership import Membership
 from evenrank.data.membership_by_need import MembershipByNeed
-from evenrank.erasure.targets import Targets
+from evenrank.erasure import Targets
 from evenrank.errors import DataError
 from evenrank.evidence.scan import derive_groups
 from evenrank.ids import StringRows, as_strings, hash_strings
 from evenrank.io.derived_groups import FORMAT, DerivedStore
-from evenrank.io.groups import read_groups
 
 LEXICON = Lexicon.build("kin", {"f": ["mother", "aunt"], "m": ["father"]}, targets={"f": 0.25, "m": 0.75})
 ROWS = 2000

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from evenrank import read_qrels, read_run
 from evenrank.errors import DataError, EvenrankWarning, ParameterError
-from evenrank.io import read_qrels, read_run
 from evenrank.io.layout import NTCIR_QRELS, RUN
 from evenrank.io.source import Content
 from evenrank.io.trec import fast as trec_fast

@@ -8,8 +8,8 @@ import evenrank as er
 from evenrank.cli import main
 from evenrank.errors import DataError, ParameterError
 from evenrank.inputs.group_options import GroupSources, groups_of, memberships
+from evenrank.io import write_qrels
 from evenrank.io.intents import read_intent_groups, read_intent_probabilities, read_iteration_groups
-from evenrank.io.qrels import write_qrels
 from evenrank.io.ratings import read_ratings
 
 RATINGS = "userId,movieId,rating,timestamp\nu1,m1,3.5,1\nu1,m2,5.0,2\nu2,m1,0.5,3\n"

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from evenrank import Lexicon
 from evenrank.counterfactuals.swap.files import swap_file
-from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError, EvenrankWarning
 from evenrank.evidence.scan import scan_file
 from evenrank.io import resumable

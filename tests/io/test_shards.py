@@ -9,7 +9,7 @@ import pytest
 from object_store import SECRET, local_s3
 
 from evenrank.errors import DataError, MissingExtraError, ParameterError, RemoteError
-from evenrank.io.documents import read_documents
+from evenrank.io import read_documents
 from evenrank.io.remote import RemoteFile, _entry, glob_pattern, naming
 from evenrank.io.shards import is_many, list_shards
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from evenrank import read_qrels, read_run
 from evenrank.data.run import Ties
 from evenrank.errors import DataError, EvenrankWarning
-from evenrank.io import read_qrels, read_run
 
 EXPECTED = {"1": {"b": 2.0, "a": 1.0}, "02": {"a": 3.0}}
 

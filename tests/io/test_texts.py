@@ -9,7 +9,7 @@ import pytest
 
 from evenrank.errors import DataError, InputTypeError
 from evenrank.io.queries import read_queries
-from evenrank.io.texts import read_texts
+from evenrank.systems import read_texts
 from evenrank.systems import read_texts as texts_of_systems
 
 TWICE = "a\tone\nb\ttwo\na\tone\n"

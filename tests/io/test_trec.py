@@ -13,8 +13,8 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evenrank import read_run
 from evenrank.errors import DataError, EvenrankWarning
-from evenrank.io import read_run
 from evenrank.io.layout import DIVERSITY, QRELS, RUN, Columns, Layout
 from evenrank.io.source import Content, as_source
 from evenrank.io.trec import careful as trec_slow

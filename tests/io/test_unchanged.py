@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import evenrank as er
-from evenrank.data.lexicon import Lexicon
+from evenrank import Lexicon
 from evenrank.errors import DataError
 from evenrank.evidence.scan import derive_groups, scan_file
 from evenrank.io import groups

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evenrank import read_groups
 from evenrank.cli import main
 from evenrank.errors import DataError, ParameterError
-from evenrank.io.groups import read_groups
 
 VOTES = "document,rater,label\nd1,a,f\nd1,b,f\nd1,c,m\nd2,a,m\nd2,b,m\nd3,a,f\nd3,b,unsure\nd4,a,m\nd4,b,f\n"
 

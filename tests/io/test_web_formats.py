@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evenrank.errors import DataError, EvenrankWarning, MissingExtraError, ParameterError
-from evenrank.io.documents import read_documents
+from evenrank.io import read_documents
 
 
 def record(kind: str, content: bytes, **headers: str) -> bytes:

@@ -16,9 +16,9 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenrank.data.run import Run
+from evenrank import Run, read_qrels, read_run, write_run
 from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError
-from evenrank.io import read_qrels, read_run, write_qrels, write_run
+from evenrank.io import write_qrels
 from evenrank.io.atomic import atomic_write
 from evenrank.io.runs import run_lines
 
@@ -174,7 +174,7 @@ def test_qrels_round_trips(name: str, tmp_path: Path) -> None:
 
 
 def test_probabilities_of_intents_are_not_lost_in_silence(tmp_path: Path) -> None:
-    from evenrank.data.diversity import DiversityQrels
+    from evenrank import DiversityQrels
 
     qrels = DiversityQrels.build(
         ["1", "1"], ["i", "j"], ["a", "a"], [1, 1], probabilities={"1": {"i": 0.25, "j": 0.75}}

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenrank.data.lexicon import Lexicon, lower
+from evenrank import Lexicon, read_lexicon
+from evenrank.data.lexicon import lower
 from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError, UnknownNameError
-from evenrank.io.lexicons import lexicon_from_lists, read_lexicon, write_lexicon
+from evenrank.io.lexicons import lexicon_from_lists, write_lexicon
 
 TINY = {"female": ["she", "woman"], "male": ["he", "man"]}
 

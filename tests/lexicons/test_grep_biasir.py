@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evenrank import read_lexicon
-from evenrank.data.lexicon import Lexicon
+from evenrank import Lexicon, read_lexicon
 from evenrank.errors import DataError
 from evenrank.wordlists.accuracy import accuracy_table, label_accuracy
 

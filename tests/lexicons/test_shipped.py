@@ -10,9 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import evenrank.lexicons
-from evenrank.data.lexicon import Lexicon
-from evenrank.evidence.scan import scan
-from evenrank.io.lexicons import SHIPPED, read_lexicon, write_lexicon
+from evenrank import Lexicon, read_lexicon, scan
+from evenrank.io.lexicons import SHIPPED, write_lexicon
 from evenrank.lexicons import build_names, described
 
 FOLDER = Path(evenrank.lexicons.__file__).parent

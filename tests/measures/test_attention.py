@@ -7,10 +7,8 @@ import pytest
 from measure_evidence import evidence_for
 
 import evenrank as er
-from evenrank.data.attribute import Attribute
-from evenrank.data.membership import Membership
+from evenrank import Attribute, Membership, parse_measure
 from evenrank.errors import DataError, ParameterError
-from evenrank.measures import parse_measure
 from evenrank.testing import Case, check_measure
 
 RUN = {"q": {"a": 3.0, "b": 2.0, "c": 0.0}}

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from evenrank import Inputs, all_measures, parse_measure
 from evenrank.grammar import REGISTRY
-from evenrank.inputs import Inputs
 from evenrank.inputs.default_measures import default_measures
-from evenrank.measures import all_measures, parse_measure
 from evenrank.measures.choosing import JUDGEMENTS, TREE
 from evenrank.rerankers import parse_reranker
 

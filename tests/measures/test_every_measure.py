@@ -14,8 +14,8 @@ import pytest
 import word_oracles
 from measure_evidence import evidence_for
 
-from evenrank import attention
-from evenrank.measures import Measure, TExFAIR, all_measures
+from evenrank import all_measures, attention
+from evenrank.measures import Measure, TExFAIR
 from evenrank.testing import Case, check_measure, random_case
 
 SLOW_DEFAULT = {"RandomOrder"}  # a thousand orders of every list

@@ -9,8 +9,7 @@ from math import log2
 import numpy as np
 import pytest
 
-from evenrank import Attribute, Membership, evaluate
-from evenrank.data.polarity import Polarity
+from evenrank import Attribute, Membership, Polarity, evaluate
 from evenrank.errors import DataError, InputTypeError
 from evenrank.evidence.polarise.axes import Axes, fit_axes, project
 from evenrank.systems.scorers import Scoring

@@ -7,11 +7,9 @@ from math import inf, log, log2
 import pytest
 
 import evenrank as er
-from evenrank.data.attribute import Attribute
-from evenrank.data.diversity import DiversityQrels
-from evenrank.data.membership import Membership
+from evenrank import Attribute, DiversityQrels, Membership, parse_measure
 from evenrank.errors import ParameterError
-from evenrank.measures import FAIR, parse_measure
+from evenrank.measures import FAIR
 
 RUN = {"q": {"a": 5.0, "b": 4.0, "c": 3.0, "d": 2.0}}
 QRELS = {"q": {"a": 1, "c": 2, "d": 1}}

@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 
 import evenrank as er
-from evenrank.data.attribute import Attribute
-from evenrank.data.membership import Membership
-from evenrank.data.qrels import Qrels
+from evenrank import Attribute, Membership, Qrels, parse_measure
 from evenrank.errors import DataError
 from evenrank.io.ratings import read_ratings
-from evenrank.measures import parse_measure
 
 RATED = {"a": 3.5, "b": 0.5, "c": 5.0, "d": 2.5, "e": 0.0, "f": 4.5}
 ORDER = "badcfe"

@@ -11,14 +11,10 @@ import pytest
 from greedy_oracles import gain_of
 from scipy.stats import chisquare
 
-from evenrank.data.attribute import Attribute
-from evenrank.data.membership import Membership
-from evenrank.data.qrels import Qrels
-from evenrank.data.run import Run
+from evenrank import Attribute, Membership, Qrels, Run, rerank
 from evenrank.measures import greedy
 from evenrank.measures.divergences import DISTANCES
 from evenrank.measures.greedy import greedy_order
-from evenrank.rerankers import rerank
 
 
 def shares_of(kind: str, count: int, values: int, generator: np.random.Generator) -> np.ndarray:

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evenrank import Attribute, Membership, Run, evaluate, read_groups, read_qrels, read_run
+from evenrank import Attribute, Membership, Run, evaluate, parse_measure, read_groups, read_qrels, read_run
 from evenrank.io.targets import read_target
-from evenrank.measures import GF, Measure, parse_measure
+from evenrank.measures import GF, Measure
 from evenrank.measures.divergences import SIMILAR
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,10 +14,20 @@ from effort import some
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenrank import Attribute, DiversityQrels, Membership, ParameterError, Qrels, Run, RunSet, evaluate
+from evenrank import (
+    Attribute,
+    DiversityQrels,
+    Membership,
+    ParameterError,
+    Qrels,
+    Run,
+    RunSet,
+    all_measures,
+    evaluate,
+    parse_measure,
+)
 from evenrank.data import pool_membership as pooled
 from evenrank.evidence.align import Sources, align
-from evenrank.measures import all_measures, parse_measure
 from evenrank.measures.divergences import DISTANCES, SIMILAR
 from evenrank.testing import check_measure, random_case
 

@@ -9,13 +9,11 @@ import order_oracles
 import pytest
 from effort import some
 
-from evenrank.data.run import Run
+from evenrank import Run, evaluate
 from evenrank.data.tables import DocumentTable
 from evenrank.errors import DataError, MissingEvidenceError, ParameterError
-from evenrank.evaluation import evaluate
 from evenrank.evidence.align import Sources, align
-from evenrank.measures import Measure, orders
-from evenrank.measures.base import Direction
+from evenrank.measures import Direction, Measure, orders
 from evenrank.measures.duo import DUO
 from evenrank.measures.protected_order import rKL, rND, rRD
 from evenrank.testing import check_measure

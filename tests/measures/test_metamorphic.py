@@ -13,13 +13,11 @@ import order_oracles
 import pytest
 from measure_evidence import evidence_for
 
-from evenrank.data.attribute import Attribute
-from evenrank.data.membership import Membership
-from evenrank.evaluation import evaluate, kernels
-from evenrank.measures import Direction, Measure, all_measures
+from evenrank import Attribute, Membership, all_measures, evaluate
+from evenrank.evaluation import kernels
+from evenrank.measures import Direction, Measure
 from evenrank.measures.groups import GroupMeasure
-from evenrank.testing import Case, random_case
-from evenrank.testing.measures import check_measure
+from evenrank.testing import Case, check_measure, random_case
 
 HERE = Path(__file__).parent
 

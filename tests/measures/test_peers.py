@@ -10,11 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenrank as er
-from evenrank.data.attribute import Attribute
-from evenrank.data.membership import Membership
-from evenrank.data.runset import RunSet
+from evenrank import Attribute, Membership, RunSet, parse_measure
 from evenrank.errors import ParameterError
-from evenrank.measures import parse_measure
 from evenrank.measures.count_tests import binomial_p, hypergeometric_p
 from evenrank.measures.gini import gini
 

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from evenrank.data.lexicon import Lexicon
-from evenrank.data.qrels import Qrels
+from evenrank import Lexicon, Qrels
 
 WORDS = [
     "moon",
@@ -83,6 +82,6 @@ def planted() -> Planted:
 
 @pytest.fixture
 def examples(planted: Planted) -> Any:
-    from evenrank.neural.examples import build_examples
+    from evenrank.neural import build_examples
 
     return build_examples(planted.qrels, planted.queries, planted.documents, negatives=3)

@@ -9,7 +9,8 @@ import pytest
 
 from evenrank.errors import DataError, ParameterError
 from evenrank.inputs.project import Project
-from evenrank.neural.config import changed, config_of, described, make_config, read_config
+from evenrank.neural import make_config, read_config
+from evenrank.neural.config import changed, config_of, described
 
 
 def test_defaults_are_those_of_the_paper() -> None:

@@ -9,17 +9,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenrank.data.lexicon import Lexicon
-from evenrank.data.qrels import Qrels
-from evenrank.data.run import Run
+from evenrank import Lexicon, Qrels, Run
 from evenrank.errors import DataError, EvenrankWarning, ParameterError
 from evenrank.evidence.scan.phrases import Phrases
-from evenrank.neural.examples import build_examples
-from evenrank.neural.labels import PairLabels, label_pairs, label_texts
-from evenrank.neural.sampling import balanced, cells
-from evenrank.neural.scrub import scrub, scrub_examples
-from evenrank.neural.splits import check_kept_out, held_out, query_folds
-from evenrank.neural.triples_file import read_triples
+from evenrank.neural import (
+    PairLabels,
+    balanced,
+    build_examples,
+    label_pairs,
+    query_folds,
+    read_triples,
+    scrub_examples,
+)
+from evenrank.neural.labels import label_texts
+from evenrank.neural.sampling import cells
+from evenrank.neural.scrub import scrub
+from evenrank.neural.splits import check_kept_out, held_out
 
 
 def pairs_of(examples: Any) -> list[tuple[str, str, str]]:

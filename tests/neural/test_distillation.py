@@ -11,20 +11,26 @@ import numpy as np
 import pytest
 import torch
 
+from evenrank import Inputs
 from evenrank.errors import DataError, ParameterError, UnknownNameError
-from evenrank.inputs import Inputs
 from evenrank.inputs.sections import Training
-from evenrank.neural import BiEncoderRanker, CrossEncoderRanker, load_ranker, make_config, train
+from evenrank.neural import (
+    BiEncoderRanker,
+    CrossEncoderRanker,
+    PairLabels,
+    Stage,
+    Trainer,
+    load_ranker,
+    make_config,
+    train,
+)
 from evenrank.neural.adversaries import Adversaries
-from evenrank.neural.labels import PairLabels
 from evenrank.neural.lists import ListSizes, draw_lists
 from evenrank.neural.losses import distillation_loss
 from evenrank.neural.objectives import DistillationObjective
 from evenrank.neural.sampling import paper_balanced, value_weights
 from evenrank.neural.scorer import RankerScorer
-from evenrank.neural.stage import Stage
 from evenrank.neural.teacher import Teacher, read_teacher
-from evenrank.neural.trainer import Trainer
 
 pytestmark = pytest.mark.needs("torch", "transformers")
 

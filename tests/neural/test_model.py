@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from evenrank.data.lexicon import Lexicon
+from evenrank import Lexicon
 from evenrank.errors import DataError, ParameterError
 from evenrank.neural import (
     BiEncoderRanker,

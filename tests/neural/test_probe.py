@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from evenrank.data.lexicon import Lexicon
+from evenrank import Lexicon
 from evenrank.errors import DataError
 from evenrank.neural import CrossEncoderRanker, PairLabels, PairTokens, Probe, label_pairs, probe_ranker
 from evenrank.neural.probe import describe_probe, probe_vectors

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from evenrank.neural.model import CrossEncoderRanker
-from evenrank.neural.reranker import NeuralReranker
-from evenrank.rerankers import rerank
+from evenrank import rerank
+from evenrank.neural import CrossEncoderRanker, NeuralReranker
 from evenrank.systems import BM25, Reranked, make_system
 from evenrank.systems.scorers import as_scorer
 

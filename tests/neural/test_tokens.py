@@ -7,8 +7,9 @@ import threading
 import numpy as np
 import pytest
 
+from evenrank.neural import PairTokens
 from evenrank.neural.ahead import ahead
-from evenrank.neural.tokens import PairTokens, SeparateTokens
+from evenrank.neural.tokens import SeparateTokens
 
 pytestmark = pytest.mark.needs("torch")
 

@@ -12,9 +12,8 @@ import torch
 from training_inputs import inputs_of
 
 import evenrank as er
-from evenrank.data.lexicon import Lexicon
+from evenrank import Lexicon, write_run
 from evenrank.errors import DataError, EvenrankError, ParameterError
-from evenrank.io import write_run
 from evenrank.neural import (
     CrossEncoderRanker,
     NeuralReranker,

@@ -248,7 +248,7 @@ def test_importing_evenrank_does_not_load_ir_measures():
 
 def test_measures_that_do_with_or_without_judgements_get_them() -> None:
     """GF stops as ERR does where there are judgements, and ir_measures always has some."""
-    from evenrank.data.membership import Membership
+    from evenrank import Membership
 
     groups = Membership.from_labels("gender", {"a": "f", "b": "m"})
     run = [ir_measures.ScoredDoc("q", "a", 2.0), ir_measures.ScoredDoc("q", "b", 1.0)]

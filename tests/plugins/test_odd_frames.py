@@ -9,8 +9,7 @@ import numpy as np
 import pandas
 import pytest
 
-from evenrank.data.attribute import Attribute
-from evenrank.data.membership import Membership
+from evenrank import Attribute, Membership
 from evenrank.errors import DataError, EvenrankError, InputTypeError
 from evenrank.plugins.ir_measures import bind
 from evenrank.plugins.pyterrier import transformer

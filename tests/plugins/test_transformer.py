@@ -7,7 +7,7 @@ import pyterrier as pt
 import pytest
 
 import evenrank as er
-from evenrank.data.membership import Membership
+from evenrank import Membership
 from evenrank.errors import DataError, ParameterError
 from evenrank.plugins.ir_measures import bind
 from evenrank.plugins.pyterrier import transformer

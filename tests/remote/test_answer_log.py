@@ -14,9 +14,9 @@ import pytest
 import zstandard
 
 from evenrank.errors import DataError
+from evenrank.remote import Secrets
 from evenrank.remote.answer_log import AnswerLog
 from evenrank.remote.json_text import WrittenObject
-from evenrank.remote.secrets import Secrets
 
 
 def written(path: Path, count: int = 3) -> list[dict[str, object]]:

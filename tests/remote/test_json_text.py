@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from evenrank.remote import Secrets
 from evenrank.remote.answer_log import AnswerLog
 from evenrank.remote.json_text import WrittenObject, objects_of_list
-from evenrank.remote.secrets import Secrets
 
 HITS = {"hits": [{"_id": "d,1]}", "_score": 1e-7, "a": [1, {"responses": "[{"}]}, {"_id": "é\u2028\\"}]}
 

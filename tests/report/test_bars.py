@@ -13,9 +13,9 @@ import pytest
 from drawn import HOSTILE, layers, made, marks, rows
 
 import evenrank as er
-from evenrank.data.membership import Membership
+from evenrank import Membership
 from evenrank.errors import ParameterError, UnknownNameError
-from evenrank.report import bars_figure, save_figure
+from evenrank.report.figures import bars_figure, save_figure
 from evenrank.report.figures.style import COLOURS
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from drawn import HOSTILE, layers, made, marks, rows
 
+from evenrank import Scores
 from evenrank.errors import ParameterError
-from evenrank.report.figures.cloud import cloud_figure
+from evenrank.report.figures import cloud_figure
 from evenrank.report.figures.style import COLOURS
-from evenrank.scores import Scores
 from evenrank.stats.regression import least_squares
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")

@@ -140,8 +140,7 @@ def test_keys_go_from_query_to_query(page: Any) -> None:
 def test_categories_filter(browser: Any, tmp_path: Path) -> None:
     import planted_shop
 
-    from evenrank.comparison import compare
-    from evenrank.inputs import Inputs
+    from evenrank import Inputs, compare
 
     inputs = planted_shop.shop_comparison().inputs
     kinds = {query: ("toys" if place % 4 else "books") for place, query in enumerate(inputs.runs["live"])}

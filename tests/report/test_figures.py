@@ -14,7 +14,7 @@ import pytest
 import evenrank as er
 from evenrank.cli import main
 from evenrank.errors import MissingExtraError, ParameterError
-from evenrank.report import cutoff_figure, save_figure
+from evenrank.report.figures import cutoff_figure, save_figure
 from evenrank.report.figures.cutoffs import OTHERS
 from evenrank.scores.cutoff_series import without_cutoff
 

@@ -13,8 +13,7 @@ import planted_shop
 import pytest
 
 import evenrank as er
-from evenrank.comparison import compare
-from evenrank.data.run import Run
+from evenrank import Run, compare
 from evenrank.report.page import write_report
 from evenrank.verdict import describe
 from evenrank.verdict.findings import findings_of

@@ -9,8 +9,8 @@ import pytest
 from drawn import HOSTILE
 
 import evenrank as er
-from evenrank.report import save_figure
-from evenrank.report.figures.histogram import BINS, polarity_figure
+from evenrank.report.figures import polarity_figure, save_figure
+from evenrank.report.figures.histogram import BINS
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")
 

@@ -12,13 +12,10 @@ import pytest
 from drawn import made
 
 import evenrank as er
-from evenrank.data.run import Run
-from evenrank.report.figures.bars import bars_figure
-from evenrank.report.figures.cloud import cloud_figure
+from evenrank import Run
+from evenrank.report.figures import bars_figure, cloud_figure, origin_figure, power_figure, scatter_figure
 from evenrank.report.figures.labels import DIRECTIONS, DISTANCES, _candidates, place_labels
-from evenrank.report.figures.origin import UNSHOWN, origin_figure
-from evenrank.report.figures.power import power_figure
-from evenrank.report.figures.scatter import scatter_figure
+from evenrank.report.figures.origin import UNSHOWN
 from evenrank.report.figures.style import (
     OTHERS,
     group_colours,

@@ -11,8 +11,8 @@ import planted_shop
 import pytest
 
 import evenrank as er
-from evenrank.measures import Direction, parse_measure
-from evenrank.measures.registry import all_measures
+from evenrank import all_measures, parse_measure
+from evenrank.measures import Direction
 from evenrank.report.page.measure_pictures import LISTS, picture_of
 from evenrank.report.page.sections.systems import OF_ITSELF
 from evenrank.report.page.system_tables import contradiction, marked

@@ -11,10 +11,10 @@ import pytest
 from drawn import HOSTILE, made, marks, rows
 from effort import some
 
+from evenrank import Scores
 from evenrank.errors import ParameterError
-from evenrank.report import save_figure
-from evenrank.report.figures.origin import BETTER, PLACE, UNSHOWN, WORSE, origin_figure
-from evenrank.scores import Scores
+from evenrank.report.figures import origin_figure, save_figure
+from evenrank.report.figures.origin import BETTER, PLACE, UNSHOWN, WORSE
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")
 

@@ -15,12 +15,8 @@ import pages
 import pytest
 
 import evenrank as er
+from evenrank import Inputs, Run, RunSet, compare, parse_measure
 from evenrank.cli import main
-from evenrank.comparison import compare
-from evenrank.data.run import Run
-from evenrank.data.runset import RunSet
-from evenrank.inputs import Inputs
-from evenrank.measures import parse_measure
 from evenrank.measures.relevance import NO_RELEVANT
 from evenrank.report.figures.style import load_altair
 from evenrank.report.page import write_report

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evenrank.data.lexicon import Lexicon
+from evenrank import Lexicon
 from evenrank.evidence.scan.phrases import Phrases, tokenize
 from evenrank.evidence.scan.simple import count
 from evenrank.report.page.group_colours import mark_of

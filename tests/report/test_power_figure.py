@@ -11,12 +11,10 @@ import pytest
 from drawn import HOSTILE, layers, made, marks, rows
 from effort import some
 
+from evenrank import compare
 from evenrank.cli import main
-from evenrank.comparison import compare
 from evenrank.errors import ParameterError
-from evenrank.report import save_figure
-from evenrank.report.figures.correlation import correlation_figure
-from evenrank.report.figures.power import power_figure
+from evenrank.report.figures import correlation_figure, power_figure, save_figure
 from evenrank.stats.correlation import correlation_matrix
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")
@@ -129,7 +127,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs/reproductions/touche22-gfr.md
 def test_figure_2_and_table_1_of_gfr_on_touche(shared: Path) -> None:
     """21 runs are 210 pairs, each line has them all, and the page has their counts."""
     import evenrank as er
-    from evenrank.io.groups import read_groups
+    from evenrank import read_groups
 
     folder = shared / "data/touche22_task2"
     runs = {path.stem: er.read_run(path) for path in sorted((folder / "runs").glob("*.txt"))}

@@ -14,7 +14,7 @@ from drawn import HOSTILE, layers, made, marks, rows
 
 import evenrank as er
 from evenrank.errors import ParameterError, UnknownNameError
-from evenrank.report import save_figure, scatter_figure
+from evenrank.report.figures import save_figure, scatter_figure
 from evenrank.report.figures.contours import Plane, contours
 from evenrank.report.figures.labels import LINE, place_labels, shortened, text_width
 from evenrank.report.figures.scatter import has_mean

@@ -11,14 +11,11 @@ import pytest
 from drawn import HOSTILE, layers, made, marks, rows
 
 import evenrank as er
-from evenrank.data.attribute import Attribute
-from evenrank.data.membership import Membership
+from evenrank import Attribute, Membership, Scores
 from evenrank.errors import ParameterError
-from evenrank.report import scatter_figure
+from evenrank.report.figures import scatter_figure, shares_figure
 from evenrank.report.figures.arrows import BETTER, MIXED, WORSE
-from evenrank.report.figures.group_shares import shares_figure
 from evenrank.report.figures.style import group_colours
-from evenrank.scores import Scores
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")
 

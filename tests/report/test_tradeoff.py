@@ -13,15 +13,12 @@ from drawn import made as scores_of
 from effort import some
 
 import evenrank as er
-from evenrank import report
+from evenrank import Membership, report, tradeoff
 from evenrank.cli import main
-from evenrank.comparison.tradeoff import Tradeoff, TradeoffVariant, tradeoff
-from evenrank.data.membership import Membership
+from evenrank.comparison.tradeoff import Tradeoff, TradeoffVariant
 from evenrank.errors import ParameterError
 from evenrank.io import write_qrels
-from evenrank.report import save_figure
-from evenrank.report.figures.cloud import cloud_figure
-from evenrank.report.figures.tradeoff import plane_figure, ranks_figure
+from evenrank.report.figures import cloud_figure, plane_figure, ranks_figure, save_figure
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 import evenrank as er
-from evenrank.data.attribute import Attribute
-from evenrank.data.membership import Membership
-from evenrank.rerankers import rerank
+from evenrank import Attribute, Membership, rerank
 
 RUN = {"q": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}  # P(d|q) is .4, .3, .2, .1
 SIDE = Membership.from_labels(Attribute("side", ("x", "y")), {"a": "x", "b": "x", "c": "y", "d": "y"})

@@ -9,12 +9,9 @@ import numpy as np
 import pytest
 from reranker_oracles import constrained_sort, filled, rank_by_rank
 
-from evenrank.data.attribute import Attribute
-from evenrank.data.membership import Membership
-from evenrank.data.run import Run
+from evenrank import Attribute, Membership, Run, evaluate, rerank
 from evenrank.errors import EvenrankWarning
-from evenrank.evaluation import evaluate
-from evenrank.rerankers import DetCons, DetConstSort, DetGreedy, DetRelaxed, rerank
+from evenrank.rerankers import DetCons, DetConstSort, DetGreedy, DetRelaxed
 from evenrank.rerankers.det import MISSED, TOO_FEW, Deterministic, maximum, minimum, missed
 from evenrank.rerankers.grouped import Members, followed
 

@@ -12,11 +12,10 @@ from greedy_oracles import GREEDY_ORACLES, GREEDY_PROMISES, GREEDY_VARIANTS, WIT
 from reranker_oracles import ATTRIBUTES, DET
 
 import evenrank as er
+from evenrank import Inputs, Membership, rerank
 from evenrank.data.evidence_source import Evidence
-from evenrank.data.membership import Membership
 from evenrank.grammar import REGISTRY
-from evenrank.inputs import Inputs
-from evenrank.rerankers import Reordered, Reranker, parse_reranker, rerank
+from evenrank.rerankers import Reordered, Reranker, parse_reranker
 from evenrank.testing import check_reranker, random_case
 
 ORACLES = {**reranker_oracles.ORACLES, **GREEDY_ORACLES}

@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 from reranker_oracles import adjusted, failing, minima
 
-from evenrank.data.membership import Membership
-from evenrank.data.run import Run
+from evenrank import Membership, Run, rerank
 from evenrank.errors import EvenrankWarning, ParameterError
 from evenrank.measures.minimum_table import adjusted_alpha, failure_probability, minimum_table
-from evenrank.rerankers import rerank
 from evenrank.rerankers.fa_ir import TOO_FEW_PROTECTED
 
 # Zehlike et al. 2017, the table of minimum counts at alpha = 0.1 for k = 1 .. 12; written down without the

@@ -9,13 +9,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from evenrank import attention
-from evenrank.data.attribute import Attribute
-from evenrank.data.membership import Membership
-from evenrank.data.qrels import Qrels
-from evenrank.data.run import Run
+from evenrank import Attribute, Membership, Qrels, Run, attention, rerank
 from evenrank.errors import EvenrankWarning
-from evenrank.rerankers import rerank
 from evenrank.rerankers.foe import Chances, Part, best_chances, decompose, exposure_rows
 
 CONSTRAINTS = ("parity", "treatment", "impact", "target")

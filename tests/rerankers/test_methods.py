@@ -8,16 +8,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from evenrank import Attribute, Lexicon, Membership, Run, WordCounts, evaluate, rerank
 from evenrank.comparison.tradeoff import variants
-from evenrank.data.attribute import Attribute
-from evenrank.data.lexicon import Lexicon
-from evenrank.data.membership import Membership
-from evenrank.data.run import Run
 from evenrank.data.tables import DocumentTable
-from evenrank.data.words import WordCounts
 from evenrank.errors import EvenrankWarning, MissingEvidenceError, ParameterError
-from evenrank.evaluation import evaluate
-from evenrank.rerankers import Random, parse_reranker, rerank
+from evenrank.rerankers import Random, parse_reranker
 from evenrank.rerankers.grouped import hard_groups
 
 RUN = Run.build(["q"] * 5, list("abcde"), [5, 4, 3, 2, 1])

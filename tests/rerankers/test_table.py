@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evenrank.rerankers.registry import all_rerankers
+from evenrank.rerankers import all_rerankers
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 VECTORS = {"VectorMMR"}  # an encoder makes them, and another one would give another table

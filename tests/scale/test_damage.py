@@ -17,8 +17,8 @@ from backwards import Backwards
 from collections_in_formats import rows, write
 
 import evenrank as er
+from evenrank import Lexicon, read_groups
 from evenrank.counterfactuals.swap.files import swap_file
-from evenrank.data.lexicon import Lexicon
 from evenrank.data.words_by_need import joined_counts
 from evenrank.errors import DataError, EvenrankError, EvenrankWarning
 from evenrank.evidence.scan import derive_groups, scan_file
@@ -27,7 +27,6 @@ from evenrank.io.counts import counts_in_pieces
 from evenrank.io.counts_by_need import open_counts
 from evenrank.io.counts_folder import read_counts_folder
 from evenrank.io.counts_index import index_counts
-from evenrank.io.groups import read_groups
 
 LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
 SIZES: Any = {"block_bytes": 1 << 13, "partition_bytes": 1 << 15}

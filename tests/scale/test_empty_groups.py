@@ -8,9 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenrank.data.lexicon import Lexicon
+from evenrank import Lexicon, read_counts
 from evenrank.evidence.scan import scan_file
-from evenrank.io.counts import read_counts
 
 LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
 TABLE = pa.table({"id": ["a", "b"], "text": ["he", "she"]})

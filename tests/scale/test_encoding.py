@@ -11,12 +11,12 @@ import pytest
 from backwards import Backwards
 from collections_in_formats import rows
 
+from evenrank import polarise
 from evenrank.errors import DataError
 from evenrank.evidence.polarise import engine as polarise_engine
-from evenrank.evidence.polarise import polarise
 from evenrank.evidence.polarise import spread as encoding
 from evenrank.evidence.polarise.encoders import Encoder
-from evenrank.systems.dense import Dense
+from evenrank.systems import Dense
 
 
 def lengths(texts: Sequence[str]) -> Any:

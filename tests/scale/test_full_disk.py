@@ -13,8 +13,8 @@ import pytest
 from backwards import Backwards
 from collections_in_formats import rows, write
 
+from evenrank import Lexicon
 from evenrank.counterfactuals.swap.files import swap_file
-from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DiskError
 from evenrank.evidence.scan import derive_groups, scan_file
 from evenrank.io import atomic

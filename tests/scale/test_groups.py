@@ -19,15 +19,13 @@ import pytest
 from backwards import Backwards
 from collections_in_formats import FORMATS, rows, write
 
-from evenrank.data.lexicon import Lexicon
-from evenrank.data.membership import Membership
+from evenrank import Lexicon, Membership, read_groups, scan
 from evenrank.errors import DataError, EvenrankError, EvenrankWarning, ParameterError
-from evenrank.evidence.scan import derive_groups, scan, scan_file
+from evenrank.evidence.scan import derive_groups, scan_file
 from evenrank.evidence.scan.derive import derive_part
 from evenrank.io import atomic
 from evenrank.io.column_names import SharedColumns
 from evenrank.io.derived_groups import sound_groups
-from evenrank.io.groups import read_groups
 
 LEXICON = Lexicon.build(
     "sides", {"left": ["he"], "right": ["she", "you"]}, targets={"left": 0.25, "right": 0.75}

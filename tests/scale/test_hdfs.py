@@ -13,12 +13,11 @@ import servers
 from backwards import Backwards
 from collections_in_formats import FORMATS, rows, write
 
-from evenrank.data.lexicon import Lexicon
+from evenrank import Lexicon
 from evenrank.errors import DataError, RemoteError
 from evenrank.evidence.scan import scan_file
-from evenrank.io import remote
+from evenrank.io import read_documents, remote
 from evenrank.io.counts_folder import read_counts_folder
-from evenrank.io.documents import read_documents
 from evenrank.io.shards import list_shards
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("servers")]

@@ -15,7 +15,7 @@ import pytest
 from attempts import Attempts, attempts, deaths
 from collections_in_formats import rows, write
 
-from evenrank.data.lexicon import Lexicon
+from evenrank import Lexicon
 from evenrank.evidence.scan import scan_file
 from evenrank.io.counts_folder import read_counts_folder
 from evenrank.scale import open_executor

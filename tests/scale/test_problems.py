@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from backwards import Backwards
 
+from evenrank import Lexicon
 from evenrank.counterfactuals.swap.files import swap_file
-from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError, DataErrors, Problem, RemoteError
 from evenrank.evidence.scan import scan_file
-from evenrank.io.documents import read_documents
+from evenrank.io import read_documents
 
 LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
 SIZES: Any = {"block_bytes": 300, "partition_bytes": 2000}

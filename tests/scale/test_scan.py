@@ -14,7 +14,7 @@ import pytest
 from backwards import Backwards
 from collections_in_formats import FORMATS, rows, write
 
-from evenrank.data.lexicon import Lexicon
+from evenrank import Lexicon
 from evenrank.errors import DataError, EvenrankError, MissingExtraError, ParameterError
 from evenrank.evidence.scan import ScanSummary, scan_file
 from evenrank.evidence.scan.partitions import cut, partition_files

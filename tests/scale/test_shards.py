@@ -11,7 +11,7 @@ import pytest
 from backwards import Backwards
 from collections_in_formats import FORMATS, rows, write
 
-from evenrank.data.lexicon import Lexicon
+from evenrank import Lexicon
 from evenrank.errors import DataError
 from evenrank.evidence.scan import scan_file
 from evenrank.io.counts_folder import read_counts_folder

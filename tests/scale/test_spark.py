@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from collections_in_formats import rows, write
 
-from evenrank.data.lexicon import Lexicon
+from evenrank import Lexicon
 from evenrank.errors import DataError, EvenrankError, RemoteError
 from evenrank.evidence.scan import scan_file
 from evenrank.scale import open_executor

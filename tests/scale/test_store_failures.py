@@ -11,12 +11,11 @@ import pytest
 from collections_in_formats import rows, write
 from failing_store import FAILURE, FailingStore, failing_store
 
+from evenrank import Lexicon
 from evenrank.counterfactuals.swap.files import swap_file
-from evenrank.data.lexicon import Lexicon
 from evenrank.errors import RemoteError
 from evenrank.evidence.scan import scan_file
-from evenrank.io import remote, shards
-from evenrank.io.documents import read_documents
+from evenrank.io import read_documents, remote, shards
 from evenrank.io.remote import ATTEMPTS
 
 LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})

@@ -12,7 +12,7 @@ from backwards import Backwards
 from collections_in_formats import rows, write
 from object_store import Reading, local_gcs, local_s3
 
-from evenrank.data.lexicon import Lexicon
+from evenrank import Lexicon
 from evenrank.errors import DataError, RemoteError
 from evenrank.evidence.scan import scan_file
 from evenrank.evidence.scan.partitions import cut, partition_files

@@ -7,9 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from evenrank import Attribute, Membership, ParameterError, Run, evaluate
-from evenrank.measures import parse_measure
-from evenrank.scores import OK, Scores, ScoresBlock
+from evenrank import Attribute, Membership, ParameterError, Run, Scores, evaluate, parse_measure
+from evenrank.scores import OK, ScoresBlock
 from evenrank.scores.agreement import disagreement_table
 
 THREE = ["GF(div='JSD')@10", "GF(div='NMD')@10", "GF(div='RNOD')@10"]

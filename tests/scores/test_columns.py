@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenrank import Lexicon, Run, evaluate, scan
+from evenrank import Lexicon, Run, Scores, evaluate, scan
 from evenrank.measures import TermExposure
-from evenrank.scores import Scores, ScoresBlock
+from evenrank.scores import ScoresBlock
 from evenrank.scores.score_tables import ONE_MEANING, print_scores, query_table
 from evenrank.stats.intervals import TOO_FEW
 

@@ -110,7 +110,7 @@ def test_labels_of_a_comparison_reach_its_tables() -> None:
 
 @pytest.mark.needs("altair")
 def test_labels_reach_figures_and_the_report(tmp_path: Path) -> None:
-    from evenrank.report.figures.bars import bars_figure
+    from evenrank.report.figures import bars_figure
     from evenrank.report.page import write_report
     from evenrank.scores.cutoff_series import points_of
 

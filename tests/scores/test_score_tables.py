@@ -15,8 +15,8 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenrank import Qrels, Run, evaluate, parse_measure
-from evenrank.scores import Scores, ScoresBlock
+from evenrank import Qrels, Run, Scores, evaluate, parse_measure
+from evenrank.scores import ScoresBlock
 from evenrank.scores.notes import remarks
 from evenrank.scores.score_tables import (
     ONE_MEANING,

@@ -7,17 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from evenrank.comparison import compare
+from evenrank import Lexicon, Run, Scores, WordCounts, compare, origin, parse_measure, select
 from evenrank.comparison.all_pairs import correlation_table, power_table, tukey_tables
 from evenrank.comparison.gate import Gate, GateRule, apply_gate
-from evenrank.comparison.origin import origin
-from evenrank.comparison.selection import select
-from evenrank.data.lexicon import Lexicon
-from evenrank.data.run import Run
-from evenrank.data.words import WordCounts
 from evenrank.errors import EvenrankError
-from evenrank.measures import parse_measure
-from evenrank.scores import INFINITE, OK, Scores, ScoresBlock
+from evenrank.scores import INFINITE, OK, ScoresBlock
 from evenrank.stats.bootstrap import bootstrap_interval
 from evenrank.stats.bounds import mean_bounds
 from evenrank.stats.corrections import CORRECTIONS, correct

@@ -196,7 +196,7 @@ def test_intervals_cover_what_they_say(shape: str, n: int, least: float) -> None
 
 def test_neutrality_has_the_interval_of_a_bounded_measure_where_no_list_leaves_its_background() -> None:
     """With 85% of its values exactly 1 it would cover far too seldom as an unbounded one."""
-    from evenrank.measures import parse_measure
+    from evenrank import parse_measure
 
     measure = parse_measure("NFaiRR@10")
     generator = np.random.default_rng(20)

@@ -137,8 +137,8 @@ def write_files(folder: Path) -> None:
         ),
         encoding="utf-8",
     )
+    from evenrank import read_lexicon
     from evenrank.evidence.scan import scan_file
-    from evenrank.io.lexicons import read_lexicon
 
     scan_file(folder / "documents.tsv", read_lexicon("gender-en"), folder / "counts.parquet")
 

@@ -9,8 +9,8 @@ import numpy as np
 import oracles
 from group_oracles import ATTRIBUTES, DIVERGENCES, Groups, Row, kl
 
-from evenrank import attention
-from evenrank.measures import AP, ERR, ERR_IA, NRBP, RBP, Measure, alpha_nDCG, nDCG, parse_measure
+from evenrank import attention, parse_measure
+from evenrank.measures import AP, ERR, ERR_IA, NRBP, RBP, Measure, alpha_nDCG, nDCG
 from evenrank.testing import Case
 
 TIE = 1e-12

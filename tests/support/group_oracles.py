@@ -10,10 +10,8 @@ from math import inf, log, log2, nan, sqrt
 import numpy as np
 import oracles
 
-from evenrank import attention
-from evenrank.data.attribute import Attribute
-from evenrank.data.membership import Membership
-from evenrank.measures import GF, Measure, all_measures
+from evenrank import Attribute, Membership, all_measures, attention
+from evenrank.measures import GF, Measure
 from evenrank.measures.divergences import ORDERED
 from evenrank.measures.groups import GroupMeasure
 from evenrank.testing import Case

@@ -12,11 +12,8 @@ from typing import Any
 import html5lib
 
 import evenrank as er
-from evenrank.comparison import Comparison, compare
-from evenrank.data.attribute import Attribute
-from evenrank.data.lexicon import Lexicon
-from evenrank.data.membership import Membership
-from evenrank.data.run import Run
+from evenrank import Attribute, Lexicon, Membership, Run, compare
+from evenrank.comparison import Comparison
 from evenrank.report.page.packing import unpacked
 from evenrank.report.page.safe import link
 from evenrank.sample import load

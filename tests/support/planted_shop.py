@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from evenrank.comparison import Comparison, compare
-from evenrank.data.membership import Membership
-from evenrank.data.run import Run
+from evenrank import Membership, Run, compare
+from evenrank.comparison import Comparison
 
 QUERIES, FOUND = 40, 30
 

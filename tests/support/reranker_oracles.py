@@ -15,10 +15,8 @@ import numpy as np
 from group_oracles import Groups, group_evidence
 from word_oracles import Words, word_counts
 
-from evenrank.data.attribute import Attribute
+from evenrank import Attribute, Membership, Polarity
 from evenrank.data.evidence_source import Evidence
-from evenrank.data.membership import Membership
-from evenrank.data.polarity import Polarity
 from evenrank.data.tables import DocumentTable
 from evenrank.rerankers import Reranker
 from evenrank.testing import Case

@@ -5,10 +5,7 @@ from __future__ import annotations
 from importlib.resources import as_file, files
 
 import evenrank as er
-from evenrank.data.attribute import Attribute
-from evenrank.data.membership import Membership
-from evenrank.data.polarity import Polarity
-from evenrank.data.run import Run
+from evenrank import Attribute, Membership, Polarity, Run
 from evenrank.sample import Sample
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenrank.data.membership import Membership
-from evenrank.data.run import Run
+from evenrank import Membership, Run
 
 CATEGORIES, STYLES = 40, 10
 

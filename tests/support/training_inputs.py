@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from evenrank import Inputs
 from evenrank.inputs.description import Description
 from evenrank.inputs.file_options import FileOption
-from evenrank.inputs.inputs import Inputs
 
 
 def inputs_of(folder: Path) -> Inputs:

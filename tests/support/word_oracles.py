@@ -6,9 +6,8 @@ from math import log, log2, sqrt
 
 import numpy as np
 
+from evenrank import Lexicon, WordCounts
 from evenrank.data.evidence_source import Sparse
-from evenrank.data.lexicon import Lexicon
-from evenrank.data.words import WordCounts
 from evenrank.measures import Measure
 from evenrank.testing import Case
 

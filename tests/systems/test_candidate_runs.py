@@ -12,12 +12,11 @@ import pytest
 import tiny_models
 
 import evenrank as er
+from evenrank import Inputs, Run
 from evenrank.comparison.candidates import candidates
-from evenrank.data.run import Run
 from evenrank.erasure import Eraser
 from evenrank.errors import DataError, InputTypeError, ParameterError
 from evenrank.evidence.polarise.encoders import Encoder
-from evenrank.inputs import Inputs
 from evenrank.io.tensors import write_tensors
 from evenrank.systems import BM25, Dense, dense
 from evenrank.systems.candidate_runs import system_candidate, with_systems

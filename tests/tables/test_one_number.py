@@ -12,12 +12,9 @@ import numpy as np
 import pytest
 
 import evenrank
-from evenrank import Lexicon, Run, Scores, compare, evaluate, explain, parse_measure, scan
-from evenrank.comparison.gate import Gate, apply_gate
-from evenrank.comparison.gate.rules import GateRule
+from evenrank import Lexicon, Run, Scores, compare, evaluate, explain, parse_measure, scan, select, tradeoff
+from evenrank.comparison.gate import Gate, GateRule, apply_gate
 from evenrank.comparison.origin import BACKGROUND, Origin
-from evenrank.comparison.selection import select
-from evenrank.comparison.tradeoff import tradeoff
 from evenrank.report.page import write_report
 from evenrank.scores import ScoresBlock
 

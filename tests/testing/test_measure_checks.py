@@ -5,7 +5,7 @@ from __future__ import annotations
 import oracles
 import pytest
 
-from evenrank.measures import all_measures
+from evenrank import all_measures
 from evenrank.testing import check_measure
 
 

@@ -11,17 +11,19 @@ from scipy.stats import binom, t
 from shops import Shop, shop
 
 import evenrank as er
-from evenrank.data.attribute import Attribute
-from evenrank.data.lexicon import Lexicon
-from evenrank.data.membership import Membership
-from evenrank.data.run import Run
-from evenrank.data.runset import RunSet
-from evenrank.data.words import WordCounts
+from evenrank import (
+    Attribute,
+    Inputs,
+    Lexicon,
+    Membership,
+    Run,
+    RunSet,
+    WordCounts,
+    read_groups,
+    read_qrels,
+    rerank,
+)
 from evenrank.errors import DataError, ParameterError
-from evenrank.inputs import Inputs
-from evenrank.io import read_qrels
-from evenrank.io.groups import read_groups
-from evenrank.rerankers import rerank
 from evenrank.verdict import Verdict, advised, describe, describe_all, verdicts, without_verdict
 from evenrank.verdict.advice import methods_for
 from evenrank.verdict.sentences import (

@@ -7,11 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evenrank import Lexicon, read_lexicon, scan
 from evenrank.cli import main
-from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError
-from evenrank.evidence.scan import scan
-from evenrank.io.lexicons import read_lexicon
 from evenrank.io.word_vectors import read_word_vectors
 from evenrank.wordlists.association import associations, weighted_lexicon
 from evenrank.wordlists.expand import cooccurrence, expand, frequent_words

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 import evenrank as er
+from evenrank import Lexicon, WordCounts, scan
 from evenrank.comparison.pairs import pairs_of, verdicts_of
-from evenrank.data.lexicon import Lexicon
-from evenrank.data.words import WordCounts
 from evenrank.errors import ParameterError
-from evenrank.evidence.scan import scan
 from evenrank.wordlists import Sensitivity, sensitivity
 from evenrank.wordlists.lists import resampled_lists
 

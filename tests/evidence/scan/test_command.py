@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
+from evenrank import Lexicon, read_counts
 from evenrank.cli import main
 from evenrank.cli.progress import Bar
-from evenrank.data.lexicon import Lexicon
 from evenrank.evidence import scan as package
-from evenrank.io.counts import read_counts
 
 LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
 

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenrank import Lexicon
 from evenrank.cli import main
-from evenrank.data.lexicon import Lexicon
 from evenrank.evidence.scan import counter, duplicates, scan_file
 from evenrank.evidence.scan.counter import COMPILING, FirstCounter, KernelCounter, SimpleCounter, Texts
 from evenrank.evidence.scan.sources import size_of

@@ -17,7 +17,8 @@ from effort import examples, some
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from evenrank.data.lexicon import Lexicon, lower
+from evenrank import Lexicon
+from evenrank.data.lexicon import lower
 from evenrank.errors import DataError, EvenrankWarning, ParameterError
 from evenrank.evidence.scan import counter as counters
 from evenrank.evidence.scan.counter import (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evenrank.data.lexicon import Lexicon
+from evenrank import Lexicon
 from evenrank.errors import DataError, EvenrankWarning
 from evenrank.evidence.scan import scan_file
 from evenrank.evidence.scan.packed_lines import PackedLines

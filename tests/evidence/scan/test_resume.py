@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenrank.data.lexicon import Lexicon
+from evenrank import Lexicon
 from evenrank.errors import DataError, EvenrankWarning
 from evenrank.evidence.scan import engine, scan_file
 from evenrank.io.counts import CountsWriter

@@ -15,15 +15,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenrank.data.lexicon import Lexicon
-from evenrank.data.words import WordCounts
+from evenrank import Lexicon, WordCounts, read_counts, scan
 from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError
 from evenrank.evidence.scan import counter as counters
-from evenrank.evidence.scan import duplicates, scan, scan_file
+from evenrank.evidence.scan import duplicates, scan_file
 from evenrank.evidence.scan.phrases import Phrases
 from evenrank.evidence.scan.simple import count
 from evenrank.io.background import compile_now
-from evenrank.io.counts import read_counts
 
 LEXICON = Lexicon.build("sides", {"left": ["he", "step mother", "é"], "right": ["she", "his"]})
 DOCUMENTS = [

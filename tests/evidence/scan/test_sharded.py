@@ -16,11 +16,11 @@ import pytest
 from object_store import local_s3
 
 import evenrank as er
-from evenrank.data.lexicon import Lexicon
+from evenrank import Lexicon
 from evenrank.errors import DataError, EvenrankWarning, ParameterError
 from evenrank.evidence.scan import scan_file
 from evenrank.evidence.scan.sources import open_collection
-from evenrank.io.documents import read_documents
+from evenrank.io import read_documents
 
 KIN = Lexicon.build("kin", {"f": ["mother", "aunt"], "m": ["father"]})
 WORDS = ["mother", "father", "aunt", "nobody", "said"]
