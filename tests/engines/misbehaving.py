@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import ssl
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,8 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
+
+from evenrank.engines import ask, open_engine
 
 Behaviour = Callable[["Asked"], None]
+ENDS = 60  # seconds in which a call must be over; a server here would go on for ever
 
 
 class Asked:
@@ -115,3 +121,50 @@ class MisbehavingServer:
             "rate": float("inf"),
             **more,
         }
+
+
+class Still:
+    """A clock whose waits are noted and take no time."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self.now = now
+        self.waits: list[float] = []
+
+    def sleep(self, seconds: float) -> None:
+        self.waits.append(seconds)
+
+    def random(self) -> float:
+        return 1.0
+
+
+def failure(table: Any, text: str = "x", **opened: Any) -> str:
+    """Why the only query failed; an endless wait fails the test and does not hang it."""
+    found: list[Any] = []
+
+    def asking() -> None:
+        try:
+            found.append(ask(open_engine(table, **opened), {"q": text}))
+        except BaseException as error:
+            found.append(error)
+
+    thread = threading.Thread(target=asking, daemon=True)
+    thread.start()
+    thread.join(ENDS)
+    assert not thread.is_alive(), "it goes on"
+    if isinstance(found[0], BaseException):
+        raise found[0]
+    ((problem,),) = found[0].problems.values()
+    assert problem.kind == "failed"
+    return str(problem.what)
+
+
+def unpacked(path: Path) -> str:
+    """A file in Zstandard, as any other tool reads it."""
+    reader = zstandard.ZstdDecompressor().stream_reader(
+        io.BytesIO(path.read_bytes()), read_across_frames=True
+    )
+    return reader.read().decode()
+
+
+def silent(asked: Asked) -> None:
+    asked.server.released.wait()

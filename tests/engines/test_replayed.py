@@ -83,7 +83,7 @@ def test_elasticsearch() -> None:
     assert [problem.kind for problem in ask(engine, {"q1": "a", "q2": "b"}, depth=20).problems["q1"]] == [
         "short page"
     ]
-    with pytest.raises(ParameterError, match="at most 10,000 documents"):
+    with pytest.raises(ParameterError, match="10,001"):
         ask(engine, {"q": "a"}, depth=10_001)
 
 
@@ -168,7 +168,7 @@ def test_vespa_in_pages() -> None:
     assert [problem.kind for problem in answers.problems["none"]] == ["found nothing"]
     assert "q" not in answers.problems
     assert [(body["hits"], body["offset"]) for body in bodies(sent)] == [(400, 0), (400, 400), (400, 0)]
-    with pytest.raises(ParameterError, match="at most 1,400"):
+    with pytest.raises(ParameterError, match="1,400"):
         ask(engine, {"q": "lamp"}, depth=2000)
 
 
@@ -206,11 +206,9 @@ def test_an_api_of_ones_own_by_get_with_page_numbers() -> None:
     assert not answers.problems
     assert "q=a%26b%3Dc" in plan(engine, {"q": "a&b=c"}).requests[0]
     for key, value, wrong in (
-        ("hits", {"list": "data"}, "JSON pointer"), ("hits", {"lst": "/x"}, "hits.lst: there is no"),
-        ("paging", {"sizes": 2}, "paging.sizes: there is no"), ("method", "DELETE", "'GET' or 'POST'"),
-        ("headers", {"X-Api-Key": "s"}, "looks like a secret"), ("parameters", {"q": "x"}, "no "
-                                                                                           "place "
-                                                                                           "for the query"),
+        ("hits", {"list": "data"}, "list"), ("hits", {"lst": "/x"}, r"hits\.lst"),
+        ("paging", {"sizes": 2}, r"paging\.sizes"), ("method", "DELETE", "GET.*POST"),
+        ("headers", {"X-Api-Key": "s"}, "X-Api-Key"), ("parameters", {"q": "x"}, "query"),
     ):  # fmt: skip
         with pytest.raises(ParameterError, match=wrong):
             open_engine({**table, key: value})
@@ -246,17 +244,17 @@ def test_functions_and_objects() -> None:
             raise KeyError("oops")
         return ["d"]
 
-    assert ask(broken, {"a": "bad", "b": "good"}).problems["a"][0].what == "broken: KeyError: 'oops'"
+    assert ask(broken, {"a": "bad", "b": "good"}).problems["a"][0].what.startswith("broken: KeyError")
     for wrong in (lambda text, depth: 3, lambda text, depth: [("a",)]):
         with pytest.raises(InputTypeError):
             ask(wrong, queries)
-    with pytest.raises(InputTypeError, match="an engine is an address"):
+    with pytest.raises(InputTypeError, match="int"):
         open_engine(3)
 
 
 def test_answers_of_a_function_are_kept_only_under_a_name(tmp_path: Path) -> None:
     """Two functions without a name would be taken for each other."""
-    with pytest.raises(ParameterError, match="give one, open_engine"):
+    with pytest.raises(ParameterError, match="lambda"):
         ask(lambda text, depth: ["a"], {"q": "x"}, log=tmp_path)
     for name in ("a", "b"):
         engine = open_engine(lambda text, depth, name=name: [name], name=name)
@@ -279,13 +277,13 @@ def test_credentials_that_may_only_search() -> None:
     assert (answers.description.version, answers.description.documents) == (None, None)
     assert not answers.problems
     allowed[0] = False
-    with pytest.raises(RemoteError, match="status 403, it wants credentials"):
+    with pytest.raises(RemoteError, match="403"):
         ask(engine, {"q": "a"}, depth=10)
 
 
 def test_credentials_without_encryption_are_worth_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVENRANK_KEY", "k")
-    with pytest.warns(EvenrankWarning, match="without encryption"):
+    with pytest.warns(EvenrankWarning, match=r"search\.example"):
         open_engine("typesense+http://search.example/shop?api_key=EVENRANK_KEY")
     open_engine("typesense+https://search.example/shop?api_key=EVENRANK_KEY")
     open_engine("typesense+http://localhost:8108/shop?api_key=EVENRANK_KEY")

@@ -11,6 +11,7 @@ import json
 import math
 import re
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -24,7 +25,6 @@ import evenrank
 from evenrank import read_run
 from evenrank.cli import main
 from evenrank.engines import ask, open_engine, plan
-from evenrank.engines.declared import REGISTRY
 from evenrank.errors import EvenrankWarning, RemoteError
 from evenrank.systems import read_texts
 
@@ -256,7 +256,7 @@ def test_an_audit_by_address_is_of_the_run_of_plain_requests(
 ) -> None:
     """By nothing but the address where that says what to ask; PostgreSQL has an engine file."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("evenrank.audit.making._write_report", lambda *_: False)  # it takes seconds
+    monkeypatch.setitem(sys.modules, "altair", None)  # a report takes seconds
     collection, index = COLLECTIONS[name](), f"audited_{name}"
     server = str(tmp_path) if kind == "sqlite" else running(kind)
     engine = (in_sqlite if kind == "sqlite" else FILLED[kind])(server, index, collection)
@@ -312,9 +312,9 @@ def test_a_plain_address_is_recognised_by_its_root(running: Callable[[str], str]
     assert "group" in answers.documents.column_names
     assert "_msearch" in plan(engine, collection.queries, 10).describe()
     missing = open_engine(f"opensearch+{server}/missing", rate=100)
-    with pytest.raises(RemoteError, match="status 404"):
+    with pytest.raises(RemoteError, match="404"):
         ask(missing, collection.queries)
-    with pytest.raises(RemoteError, match="write the kind before the address"):
+    with pytest.raises(RemoteError, match=r"opensearch\+http"):
         open_engine(f"{running('meilisearch')}/sample")  # its root is a page for people
 
 
@@ -387,11 +387,6 @@ def test_the_text_of_a_query_is_never_sql(running: Callable[[str], str]) -> None
 
 def test_userinfo_of_an_address_is_not_used(running: Callable[[str], str]) -> None:
     address = running("postgresql").replace("://", f"://evenrank:{KEY}@")
-    with pytest.warns(EvenrankWarning, match="were left out"), pytest.raises(RemoteError) as caught:
+    with pytest.warns(EvenrankWarning, match="EVENRANK_"), pytest.raises(RemoteError) as caught:
         ask({"address": address, "sql": "select %(query)s as id"}, {"q": "x"})
     assert KEY not in str(caught.value)
-
-
-def test_every_engine_is_tried_or_replayed() -> None:
-    replayed = {"elasticsearch", "solr", "vespa", "http"}
-    assert set(REGISTRY) == {*FILLED, "sqlite", *replayed}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,6 @@ import evenrank
 from evenrank.cli import main
 from evenrank.engines import ask, open_engine, plan
 from evenrank.errors import DataError, ParameterError
-from evenrank.inputs.project import Project
 from evenrank.systems import read_texts
 
 SAMPLE = Path(evenrank.__file__).parent / "sample"
@@ -73,11 +73,8 @@ def test_an_engine_file_names_the_fields_to_keep(shop: Path, tmp_path: Path) -> 
 
 def test_a_second_call_asks_nothing(shop: Path, tmp_path: Path) -> None:
     first = ask(shop, QUERIES, log=tmp_path / "log")
-    engine = open_engine(shop)
-    engine.fetch = None  # type: ignore[assignment]
-    engine.describe = None  # type: ignore[assignment]
-    second = ask(engine, QUERIES, log=tmp_path / "log")
-    assert second.run.to_dict() == first.run.to_dict()
+    assert plan(shop, QUERIES, log=tmp_path / "log").requests == ()
+    assert ask(shop, QUERIES, log=tmp_path / "log").run.to_dict() == first.run.to_dict()
     assert plan(shop, {**QUERIES, "q4": "big"}, log=tmp_path / "log").answered == 3
 
 
@@ -124,35 +121,18 @@ def test_a_changed_index_is_reported_by_query(shop: Path, tmp_path: Path) -> Non
 
 def test_what_is_no_engine(tmp_path: Path, shop: Path) -> None:
     (tmp_path / "text.db").write_text("no database, though it has a name like one, and is long enough")
-    with pytest.raises(DataError, match="is not an SQLite database"):
+    with pytest.raises(DataError, match=r"text\.db"):
         open_engine(tmp_path / "text.db")
     sqlite3.connect(tmp_path / "none.db").execute("create table t (id)").connection.commit()
-    with pytest.raises(DataError, match="no full-text table"):
+    with pytest.raises(DataError, match=r"none\.db"):
         open_engine(tmp_path / "none.db")
-    with pytest.raises(ParameterError, match="did you mean rate"):
+    with pytest.raises(ParameterError, match=r"rat\b.*rate"):
         open_engine({"address": str(shop), "rat": 3})
-    with pytest.raises(ParameterError, match="no engine 'quokka'"):
+    with pytest.raises(ParameterError, match="quokka"):
         open_engine("quokka+http://localhost/x")
     (tmp_path / "queries.csv").write_text("query,text\nq1,\n")
-    with pytest.raises(DataError, match=r"queries.csv: 1 query has no text"):
+    with pytest.raises(DataError, match=r"queries\.csv"):
         ask(shop, tmp_path / "queries.csv")
-
-
-def test_engines_of_a_project_file(shop: Path) -> None:
-    project = shop.parent / "evenrank.toml"
-    project.write_text(
-        '[engines.shop]\naddress = "shop.db"\n[engines.live]\naddress = "http://localhost:1/x"\n'
-    )
-    named = Project.read(project).engines()
-    assert open_engine(named["shop"], folder=shop.parent).name == "shop"
-    with pytest.raises(ParameterError, match=r"engines\.live\.address"):
-        Project.read(project, named=False)
-    project.write_text('[engines.shop]\naddress = "shop.db"\n')
-    assert list(Project.read(project, named=False).engines()) == ["shop"]
-    for address in ("opensearch+http://localhost:1/x", "postgresql://localhost/x"):
-        project.write_text(f'[data]\nruns = ["{address}"]\n')
-        with pytest.raises(ParameterError, match=r"data\.runs"):
-            Project.read(project, named=False)
 
 
 def found_project(folder: Path, project: str, **files: str) -> None:
@@ -176,9 +156,12 @@ SQL = "sql = 'select id from products where products match :words limit :depth'\
         (f"{DATA}{GROUPS}[engines]\nshop = 'other.toml'\n", {"other": f"address = 'shop.db'\n{SQL}"}),
         (f"{DATA}runs = ['other.toml']\n{GROUPS}", {"other": f"address = 'shop.db'\n{SQL}"}),
         (f"{DATA}{GROUPS}[engines]\nshop = 'shop.db?sql=select id from products'\n", {}),
+        (f"{DATA}{GROUPS}[engines.live]\naddress = 'http://localhost:1/x'\n", {}),
+        (f"{DATA}runs = ['opensearch+http://localhost:1/x']\n{GROUPS}", {}),
+        (f"{DATA}runs = ['postgresql://localhost/x']\n{GROUPS}", {}),
     ],
 )
-def test_sql_of_a_project_that_was_only_found_is_not_run(
+def test_a_project_that_was_only_found_runs_no_sql_and_asks_no_server(
     shop: Path, project: str, files: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found_project(shop.parent, project, **files)
@@ -197,7 +180,7 @@ def test_sql_of_a_project_that_was_named_is_run(
     assert "--project evenrank.toml" in capsys.readouterr().out
     assert main(["doctor", "--project", "evenrank.toml"]) == 0
     assert "evenrank audit --project evenrank.toml" in capsys.readouterr().out
-    monkeypatch.setattr("evenrank.audit.making._write_report", lambda *_: False)  # it takes seconds
+    monkeypatch.setitem(sys.modules, "altair", None)  # a report takes seconds
     assert main(["audit", "--project", "evenrank.toml"]) == 0
     (run,) = (shop.parent / "audit").glob("2*/runs/shop.trec")
     assert len(run.read_text().splitlines()) == 20
