@@ -148,10 +148,12 @@ def test_a_comparison_will_do_too() -> None:
 
 
 def test_queries_without_a_value_of_every_system_are_left_out() -> None:
-    own = scores()
-    own.blocks[0].values[3, 0] = np.nan
-    own.blocks[0].status[3, 0] = 2
-    found = chosen(own)
+    values = {
+        run: {measure: list(by_query.values()) for measure, by_query in measures.items()}
+        for run, measures in scores().to_dict().items()
+    }
+    next(iter(next(iter(values.values())).values()))[3] = float("nan")
+    found = chosen(made(values))
     assert (found.queries, found.dropped) == (QUERIES - 1, 1)
     assert "over 39 queries in 5 folds, seed 0; 1 without a value of every system left out" in " ".join(
         repr(found).split()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import math
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import evenrank as er
-from evenrank.scores import ScoresBlock
 
-REASONS = ("ok", "infinite", "no relevant document")
+UNDEFINED = "nothing to count"  # the reason why a value is not there
 HOSTILE = (
     "</script><script>alert(1)</script>",
     "a run with a very long name " * 12,
@@ -23,19 +24,47 @@ HOSTILE = (
 
 
 def made(
-    runs: Mapping[str, Mapping[str, Sequence[float]]],
+    runs: Mapping[str, Mapping[str, Sequence[float] | Mapping[str, Sequence[float]]]],
     queries: Sequence[str] = (),
     provenance: Mapping[str, Any] | None = None,
+    notes: Mapping[str, Sequence[str]] | None = None,
+    reason: str = UNDEFINED,
 ) -> er.Scores:
-    """``{run: {measure: values}}`` as scores: NaN is undefined."""
-    blocks = []
+    """``{run: {measure: values}}`` as scores, read from a file of them: NaN is undefined for this reason.
+
+    Values are of one query after the other, or ``{column: values}``.
+    """
+    blocks: list[dict[str, Any]] = []
+    written: list[dict[str, Any]] = []
     for run, measures in runs.items():
         for name, given in measures.items():
-            values = np.array(given, dtype=np.float64)[:, None]
-            status = np.select([np.isnan(values), np.isinf(values)], [2, 1], 0).astype(np.int16)
-            ids = tuple(queries or (f"q{place}" for place in range(len(values))))
-            blocks.append(ScoresBlock(run, er.parse_measure(name), ids, ("",), values, status, REASONS))
-    return er.Scores(tuple(blocks), {}, lambda: provenance or {})
+            columns = given if isinstance(given, Mapping) else {"": given}
+            count = len(next(iter(columns.values())))
+            ids = tuple(queries or (f"q{place}" for place in range(count)))[:count]
+            blocks.append({"run": run, "measure": name, "columns": [*columns], "queries": count})
+            for place, query in enumerate(ids):
+                for column, values in columns.items():
+                    said = {"run": run, "query": query, "measure": name, "column": column}
+                    written.append(said | _value(float(values[place]), reason))
+    head = {
+        "kind": "evenrank scores",
+        "version": 1,
+        "provenance": dict(provenance or {}),
+        "notes": {run: list(said) for run, said in (notes or {}).items()},
+        "blocks": blocks,
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "made.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in (head, *written)), encoding="utf-8")
+        return er.Scores.read(path)
+
+
+def _value(value: float, reason: str) -> dict[str, Any]:
+    if math.isfinite(value):
+        return {"value": value, "status": "ok"}
+    if math.isnan(value):
+        return {"value": None, "status": reason}
+    return {"value": "Infinity" if value > 0 else "-Infinity", "status": "infinite"}
 
 
 def layers(chart: Any) -> list[dict[str, Any]]:
