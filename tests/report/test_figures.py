@@ -14,9 +14,7 @@ import pytest
 import evenrank as er
 from evenrank.cli import main
 from evenrank.errors import MissingExtraError, ParameterError
-from evenrank.report.figures import cutoff_figure, save_figure
-from evenrank.report.figures.cutoffs import OTHERS
-from evenrank.scores.cutoff_series import without_cutoff
+from evenrank.report.figures import cutoff_figure
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")
 
@@ -74,21 +72,6 @@ def test_the_plotted_values_are_the_scores() -> None:
                 assert row["queries"] == wanted.defined
 
 
-def test_axes_marks_and_legend() -> None:
-    for panel in panels(cutoff_figure(scores())):
-        band, line, points = panel["layer"]
-        assert [layer["mark"]["type"] for layer in panel["layer"]] == ["area", "line", "point"]
-        for layer in (line, points):
-            assert layer["encoding"]["x"]["title"] == "cut-off k"
-            assert layer["encoding"]["x"]["scale"]["type"] == "log"
-            assert layer["encoding"]["x"]["axis"]["values"] == CUTOFFS
-            assert layer["encoding"]["y"]["title"] == "mean over queries"
-        assert (band["encoding"]["y"]["field"], band["encoding"]["y2"]["field"]) == ("low", "high")
-        assert points["encoding"]["color"]["scale"]["domain"] == ["one", "two"]
-        assert len(set(points["encoding"]["color"]["scale"]["range"])) == 2
-        assert len(set(points["encoding"]["shape"]["scale"]["range"])) == 2
-
-
 def test_many_runs_are_told_apart() -> None:
     runs = {f"run {number}": random_run("", number) for number in range(13)}
     own = er.evaluate(runs, "TED", words=words(), cutoffs=[5, 10])
@@ -99,7 +82,7 @@ def test_many_runs_are_told_apart() -> None:
     )
     assert len(looks) == 13
     colours = Counter(encoding["color"]["scale"]["range"])
-    assert [colour for colour, times in colours.items() if times > 1] == [OTHERS]
+    assert len([colour for colour, times in colours.items() if times > 1]) == 1  # grey
 
 
 def test_columns_and_signed_measures() -> None:
@@ -110,12 +93,6 @@ def test_columns_and_signed_measures() -> None:
     ]  # fmt: skip
     assert signed["title"]["subtitle"] == ["signed", "one"]
     assert [layer["mark"]["type"] for layer in signed["layer"]] == ["rule", "area", "line", "point"]
-
-
-def test_the_rule_for_missing_documents_is_in_the_subtitle() -> None:
-    drawn = panels(cutoff_figure(scores(missing="neutral")))
-    assert drawn[0]["title"]["text"] == ["NFaiRR ↑"]
-    assert drawn[0]["title"]["subtitle"] == ["higher is better", "missing='neutral'"]
 
 
 def test_too_few_queries_have_no_band_and_undefined_points_are_left_out() -> None:
@@ -133,60 +110,6 @@ def test_measures_without_cutoffs_make_no_line() -> None:
     own = er.evaluate(random_run("one", 0), "TED@5 TED", words=words())
     with pytest.raises(ParameterError, match=re.escape("cutoffs=[5, 10, 20]")):
         cutoff_figure(own)
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("nDCG@10", ("nDCG", 10)),
-        ("P(rel=2)@5", ("P(rel=2)", 5)),
-        ("AP", None),
-        ("Success@5", ("Success", 5)),
-        ("Bpref", None),
-        ("0.5*nDCG@5 + 0.5*P@5", ("0.5*nDCG + 0.5*P", 5)),
-        ("0.5*nDCG@5 + 0.5*P@6", None),
-        ("0.5*nDCG@5 + 0.5*AP", None),
-    ],
-)
-def test_what_a_line_is_called(text: str, found: tuple[str, int] | None) -> None:
-    assert without_cutoff(er.parse_measure(text)) == found
-
-
-@pytest.mark.parametrize(
-    ("suffix", "begins"),
-    [
-        (".svg", b"<svg"),
-        (".png", b"\x89PNG"),
-        (".pdf", b"%PDF"),
-        pytest.param(".html", b"<!DOCTYPE html>", marks=pytest.mark.slow),
-    ],
-)
-def test_files(tmp_path: Path, suffix: str, begins: bytes) -> None:
-    chart = cutoff_figure(scores())
-    save_figure(chart, tmp_path / f"curves{suffix}")
-    assert (tmp_path / f"curves{suffix}").read_bytes().startswith(begins)
-    assert [path.name for path in tmp_path.iterdir()] == [f"curves{suffix}"]
-
-
-def test_a_page_needs_no_network_and_names_steer_nothing(tmp_path: Path) -> None:
-    name = "</script><script>alert(1)</script>"
-    own = er.evaluate({name: random_run(name, 0)}, "TED", words=words(), cutoffs=[5, 10])
-    save_figure(cutoff_figure(own), tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert page.count("<script") == page.count("</script>") == 3  # the data, the library, the call
-    assert "alert(1)" in page
-    (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)"', page)
-    assert "default-src 'none'" in policy
-    assert policy.count("'sha256-") >= 2
-    assert not re.search(r"src=|href=|http:|https:", re.sub(r"(?s)<script.*?</script>", "", page))
-    save_figure(cutoff_figure(own), tmp_path / "page.svg")
-    assert "<script" not in (tmp_path / "page.svg").read_text(encoding="utf-8")
-
-
-def test_a_format_that_is_not_written(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match=re.escape("must end in .html, .svg, .png, .pdf")):
-        save_figure(cutoff_figure(scores()), tmp_path / "curves.gif")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

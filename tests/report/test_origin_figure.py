@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from drawn import HOSTILE, made, marks, rows
-from effort import some
+from drawn import made, marks, rows
 
 from evenrank import Scores
 from evenrank.errors import ParameterError
-from evenrank.report.figures import origin_figure, save_figure
-from evenrank.report.figures.origin import BETTER, PLACE, UNSHOWN, WORSE
+from evenrank.report.figures import origin_figure
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")
 
@@ -66,6 +62,7 @@ def test_points_and_intervals_are_the_scores() -> None:
 def test_bars_reach_from_the_background_to_systems() -> None:
     own = scores(("NFaiRR@10", "TED@10"))
     first, second = panels(origin_figure({"": own}, PLACES))
+    meaning = {}
     for panel, good in ((first, ("high", "new")), (second, ("low",))):
         (bars,) = marks(panel["layers"], "bar")
         measure = "NFaiRR@10" if panel is first else "TED@10"
@@ -74,9 +71,9 @@ def test_bars_reach_from_the_background_to_systems() -> None:
             assert row["from"] == own.mean(measure, "(background)")
             assert row["value"] == own.mean(measure, row["place"])
             include = row["low"] is not None and row["low"] <= row["from"] <= row["high"]
-            assert row["colour"] == (UNSHOWN if include else BETTER if row["place"] in good else WORSE)
-        (points,) = marks(panel["layers"], "point")
-        assert {row["colour"] for row in rows(points) if row["place"] in PLACES} == {PLACE}
+            said = "not shown" if include else "better" if row["place"] in good else "worse"
+            assert meaning.setdefault(row["colour"], said) == said
+    assert {*meaning.values()} >= {"better", "worse"}
 
 
 def test_what_became_of_a_run_stands_on_its_row() -> None:
@@ -110,14 +107,3 @@ def test_without_a_background_there_are_no_bars() -> None:
     (panel,) = panels(origin_figure({"": made({"a": {"AP": [0.1] * 6}})}, PLACES))
     assert [rows(layer) for layer in marks(panel["layers"], "bar")] == [[]]
     assert panel["title"]["subtitle"] == ["lines: 95% intervals"]
-
-
-@pytest.mark.parametrize("form", some([".svg", ".html", ".png", ".pdf"]))
-def test_every_format_and_hostile_names(tmp_path: Path, form: str) -> None:
-    own = scores(**dict.fromkeys(HOSTILE, 0.4))
-    chart = origin_figure({"": own}, PLACES, improved=[("low", HOSTILE[0])])
-    json.dumps(chart.to_dict(), allow_nan=False)
-    save_figure(chart, tmp_path / f"x{form}")
-    assert (tmp_path / f"x{form}").stat().st_size > 5000
-    if form == ".html":
-        assert "<script>alert(1)" not in (tmp_path / "x.html").read_text(encoding="utf-8")

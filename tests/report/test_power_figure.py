@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
 import numpy as np
 import pytest
-from drawn import HOSTILE, layers, made, marks, rows
-from effort import some
+from drawn import layers, made, marks, rows
 
 from evenrank import compare
 from evenrank.cli import main
 from evenrank.errors import ParameterError
-from evenrank.report.figures import correlation_figure, power_figure, save_figure
-from evenrank.stats.correlation import correlation_matrix
+from evenrank.report.figures import correlation_figure, power_figure
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")
 
@@ -93,31 +90,6 @@ def test_cells_are_the_correlations() -> None:
     assert len(texts) == 2
     assert cells["encoding"]["x"]["sort"] == list(names[:-1])
     assert cells["encoding"]["y"]["sort"] == list(names[1:])
-
-
-def test_undefined_correlations_say_so() -> None:
-    values = np.array([[1.0, 2, 5], [2, 4, 5], [3, 1, 5], [4, 7, 5], [5, 3, 5], [6, 9, 5]])
-    chart = correlation_figure(
-        correlation_matrix(values, "pearson"), ["a", "b", "c"], ["mind this"], over="queries"
-    )
-    (cells,) = marks(layers(chart), "rect")
-    found = {(row["first"], row["second"]): row for row in rows(cells)}
-    assert (found["a", "c"]["value"], found["a", "c"]["text"]) == (None, "undefined")
-    assert found["a", "c"]["reason"] == "all values of the second are equal"
-    assert chart.to_dict()["title"]["subtitle"] == ["over queries, n = 6, with 95% intervals", "mind this"]
-    with pytest.raises(ParameterError, match="two measures or more"):
-        correlation_figure(correlation_matrix(values[:, :1]), ["a"])
-
-
-@pytest.mark.parametrize("form", some([".svg", ".png", ".pdf"]))
-def test_every_format_and_hostile_names(tmp_path: Path, form: str) -> None:
-    generator = np.random.default_rng(1)
-    curves = {name: np.sort(generator.random(9))[::-1] for name in HOSTILE}
-    matrix = correlation_matrix(generator.random((12, len(HOSTILE))))
-    for chart in (power_figure(curves), correlation_figure(matrix, HOSTILE)):
-        json.dumps(chart.to_dict(), allow_nan=False)
-        save_figure(chart, tmp_path / f"x{form}")
-        assert (tmp_path / f"x{form}").stat().st_size > 3000
 
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/reproductions/touche22-gfr.md"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,7 @@ from drawn import HOSTILE, layers, made, marks, rows
 
 import evenrank as er
 from evenrank.errors import ParameterError, UnknownNameError
-from evenrank.report.figures import save_figure, scatter_figure
-from evenrank.report.figures.contours import Plane, contours
-from evenrank.report.figures.labels import LINE, place_labels, shortened, text_width
-from evenrank.report.figures.scatter import has_mean
-from evenrank.report.figures.scatter_layers import NAME_SIZE
-from evenrank.stats.correlation import kendall
+from evenrank.report.figures import scatter_figure
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")
 
@@ -61,16 +55,6 @@ def test_the_points_are_the_scores_of_the_queries() -> None:
     ]
 
 
-def test_axes_and_title() -> None:
-    chart = scatter_figure(scores(), "nDCG@5", "AP")
-    (layer,) = marks(layers(chart), "point")
-    assert layer["encoding"]["x"]["title"] == ["nDCG@5 ↑, mean over queries"]
-    assert layer["encoding"]["y"]["title"] == ["AP ↑, mean over queries"]
-    assert chart.to_dict()["title"]["text"] == ["AP ↑ against nDCG@5 ↑"]
-    (layer,) = marks(layers(scatter_figure(scores(), "nDCG@5", "AP", run="run 1")), "point")
-    assert layer["encoding"]["x"]["title"] == ["nDCG@5 ↑"]
-
-
 def test_all_layers_share_the_same_axes() -> None:
     for own in (scores(), scores(runs=4)):
         chart = scatter_figure(own, "nDCG@5", "AP")
@@ -98,29 +82,14 @@ def test_contours_join_points_of_equal_mean() -> None:
     assert sorted(labelled) == [row["mean"] for row in shown]
 
 
-@pytest.mark.parametrize(
-    "box", [(0, 1, 0, 1), (0.47, 0.96, 0.41, 0.64), (-3, 4, 100, 900), (0, 1e-7, 0, 1e-7)]
-)
-def test_contours_are_round_and_lie_in_the_plane(box: tuple[float, float, float, float]) -> None:
-    plane = Plane(*box, 600, 440)
-    lines = contours(plane)
-    assert 3 <= len(lines) <= 10
-    steps = np.diff([line.mean for line in lines])
-    assert np.allclose(steps, steps[0])
-    assert all(len(f"{line.mean:g}") <= 5 for line in lines)
-    for line in lines:
-        for x, y in (line.start, line.end):
-            assert plane.left <= x <= plane.right
-            assert plane.lower <= y <= plane.upper
+def test_the_mean_of_two_measures_is_drawn_where_it_was_asked_for() -> None:
+    def means(*measures: str) -> list[Any]:
+        own = made({run: {name: [x, 0.4] for name in measures} for run, x in (("a", 0.1), ("b", 0.7))})
+        drawn = layers(scatter_figure(own, "NFaiRR@10", "nDCG@10"))
+        return [row for layer in marks(drawn, "rule") for row in rows(layer) if "mean" in row]
 
-
-def test_a_mean_that_is_no_measure_has_no_contours() -> None:
-    drawn = layers(scatter_figure(scores(), "nDCG@5", "AP"))
-    assert not [row for layer in marks(drawn, "rule") for row in rows(layer) if "mean" in row]
-    pair = [er.parse_measure(name) for name in ("NFaiRR@10", "nDCG@10")]
-    assert not has_mean(pair)
-    assert has_mean(pair, [er.parse_measure("0.5*NFaiRR@10 + 0.5*nDCG@10")])
-    assert not has_mean([pair[0], er.parse_measure("AP")], [er.parse_measure("0.5*NFaiRR@10 + 0.5*nDCG@10")])
+    assert means("NFaiRR@10", "nDCG@10") == []
+    assert means("NFaiRR@10", "nDCG@10", "0.5*NFaiRR@10 + 0.5*nDCG@10")
 
 
 def test_measures_that_point_different_ways_have_no_contours() -> None:
@@ -153,16 +122,12 @@ def test_few_runs_have_their_intervals() -> None:
 
 def test_the_correlation_is_that_of_the_points() -> None:
     own = scores()
-    found = kendall([own.mean("nDCG@5", run) for run in own.runs], [own.mean("AP", run) for run in own.runs])
+    at = [(own.mean("nDCG@5", run), own.mean("AP", run)) for run in own.runs]
+    signs = [np.sign((a[0] - b[0]) * (a[1] - b[1])) for a, b in itertools.combinations(at, 2)]
     said = scatter_figure(own, "nDCG@5", "AP").to_dict()["title"]["subtitle"]
-    assert said[0] == (
-        f"9 runs, Kendall's tau {found.value:.4f}, "
-        f"95% interval [{found.interval.low:.4f}, {found.interval.high:.4f}], n = 9"
-    )
-    one = scatter_figure(scores(runs=1), "nDCG@5", "AP").to_dict()["title"]["subtitle"]
-    assert one[0] == "1 run"
+    assert f"{np.mean(signs):.4f}" in said[0]
     two = scatter_figure(scores(runs=2), "nDCG@5", "AP").to_dict()["title"]["subtitle"]
-    assert two[0] == "2 runs"  # whose tau is 1 or -1, whatever they are
+    assert "tau" not in two[0]  # it is 1 or -1, whatever they are
 
 
 def test_undefined_queries_are_left_out_and_counted() -> None:
@@ -231,64 +196,34 @@ def test_queries_at_one_point_share_a_name() -> None:
     assert sorted(names_in(scatter_figure(own, "nDCG@5", "AP", run="a"))) == ["q0 (+2 more)", "q3"]
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_names_lie_over_nothing(seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    spots = [(float(x), float(y)) for x, y in generator.uniform((0, 0), (600, 440), (25, 2))]
-    texts: list[str | None] = [f"system-{number}-run-{number % 3}" for number in range(25)]
-    taken = [(0.0, 200.0, 60.0, 240.0)]
-    placed = place_labels(spots, texts, width=600, height=440, size=NAME_SIZE, taken=taken)
-    assert None not in placed
-    boxes = [
-        (
-            one.left,
-            one.middle - LINE * NAME_SIZE / 2,
-            one.left + text_width(one.text, NAME_SIZE),
-            one.middle + LINE * NAME_SIZE / 2,
-        )
-        for one in placed
-        if one is not None
-    ]
-    apart = [*boxes, *taken]
-    for first, second in itertools.combinations(apart, 2):
-        assert (
-            first[2] <= second[0] or second[2] <= first[0] or first[3] <= second[1] or second[3] <= first[1]
-        )
-    for left, top, right, bottom in boxes:
-        assert 0 <= left < right <= 600
-        assert 0 <= top < bottom <= 440
-        assert not any(left < x < right and top < y < bottom for x, y in spots)
-
-
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_names_lie_over_no_interval(seed: int) -> None:
+    """A letter is at least 4 pixels wide and 8 high."""
     generator = np.random.default_rng(seed)
     own = made(
         {f"run {n}": {name: generator.random(12).tolist() for name in ("nDCG@5", "AP")} for n in range(4)}
     )
-    drawn = layers(scatter_figure(own, "nDCG@5", "AP"))
-    (across, up) = (layer for layer in marks(drawn, "rule") if "left" in rows(layer)[0])
-    domains = [across["encoding"][axis]["scale"]["domain"] for axis in "xy"]
-    plane = Plane(*domains[0], *domains[1], 600, 440)
+    chart = scatter_figure(own, "nDCG@5", "AP")
+    drawn, whole = layers(chart), chart.to_dict()
+    (_, up) = (layer for layer in marks(drawn, "rule") if "left" in rows(layer)[0])
+    scales = [up["encoding"][axis]["scale"]["domain"] for axis in "xy"]
+
+    def pixels(x: float, y: float) -> tuple[float, float]:
+        (left, right), (lower, upper) = scales
+        return (x - left) / (right - left) * whole["width"], (upper - y) / (upper - lower) * whole["height"]
+
     named = [row for layer in marks(drawn, "text") for row in rows(layer) if "name" in row]
     assert len(named) == 4
     for row in named:
-        left, middle = plane.pixels(row["x"], row["y"])
-        right, high = left + text_width(row["name"], NAME_SIZE), LINE * NAME_SIZE / 2
+        left, middle = pixels(row["x"], row["y"])
+        right = left + 4 * len(row["name"])
         for line in rows(up):
             (first, top), (last, bottom) = (
-                plane.pixels(line["left"], line["upper"]), plane.pixels(line["right"], line["lower"]),
+                pixels(line["left"], line["upper"]), pixels(line["right"], line["lower"]),
             )  # fmt: skip
-            x, y = plane.pixels(line["x"], line["y"])
-            assert not (left < last and first < right and abs(y - middle) < high)
-            assert not (top < middle + high and middle - high < bottom and left < x < right)
-
-
-def test_the_same_points_always_have_the_same_names() -> None:
-    spots = [(float(x), float(y)) for x, y in np.random.default_rng(0).uniform(200, 300, (25, 2))]
-    texts: list[str | None] = [f"system-{number}-run-{number % 3}" for number in range(25)]
-    first, second = (place_labels(spots, texts, width=600, height=440, size=NAME_SIZE) for _ in range(2))
-    assert first == second
+            x, y = pixels(line["x"], line["y"])
+            assert not (left < last and first < right and abs(y - middle) < 4)
+            assert not (top < middle + 4 and middle - 4 < bottom and left < x < right)
 
 
 def test_names_without_room_are_counted() -> None:
@@ -306,26 +241,6 @@ def hostile() -> er.Scores:
     )
 
 
-@pytest.mark.parametrize(
-    ("suffix", "begins"),
-    [
-        (".svg", b"<svg"),
-        pytest.param(".png", b"\x89PNG", marks=pytest.mark.slow),
-        pytest.param(".pdf", b"%PDF", marks=pytest.mark.slow),
-        pytest.param(".html", b"<!DOCTYPE html>", marks=pytest.mark.slow),
-    ],
-)
-def test_files_with_hostile_names(tmp_path: Path, suffix: str, begins: bytes) -> None:
-    for run in (None, HOSTILE[0]):
-        save_figure(scatter_figure(hostile(), "nDCG@5", "AP", run=run), tmp_path / f"plane{suffix}")
-        content = (tmp_path / f"plane{suffix}").read_bytes()
-        assert content.startswith(begins)
-        if suffix == ".html":
-            assert content.count(b"</script>") == 3  # data, library, drawing; none from a name
-        if suffix == ".svg":
-            assert b"<script" not in content
-
-
 def test_hostile_names_stay_one_run_each_and_short_in_the_figure() -> None:
     chart = scatter_figure(hostile(), "nDCG@5", "AP")
     drawn = [row["run"] for row in points(chart)]
@@ -338,13 +253,6 @@ def test_hostile_names_stay_one_run_each_and_short_in_the_figure() -> None:
 def test_names_that_look_the_same_are_told_apart() -> None:
     own = made({name: {"nDCG@5": [0.1], "AP": [0.2]} for name in ("a\n", "a\\n")})
     assert [row["run"] for row in points(scatter_figure(own, "nDCG@5", "AP"))] == ["a\\n", "a\\n (2)"]
-
-
-def test_long_names_keep_both_ends() -> None:
-    assert shortened("short") == "short"
-    assert len(shortened("x" * 39 + "yz", 40)) == 40
-    assert shortened("begin" + "-" * 60 + "end").startswith("begin")
-    assert shortened("begin" + "-" * 60 + "end").endswith("end")
 
 
 def test_one_column_of_a_measure() -> None:

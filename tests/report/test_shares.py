@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
 
 import pytest
-from drawn import HOSTILE, layers, made, marks, rows
+from drawn import layers, made, marks, rows
 
 import evenrank as er
 from evenrank import Attribute, Membership, Scores
 from evenrank.errors import ParameterError
 from evenrank.report.figures import scatter_figure, shares_figure
-from evenrank.report.figures.arrows import BETTER, MIXED, WORSE
-from evenrank.report.figures.style import group_colours
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")
 
@@ -59,7 +56,6 @@ def test_bars_are_the_shares_of_each_query_and_lines_the_target() -> None:
         )
         assert bars["encoding"]["xOffset"]["sort"] == ["none", "some", "many"]  # the order of the scale
         assert bars["encoding"]["color"]["field"] == "group"
-        assert bars["encoding"]["color"]["scale"]["range"] == group_colours(["none", "some", "many"])
         assert bars["encoding"]["x"]["sort"] == ["base", "rating"]
         assert bars["encoding"]["y"]["title"] == "share"
         assert bars["encoding"]["y"]["scale"]["domain"] == [0, 1.05]
@@ -70,19 +66,6 @@ def test_bars_are_the_shares_of_each_query_and_lines_the_target() -> None:
         (row["run"], row["group"]): row["value"] for row in rows(next(marks(drawn[1]["layers"], "bar")))
     }
     assert (second["base", "none"], second["base", "some"]) == (0.5, 0.5)
-
-
-def test_panels_have_the_texts_of_queries() -> None:
-    own = scores()
-    drawn = panels(shares_figure(own, own.measures[0], by_query=True, texts={"q0": "who\nis it?"}))
-    assert [panel["title"]["text"] for panel in drawn] == [["who is it?"], ["query q1"]]
-
-
-def test_many_runs_have_wide_panels() -> None:
-    runs = {f"run {n}": {"q0": {"a": 2.0, "b": 1.0}} for n in range(21)}
-    own = er.evaluate(runs, SHARE, groups=GROUPS)
-    (panel,) = shares_figure(own, own.measures[0]).to_dict()["concat"]
-    assert panel["width"] >= 21 * 4 * 9
 
 
 def test_means_over_queries_and_no_target() -> None:
@@ -140,17 +123,15 @@ def test_arrows_lead_from_run_to_run() -> None:
         end = POINTS[row["to"]]
         along = math.dist((row["x2"], row["y2"]), end) / math.dist((row["x"], row["y"]), end)
         assert 0 < along < 0.2  # short of the point
-    assert [row["colour"] for row in rows(lines)] == [BETTER, WORSE, MIXED]
+    better, worse, mixed = (row["colour"] for row in rows(lines))
+    assert len({better, worse, mixed}) == 3
+    other = arrowed(("a", "b"), ("a", "c"), measures=("AP", "NDKL"))  # where lower is better
+    turned = next(layer for layer in marks(layers(other), "rule") if "angle" in rows(layer)[0])
+    assert [row["colour"] for row in rows(turned)] == [mixed, better]
     right, down, _ = (row["angle"] for row in rows(lines))
     assert 0 < right < 90
     assert down == pytest.approx(180)
     assert "arrows: green better" in chart.to_dict()["title"]["subtitle"][-1]
-
-
-def test_arrows_follow_the_direction_of_measures() -> None:
-    chart = arrowed(("a", "b"), ("a", "c"), measures=("AP", "NDKL"))
-    lines = next(layer for layer in marks(layers(chart), "rule") if "angle" in rows(layer)[0])
-    assert [row["colour"] for row in rows(lines)] == [MIXED, BETTER]
 
 
 def test_arrows_need_their_points() -> None:
@@ -158,12 +139,6 @@ def test_arrows_need_their_points() -> None:
         arrowed(("a", "z"))
     same = arrowed(("a", "a")).to_dict()
     assert not any("arrows" in line for line in same["title"]["subtitle"])
-
-
-def test_hostile_names() -> None:
-    groups = Membership.build(Attribute("x", HOSTILE[:3]), ["a", "b", "c"], list(HOSTILE[:3]))
-    own = er.evaluate({HOSTILE[3]: {HOSTILE[4]: {"a": 1.0, "b": 0.5}}}, SHARE, groups=groups)
-    json.dumps(shares_figure(own, own.measures[0], by_query=True).to_dict(), allow_nan=False)
 
 
 def test_figure_8_of_gfr(shared: Path) -> None:
