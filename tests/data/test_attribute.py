@@ -9,81 +9,80 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenrank import Attribute, EvenrankError, ParameterError
-from evenrank.data.attribute import attribute_of
+from evenrank import Attribute, EvenrankError, ParameterError, read_groups
 from evenrank.errors import InputTypeError
 
 REFUSED: dict[str, tuple[Callable[[], Any], type[EvenrankError], str]] = {
-    "no name": (lambda: Attribute("", ("a", "b")), ParameterError, "the name of an attribute must be a word"),
-    "a dot in the name": (lambda: Attribute("a.b", ("a", "b")), ParameterError, "without dots"),
-    "a quote in the name": (lambda: Attribute("a'b", ("a", "b")), ParameterError, r"got \"a'b\""),
-    "half a combination": (lambda: Attribute("a*", ("a", "b")), ParameterError, "a word"),
+    "no name": (lambda: Attribute("", ("a", "b")), ParameterError, "name"),
+    "a dot in the name": (lambda: Attribute("a.b", ("a", "b")), ParameterError, "name"),
+    "a quote in the name": (lambda: Attribute("a'b", ("a", "b")), ParameterError, "a'b"),
+    "half a combination": (lambda: Attribute("a*", ("a", "b")), ParameterError, r"a\*"),
     "one value": (
         lambda: Attribute("g", ("a",)),
         ParameterError,
-        r"^attribute 'g': a share needs at least two values, got \['a'\]$",
+        "'g'.*'a'",
     ),
     "a value twice": (
         lambda: Attribute("g", ("a", "b", "a")),
         ParameterError,
-        "the value 'a' is listed twice",
+        "'a'",
     ),
     "values as text": (
         lambda: Attribute("g", "ab"),
         InputTypeError,
-        "values must be a list of names, got 'ab'",
+        "values.*'ab'",
     ),  # type: ignore[arg-type]
     "values as text, by labels": (
-        lambda: attribute_of("g", ["a"], values="ab"),
+        lambda: read_groups({"x": "a"}, "g", values="ab"),
         InputTypeError,
-        "values must be a list of names, got 'ab'",
+        "values.*'ab'",
     ),
     "a value that is a number": (
         lambda: Attribute("g", (1, 2)),  # type: ignore[arg-type]
         InputTypeError,
-        "values must be names, each a string",
+        "values",
     ),
     "an unknown kind of target": (
         lambda: Attribute("g", ("a", "b"), target="even"),
         ParameterError,
-        "target must be one of uniform, present, pool, collection, relevance, .* got 'even'",
+        "uniform, present, pool, collection, relevance, .*'even'",
     ),
     "present, on a scale": (
         lambda: Attribute("g", ("a", "b"), ordinal=True, target="present"),
         ParameterError,
-        "a scale keeps all its values",
+        "scale",
     ),
     "too few shares": (
         lambda: Attribute("g", ("a", "b", "c"), target=[0.5, 0.5]),
         ParameterError,
-        "target: got 2 shares, but there are 3 values, 'a', 'b', 'c': give one share for each",
+        "2 shares.*'a', 'b', 'c'",
     ),
     "a share of no value": (
         lambda: Attribute("g", ("a", "b"), target={"a": 0.5, "c": 0.5}),
         ParameterError,
-        "there is no value 'c'; the values are 'a', 'b'",
+        "'c'.*'a', 'b'",
     ),
     "shares that do not sum to 1": (
         lambda: Attribute("g", ("a", "b"), target=[0.5, 0.50001]),
         ParameterError,
-        "must be >= 0 and sum to 1",
+        "sum to 1",
     ),
     "a share below 0": (lambda: Attribute("g", ("a", "b"), target=[1.5, -0.5]), ParameterError, ">= 0"),
     "a share that is no number": (
         lambda: Attribute("g", ("a", "b"), target=["x", 1]),
         ParameterError,
-        "must be numbers",
+        "numbers",
     ),
     "NaN": (lambda: Attribute("g", ("a", "b"), target=[math.nan, 1]), ParameterError, "sum to 1"),
     "a query's shares": (
         lambda: Attribute("g", ("a", "b"), target={"q1": [0.5, 0.5], "q2": [0.5, 0.4]}),
         ParameterError,
-        "target of query 'q2' must be >= 0 and sum to 1",
+        "'q2'.*sum to 1",
     ),
     "a scale of words": (
-        lambda: attribute_of("g", ["low", "high"], ordinal=True),
+        lambda: read_groups({"x": "low", "y": "high"}, "g", ordinal=True),
         ParameterError,
-        r"give them in their order, values=\[..\]; found are 'low', 'high'",
+        "values=.*'low', 'high'",
     ),
 }
 
@@ -121,6 +120,9 @@ def test_equal_attributes_hash_alike() -> None:
 
 
 def test_values_of_labels_are_in_the_order_found_and_numbers_of_a_scale_in_theirs() -> None:
-    assert attribute_of("g", ["m", "f", "m"]).values == ("m", "f")
-    assert attribute_of("g", ["10", "9", "2.5"], ordinal=True).values == ("2.5", "9", "10")
-    assert attribute_of("g", ["m"], values=["f", "m"]).values == ("f", "m")
+    def values(*labels: str, **options: Any) -> tuple[str, ...]:
+        return read_groups(dict(zip("xyz", labels, strict=False)), "g", **options).attribute.values
+
+    assert values("m", "f", "m") == ("m", "f")
+    assert values("10", "9", "2.5", ordinal=True) == ("2.5", "9", "10")
+    assert values("m", values=["f", "m"]) == ("f", "m")

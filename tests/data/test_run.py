@@ -1,11 +1,12 @@
+"""Runs made by hand: the order of their lists, what parts of them hold, and what is refused."""
+
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenrank import DataError, ParameterError, Run, RunSet
+from evenrank import DataError, ParameterError, Run
 
 IDS = st.text(st.characters(blacklist_categories=["Cs"]), min_size=1, max_size=20)
 LISTS = st.dictionaries(
@@ -69,31 +70,16 @@ def test_tables_hold_what_the_run_holds(lists) -> None:
     assert run.to_pandas()["document"].tolist() == frame["document"].to_list()
 
 
-def test_a_document_twice_is_named_with_its_row() -> None:
-    with pytest.raises(DataError, match=r"^run:4: document 'a' is twice in query 'q'$"):
-        Run.build(["q", "q", "p", "q"], ["a", "b", "a", "a"], [1.0, 2.0, 3.0, 4.0])
-
-
 @given(LISTS)
 def test_repeating_any_row_is_refused(lists) -> None:
     rows = [(q, d, s) for q, inner in lists.items() for d, s in inner.items()]
-    with pytest.raises(DataError, match="is twice in query"):
+    with pytest.raises(DataError, match="twice"):
         Run.build(*map(list, zip(*rows, rows[len(rows) // 2], strict=True)))
-
-
-def test_ids_whose_hashes_collide_are_still_told_apart(monkeypatch) -> None:
-    import evenrank.data.run as module
-
-    monkeypatch.setattr(module, "hash_strings", lambda strings: np.zeros(len(strings), np.uint64))
-    run = Run.build(["q"] * 3, ["a", "b", "c"], [1.0, 2.0, 3.0])
-    assert run.documents("q") == ["c", "b", "a"]
-    with pytest.raises(DataError, match="document 'a' is twice"):
-        Run.build(["q"] * 3, ["a", "b", "a"], [1.0, 2.0, 3.0])
 
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf"), float("-inf")])
 def test_scores_are_finite(score: float) -> None:
-    with pytest.raises(DataError, match=r"run:2: score .* is not finite"):
+    with pytest.raises(DataError, match="run:2: score"):
         Run.build(["q", "q"], ["a", "b"], [1.0, score])
 
 
@@ -110,17 +96,12 @@ def test_a_run_cannot_be_changed() -> None:
         run.name = "other"
 
 
-def test_columns_of_unequal_length() -> None:
-    with pytest.raises(DataError, match="columns of different length: 1 queries, 2 documents, 1 scores"):
-        Run.build(["q"], ["a", "b"], [1.0])
-
-
 def test_a_wrong_tie_rule_or_depth() -> None:
-    with pytest.raises(ParameterError, match="ties must be one of trec, file, got 'random'"):
+    with pytest.raises(ParameterError, match=r"trec, file.*random"):
         Run.build(["q"], ["a"], [1.0], ties="random")
-    with pytest.raises(ParameterError, match="depth must be at least 1, got 0"):
+    with pytest.raises(ParameterError, match="depth"):
         Run.build(["q"], ["a"], [1.0]).head(0)
-    with pytest.raises(KeyError, match="query 'p' is not in run 'run'"):
+    with pytest.raises(KeyError, match="'p'"):
         Run.build(["q"], ["a"], [1.0]).documents("p")
 
 
@@ -135,16 +116,3 @@ def test_the_fingerprint_is_of_the_content() -> None:
     assert one.fingerprint == same.fingerprint != other.fingerprint
     assert moved[0] != moved[1]
     assert one.head(1).fingerprint != one.fingerprint
-
-
-def test_a_set_of_runs() -> None:
-    one, two = Run.build(["q"], ["a"], [1.0]), Run.build(["p"], ["a"], [1.0])
-    runs = RunSet.build([one, two])
-    assert runs.query_ids == ("q", "p")
-    assert len(runs) == 2
-    with pytest.raises(DataError, match="at least one run"):
-        RunSet.build([])
-
-
-def test_repr() -> None:
-    assert repr(Run.build(["q", "q"], ["a", "b"], [1.0, 2.0])) == "<Run 'run': 1 query, 2 documents, depth 2>"
