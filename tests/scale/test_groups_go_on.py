@@ -1,0 +1,232 @@
+"""Groups of documents by their words, killed, damaged and out of disk: what was done is kept, or made again."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from backwards import InRounds, Stops
+from collections_in_formats import rows, write
+from full_disk import FullDisk
+
+from evenrank import DataError, EvenrankWarning, Lexicon, Membership, read_groups, scan
+from evenrank.errors import DiskError
+from evenrank.evidence.scan import derive_groups, scan_file
+
+LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]}, targets={"left": 0.25, "right": 0.75})
+COUNTING, DERIVING = 0, 1  # the rounds, where ids ascend
+
+
+def derive(source: Path, output: Path | str, on: Any = None, **options: Any) -> Any:
+    sizes: Any = {"block_bytes": 1 << 13, "partition_bytes": 1 << 15, **options}
+    return derive_groups(source, output, LEXICON, on=on, **sizes)
+
+
+def is_that_of_the_words(output: Path, source: Path, minimum: int = 1) -> bool:
+    expected = Membership.from_words(scan(source, LEXICON), "side", minimum=minimum)
+    found = read_groups(output, "side")
+    return found.fingerprint == expected.fingerprint and found.attribute.target == expected.attribute.target
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    files = [path] if path.is_file() else sorted(path.iterdir())
+    return {"" if file == path else file.name: file.read_bytes() for file in files}
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def is_derived_alone(source: Path, output: Path | str) -> bool:
+    """Whether the same command, given again, counts no words."""
+    derive(source, output, again := InRounds())
+    return len(again.rounds) == 1
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return write(tmp_path / "c.tsv", rows(2000))
+
+
+@pytest.mark.parametrize("output", ["g.parquet", "g/"])
+@pytest.mark.parametrize("stop", [COUNTING, DERIVING])
+def test_a_command_that_was_killed_goes_on(tmp_path: Path, source: Path, output: str, stop: int) -> None:
+    with pytest.raises(Stops):
+        derive(source, f"{tmp_path}/{output}", InRounds(stop, after=2))
+    assert not (tmp_path / output).exists()
+    derive(source, f"{tmp_path}/whole-{output}", whole := InRounds())
+    derive(source, f"{tmp_path}/{output}", again := InRounds())
+    total = whole.rounds[DERIVING]
+    assert whole.rounds == [total, total]
+    assert again.rounds == ([total - 2, total] if stop == COUNTING else [total - 2])
+    assert contents(tmp_path / output) == contents(tmp_path / f"whole-{output}")
+    assert names(tmp_path) == ["c.tsv", output.rstrip("/"), f"whole-{output.rstrip('/')}"]
+
+
+def test_counts_of_a_file_that_changed_are_not_used(tmp_path: Path, source: Path) -> None:
+    with pytest.raises(Stops):
+        derive(source, tmp_path / "g.parquet", InRounds(DERIVING, after=1))
+    write(source, rows(1500))
+    with pytest.warns(EvenrankWarning, match="another set of word counts"):
+        derive(source, tmp_path / "g.parquet", InRounds())
+    assert is_that_of_the_words(tmp_path / "g.parquet", source)
+    assert names(tmp_path) == ["c.tsv", "g.parquet"]
+
+
+def test_another_folder_is_not_replaced_and_a_damaged_one_not_read(tmp_path: Path, source: Path) -> None:
+    scan_file(source, LEXICON, f"{tmp_path}/counts/")
+    before = contents(tmp_path / "counts")
+    with pytest.raises(DataError, match="counts: .*something else in it"):
+        derive(source, tmp_path / "counts")
+    assert contents(tmp_path / "counts") == before
+    derive(source, f"{tmp_path}/g/")
+    derive(source, f"{tmp_path}/g/", minimum=2)
+    assert is_that_of_the_words(tmp_path / "g", source, 2)
+    (tmp_path / "g" / "part-00000.parquet").write_bytes(b"")
+    with pytest.raises(DataError, match=r"part-00000\.parquet"):
+        read_groups(tmp_path / "g", "side")
+
+
+@pytest.mark.parametrize("left", ["part-00000.parquet", "part-00001.parquet"])
+def test_an_unfinished_folder_is_refused_by_name_and_derived_again(
+    tmp_path: Path, source: Path, left: str
+) -> None:
+    """As a process that is killed while it replaces a folder leaves it: no commit, and only some parts."""
+    derive(source, f"{tmp_path}/g/")
+    whole = contents(tmp_path / "g")
+    for path in (tmp_path / "g").iterdir():
+        if path.name != left:
+            path.unlink()
+    with pytest.raises(DataError, match=r"g: .*_evenrank.json"):
+        read_groups(tmp_path / "g", "side")
+    derive(source, f"{tmp_path}/g/")
+    assert contents(tmp_path / "g") == whole
+    (tmp_path / "g" / "_evenrank.json").unlink()
+    (tmp_path / "g" / "notes.txt").write_text("mine")
+    with pytest.raises(DataError, match=r"'notes.txt'"):
+        derive(source, f"{tmp_path}/g/")
+    assert (tmp_path / "g" / "notes.txt").read_text() == "mine"
+
+
+def test_hidden_counts_that_are_damaged_are_made_again(tmp_path: Path, source: Path) -> None:
+    """A command that was killed leaves them: an error about them would not go away."""
+    output = tmp_path / "g.parquet"
+    with pytest.raises(Stops):
+        derive(source, output, InRounds(DERIVING, after=1))
+    (hidden,) = (path for path in tmp_path.glob(".g.parquet.*") if path.is_dir())
+    for part in hidden.glob("part-*"):
+        content = bytearray(part.read_bytes())
+        content[len(content) // 3] ^= 16
+        part.write_bytes(content)
+    with pytest.warns(EvenrankWarning), pytest.raises(DataError, match=r"g\.parquet: .*same command"):
+        derive(source, output, InRounds())
+    assert not hidden.exists()
+    derive(source, output, InRounds())
+    assert is_that_of_the_words(output, source)
+
+
+def test_counts_that_were_never_finished_are_removed_unless_somebody_is_at_work(
+    tmp_path: Path, source: Path
+) -> None:
+    output = tmp_path / "g.parquet"
+    with pytest.raises(Stops):
+        derive(source, output, InRounds(COUNTING, after=2))
+    left = set(tmp_path.glob(".g.parquet.*"))
+    with source.open("a") as file:
+        file.write("another\tshe\n")
+
+    class AtWork(InRounds):
+        """Another command for the same output is given while this one counts."""
+
+        def behind(self, place: int) -> None:
+            if not own:
+                own.update(set(tmp_path.glob(".g.parquet.*")) - left)
+                derive(source, output, InRounds(), partition_bytes=1 << 14)
+                assert all(path.exists() for path in own)
+                assert not any(path.exists() for path in left)
+
+    own: set[Path] = set()
+    derive(source, output, AtWork())
+    assert own
+    assert names(tmp_path) == ["c.tsv", "g.parquet"]
+    assert is_that_of_the_words(output, source)
+
+
+@pytest.mark.parametrize("output", ["g.parquet", "g/"])
+def test_what_is_in_the_way_of_the_parts_is_named_and_kept(tmp_path: Path, source: Path, output: str) -> None:
+    in_the_way = tmp_path / f"{output.rstrip('/')}.parts"
+    in_the_way.write_text("mine")
+    with pytest.raises(DataError, match=rf"^{in_the_way}: "):
+        derive(source, f"{tmp_path}/{output}", InRounds())
+    assert in_the_way.read_text() == "mine"
+    in_the_way.unlink()
+    assert is_derived_alone(source, f"{tmp_path}/{output}")
+
+
+def test_the_same_command_is_refused_while_the_first_one_is_at_work(tmp_path: Path, source: Path) -> None:
+    output = tmp_path / "g.parquet"
+
+    class Interrupted(InRounds):
+        def behind(self, place: int) -> None:
+            if self.rounds[DERIVING:] and not refused:
+                with pytest.raises(DataError, match=r"g\.parquet: another scan is writing it") as error:
+                    derive(source, output, InRounds())
+                refused.append(error)
+
+    refused: list[Any] = []
+    derive(source, output, Interrupted())
+    assert refused
+    assert is_that_of_the_words(output, source)
+
+
+@pytest.mark.parametrize("place", [r"settings\.json", "part-00001-"])
+def test_what_is_finished_is_kept_where_the_disk_is_full(
+    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    output = tmp_path / "g.parquet"
+    with monkeypatch.context() as patch:
+        disk = FullDisk(patch)
+        disk.name, disk.times = rf"/g\.parquet\.parts/\.?{place}", 99
+        first = InRounds()
+        with pytest.raises(DiskError, match="No space left on device"):
+            derive(source, output, first)
+    assert not output.exists()
+    derive(source, output, again := InRounds())
+    total = first.rounds[COUNTING]
+    assert again.rounds == [total if place.startswith("settings") else total - 1]
+
+
+def test_counts_that_cannot_be_opened_are_not_damaged(
+    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where too many files are open: what was counted stays, and is used by the next attempt."""
+    output = tmp_path / "g.parquet"
+
+    def refuse(path: Any, *_: Any) -> Any:
+        raise OSError(errno.EMFILE, "Failed to open local file", path)
+
+    class Refusing(InRounds):
+        def before(self, place: int) -> None:
+            if self.rounds[DERIVING:]:
+                patch.setattr(pa, "OSFile", refuse)
+
+    with monkeypatch.context() as patch:
+        with pytest.raises(DataError, match=r"part-00000\.parquet: cannot be read: Too many open files"):
+            derive(source, output, Refusing())
+    assert is_derived_alone(source, output)
+
+
+@pytest.mark.parametrize("end", ["", "/"])
+def test_a_name_that_is_too_long_for_what_lies_beside_the_output_is_said_at_once(
+    tmp_path: Path, end: str
+) -> None:
+    source = write(tmp_path / "c.tsv", rows(50))
+    derive(source, f"{tmp_path}/{'g' * 207}{end}", InRounds())
+    for length in (208, 238):
+        output = tmp_path / ("g" * length)
+        with pytest.raises(DataError, match=rf"^{output}: cannot be written: File name too"):
+            derive(source, f"{output}{end}", InRounds())
+        assert names(tmp_path) == ["c.tsv", "g" * 207]
