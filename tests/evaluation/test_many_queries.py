@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 from counting import python_calls
 
 import evenrank
-from evenrank.ids import IdPlaces, places_among, without
 
 MEASURES = ["nDCG@10", "RR@10", "GF(attr='size',missing='uniform')@10", "AWRF(attr='size',missing='drop')@10"]
 
@@ -58,24 +56,3 @@ def test_many_queries_are_scored_as_each_alone(tmp_path: Path) -> None:
             np.testing.assert_equal(alone.block("nDCG@10").values[0, 0], whole["nDCG@10"][query])
         else:
             assert whole["nDCG@10"][query] == 0 or np.isnan(whole["nDCG@10"][query])
-
-
-@pytest.mark.parametrize("ids", [(), ("a",), ("b", "x", "a", "b"), ["ü", "c"], ("a", "\ud800"), (1, "b")])
-def test_places_among(ids: tuple[str, ...]) -> None:
-    among = ("a", "b", "c", "ü")
-    oracle = [among.index(one) if one in among else -1 for one in ids]
-    assert places_among(ids, among).tolist() == oracle
-    assert without(ids, among) == [one for one in ids if one not in among]
-    places = IdPlaces(among)
-    for _ in range(2):
-        assert places.of(ids).tolist() == oracle
-        assert places.missing(ids) == without(ids, among)
-        assert places.beyond(ids) == [one for one in among if one not in ids]
-    assert IdPlaces(()).of(ids).tolist() == [-1] * len(ids)
-
-
-def test_a_list_may_change_between_two_questions() -> None:
-    places, asked = IdPlaces(("a", "b")), ["a"]
-    assert places.of(asked).tolist() == [0]
-    asked[0] = "b"
-    assert places.of(asked).tolist() == [1]

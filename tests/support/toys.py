@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from evenrank import attention
-from evenrank.evidence.ranked_evidence import RankedEvidence
+from evenrank import parse_measure
 from evenrank.grammar import choice, declare, parameter, term_of, unregister
-from evenrank.measures import RBP, Direction, Measure, Result
+from evenrank.measures import Direction, Measure, Result
+
+
+def discounts(depth: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return 1 / np.log2(np.arange(2, depth + 2))
 
 
 @declare
@@ -22,7 +25,7 @@ class ToyIdeal(Measure):
     def needs(self) -> frozenset[str]:
         return frozenset({"ranked.relevance", "judged.relevance"})
 
-    def compute(self, evidence: RankedEvidence) -> Result:
+    def compute(self, evidence: Any) -> Result:
         found = evidence.ranked["relevance"].sum(axis=1)
         best = evidence.reference["judged"].padded("relevance", self.cutoff).sum(axis=1)
         return Result(found / np.where(best > 0, best, 1), {"nothing to find": best <= 0})
@@ -38,13 +41,13 @@ class ToyBackground(Measure):
     def needs(self) -> frozenset[str]:
         return frozenset({"ranked.weight", "background.weight"})
 
-    def compute(self, evidence: RankedEvidence) -> Result:
+    def compute(self, evidence: Any) -> Result:
         weight = (
             np.where(evidence.ranked.known("weight"), evidence.ranked["weight"], 1.0) * evidence.ranked.mask
         )
-        discount = attention.log2().weights(weight.shape[1])
+        discount = discounts(weight.shape[1])
         background = -np.sort(-evidence.reference["background"].padded("weight"), axis=1)[:, : self.cutoff]
-        ideal = background @ attention.log2().weights(background.shape[1])
+        ideal = background @ discounts(background.shape[1])
         return Result(weight @ discount / np.where(ideal > 0, ideal, 1), {"empty background": (ideal <= 0)})
 
 
@@ -59,7 +62,7 @@ class ToyGroups(Measure):
     def needs(self) -> frozenset[str]:
         return frozenset({"ranked.group", "query.target"})
 
-    def compute(self, evidence: RankedEvidence) -> Result:
+    def compute(self, evidence: Any) -> Result:
         share = evidence.ranked["group"].mean(axis=1, where=evidence.ranked.mask[:, :, None])
         return Result(
             np.abs(share - evidence.query["target"]).sum(axis=1),
@@ -77,7 +80,7 @@ class ToyPair(Measure):
     def needs(self) -> frozenset[str]:
         return frozenset({"ranked.documents", "against.documents"})
 
-    def compute(self, evidence: RankedEvidence) -> Result:
+    def compute(self, evidence: Any) -> Result:
         one, two = evidence.ranked["documents"], evidence.against["documents"]
         common = ((one[:, :, None] == two[:, None, :]) & (one >= 0)[:, :, None]).sum(axis=(1, 2))
         longest = np.maximum(evidence.ranked.lengths, evidence.against.lengths)
@@ -94,9 +97,9 @@ class ToyExposure(Measure):
     def needs(self) -> frozenset[str]:
         return frozenset({"rankings.documents", "pool.documents", "pool.relevance", "judged.relevance"})
 
-    def compute(self, evidence: RankedEvidence) -> Result:
+    def compute(self, evidence: Any) -> Result:
         documents = evidence.rankings["documents"]  # (Q, S, K)
-        attended = attention.rbp(p=0.5).weights(documents.shape[2])  # (K,)
+        attended = 0.5 ** np.arange(1, documents.shape[2] + 1)  # (K,)
         pool = evidence.reference["pool"].padded("documents")  # (Q, M)
         at = (
             documents[:, :, :, None]
@@ -114,7 +117,7 @@ class ToyColumns(Measure):
     def needs(self) -> frozenset[str]:
         return frozenset({"ranked.group"})
 
-    def compute(self, evidence: RankedEvidence) -> Result:
+    def compute(self, evidence: Any) -> Result:
         share = evidence.ranked["group"].mean(axis=1, where=evidence.ranked.mask[:, :, None])  # (Q, 2)
         return Result(share, {"absent": share == 0}, ("left", "right"))
 
@@ -123,13 +126,13 @@ class ToyColumns(Measure):
 class ToyNested(Measure):
     """Holds another measure and halves it."""
 
-    inner: Measure = parameter(RBP(), term_of("measure"), "what is halved")
+    inner: Measure = parameter(parse_measure("RBP"), term_of("measure"), "what is halved")
 
     @property
     def needs(self) -> frozenset[str]:
         return self.inner.needs
 
-    def compute(self, evidence: RankedEvidence) -> Result:
+    def compute(self, evidence: Any) -> Result:
         result = self.inner.compute(evidence)
         return Result(result.values / 2, result.undefined)
 
@@ -154,7 +157,7 @@ class ToyInfinite(Measure):
     def needs(self) -> frozenset[str]:
         return frozenset({"ranked.relevance"})
 
-    def compute(self, evidence: RankedEvidence) -> Result:
+    def compute(self, evidence: Any) -> Result:
         with np.errstate(divide="ignore"):
             return Result(1 / np.maximum(evidence.ranked["relevance"][:, 0], 0.0))
 
