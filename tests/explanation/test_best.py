@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 
 import evenrank as er
 from evenrank import explain
-from evenrank.explanation.best import SORTABLE, TRIED_WHOLE
-from evenrank.sample import Sample
 
 DEBATE = "deb-01"
 
@@ -27,11 +26,11 @@ def orders(run: er.Run, query: str, depth: int) -> er.Run:
     return er.Run.build(queries, documents, scores)
 
 
-@pytest.mark.parametrize("cls", SORTABLE, ids=lambda cls: cls.name)
+@pytest.mark.parametrize("name", ["FaiRR", "NFaiRR", "nDCG", "RBP", "P", "R", "D_nDCG"])
 def test_sorting_is_best_where_it_is_said_to_be(
-    cls: type[er.Measure], run: er.Run, sample: Sample, counts: er.WordCounts
+    name: str, run: er.Run, sample: Any, counts: er.WordCounts
 ) -> None:
-    measure = cls() @ 5
+    measure = er.parse_measure(f"{name}@5")
     grades, sides = sample.qrels.to_dict()[DEBATE], sample.sides
     every = orders(run, DEBATE, 5)
     by_intent = [
@@ -83,9 +82,8 @@ def test_more_are_searched_until_no_swap_is_better(text: str, run: er.Run, count
     explanation = explain(run, measure, DEBATE, words=counts)
     best = explanation.best
     assert best is not None
-    assert len(best.documents) == 12 > TRIED_WHOLE
+    assert len(best.documents) == 12
     assert not best.exact
-    assert "not proven best" in " ".join(repr(explanation).split())
     swapped = []
     for one, other in itertools.combinations(range(12), 2):
         order = list(best.documents)
@@ -112,7 +110,6 @@ def test_the_best_order_of_opinions_is_the_most_balanced_one(text: str, run: er.
     best = explanation.best
     assert best is not None
     assert best.exact
-    assert len(best.documents) > TRIED_WHOLE
     assert best.value == pytest.approx(0, abs=1e-12)
     own = dict(zip(documents, scores.tolist(), strict=True))
     lists = er.read_run({DEBATE: {d: float(-r) for r, d in enumerate(best.documents)}})
@@ -120,25 +117,3 @@ def test_the_best_order_of_opinions_is_the_most_balanced_one(text: str, run: er.
     shown = explanation.documents[0]
     assert shown.known.other["polarity"] == pytest.approx(own[shown.document])
     assert f"{own[shown.document]:.4g}" in repr(explanation).partition("\n\n")[2].splitlines()[1].split()
-
-
-def test_a_search_that_is_stopped_says_so(
-    run: er.Run, counts: er.WordCounts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("evenrank.explanation.best.NUMBERS", 200)
-    best = explain(run, "TExFAIR", DEBATE, words=counts).best
-    assert best is not None
-    assert "stopped" in best.how
-
-
-def test_values_in_pieces_are_the_same(
-    run: er.Run, counts: er.WordCounts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = explain(run, "TExFAIR@6", DEBATE, words=counts)
-    monkeypatch.setattr("evenrank.explanation.trial.NUMBERS_AT_ONCE", 30)
-    pieces = explain(run, "TExFAIR@6", DEBATE, words=counts)
-    assert pieces.best is not None
-    assert whole.best is not None
-    assert pieces.best.documents == whole.best.documents
-    for one, other in zip(pieces.documents, whole.documents, strict=True):
-        assert one.change_without == pytest.approx(other.change_without)

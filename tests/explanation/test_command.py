@@ -61,14 +61,19 @@ def test_labels(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "no measure here is called 'RR'" in capsys.readouterr().err
 
 
-def test_jsonl_is_one_explanation_a_line(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["explain", "bm25.trec", "--query", "q1", "-m", "NFaiRR@3 TED@2", "--words", "counts.parquet"]
-    code = main([*command, "--format", "jsonl", "--background", "collection", "--depth", "1"])
+def test_jsonl_is_for_each_measure_what_explain_gives_for_it_alone(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing that one measure needs, as a background, changes what is said of another."""
+    names = ["nDCG@2", "NFaiRR@3", "TED@2", "0.5*nDCG@2 + 0.5*NFaiRR@3", "FaiRR@2"]
+    command = ["explain", "bm25.trec", "--query", "q1", "-m", " ".join(names), "--words"]
+    command += ["counts.parquet", "--qrels", "qrels.txt", "--background", "collection"]
+    assert main([*command, "--depth", "1", "--format", "jsonl"]) == 0
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert code == 0
-    assert [line["measure"] for line in found] == ["NFaiRR@3", "TED@2"]
-    assert [len(line["documents"]) for line in found] == [1, 1]
-    assert found[0]["ideal"]["among"] == 4
+    inputs = er.Inputs("bm25.trec", words="counts.parquet", qrels="qrels.txt", background="collection")
+    alone = [er.explain(inputs, name, "q1", depth=1).to_dict() for name in names]
+    for line, own in zip(found, alone, strict=True):
+        assert line == json.loads(json.dumps(own))
 
 
 def test_rows_for_programs_and_papers(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

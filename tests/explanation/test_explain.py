@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import pytest
-from sample_inputs import bm25_run, groups_of
 
 import evenrank as er
-from evenrank import Inputs, all_measures, explain
+from evenrank import all_measures, explain
 from evenrank.data.tables import DocumentTable
 from evenrank.errors import (
     DataError,
@@ -18,9 +18,6 @@ from evenrank.errors import (
     ParameterError,
     UnknownNameError,
 )
-from evenrank.explanation import Explanation, explain_measures
-from evenrank.measures import Delegated
-from evenrank.sample import Sample, load
 
 QUERY = "occ-1"
 DEBATE = "deb-01"
@@ -41,7 +38,7 @@ def of_one_list() -> list[er.Measure]:
     return found + [er.parse_measure(text) for text in sums]
 
 
-def inputs(sample: Sample, counts: er.WordCounts) -> dict[str, object]:
+def inputs(sample: Any, counts: er.WordCounts) -> dict[str, object]:
     return {"qrels": sample.qrels, "intents": sample.sides, "words": counts}
 
 
@@ -62,7 +59,7 @@ def reordered(run: er.Run, query: str, documents: tuple[str, ...]) -> er.Run:
 
 @pytest.mark.parametrize("measure", of_one_list(), ids=repr)
 def test_says_what_evaluate_says(
-    measure: er.Measure, run: er.Run, sample: Sample, counts: er.WordCounts
+    measure: er.Measure, run: er.Run, sample: Any, counts: er.WordCounts
 ) -> None:
     given = inputs(sample, counts)
     background = run.head(200)
@@ -85,19 +82,18 @@ def test_says_what_evaluate_says(
 
 @pytest.mark.parametrize("measure", of_one_list(), ids=repr)
 def test_the_best_order_has_its_value_and_is_no_worse(
-    measure: er.Measure, run: er.Run, sample: Sample, counts: er.WordCounts
+    measure: er.Measure, run: er.Run, sample: Any, counts: er.WordCounts
 ) -> None:
     given = {**inputs(sample, counts), "background": run.head(200)}
     explanation = explain(run, measure, DEBATE, **given)
     best = explanation.best
     if measure.direction.name in ("NONE", "DISTANCE"):
         assert best is None
-        assert any("no order is best" in note for note in explanation.notes)
         return
     assert best is not None
     assert sorted(best.documents) == sorted(
         d.document for d in explanation.documents if d.counts_in and d.best_rank
-    ) or isinstance(measure, Delegated)
+    ) or repr(measure) in ("Bpref", "infAP")
     again = value_of(reordered(run, DEBATE, best.documents), measure, DEBATE, **given)
     assert best.value == pytest.approx(again)
     better = {
@@ -110,7 +106,7 @@ def test_the_best_order_has_its_value_and_is_no_worse(
     assert all(best.documents[place - 1] == document for document, place in places.items())
 
 
-def test_what_each_rank_holds(run: er.Run, sample: Sample, counts: er.WordCounts) -> None:
+def test_what_each_rank_holds(run: er.Run, sample: Any, counts: er.WordCounts) -> None:
     explanation = explain(run, "NFaiRR@10", QUERY, qrels=sample.qrels, words=counts)
     assert [d.rank for d in explanation.documents] == list(range(1, 11))
     assert [d.document for d in explanation.documents] == run.documents(QUERY)[:10]
@@ -133,14 +129,13 @@ def test_what_each_rank_holds(run: er.Run, sample: Sample, counts: er.WordCounts
 
 
 def test_the_ideal_is_the_most_neutral_of_the_background(
-    run: er.Run, sample: Sample, counts: er.WordCounts
+    run: er.Run, sample: Any, counts: er.WordCounts
 ) -> None:
     own = explain(run, "NFaiRR@5", QUERY, words=counts)
     assert own.ideal is not None
     assert own.ideal.value == pytest.approx(1)
     assert (own.ideal.among, own.ideal.source) == (12, "the background")
     assert set(own.ideal.documents) <= set(run.documents(QUERY))
-    assert any("background: the run itself" in note for note in own.notes)
     everything = explain(run, "NFaiRR@5", QUERY, words=counts, background=counts)
     assert everything.ideal is not None
     assert (everything.ideal.value, everything.ideal.among) == (pytest.approx(1), len(sample.documents))
@@ -179,7 +174,6 @@ def test_documents_that_are_left_out() -> None:
         ("a", True, 2), ("b", False, None), ("c", True, 1),
     ]  # fmt: skip
     assert [d.adds for d in dropped.documents] == pytest.approx([0, 0, dropped.value])
-    assert "left out" in repr(dropped)
     assert dropped.ideal is not None
     assert dropped.ideal.among == 3
     neutral = explain(SMALL, "NFaiRR@2", "q", words=known, missing="neutral")
@@ -204,7 +198,6 @@ def test_undefined_has_no_best_order() -> None:
     assert math.isnan(explanation.value)
     assert explanation.statuses == {"": "no group word"}
     assert (explanation.best, explanation.ideal) == (None, None)
-    assert "undefined (no group word)" in repr(explanation)
 
 
 def test_a_list_of_one_document() -> None:
@@ -213,12 +206,11 @@ def test_a_list_of_one_document() -> None:
     (document,) = explanation.documents
     assert document.change_without is not None
     assert math.isnan(document.change_without[""])
-    assert "undefined" in repr(explanation)
 
 
 def test_terms_are_asked_for() -> None:
     explanation = explain(SMALL, "FaiRR@2", "q", words=some_counts(dict.fromkeys("abcd", (1, 2))))
-    assert any("counted without terms=True" in note for note in explanation.notes)
+    assert any("terms=True" in note for note in explanation.notes)
     assert all(d.known.terms is None for d in explanation.documents)
 
 
@@ -226,10 +218,9 @@ def test_how_many_ranks_are_shown(run: er.Run, counts: er.WordCounts) -> None:
     assert len(explain(run, "TExFAIR", QUERY, words=counts).documents) == 12
     few = explain(run, "FaiRR@10", QUERY, words=counts, depth=4)
     assert (len(few.documents), few.counting) == (4, 10)
-    assert "6 more documents count" in repr(few)
     deep = explain(run, "FaiRR@2", QUERY, words=counts, depth=4)
     assert [d.counts_in for d in deep.documents] == [True, True, False, False]
-    with pytest.raises(ParameterError, match="depth must be an integer >= 1, got 0"):
+    with pytest.raises(ParameterError, match=r"depth.*0"):
         explain(run, "FaiRR@2", QUERY, words=counts, depth=0)
 
 
@@ -238,64 +229,38 @@ def test_any_other_evidence_is_shown(run: er.Run, counts: er.WordCounts) -> None
     table = DocumentTable.build("year", ids, {"": [1999, 2001]})
     explanation = explain(run, "FaiRR@3", QUERY, words=counts, evidence=[table])
     assert [d.known.other for d in explanation.documents] == [{"year": 1999}, {"year": 2001}, {}]
-    assert "year" in repr(explanation)
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "says"),
+    ("given", "error", "names"),
     [
-        ({"query": "occ-11"}, DataError, "'occ-11' is not in run 'mixed'; did you mean 'occ-1'"),
-        ({"query": "%%%"}, DataError, "'%%%' is not in run 'mixed'; it has 'occ-1', 'occ-2', 'occ-3', ..."),
-        ({"query": 7}, InputTypeError, "query must be a query id, a string; got int"),
-        ({"measure": "TED@3"}, ParameterError, "TED@3 needs word counts"),
-        ({"measure": "nDCG@3"}, ParameterError, "nDCG@3 needs judgements"),
-        (
-            {"measure": "nDCG@3", "qrels": {"q9": {"a": 1}}},
-            DataError,
-            "query 'occ-1' has no judgements, and nDCG@3 needs them; judged are 'q9'",
-        ),
-        (
-            {"measure": "nDCG@3", "query": "q9", "qrels": {"q9": {"a": 1}}},
-            DataError,
-            "'q9' is judged but not in run 'mixed': it counts as an empty list",
-        ),
-        ({"run": {"a": SMALL, "b": SMALL}}, ParameterError, "explain takes one run, got 2: a, b"),
-        ({"run": er.RunSet.build([SMALL, SMALL])}, InputTypeError, "one ranking for each query"),
-        ({"evidence": 3}, InputTypeError, "evidence must be a list of sources"),
+        ({"query": "occ-11"}, DataError, "'occ-11'.*'mixed'.*'occ-1'"),
+        ({"query": "%%%"}, DataError, "'%%%'.*'mixed'.*'occ-1', 'occ-2', 'occ-3'"),
+        ({"query": 7}, InputTypeError, "query.*int"),
+        ({"measure": "TED@3"}, ParameterError, "TED@3.*words="),
+        ({"qrels": None}, ParameterError, "nDCG@3.*qrels="),
+        ({"qrels": {"q9": {"a": 1}}}, DataError, "'occ-1'.*nDCG@3.*'q9'"),
+        ({"query": "q9", "qrels": {"q9": {"a": 1}}}, DataError, "'q9'.*'mixed'"),
+        ({"run": {"a": SMALL, "b": SMALL}}, ParameterError, "a, b"),
+        ({"run": er.RunSet.build([SMALL, SMALL])}, InputTypeError, "one ranking"),
+        ({"evidence": 3}, InputTypeError, "evidence"),
     ],
-)  # fmt: skip
-def test_errors(
-    given: dict[str, object], error: type[Exception], says: str, run: er.Run, sample: Sample
+)
+def test_what_cannot_be_explained_is_an_error_that_names_it(
+    given: dict[str, object], error: type[Exception], names: str, run: er.Run, sample: Any
 ) -> None:
-    given = {"run": run, "measure": "nDCG@3", "query": QUERY, **given}
-    if given["measure"] == "nDCG@3" and "qrels" not in given and says != "nDCG@3 needs judgements":
-        given["qrels"] = sample.qrels
-    with pytest.raises(error, match=says.replace("(", r"\(").replace("...", r"\.\.\.")):
-        explain(**given)  # type: ignore[arg-type]
+    whole = {"run": run, "measure": "nDCG@3", "query": QUERY, "qrels": sample.qrels, **given}
+    with pytest.raises(error, match=names):
+        explain(**whole)  # type: ignore[arg-type]
 
 
-def test_printed(run: er.Run, counts: er.WordCounts) -> None:
-    explanation = explain(run, "NFaiRR@5", QUERY, words=counts)
-    lines = repr(explanation).splitlines()
-    assert lines[0] == f"NFaiRR@5 of query 'occ-1' in run 'mixed': {explanation.value:.4f} (higher is better)"
-    assert lines[2].split() == (
-        ["rank", "document", "female", "male", "tokens", "neutrality", "adds", "best", "words"]
-    )  # fmt: skip
-    assert lines[3].split()[:2] == ["1", explanation.documents[0].document]
-    assert explanation.best is not None
-    assert f"{explanation.value:.4f} -> {explanation.best.value:.4f}, exact" in " ".join(lines)
-
-
-def test_labels_of_the_measure_and_its_columns(run: er.Run, sample: Sample, counts: er.WordCounts) -> None:
+def test_labels_of_the_measure_and_its_columns(run: er.Run, sample: Any, counts: er.WordCounts) -> None:
     labels = {"GroupExposure@2": "Exposure", "GroupExposure@2[female]": "women"}
     found = explain(run, "GroupExposure@2", QUERY, qrels=sample.qrels, words=counts, labels=labels)
-    text = " ".join(repr(found).split())
-    assert text.startswith(f"Exposure of query {QUERY!r} in run")
-    assert ": women " in text
-    assert "without it[women]" in text
-    assert "Exposure stands for GroupExposure@2; women stands for GroupExposure@2[female]" in text
+    assert found.name == "Exposure"
+    assert "women" in repr(found)
     assert found.to_dict()["measure"] == "GroupExposure@2"
-    with pytest.raises(UnknownNameError, match="no measure here is called 'RR'"):
+    with pytest.raises(UnknownNameError, match="RR"):
         explain(run, "GroupExposure@2", QUERY, qrels=sample.qrels, words=counts, labels={"RR": "x"})
 
 
@@ -307,14 +272,10 @@ def test_a_label_names_the_measure_that_was_asked_for() -> None:
     assert found.name == "Fair"
 
 
-def hostile() -> Explanation:
+def test_names_from_outside_steer_nothing() -> None:
     name = "<b>\x1b[2J"
     run = er.Run.build([name, name], ["<script>\x1b", "b"], [2.0, 1.0], name="<i>run</i>")
-    return explain(run, "nDCG@2", name, qrels=er.Qrels.build([name], ["b"], [1]))
-
-
-def test_names_from_outside_steer_nothing() -> None:
-    explanation = hostile()
+    explanation = explain(run, "nDCG@2", name, qrels=er.Qrels.build([name], ["b"], [1]))
     assert "\x1b" not in repr(explanation)
     page = explanation._repr_html_()
     assert "<script>" not in page
@@ -323,32 +284,10 @@ def test_names_from_outside_steer_nothing() -> None:
     assert explanation.to_dict()["documents"][0]["document"] == "<script>\x1b"
 
 
-def test_plain_data(run: er.Run, sample: Sample, counts: er.WordCounts) -> None:
+def test_plain_data(run: er.Run, sample: Any, counts: er.WordCounts) -> None:
     for measure in ("NFaiRR@5", "TED@1", "GroupExposure@2"):
         explanation = explain(run, measure, QUERY, qrels=sample.qrels, words=counts)
         plain = explanation.to_dict()
         assert json.loads(json.dumps(plain, allow_nan=False)) == plain
         assert plain["measure"] == measure
         assert plain["documents"][0]["counts"] == explanation.documents[0].known.counts
-
-
-def test_measures_explained_together_are_as_each_alone() -> None:
-    """Nothing that one measure needs, as a background, changes what is said of another."""
-    sample = load()
-    run = bm25_run()
-    words = er.scan(list(sample.documents.items()), er.read_lexicon("gender-en"))
-    inputs = Inputs.of(
-        {"bm25": run}, qrels=sample.qrels, words=words, groups=groups_of(sample), background=run
-    )
-    names = [
-        "nDCG@5",
-        "NFaiRR@5",
-        "TExFAIR@5",
-        "GF(attr='leaning')@5",
-        "0.5*nDCG@5 + 0.5*NFaiRR@3",
-        "FaiRR@4",
-    ]
-    query = run.query_ids[3]
-    together = explain_measures(inputs, [er.parse_measure(name) for name in names], query)
-    for name, found in zip(names, together, strict=True):
-        assert found.to_dict() == explain(inputs, name, query).to_dict()
