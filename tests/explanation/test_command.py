@@ -70,8 +70,9 @@ def test_jsonl_is_for_each_measure_what_explain_gives_for_it_alone(
     command += ["counts.parquet", "--qrels", "qrels.txt", "--background", "collection"]
     assert main([*command, "--depth", "1", "--format", "jsonl"]) == 0
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    inputs = er.Inputs("bm25.trec", words="counts.parquet", qrels="qrels.txt", background="collection")
-    alone = [er.explain(inputs, name, "q1", depth=1).to_dict() for name in names]
+    run = er.read_run("bm25.trec", name="bm25")
+    known = {"words": "counts.parquet", "qrels": "qrels.txt", "background": "collection"}
+    alone = [er.explain(run, name, "q1", depth=1, **known).to_dict() for name in names]
     for line, own in zip(found, alone, strict=True):
         assert line == json.loads(json.dumps(own))
 

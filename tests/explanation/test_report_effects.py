@@ -42,9 +42,11 @@ def test_effects_are_those_of_explain(measures: list[str], tmp_path: Path) -> No
     }
     data = shown(tmp_path / "r.html", {"bm25": run, "same": run}, measures, **known)
     queries = {query["id"]: query for query in data["queries"]}
-    for place, name in enumerate(measures):
+    written = [measure["name"].partition("(")[0] for measure in data["measures"]]
+    for name in measures:
+        place = written.index(name.partition("(")[0])
         kind = data["measures"][place]["effect"]
-        assert kind == ("without it" if name.startswith(("TExFAIR", "MaxSkew")) else "adds")
+        assert kind == ("without it" if name.startswith(("TExFAIR", "MaxSkew")) else "adds"), name
         for query in (run.query_ids[0], run.query_ids[7], run.query_ids[-1]):
             found = numbers(queries[query]["effects"][place][0])
             documents = er.explain(run, name, query, depth=len(found), **known).documents
