@@ -1,4 +1,4 @@
-"""Groups of documents by their words, killed, damaged and out of disk: what was done is kept, or made again."""
+"""Groups of documents by their words, killed, damaged and out of disk: nothing is lost or wrong."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_counts_of_a_file_that_changed_are_not_used(tmp_path: Path, source: Path
 def test_another_folder_is_not_replaced_and_a_damaged_one_not_read(tmp_path: Path, source: Path) -> None:
     scan_file(source, LEXICON, f"{tmp_path}/counts/")
     before = contents(tmp_path / "counts")
-    with pytest.raises(DataError, match="counts: .*something else in it"):
+    with pytest.raises(DataError, match=r"counts: .*something else in it"):
         derive(source, tmp_path / "counts")
     assert contents(tmp_path / "counts") == before
     derive(source, f"{tmp_path}/g/")
@@ -213,9 +213,9 @@ def test_counts_that_cannot_be_opened_are_not_damaged(
             if self.rounds[DERIVING:]:
                 patch.setattr(pa, "OSFile", refuse)
 
-    with monkeypatch.context() as patch:
-        with pytest.raises(DataError, match=r"part-00000\.parquet: cannot be read: Too many open files"):
-            derive(source, output, Refusing())
+    said = r"part-00000\.parquet: cannot be read: Too many open files"
+    with monkeypatch.context() as patch, pytest.raises(DataError, match=said):
+        derive(source, output, Refusing())
     assert is_derived_alone(source, output)
 
 

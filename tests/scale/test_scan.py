@@ -87,7 +87,7 @@ def test_an_earlier_folder_gives_way_and_another_is_refused(tmp_path: Path) -> N
     assert list(contents(tmp_path / "out")) == ["_evenrank.json", "part-00000.parquet"]
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").touch()
-    with pytest.raises(DataError, match="other: .*something else in it"):
+    with pytest.raises(DataError, match=r"other: .*something else in it"):
         scan(source, tmp_path / "other")
     assert list(contents(tmp_path / "other")) == ["thesis.tex"]
     before = source.read_bytes()
@@ -162,9 +162,9 @@ def test_an_id_in_two_partitions_is_an_error_that_names_it_and_its_files(tmp_pat
 
 def test_what_is_no_file_and_no_cluster_is_refused(tmp_path: Path) -> None:
     source = write(tmp_path / "c.tsv", rows(3))
-    with pytest.raises(ParameterError, match="documents: .*only files can be cut"):
+    with pytest.raises(ParameterError, match=r"documents: .*only files can be cut"):
         scan_file([("a", "he")], LEXICON, tmp_path / "o.parquet", on=Backwards())
-    with pytest.raises(ParameterError, match="<stdin>: .*only files can be cut"):
+    with pytest.raises(ParameterError, match=r"<stdin>: .*only files can be cut"):
         scan_file("-", LEXICON, f"{tmp_path}/folder/")
     for on in ("hadoop", "dask://machine"):
         with pytest.raises(ParameterError, match=f"dask://HOST:PORT.*{on}"):
