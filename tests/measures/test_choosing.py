@@ -2,38 +2,45 @@
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
 from pathlib import Path
 
 import pytest
 
-from evenrank import Inputs, all_measures, parse_measure
-from evenrank.grammar import REGISTRY
-from evenrank.inputs.default_measures import default_measures
-from evenrank.measures.choosing import JUDGEMENTS, TREE
-from evenrank.rerankers import parse_reranker
+from evenrank import ParameterError, all_measures, parse_measure
+from evenrank.cli import main
+from evenrank.rerankers import all_rerankers
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_every_leaf_is_a_measure_with_a_page() -> None:
-    choices = [choice for known in TREE for choice in known.choices]
-    for choice in choices:
-        measure = parse_measure(f"{choice.measure}@10" if choice.cutoff else choice.measure)
-        assert (DOCS / "measures" / f"{measure.name}.md").exists(), choice
-        assert choice.question.endswith("?"), choice
-        # the neighbours that it names are measures, too
-        named = {word.strip(";,.") for word in choice.because.split()} & set(all_measures())
-        assert measure.name not in named, choice
-    assert len({choice.measure for choice in choices}) == len(choices)
-    assert len({choice.question for choice in choices}) == len(choices)
+    page = (DOCS / "choosing.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| (.+\?) \| \[`(.+?)`\]\((measures/\w+\.md)\)( \\\*)? \| (.+?) \|$", page, re.MULTILINE
+    )
+    assert len(rows) == page.count("](measures/") > 20
+    for question, name, link, _, because in rows:
+        measure = parse_measure(name)
+        assert DOCS / link == DOCS / "measures" / f"{measure.name}.md", question
+        assert (DOCS / link).exists(), question
+        # the neighbours that it names are others
+        assert measure.name not in {word.strip(";,.") for word in because.split()}, question
+    assert len({question for question, *_ in rows}) == len({name for _, name, *_ in rows}) == len(rows)
 
 
-def test_commands_take_what_the_page_says() -> None:
-    chosen = default_measures(Inputs.of({"q": {"a": 1.0}}, qrels={"q": {"a": 1}}), depth=5)
-    stars = [c.measure for known in TREE if known.evidence == JUDGEMENTS for c in known.choices if c.default]
-    assert [measure.name for measure in chosen] == [f"{name}@5" for name in stars] == ["nDCG@5"]
+def test_commands_take_what_the_page_marks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (DOCS / "choosing.md").read_text(encoding="utf-8")
+    judgements = page.split("\n## ")[1]
+    marked = re.findall(r"\[`(.+?)`\].*?\\\*", judgements)
+    (tmp_path / "run.trec").write_text("q Q0 a 1 1.0 run\n")
+    (tmp_path / "qrels.txt").write_text("q 0 a 1\n")
+    given = [str(tmp_path / "run.trec"), "--qrels", str(tmp_path / "qrels.txt")]
+    assert main(["evaluate", *given, "--format", "jsonl"]) == 0
+    chosen = [json.loads(line)["measure"] for line in capsys.readouterr().out.splitlines()]
+    assert chosen == marked == ["nDCG@10"]
 
 
 def test_the_page_is_up_to_date() -> None:
@@ -43,14 +50,20 @@ def test_the_page_is_up_to_date() -> None:
 
 def test_the_page_about_other_tools_names_what_there_is() -> None:
     """Everything in the column 'here' is a measure, a re-ranker, an attention, or an option."""
-    parse_reranker("Random")  # loads them all
-    known = {*all_measures(), *REGISTRY["reranker"], *REGISTRY["attention"]}
+    known = {*all_measures(), *all_rerankers(), "file"}  # the last is an attention that needs a path
+
+    def is_known(name: str) -> bool:
+        try:
+            return name in known or bool(parse_measure(f"AWRF(attention={name})"))
+        except ParameterError:
+            return False
+
     rows = [line.split("|") for line in (DOCS / "peers.md").read_text(encoding="utf-8").splitlines()]
     named = [name for row in rows if len(row) == 6 for name in re.findall(r"`([^`]+)`", row[3])]
     assert len(named) > 30
     for name in named:
         if not name.startswith(("--", "Scores.", "attr=")):
-            assert all(part.partition("(")[0].partition("@")[0] in known for part in name.split(" * ")), name
+            assert all(is_known(part.partition("(")[0].partition("@")[0]) for part in name.split(" * ")), name
 
 
 @pytest.mark.parametrize("name", all_measures())

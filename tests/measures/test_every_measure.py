@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import fair_oracles
 import group_oracles
 import oracles
@@ -14,9 +12,9 @@ import pytest
 import word_oracles
 from measure_evidence import evidence_for
 
-from evenrank import all_measures, attention
-from evenrank.measures import Measure, TExFAIR
-from evenrank.testing import Case, check_measure, random_case
+from evenrank import all_measures, parse_measure
+from evenrank.measures import Measure
+from evenrank.testing import Case, check_measure
 
 SLOW_DEFAULT = {"RandomOrder"}  # a thousand orders of every list
 MISSING = [{"missing": "neutral"}, {"missing": "drop"}]
@@ -39,19 +37,17 @@ VARIANTS = {
     "AWRF": [
         *({"distance": distance} for distance in ("JSD", "KL", "Hellinger")),
         {"distance": "JSD", "fairness": True},
-        *(
-            {"attention": bias}
-            for bias in (attention.rbp(p=0.5), attention.reciprocal(), attention.uniform())
-        ),
+        *({"attention": bias} for bias in ("rbp(p=0.5)", "reciprocal", "uniform")),
         *MISSING,
     ],
-    "RandomOrder": [{"samples": 20}, {"samples": 10, "seed": 3}, {"samples": 10, "measure": TExFAIR()}],
-    "TExFAIR": [{"rbdf": False}, {"normalized": True}, {"attention": attention.reciprocal()}, *MISSING],
-    "TED": [{"rbdf": False}, {"attention": attention.uniform()}, *MISSING],
-    **{
-        name: [{"attention": attention.rbp(p=0.7)}, *MISSING]
-        for name in ("RBDF", "GroupExposure", "TermExposure")
-    },
+    "RandomOrder": [
+        {"samples": 20},
+        {"samples": 10, "seed": 3},
+        {"samples": 10, "measure": parse_measure("TExFAIR")},
+    ],
+    "TExFAIR": [{"rbdf": False}, {"normalized": True}, {"attention": "reciprocal"}, *MISSING],
+    "TED": [{"rbdf": False}, {"attention": "uniform"}, *MISSING],
+    **{name: [{"attention": "rbp(p=0.7)"}, *MISSING] for name in ("RBDF", "GroupExposure", "TermExposure")},
     **{name: [{"tau": 0}, {"tau": 3}, *MISSING] for name in ("FaiRR", "NFaiRR", "SetFaiRR", "NSetFaiRR")},
     **{name: [{"form": "tf"}, {"form": "bool"}, *MISSING] for name in ("RaB", "ARaB")},
 }
@@ -114,15 +110,6 @@ def quick_ones() -> list[Measure]:
     """Every fifth variant of each measure at one depth, and each time the next one."""
     chosen = [depths for variants in by_depth().values() for depths in variants[::5]]
     return [depths[place % len(depths)] for place, depths in enumerate(chosen)]
-
-
-made_case = lru_cache(maxsize=256)(random_case)
-
-
-@pytest.fixture(autouse=True)
-def same_cases_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Measures that need the same evidence share their cases, which take a third of the time to make."""
-    monkeypatch.setattr("evenrank.testing.measures.random_case", made_case)
 
 
 @pytest.mark.parametrize("measure", quick_ones(), ids=repr)

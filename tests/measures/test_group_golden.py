@@ -10,8 +10,7 @@ import pytest
 
 from evenrank import Attribute, Membership, Run, evaluate, parse_measure, read_groups, read_qrels, read_run
 from evenrank.io.targets import read_target
-from evenrank.measures import GF, Measure
-from evenrank.measures.divergences import SIMILAR
+from evenrank.measures import Measure
 
 ROOT = Path(__file__).resolve().parents[2]
 DIVERGENCES = ("JSD", "NMD", "RNOD")
@@ -26,7 +25,10 @@ def table_5(shared: Path) -> list[dict[str, str]]:
 
 
 def similarity(achieved: list[float], target: list[float], div: str) -> float:
-    return float(1 - SIMILAR[div](np.array(achieved), np.array(target)))
+    """Of one document that is of these groups in these shares."""
+    reviews = Attribute("reviews", ("1", "2", "3", "4"), ordinal=True, target=target)
+    alone, measure = Membership.from_matrix(reviews, ["d"], [achieved]), f"GF(div={div},decay=log2)@1"
+    return evaluate({"q": {"d": 1.0}}, measure, groups=alone).mean(measure)
 
 
 def list_of(groups: str) -> tuple[Run, Membership]:
@@ -99,7 +101,7 @@ def measure_of(column: str, attribute: str) -> Measure:
     """``GF-JSD@0005`` of R-GENDER."""
     name, _, cutoff = column.partition("@")
     kind, _, div = name.partition("-")
-    measure = GF(attr=attribute, div=div) if kind == "GF" else parse_measure(name)
+    measure = parse_measure(f"GF(attr={attribute!r},div={div!r})" if kind == "GF" else name)
     return measure @ int(cutoff) if cutoff else measure
 
 

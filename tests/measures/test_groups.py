@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import re
 from typing import Any
 
 import group_oracles
@@ -19,73 +18,17 @@ from evenrank import (
     DiversityQrels,
     Membership,
     ParameterError,
-    Qrels,
     Run,
-    RunSet,
     all_measures,
     evaluate,
     parse_measure,
 )
-from evenrank.data import pool_membership as pooled
-from evenrank.evidence.align import Sources, align
-from evenrank.measures.divergences import DISTANCES, SIMILAR
 from evenrank.testing import check_measure, random_case
 
 SIMILARITIES = "GF(attr='x') NDKL(attr='x') MinSkew(attr='x') MaxSkew(attr='x') AWRF(attr='x',distance='JSD')"
 
 
-def distributions(size: int) -> st.SearchStrategy[np.ndarray]:
-    counts = st.lists(st.integers(0, 20), min_size=size, max_size=size).filter(any)
-    return counts.map(lambda row: np.array(row, dtype=float) / sum(row))
-
-
-def pairs(low: int, high: int) -> st.SearchStrategy[tuple[np.ndarray, np.ndarray]]:
-    return st.integers(low, high).flatmap(lambda size: st.tuples(distributions(size), distributions(size)))
-
-
-@given(pairs(2, 2))
-def test_nmd_is_rnod_for_two_values(both: tuple[np.ndarray, np.ndarray]) -> None:
-    assert SIMILAR["NMD"](*both) == pytest.approx(float(SIMILAR["RNOD"](*both)), abs=1e-12)
-
-
-@given(pairs(2, 6))
-def test_divergences_are_bounded(both: tuple[np.ndarray, np.ndarray]) -> None:
-    p, q = both
-    for name, divergence in SIMILAR.items():
-        assert 0 <= divergence(p, q) <= 1, name
-        assert divergence(p, p) == 0, name
-        if np.allclose(p, q):
-            assert divergence(p, q) == pytest.approx(0, abs=1e-7), name
-        else:
-            assert divergence(p, q) > 0, name
-    assert SIMILAR["JSD"](p, q) == pytest.approx(float(SIMILAR["JSD"](q, p)), abs=1e-12)
-    if not (p * q).any():
-        assert SIMILAR["JSD"](p, q) == pytest.approx(1)
-
-
-def test_the_worst_there_is() -> None:
-    first, last = np.eye(4)[0], np.eye(4)[3]
-    assert [float(divergence(first, last)) for divergence in SIMILAR.values()] == [1, 1, 1, 1]
-    assert [float(DISTANCES[name](first, last)) for name in ("L1", "JSD", "KL", "Hellinger")] == [
-        2, 1, np.inf, 1,
-    ]  # fmt: skip
-
-
-@given(pairs(2, 5), st.randoms(use_true_random=False))
-def test_divergences_from_the_slow_ones(both: tuple[np.ndarray, np.ndarray], random) -> None:
-    p, q = both
-    for name, divergence in {**DISTANCES, **SIMILAR}.items():
-        slow = group_oracles.DIVERGENCES[name](p.tolist(), q.tolist())
-        assert divergence(p, q) == pytest.approx(slow, abs=1e-9), name
-    order = list(range(len(p)))
-    random.shuffle(order)
-    for name in DISTANCES:  # none of them sees an order
-        assert DISTANCES[name](p[order], q[order]) == pytest.approx(float(DISTANCES[name](p, q)), abs=1e-12)
-    for name in ("NMD", "RNOD"):  # a scale read from the other end
-        assert SIMILAR[name](p[::-1], q[::-1]) == pytest.approx(float(SIMILAR[name](p, q)), abs=1e-12)
-
-
-def mean_of(run: Run | RunSet, measure: str, **given: Any) -> float:
+def mean_of(run: Run, measure: str, **given: Any) -> float:
     return evaluate(run, measure, **given).mean(measure)
 
 
@@ -100,6 +43,27 @@ def a_run(labels: list[str], queries: int = 1) -> Run:
 
 def labelled(attribute: Attribute, labels: list[str]) -> Membership:
     return Membership.build(attribute, [f"d{place}" for place in range(len(labels))], labels)
+
+
+@pytest.mark.parametrize("size", [2, 5])
+def test_the_worst_there_is(size: int) -> None:
+    """One document of one end of a scale where only the other end is wanted; and what is wanted is 0."""
+
+    def far(place: int) -> list[float]:
+        names, target = [f"v{n}" for n in range(size)], np.eye(size)[-1]
+        groups = labelled(Attribute("x", tuple(names), ordinal=True, target=target), [names[place]])
+        measures = [f"GF(div={div},decay=log2)@1" for div in ("JSD", "NMD", "RNOD", "MAX")]
+        measures += [f"AWRF(attr=x,distance={one})@1" for one in ("L1", "JSD", "KL", "Hellinger")]
+        scores = evaluate(a_run(["d"]), measures, groups=groups)
+        return [scores.block(measure).values[0, 0] for measure in scores.measures]
+
+    assert far(0) == [0, 0, 0, 0, 2, 1, np.inf, 1]
+    assert far(-1) == [1, 1, 1, 1, 0, 0, 0, 0]
+
+
+def distributions(size: int) -> st.SearchStrategy[np.ndarray]:
+    counts = st.lists(st.integers(0, 20), min_size=size, max_size=size).filter(any)
+    return counts.map(lambda row: np.array(row, dtype=float) / sum(row))
 
 
 labels_of_three = st.lists(st.sampled_from("abc"), min_size=1, max_size=12)
@@ -176,14 +140,11 @@ def test_every_kind_of_target(name: str, target: object, cases: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["present", "pool"])
-def test_very_many_values_are_counted_by_query(monkeypatch, kind: str) -> None:
-    """A set of companies is renumbered query by query: nothing else may change."""
+def test_a_set_of_very_many_values_is_that_of_the_values_that_are_there(kind: str) -> None:
+    """Such as companies: those that no document has change nothing, however many they are."""
     generator = np.random.default_rng(5)
     documents = [f"d{place}" for place in range(60)]
-    attribute = Attribute("x", tuple(f"v{place}" for place in range(40)), target=kind)
-    groups = Membership.build(
-        attribute, documents[:50], [f"v{value}" for value in generator.integers(0, 40, 50)]
-    )
+    labels = [f"v{value}" for value in generator.integers(0, 40, 50)]
 
     def some(name: str) -> Run:
         rows = [
@@ -198,18 +159,18 @@ def test_very_many_values_are_counted_by_query(monkeypatch, kind: str) -> None:
     run, background = some("run"), some("background")
     measures = SIMILARITIES + " AWRF(attr='x') AWRF(attr='x',distance='Hellinger')"
     measures += " ABR(attr='x')" * (kind == "present")
+    missing = "uniform" if kind == "present" else "drop"  # uniform is over all values, whoever has them
     tables = []
-    for most in (64, 8):
-        monkeypatch.setattr(pooled, "_MOST_VALUES", most)
-        scores = evaluate(run, measures, groups=groups, background=background, missing="uniform")
+    for count in (40, 200):
+        attribute = Attribute("x", tuple(f"v{place}" for place in range(count)), target=kind)
+        groups = Membership.build(attribute, documents[:50], labels)
+        scores = evaluate(run, measures, groups=groups, background=background, missing=missing)
         tables.append([scores.block(measure).values for measure in scores.measures])
     for one, two in zip(*tables, strict=True):
         assert one == pytest.approx(two, abs=1e-12, nan_ok=True)
-    with pytest.raises(ParameterError, match="has other values for every query"):
-        evaluate(run, "ECE(attr='x')", groups=groups, background=background)
-    if kind == "pool":
-        with pytest.raises(ParameterError, match="counted together, and it needs each"):
-            evaluate(run, "ABR(attr='x')", groups=groups, background=background)
+    for measure in ["ECE"] + ["ABR"] * (kind == "pool"):  # they look at each value of all queries
+        with pytest.raises(ParameterError, match=measure):
+            evaluate(run, f"{measure}(attr='x')", groups=groups, background=background)
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("uvw")), min_size=1, max_size=10))
@@ -251,21 +212,22 @@ def stars() -> Membership:
 
 
 def test_which_attribute_must_be_said(gender: Membership, colour: Membership) -> None:
-    assert refused("GF", gender, colour) == (
-        "GF: there are several attributes, gender, colour: name one, as GF(attr='gender')"
-    )
-    assert refused("GF") == "GF needs groups: pass groups=, as read_groups gives"
-    assert "needs groups of 'age'" in refused("GF(attr='age')", gender)
-    assert "there are gender, colour" in refused("NDKL(attr='gender*age')", gender, colour)
-    assert refused("GFR(attrs=' ')", gender) == "GFR(attrs=' '): attrs names no attribute; there are gender"
-    assert "got 2 weights, but there are 3 parts, iRBU, GF(attr='gender'), GF(attr='colour')" in refused(
-        "GFR(weights='0.5,0.5')", gender, colour
-    )
+    both = gender, colour
+    for measure, groups, named in [
+        ("GF", both, ["GF(attr='gender')", "colour"]),
+        ("GF", (), ["groups="]),
+        ("GF(attr='age')", (gender,), ["age"]),
+        ("NDKL(attr='gender*age')", both, ["age", "gender", "colour"]),
+        ("GFR(attrs=' ')", (gender,), ["attrs", "gender"]),
+        ("GFR(weights='0.5,0.5')", both, ["weights", "iRBU", "GF(attr='gender')", "GF(attr='colour')"]),
+    ]:
+        said = refused(measure, *groups)
+        assert all(name in said for name in named), said
 
 
 @pytest.mark.parametrize("weights", ["1.5,-0.5", "-1,2", "0.5,0.4", "nan,1", "inf,-inf", "a,b", ""])
 def test_weights_that_are_no_shares_are_refused(weights: str) -> None:
-    with pytest.raises(ParameterError, match="GFR: weights must be numbers >= 0 that sum to 1"):
+    with pytest.raises(ParameterError, match="weights"):
         all_measures()["GFR"](weights=weights)
 
 
@@ -284,24 +246,24 @@ def test_the_name_nDKL_is_that_of_NDKL() -> None:
 def test_distances_on_a_scale_need_a_scale(
     div: str, gender: Membership, colour: Membership, stars: Membership
 ) -> None:
-    assert f"{div} needs values with an order, and 'colour' is nominal" in refused(f"GF(div='{div}')", colour)
-    # a combination has no order, whatever it is made of
-    assert "'gender*colour' is nominal" in refused(f"GF(attr='gender*colour',div='{div}')", gender, colour)
-    assert "'stars' is ordinal, and combined values have no order" in refused(
-        "GF(attr='gender*stars')", gender, stars
-    )
+    for measure, groups, named in [
+        (f"GF(div='{div}')", (colour,), (div, "'colour'")),
+        # a combination has no order, whatever it is made of
+        (f"GF(attr='gender*colour',div='{div}')", (gender, colour), (div, "'gender*colour'")),
+        ("GF(attr='gender*stars')", (gender, stars), ("'stars'",)),
+    ]:
+        said = refused(measure, *groups)
+        assert all(name in said for name in named), said
     for allowed in (gender, stars):
         assert 0 < mean_of(a_run(list("abc")), f"GF(div='{div}')", groups=allowed) < 1
 
 
 @pytest.mark.parametrize("measure", ["dGF", "OB", "Polarity"])
 def test_polarity_needs_two_values(measure: str, gender: Membership, colour: Membership) -> None:
-    assert "is for attributes of two values; 'colour' has 3: 'red', 'green', 'blue'" in refused(
-        measure, colour
-    )
-    assert "'gender*colour' has 6" in refused(f"{measure}(attr='gender*colour')", gender, colour)
+    assert "'colour'" in refused(measure, colour)
+    assert "'gender*colour'" in refused(f"{measure}(attr='gender*colour')", gender, colour)
     other = Membership.build(Attribute("age", ("old", "young")), ["d0", "d1", "d2"], ["old"] * 3)
-    assert "'gender*age' has 4" in refused(f"{measure}(attr='gender*age')", gender, other)
+    assert "'gender*age'" in refused(f"{measure}(attr='gender*age')", gender, other)
 
 
 def test_polarity_has_the_sign_of_the_side(gender: Membership) -> None:
@@ -311,67 +273,6 @@ def test_polarity_has_the_sign_of_the_side(gender: Membership) -> None:
         turned = labelled(Attribute("gender", ("m", "f")), ["f", "m", "f"])
         assert leaning > 0
         assert mean_of(run, measure, groups=turned) == pytest.approx(-leaning)
-
-
-def test_a_mean_of_skews_says_how_many_it_is_over() -> None:
-    """The list without f has minus infinity, which no mean can hold."""
-    run = Run.build(["q0", "q0", "q0", "q1"], ["d0", "d1", "d2", "d1"], [3.0, 2, 1, 1])
-    groups = labelled(Attribute("gender", ("f", "m"), target=(0.25, 0.75)), ["f", "m", "m"])
-    scores = evaluate(run, "MinSkew", groups=groups)
-    assert scores.to_dict()["run"]["MinSkew"] == {"q0": pytest.approx(np.log(8 / 9)), "q1": -np.inf}
-    (row,) = scores.summary()
-    assert (row.queries, row.defined, row.infinite) == (2, 1, 1)
-    assert row.value == pytest.approx(np.log(8 / 9))
-    assert re.search(r"MinSkew ↑ +-0\.1178 +undefined +1/2, 1 infinite\n", str(scores))
-    assert "MinSkew: infinite for 1 of 2 queries, which the mean leaves out" in str(scores)
-
-
-def test_the_extreme_over_queries_is_infinite_where_one_query_is() -> None:
-    run = Run.build(["q0", "q0", "q0", "q1"], ["d0", "d1", "d2", "d1"], [3.0, 2, 1, 1])
-    groups = labelled(Attribute("gender", ("f", "m"), target=(0.25, 0.75)), ["f", "m", "m"])
-    scores = evaluate(run, "MinSkew(over='extreme') MaxSkew(over='extreme')", groups=groups)
-    least, most = scores.summary()
-    assert least.value == -np.inf
-    assert np.isnan([least.low, least.high]).all()  # no interval of the finite ones holds it
-    assert most.value == pytest.approx(np.log(4 / 3))
-    assert "infinite for 1 of 2 queries, which the min takes into account" in str(scores)
-
-
-def test_a_group_that_no_query_shows_has_the_worst_value_not_an_undefined_one() -> None:
-    run = Run.build(["q0", "q1"], ["d1", "d1"], [1.0, 1.0])
-    groups = labelled(Attribute("gender", ("f", "m"), target=(0.25, 0.75)), ["f", "m"])
-    scores = evaluate(run, "Skew MinSkew", groups=groups)
-    assert scores.mean("Skew", column="f") == -np.inf
-    assert scores.mean("MinSkew") == -np.inf
-    assert re.search(r"Skew\[f\] ± +-infinite +undefined +0/2, 2 infinite\n", str(scores))
-    assert "infinite for 2 of 2 queries, so the mean is infinite, too" in str(scores)
-
-
-def test_a_value_neither_there_nor_wanted_has_no_skew() -> None:
-    run = Run.build(["q0", "q0", "q1"], ["d0", "d1", "d2"], [2.0, 1, 1])
-    groups = labelled(Attribute("x", ("a", "b", "c"), target=(0.75, 0.25, 0)), ["a", "b", "c"])
-    scores = evaluate(run, "Skew MinSkew MaxSkew", groups=groups)
-    skew, least, most = (scores.block(measure) for measure in scores.measures)
-    more, less = np.log(2), np.log(2 / 3)
-    assert skew.values == pytest.approx(
-        np.array([[less, more, np.nan], [-np.inf, -np.inf, np.inf]]), nan_ok=True
-    )
-    assert skew.reasons[skew.status[0, 2]] == "neither there nor wanted"
-    assert least.values[:, 0] == pytest.approx([less, -np.inf])
-    assert most.values[:, 0] == pytest.approx([more, np.inf])
-
-
-@pytest.mark.parametrize("count", [7, 20])
-def test_no_skew_is_0_and_not_below_or_above_it_by_rounding(count: int) -> None:
-    """Seven equal shares of a seventh are a bit too small when added up, twenty of a twentieth too large."""
-    values = [f"v{place:02}" for place in range(count)]
-    even = labelled(Attribute("x", tuple(values), target=[1 / count] * count), values)
-    scores = evaluate(a_run(values), "Skew MinSkew MaxSkew", groups=even)
-    skew, least, most = (scores.block(measure).values[0] for measure in scores.measures)
-    assert (np.sign(skew) == {7: -1, 20: 1}[count]).all()  # else this tests nothing
-    assert skew == pytest.approx(np.zeros(count), abs=1e-15)
-    assert least.tolist() == [min(skew[0], 0.0)]
-    assert most.tolist() == [max(skew[0], 0.0)]
 
 
 def test_measures_are_the_same_alone_and_together() -> None:
@@ -440,48 +341,3 @@ def test_intents_are_groups_of_a_query() -> None:
     near.append(1 - group_oracles.jsd([2 / 3, 1 / 3], [0.5, 0.5]))
     values = scores.to_dict()["run"]["GF(decay='log2')"]
     assert values == {"q0": pytest.approx(np.average(near, weights=weights)), "q1": pytest.approx(1)}
-
-
-@pytest.mark.parametrize("name", ["EE_L", "EE_D", "EE_R"])
-@pytest.mark.parametrize("arguments", [{}, {"attr": "origin"}, {"attr": "topic"}], ids=repr)
-@pytest.mark.parametrize("seeds", some([2, 10]))
-def test_exposure_over_several_rankings(name: str, arguments: dict[str, str], seeds: int) -> None:
-    """Some draws lack a query, and the last query is only in one of them."""
-    for seed in range(seeds):
-        draws = [random_case(100 * seed + draw, lambda *_: []) for draw in range(4)]
-        case = random_case(seed, lambda *given: group_oracles.group_evidence(*given, partial=True))
-        runs = RunSet.build(
-            [draw.run.select(draw.run.query_ids[place : 8 - (place > 0)]) for place, draw in enumerate(draws)]
-        )
-        for cutoff in (None, 3):
-            measure = all_measures()[name](cutoff=cutoff, **arguments)
-            scores = evaluate(
-                runs, measure, qrels=case.qrels, groups=case.evidence, background=case.background,
-                queries=runs.query_ids,
-            )  # fmt: skip
-            block = scores.block(measure)
-            for query, (value,) in zip(block.query_ids, block.values, strict=True):
-                lists = [draw.documents(query) if query in draw else [] for draw in runs]
-                slow = group_oracles.expected_exposure(measure, lists, case, query)
-                assert value == pytest.approx(np.nan if slow is None else slow, abs=1e-9, nan_ok=True)
-
-
-@pytest.mark.parametrize("name", ["EE_L", "EE_D", "EE_R"])
-def test_exposure_needs_the_rankings_gathered(name: str) -> None:
-    measure = all_measures()[name]()
-    run, sources = a_run(["a", "b"]), Sources({"relevance": Qrels.build(["q0"], ["d0"], [1])})
-    with pytest.raises(ParameterError, match="the rankings were not gathered"):
-        measure.evaluate(align(run, ["q0"], measure.needs - {"rankings.documents"}, sources))
-    assert len(measure.evaluate(align(run, ["q0"], measure.needs, sources)).values) == 1
-
-
-def test_expected_exposure_of_the_parts() -> None:
-    """|e - e*|^2 = |e|^2 - 2 e.e* + |e*|^2, and a ranker that shuffles equals gives what is due."""
-    orders = list(itertools.permutations(["a", "b", "c"]))
-    fair = RunSet.build([Run.build(["q"] * 3, list(order), [3.0, 2, 1]) for order in orders])
-    qrels = {"q": {"a": 1, "b": 1, "c": 1}}
-    assert mean_of(fair, "EE_L", qrels=qrels) == pytest.approx(0, abs=1e-12)
-    one = evaluate(fair.runs[0], "EE_L EE_D EE_R", qrels=qrels)
-    loss, disparity, relevance = (one.mean(measure) for measure in one.measures)
-    due = 3 * np.mean(1 / np.log2([2, 3, 4])) ** 2
-    assert loss == pytest.approx(disparity - 2 * relevance + due)

@@ -1,150 +1,150 @@
-"""Documents of one value each are kept as labels: what is computed from them is what shares give."""
+"""Documents of one value each: all ways to compute a measure from them give the same."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+import group_oracles
 import numpy as np
-import numpy.typing as npt
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evenrank import Attribute, Membership, Run, evaluate
-from evenrank.data.evidence_source import Labels, Sparse
-from evenrank.measures.divergences import kullback_leibler_of_labels
-from evenrank.measures.groups import prefix_shares, prefix_shares_of_labels
 
 VALUES = ("x", "y", "z")
-LISTS = st.lists(st.lists(st.integers(0, len(VALUES) - 1), max_size=12), min_size=1, max_size=4)
-TARGETS = st.lists(st.integers(0, 4), min_size=len(VALUES), max_size=len(VALUES)).filter(any)
 MEASURES = (
     "NDKL NDKL@3 GF(decay='RBP') GF(decay='log2')@2 Skew MinSkew@2 MaxSkew KL@3 nDRKL ABR ECE@4 "
     "InfeasibleCount AWRF(attr='side')@5"
 )
 
 
-def padded(lists: list[list[int]]) -> npt.NDArray[np.int16]:
-    width = max(map(len, lists))
-    return np.array([[*labels, *[-1] * (width - len(labels))] for labels in lists], dtype=np.int16)
-
-
-def divergence(labels: list[int], target: list[float]) -> float:
-    """By the definition, one list at a time."""
-    shares = [labels.count(value) / len(labels) for value in range(len(target))]
-    if any(p > 0 and q == 0 for p, q in zip(shares, target, strict=True)):
-        return math.inf
-    return sum(p * math.log(p / q) for p, q in zip(shares, target, strict=True) if p > 0)
-
-
-@given(LISTS, TARGETS)
-def test_the_divergence_of_every_prefix(lists: list[list[int]], target: list[int]) -> None:
-    wanted = [part / sum(target) for part in target]
-    found = kullback_leibler_of_labels(padded(lists), np.tile(wanted, (len(lists), 1)))
-    for labels, row in zip(lists, found, strict=True):
-        slow = [divergence(labels[:end], wanted) for end in range(1, len(labels) + 1)]
-        assert row[: len(labels)].tolist() == pytest.approx(slow, abs=1e-13)
-
-
-def test_long_lists_keep_their_digits() -> None:
-    labels = np.random.default_rng(2).integers(0, 5, (2, 3000)).astype(np.int16)
-    target = np.array([[0.2, 0.2, 0.2, 0.2, 0.2], [0.1, 0.3, 0.1, 0.3, 0.2]])
-    found = kullback_leibler_of_labels(labels, target)
-    for query, end in ((0, 1), (0, 3000), (1, 17), (1, 2999)):
-        slow = divergence(labels[query, :end].tolist(), target[query].tolist())
-        assert found[query, end - 1] == pytest.approx(slow, abs=1e-13)
-
-
-@given(LISTS)
-def test_the_shares_of_every_prefix(lists: list[list[int]]) -> None:
-    labels = padded(lists)
-    column = Labels(labels.ravel(), len(VALUES))
-    dense = column.dense(np.arange(labels.size).reshape(labels.shape))  # (Q, K, L)
-    assert dense.sum(axis=2).tolist() == (labels >= 0).astype(float).tolist()
-    found = prefix_shares_of_labels(labels, np.array(list(map(len, lists))), len(VALUES))
-    np.testing.assert_array_equal(found, prefix_shares(dense))
-
-
-def test_rows_without_a_document_have_no_value() -> None:
-    column = Labels(np.array([2, -1, 0], dtype=np.int16), 3)
-    rows = np.array([[0, 1], [2, -1]])
-    assert column.at(rows).tolist() == [[2, -1], [0, -1]]
-    assert column.dense(rows).tolist() == [[[0, 0, 1], [0, 0, 0]], [[1, 0, 0], [0, 0, 0]]]
-    nothing = Labels(np.empty(0, dtype=np.int16), 3)
-    assert nothing.at(np.full((2, 1), -1)).tolist() == [[-1], [-1]]
-
-
-def as_shares(groups: Membership) -> Membership:
-    """The same, looked at as if documents could have several values."""
-    groups.__dict__["_places"] = None
-    return groups
-
-
-@pytest.mark.parametrize(
-    "target", ["uniform", "pool", "collection", "present", (0.5, 0.25, 0.25), (0.5, 0.5, 0)]
-)
+@pytest.mark.parametrize("target", ["uniform", "pool", "present", (0.5, 0.25, 0.25), (0.5, 0.5, 0)])
 @pytest.mark.parametrize("listed", [range(9), range(0, 9, 2)], ids=["all", "some"])
 @pytest.mark.parametrize("missing", [None, "drop"])
-def test_every_measure_is_the_same_for_labels_and_shares(
+def test_a_document_elsewhere_that_has_two_values_changes_nothing(
     target: Any, listed: range, missing: str | None
 ) -> None:
+    """With it the set has shares, and no longer one label for each document."""
     run = Run.build(["q"] * 5 + ["r"] * 9, [f"d{i % 9}" for i in range(14)], np.arange(14, 0, -1.0))
     labels = {f"d{i}": VALUES[i * i % 3] for i in listed}
     options: dict[str, Any] = {"background": run, "queries": ["q", "r", "none"]}
     measures = MEASURES if missing or len(listed) == 9 else MEASURES.replace("AWRF(attr='side')@5", "")
     if missing:
         options["missing"] = missing
+    attribute = Attribute("side", VALUES, target=target)
+    shares = [[float(label == value) for value in VALUES] for label in labels.values()]
     one, other = (
         evaluate(run, measures, groups=groups, **options)
         for groups in (
-            Membership.from_labels(Attribute("side", VALUES, target=target), labels),
-            as_shares(Membership.from_labels(Attribute("side", VALUES, target=target), labels)),
+            Membership.from_labels(attribute, labels),
+            Membership.from_matrix(attribute, [*labels, "elsewhere"], [*shares, [0.5, 0.5, 0]]),
         )
     )
     for measure in one.measures:
         mine, theirs = one.block(measure), other.block(measure)
         np.testing.assert_allclose(mine.values, theirs.values, rtol=0, atol=1e-13, err_msg=repr(measure))
         assert mine.status.tolist() == theirs.status.tolist()
-    assert one.notes == other.notes
 
 
-def test_attributes_of_the_same_documents_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def lists_of(groups: list[list[int]], values: int, target: Any, *, ordinal: bool = False):
+    """A run of lists whose documents have these values, and what they are members of."""
+    names = [f"v{value}" for value in range(values)]
+    run = {f"q{q}": {f"{q}-{i}": -float(i) for i in range(len(own))} for q, own in enumerate(groups)}
+    labels = {f"{q}-{i}": names[value] for q, own in enumerate(groups) for i, value in enumerate(own)}
+    return run, Membership.from_labels(Attribute("x", tuple(names), ordinal=ordinal, target=target), labels)
+
+
+def drawn(values: int, lengths: list[int], seed: int = 0) -> list[list[int]]:
+    generator = np.random.default_rng(seed)
+    return [generator.integers(0, values, length).tolist() for length in lengths]
+
+
+def target_of(values: int, *, even: bool) -> list[float]:
+    """One value is not wanted if the target is not even."""
+    if even:
+        return [1 / values] * values
+    target = np.random.default_rng(1).dirichlet(np.ones(values))
+    target[0] = 0
+    return (target / target.sum()).tolist()
+
+
+@pytest.mark.parametrize("div", ["JSD", "NMD", "RNOD", "MAX"])
+@pytest.mark.parametrize("values", [2, 3, 5])
+@pytest.mark.parametrize("even", [True, False])
+def test_a_target_of_each_query_is_as_one_for_all(div: str, values: int, even: bool) -> None:
+    """What is the same for all queries is looked up, else it is computed list by list: the definition."""
+    groups, target = drawn(values, [40, 7, 1, 40, 23, 12]), target_of(values, even=even)
+    measure = f"GF(div={div},decay=log2)"
+    run, one = lists_of(groups, values, target, ordinal=True)
+    shared = evaluate(run, measure, groups=one).block(measure).values[:, 0]
+    _, each = lists_of(groups, values, dict.fromkeys(run, target), ordinal=True)
+    assert shared == pytest.approx(evaluate(run, measure, groups=each).block(measure).values[:, 0], abs=1e-12)
+    for own, value in zip(groups, shared, strict=True):
+        weights = [1 / math.log2(1 + rank) for rank in range(1, len(own) + 1)]
+        near = [
+            1 - group_oracles.DIVERGENCES[div]([own[:end].count(v) / end for v in range(values)], target)
+            for end in range(1, len(own) + 1)
+        ]
+        assert value == pytest.approx(np.average(near, weights=weights), abs=1e-12)
+    for query in ("q2", "q5"):  # to the last bit, whatever the others are
+        alone = evaluate({query: run[query]}, measure, groups=one).block(measure).values[0, 0]
+        assert alone == shared[int(query[1:])]
+
+
+@pytest.mark.parametrize("div", ["JSD", "NMD", "RNOD"])
+def test_lists_that_are_unlike_all_lists_before_them(div: str) -> None:
+    """So many that they are computed a part at a time: lists of one value, of another, of any, short ones."""
+    labels = {f"{value}-{place}": f"v{value}" for value in range(8) for place in range(60)}
+    names = np.array([*labels]).reshape(8, 60)
+    any_of = names[np.random.default_rng(0).integers(0, 8, 60), np.arange(60)]
+    kinds = [names[0], names[7], any_of, names[0, :45]]
+    attribute = Attribute("x", tuple(f"v{value}" for value in range(8)), ordinal=True)
+    groups, measure = Membership.from_labels(attribute, labels), f"GF(div={div},decay=log2)"
+
+    def values(times: int) -> np.ndarray:
+        lists = [kind for kind in kinds for _ in range(times)]
+        queries = np.repeat([f"q{place}" for place in range(len(lists))], [len(one) for one in lists])
+        ranks = np.concatenate([-np.arange(len(one)) for one in lists])
+        run = Run.build(queries, np.concatenate(lists), ranks.astype(float))
+        return evaluate(run, measure, groups=groups).block(measure).values[:, 0].reshape(len(kinds), times)
+
+    assert (values(1500) == values(1)).all()  # to the last bit
+
+
+def test_targets_of_two_queries_are_their_own() -> None:
+    groups = [[0, 1, 0, 1, 0, 1]] * 2
+    run, same = lists_of(groups, 2, {"q0": [0.3, 0.7], "q1": [0.3, 0.7]})
+    _, other = lists_of(groups, 2, {"q0": [0.3, 0.7], "q1": [0.9, 0.1]})
+    found = [evaluate(run, "GF(decay='RBP')", groups=one).to_dict()["run"] for one in (same, other)]
+    one, two = (values["GF(decay='RBP')"] for values in found)
+    assert one["q0"] == one["q1"] == two["q0"] != two["q1"]
+
+
+def test_long_lists_keep_their_digits() -> None:
+    groups = drawn(5, [3000, 3000], seed=2)
+    targets = [[0.2] * 5, [0.1, 0.3, 0.1, 0.3, 0.2]]
+    run, known = lists_of(groups, 5, dict(zip(("q0", "q1"), targets, strict=True)))
+    ends = (1, 17, 2999, 3000)
+    scores = evaluate(run, [f"KL@{end}" for end in ends], groups=known)
+    for end in ends:
+        for own, target, found in zip(groups, targets, scores.block(f"KL@{end}").values, strict=True):
+            shares = [own[:end].count(value) / end for value in range(5)]
+            slow = math.fsum(p * math.log(p / q) for p, q in zip(shares, target, strict=True) if p)
+            assert found == pytest.approx(slow, abs=1e-13)
+
+
+def test_several_sets_of_groups_give_what_each_gives_alone() -> None:
+    """Of the same documents, of fewer, of others, and of queries and documents."""
     run = Run.build(["q"] * 3, ["a", "b", "c"], [3, 2, 1])
-    one = Membership.from_labels("one", {"a": "x", "b": "y", "c": "y"})
-    same = Membership.from_labels("same", {"a": "v", "b": "u", "c": "u"})
-    fewer = Membership.from_labels("fewer", {"a": "u", "c": "v"})
-    others = Membership.from_labels("others", {"a": "u", "b": "v", "z": "u"})
-    by_query = Membership.from_labels("by_query", {"q": {"a": "u", "b": "u", "c": "v"}})
-    everything = [one, same, fewer, others, by_query]
-    names = [f"ECE(attr='{groups.attribute.name}')" for groups in everything]
-    alone = [
-        evaluate(run, name, groups=groups).block(name).values
-        for name, groups in zip(names, everything, strict=True)
+    everything = [
+        Membership.from_labels("one", {"a": "x", "b": "y", "c": "y"}),
+        Membership.from_labels("same", {"a": "v", "b": "u", "c": "u"}),
+        Membership.from_labels("fewer", {"a": "u", "c": "v"}),
+        Membership.from_labels("others", {"a": "u", "b": "v", "z": "u"}),
+        Membership.from_labels("by_query", {"q": {"a": "u", "b": "u", "c": "v"}}),
     ]
-    asked: list[str] = []
-    original = Membership.rows_of
-    monkeypatch.setattr(
-        Membership, "rows_of", lambda self, pairs: asked.append(self.attribute.name) or original(self, pairs)
-    )
+    names = [f"ECE(attr='{groups.attribute.name}')" for groups in everything]
     together = evaluate(run, names, groups=everything)
-    assert len(asked) == 4
-    assert len({"one", "same"} & set(asked)) == 1
-    for name, values in zip(names, alone, strict=True):
-        assert together.block(name).values.tolist() == values.tolist()
-
-
-def test_what_is_kept_how() -> None:
-    run = Run.build(["q"], ["a"], [1.0])
-    many = tuple(f"c{i}" for i in range(65))
-    from evenrank.evidence.align import Sources, align
-
-    for groups, kind in (
-        (Membership.from_labels("side", {"a": "x", "b": "y"}), Labels),
-        (Membership.build(Attribute("side", ("x", "y")), ["a", "a"], ["x", "y"], [0.5, 0.5]), np.ndarray),
-        (Membership.build(Attribute("side", many), ["a"], ["c9"]), np.ndarray),
-    ):
-        aligned = align(run, ["q"], {"ranked.group:side"}, Sources({"group:side": groups}))
-        column = aligned.ranked.gathered["group:side"].columns[""]
-        assert isinstance(column, kind)
-        assert not isinstance(column, Sparse)
+    for name, groups in zip(names, everything, strict=True):
+        alone = evaluate(run, name, groups=groups)
+        assert together.block(name).values.tolist() == alone.block(name).values.tolist()

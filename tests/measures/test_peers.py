@@ -10,10 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenrank as er
-from evenrank import Attribute, Membership, RunSet, parse_measure
-from evenrank.errors import ParameterError
-from evenrank.measures.count_tests import binomial_p, hypergeometric_p
-from evenrank.measures.gini import gini
+from evenrank import Attribute, Membership, ParameterError, RunSet, parse_measure
 
 ORDER = "abcdefghij"
 RUN = {"q": {document: -float(place) for place, document in enumerate(ORDER)}}
@@ -75,12 +72,8 @@ def test_under_exposure_is_half_of_the_distance() -> None:
         assert half > 0
 
 
-def test_gini_by_hand_and_by_the_definition() -> None:
-    assert gini(np.array([1.0, 1.0, 1.0])) == 0
-    assert gini(np.array([0.0, 0.0, 0.0, 1.0])) == pytest.approx(3 / 4)
-    values = np.random.default_rng(1).random(50)
-    slow = sum(abs(a - b) for a in values for b in values) / (2 * len(values) * values.sum())
-    assert gini(values) == pytest.approx(slow)
+def test_equal_exposure_has_no_gini() -> None:
+    assert score("Gini", run={"q": {"a": 1.0}, "r": {"b": 1.0}, "s": {"c": 1.0}}) == 0
 
 
 TWO_LISTS = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}, "r": {"a": 2.0, "d": 1.0}}
@@ -150,19 +143,28 @@ def test_amortised_by_hand() -> None:
     assert any("1 of 2 queries have no ranked document of a group" in note for note in nothing.notes["run"])
 
 
+def p_values(name: str, observed: int, others: int, share: float, cutoff: int) -> float:
+    """Of x, in a list with some documents of x before others of y."""
+    documents = [f"d{place:02}" for place in range(observed + others)]
+    run = {"q": {document: -float(place) for place, document in enumerate(documents)}}
+    labels = dict(zip(documents, "x" * observed + "y" * others, strict=True))
+    attribute = Attribute("side", ("x", "y"), target=(share, 1 - share))
+    scores = er.evaluate(run, f"{name}@{cutoff}", groups=Membership.from_labels(attribute, labels))
+    return scores.mean(scores.measures[0], column="x")
+
+
 def test_count_tests_are_those_of_scipy() -> None:
     from scipy import stats
 
     for observed, number, share in [(0, 10, 0.5), (3, 10, 0.2), (7, 9, 0.35), (10, 10, 1.0), (2, 2, 0.0)]:
         expected = stats.binomtest(observed, number, share).pvalue
-        assert binomial_p(observed, number, share) == pytest.approx(expected)
-    for observed, population, members, drawn in [(1, 20, 10, 9), (4, 12, 5, 6), (0, 9, 0, 3), (3, 3, 3, 3)]:
-        table = [
-            [observed, drawn - observed],
-            [members - observed, population - members - drawn + observed],
-        ]
+        found = p_values("BinomialTest", observed, number - observed, share, number)
+        assert found == pytest.approx(expected)
+    for members, others, drawn in [(10, 10, 9), (2, 8, 5), (1, 11, 6), (3, 4, 3)]:
+        observed = min(members, drawn)
+        table = [[observed, drawn - observed], [members - observed, others - drawn + observed]]
         expected = stats.fisher_exact(table).pvalue
-        assert hypergeometric_p(observed, population, members, drawn) == pytest.approx(expected)
+        assert p_values("HypergeometricTest", members, others, 0.5, drawn) == pytest.approx(expected)
 
 
 def test_counts_need_whole_documents() -> None:

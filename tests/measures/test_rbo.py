@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,9 +12,6 @@ from pair_oracles import bounds, extrapolated
 
 from evenrank import DataError, ParameterError, Run, evaluate, write_run
 from evenrank.cli import main
-from evenrank.data.evidence_source import Gathered
-from evenrank.evidence.ranked_evidence import Ranked
-from evenrank.measures.rank_overlap import overlaps
 
 
 def run_of(*lists: str, name: str = "run") -> Run:
@@ -26,26 +22,6 @@ def run_of(*lists: str, name: str = "run") -> Run:
 
 def rbo(one: str, two: str, measure: str = "RBO") -> float:
     return evaluate(run_of(one), measure, against=run_of(two)).mean(measure)
-
-
-def ranked(*lists: str) -> Ranked:
-    width = max(map(len, lists))
-    rows = np.full((len(lists), width), -1)
-    codes: list[int] = []
-    for row, letters in enumerate(lists):
-        rows[row, : len(letters)] = np.arange(len(codes), len(codes) + len(letters))
-        codes += map(ord, letters)
-    return Ranked(rows, {"documents": Gathered.complete(np.array(codes))})
-
-
-def test_the_example_of_the_paper() -> None:
-    """Webber et al. 2010, Figure 5: agreement and average overlap by depth."""
-    shared = overlaps(ranked("abcdefg"), ranked("zcavwxy"))[0, 1:]
-    depths = np.arange(1, 8)
-    agreement = shared / depths
-    assert agreement.round(3).tolist() == [0, 0, 0.667, 0.5, 0.4, 0.333, 0.286]
-    average = np.cumsum(agreement) / depths
-    assert average.round(3).tolist() == [0, 0, 0.222, 0.292, 0.313, 0.317, 0.312]
 
 
 def test_the_weight_of_the_top() -> None:
@@ -144,14 +120,14 @@ def test_queries_of_the_second_run_alone_are_told() -> None:
 
 def test_runs_without_a_common_query_are_refused() -> None:
     other = Run.build(["x1"], ["a"], [1.0], name="other")
-    with pytest.raises(DataError, match=r"'other' has none of the queries of run 'run': it has 'x1'"):
+    with pytest.raises(DataError, match=r"'other'.*'x1'"):
         evaluate(run_of("ab"), "RBO", against=other)
 
 
 def test_parameters() -> None:
-    with pytest.raises(ParameterError, match="p must be a number > 0 and < 1"):
+    with pytest.raises(ParameterError, match=r"RBO.*p "):
         evaluate(run_of("ab"), "RBO(p=1.0)", against=run_of("ab"))
-    with pytest.raises(ParameterError, match=r"compares two runs: pass against=$"):
+    with pytest.raises(ParameterError, match="against="):
         evaluate(run_of("ab"), "RBO")
 
 

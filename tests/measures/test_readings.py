@@ -11,7 +11,6 @@ import pytest
 
 import evenrank as er
 from evenrank.cli import main
-from evenrank.scores.score_tables import print_scores
 
 LISTS = {f"q{n}": {f"{n}{d}": 3.0 - place for place, d in enumerate("abc")} for n in range(4)}
 
@@ -27,8 +26,7 @@ def test_the_table_counts_lists_of_which_no_document_has_a_label(measure: str) -
     # q1 has a label at rank 3 alone, q2 and q3 have none
     groups = gender({"0a": "f", "1c": "m"})
     scores = er.evaluate(LISTS, measure, groups=[groups])
-    row = json.loads(print_scores(scores, "jsonl").splitlines()[0])
-    assert (row["defined"], row["unlabelled"]) == (4, 3)
+    assert [(row.defined, row.unlabelled) for row in scores.summary()] == [(4, 3)]
     whole = er.evaluate(LISTS, measure.replace("@2", "@3"), groups=[groups])
     assert [one.unlabelled for one in whole.summary()] == [2]
 
@@ -53,7 +51,7 @@ def test_lists_without_a_label_can_be_left_out() -> None:
 
 TAKES_UNDEFINED = sorted(
     name
-    for name, measure in er.measures.all_measures().items()
+    for name, measure in er.all_measures().items()
     if any(
         field.name == "missing" and field.metadata["rule"].accept("undefined") == "undefined"
         for field in measure.parameters()

@@ -22,7 +22,6 @@ from evenrank import (
     rerank,
     scan,
 )
-from evenrank.measures.neutrality import neutrality
 
 FOLDER = "data/msmarco_trecdl"
 
@@ -53,15 +52,21 @@ def by_blank(published: Path) -> WordCounts:
     return counts(published, "whitespace")
 
 
+def neutralities(words: WordCounts, tau: int) -> dict[str, float]:
+    """Of each document: FaiRR of a list that has it alone."""
+    documents = words.doc_ids.to_pylist()
+    run, measure = Run.build(documents, documents, [1.0] * len(documents)), f"FaiRR(tau={tau})@1"
+    block = evaluate(run, measure, words=words).block(measure)
+    return dict(zip(block.query_ids, block.values[:, 0].tolist(), strict=True))
+
+
 def test_neutrality_of_all_passages(published: Path, by_blank: WordCounts) -> None:
     lines = (
         (published / "expected/neutrality_whitespace_cpjku_code.tsv").read_text(encoding="utf-8").splitlines()
     )
     expected = {document: float(value) for document, value in (line.split("\t") for line in lines)}
     assert len(expected) == 30_045
-    ours = neutrality(by_blank.counts.astype(float), np.array([0.5, 0.5]), 1)
-    found = dict(zip(by_blank.doc_ids.to_pylist(), ours.tolist(), strict=True))
-    assert found == pytest.approx(expected, abs=1e-6)
+    assert neutralities(by_blank, 1) == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_published_codes_values(published: Path, by_blank: WordCounts, fair_queries: list[str]) -> None:
@@ -149,13 +154,15 @@ def test_figure_1_of_texfair() -> None:
 
 
 def test_worked_neutralities() -> None:
-    two = np.array([0.5, 0.5])
-    assert neutrality(np.array([[10.0, 0], [6, 4], [8, 2], [1, 0], [0, 0]]), two, 1) == pytest.approx(
-        [0, 0.8, 0.4, 1, 1]
-    )
-    three = np.full(3, 1 / 3)
-    assert neutrality(np.array([[9.0, 0, 0], [3, 3, 3]]), three, 1) == pytest.approx([0, 1])
-    assert neutrality(np.array([[1.0, 0]]), two, 0) == pytest.approx([0])
+    def of(table: list[list[int]], tau: int = 1) -> list[float]:
+        names = [f"d{place}" for place in range(len(table))]
+        lexicon = Lexicon.build("of", {group: [group * 2] for group in "abc"[: len(table[0])]})
+        found = neutralities(WordCounts.build(names, [20] * len(names), table, lexicon), tau)
+        return [found[name] for name in names]
+
+    assert of([[10, 0], [6, 4], [8, 2], [1, 0], [0, 0]]) == pytest.approx([0, 0.8, 0.4, 1, 1])
+    assert of([[9, 0, 0], [3, 3, 3]]) == pytest.approx([0, 1])
+    assert of([[1, 0]], tau=0) == pytest.approx([0])
 
 
 def test_three_groups_work_and_rank_bias_says_that_it_does_not() -> None:
