@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import threading
@@ -9,14 +10,9 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, get_args
+from typing import Any
 
 import pytest
-from pydantic import BaseModel
-
-from evenrank.errors import DataError, ParameterError
-from evenrank.inputs.project import Project
-from evenrank.inputs.schema import ProjectFile
 
 Evenrank = Callable[..., SimpleNamespace]
 SECRET = "hunter2-of-somebody"
@@ -55,7 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that somebody else wrote, beside a folder with what is ours."""
     ours = tmp_path / "ours"
     ours.mkdir()
-    (ours / "private.trec").write_text("q1 Q0 private 1 2.0 x\n")
+    (ours / "private.trec").write_text("q1 Q0 hidden 1 2.0 x\n")
     here = tmp_path / "cloned"
     (here / "inside").mkdir(parents=True)
     (here / "a.trec").write_text("q1 Q0 d1 1 2.0 x\nq1 Q0 d2 2 1.0 x\n")
@@ -100,64 +96,50 @@ HOSTILE = {
 }
 
 
-def places(annotation: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where a text can stand, by the schema: as a value, in a list, or as the key of a table."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        for name, field in annotation.model_fields.items():
-            yield from places(field.annotation, (*path, name))
-        return
-    origin, inside = getattr(annotation, "__origin__", None), get_args(annotation)
-    if origin is dict:
-        yield (*path, KEY)
-        yield from places(inside[1], (*path, "name"))
-    elif origin is tuple:
-        yield from places(inside[0], (*path, ITEM))
-    elif inside:
-        for one in inside:
-            yield from places(one, path)
-    else:
-        yield path
+# a place of every kind, at least one in every table: what stands in it is a text, in a list, or a key
+PLACES = {
+    "baseline": "baseline = {v}",
+    "data.runs": "data.runs = [{v}]",
+    "data.qrels": "data.qrels = {v}",
+    "data.intents": "data.intents = {v}",
+    "data.words": "data.words = {v}",
+    "data.polarity": "data.polarity = {v}",
+    "data.background": "data.background = {v}",
+    "data.documents": "data.documents = {v}",
+    "data.queries": "data.queries = {v}",
+    "data.tables": "data.tables.x = {v}",
+    "groups.x": "groups.x = {v}",
+    "targets.x": "targets.x = {v}",
+    "systems.x": "systems.x = {v}",
+    "engines.x": "engines.x = {v}",
+    "engines.y.address": "engines.y.address = {v}",
+    "engines.y.body": "engines.y.body = {{a = [{v}]}}",
+    "measures.use": "measures.use = [{v}]",
+    "compare.test": "compare.test = {v}",
+    "audit.system": "audit.system = {v}",
+    "gate.measures": "gate.measures = {{{v} = 1}}",
+    "report.output": "report.output = {v}",
+    "debias.model.encoder": "debias.model.encoder = {v}",
+    "erase.cache": "erase.cache = {v}",
+    "nowhere.at.all": "nowhere.at.all = {v}",
+}
 
 
-KEY, ITEM = object(), object()
-PLACES = list(dict.fromkeys(path for path in places(ProjectFile) if path))
-
-
-def content_of(path: tuple[Any, ...], value: str) -> Any:
-    if not path:
-        return value
-    if path[0] is KEY:
-        return {value: "x"}
-    return [content_of(path[1:], value)] if path[0] is ITEM else {path[0]: content_of(path[1:], value)}
-
-
-def toml(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{toml(key)} = {toml(inner)}" for key, inner in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(toml, value)) + "]"
-    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def test_the_walk_reaches_every_table() -> None:
-    assert {path[0] for path in PLACES} == set(ProjectFile.model_fields)
-    assert ("engines", "name", "credentials", "password") in PLACES
-    assert ("erase", "cache") in PLACES
-    assert ("data", "runs", KEY) in PLACES
-    assert len(PLACES) > 150
+def toml(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_no_key_takes_a_hostile_value(folder: Path, listener: SimpleNamespace, kind: str) -> None:
-    value = HOSTILE[kind].format(port=listener.port, ours=folder.parent / "ours")
-    for path in PLACES:
-        table = content_of(path, value)
-        written = "\n".join(f"{key} = {toml(inner)}" for key, inner in table.items())
-        (folder / "evenrank.toml").write_text(written)
-        with pytest.raises(ParameterError) as caught:
-            Project.read("evenrank.toml", named=False)
-        assert str(path[0]) in str(caught.value)
-        assert SECRET not in str(caught.value)
+def test_no_key_takes_a_hostile_value(
+    evenrank: Evenrank, folder: Path, listener: SimpleNamespace, kind: str
+) -> None:
+    value = toml(HOSTILE[kind].format(port=listener.port, ours=folder.parent / "ours"))
+    for place, row in PLACES.items():
+        (folder / "evenrank.toml").write_text(row.format(v=value))
+        done = evenrank("evaluate", "a.trec", "--qrels", "qrels.txt", "-m", "RR")
+        assert (done.code, done.out) == (2, ""), place
+        assert f" {place}" in done.err
+        assert SECRET not in done.err
     assert listener.met == []
 
 
@@ -166,22 +148,20 @@ def test_no_key_takes_a_hostile_value(folder: Path, listener: SimpleNamespace, k
 def test_no_command_uses_a_hostile_value(
     evenrank: Evenrank, folder: Path, listener: SimpleNamespace, kind: str, command: str
 ) -> None:
-    value = HOSTILE[kind].format(port=listener.port, ours=folder.parent / "ours")
-    (folder / "evenrank.toml").write_text(
-        f'[data]\nruns = [{toml(value)}]\nqrels = "qrels.txt"\n[engines]\nx = {toml(value)}\n'
-    )
-    done = evenrank(command)
-    assert done.code in (1, 2)
-    assert "private" not in done.out
-    assert "unexpected" not in done.out + done.err
-    assert "data.runs" in done.out + done.err
+    value = toml(HOSTILE[kind].format(port=listener.port, ours=folder.parent / "ours"))
+    for runs in (f"runs = [{value}]", f"runs = {value}", f'runs = {{{value} = "a.trec"}}'):
+        (folder / "evenrank.toml").write_text(f'[data]\n{runs}\nqrels = "qrels.txt"\n')
+        done = evenrank(command)
+        assert done.code in (1, 2)
+        assert "hidden" not in done.out
+        assert "unexpected" not in done.out + done.err
+        assert "data.runs" in done.out + done.err
     assert listener.met == []
 
 
 CREDENTIALS = (
     'table = "products"\ntext = ["title"]\ncredentials = {user = "EVENRANK_KEY", password = "EVENRANK_KEY"}'
 )
-DOCUMENTS = '{"id": "d1", "text": "lamp", "size": "x"}\n{"id": "d2", "text": "mug", "size": "y"}\n'
 ATTACKS = {
     "scheme and engine": '[engines.shop]\nengine = "postgresql"\naddress = "sqlite://127.0.0.1:{port}/db"\n'
     + CREDENTIALS,
@@ -242,30 +222,38 @@ def test_an_address_and_its_engine_must_agree_also_where_the_file_is_named(
     assert listener.met == []
 
 
+RUNS = 'runs = ["a.trec"]\nqrels = "qrels.txt"\n'
+ASKED = ("evaluate", "-m", "RR", "--format", "jsonl")
+
+
 @pytest.mark.parametrize("key", ["sql", "credentials"])
-def test_sql_and_variables_are_for_files_that_were_named(folder: Path, key: str) -> None:
+def test_sql_and_variables_are_for_files_that_were_named(evenrank: Evenrank, folder: Path, key: str) -> None:
     value = '"select 1"' if key == "sql" else '{password = "X"}'
-    for written in (
+    (folder / "s.toml").write_text(f'address = "shop.db"\n{key} = {value}\n')
+    for engines in (
         f'[engines.shop]\naddress = "shop.db"\n{key} = {value}\n',
         '[engines]\nshop = "s.toml"\n',
     ):
-        (folder / "s.toml").write_text(f'address = "shop.db"\n{key} = {value}\n')
-        (folder / "evenrank.toml").write_text(written)
-        with pytest.raises(ParameterError, match=key):
-            Project.read("evenrank.toml", named=False)
-        Project.read("evenrank.toml")
+        (folder / "evenrank.toml").write_text(f"[data]\n{RUNS}{engines}")
+        done = evenrank(*ASKED)
+        assert done.code == 2
+        assert key in done.err
+        assert evenrank(*ASKED, "--project", "evenrank.toml").code == 0
 
 
 @pytest.mark.parametrize("key", ["debias.model.encoder", "debias.distil.teacher", "erase.encoder"])
-def test_an_encoder_of_a_hub_is_for_files_that_were_named(folder: Path, key: str) -> None:
-    for name in ("owner/name", "bert-base-uncased", "encoder", "teacher"):
-        (folder / "evenrank.toml").write_text(f'{key} = "{name}"\n')
-        with pytest.raises(ParameterError, match=key):
-            Project.read("evenrank.toml", named=False)
-    for name in ("minilm", "inner"):
-        (folder / "inner").mkdir(exist_ok=True)
-        (folder / "evenrank.toml").write_text(f'{key} = "{name}"\n')
-        Project.read("evenrank.toml", named=False)
+def test_an_encoder_of_a_hub_is_for_files_that_were_named(evenrank: Evenrank, folder: Path, key: str) -> None:
+    (folder / "inner").mkdir()
+    for name, code in {
+        "owner/name": 2,
+        "bert-base-uncased": 2,
+        "teacher": 2,
+        "minilm": 0,
+        "inner": 0,
+    }.items():
+        (folder / "evenrank.toml").write_text(f'{key} = "{name}"\n[data]\n{RUNS}')
+        done = evenrank(*ASKED)
+        assert (done.code, key in done.err) == (code, code == 2), name
 
 
 def test_the_file_itself_is_no_link_that_leads_out(evenrank: Evenrank, folder: Path) -> None:
@@ -277,12 +265,13 @@ def test_the_file_itself_is_no_link_that_leads_out(evenrank: Evenrank, folder: P
         assert "private" not in done.out + done.err
 
 
-def test_files_that_are_read_with_another_are_looked_at_too(folder: Path) -> None:
+def test_files_that_are_read_with_another_are_looked_at_too(evenrank: Evenrank, folder: Path) -> None:
     (folder / "a.trec.system.json").symlink_to(folder.parent / "ours" / "private.trec")
     for runs in ("a.trec", "a*.trec"):
-        (folder / "evenrank.toml").write_text(f'[data]\nruns = ["{runs}"]\n')
-        with pytest.raises(ParameterError, match=r"data\.runs"):
-            Project.read("evenrank.toml", named=False)
+        (folder / "evenrank.toml").write_text(f'[data]\nruns = ["{runs}"]\nqrels = "qrels.txt"\n')
+        done = evenrank(*ASKED)
+        assert done.code == 2
+        assert "data.runs" in done.err
 
 
 def test_files_of_settings_that_name_each_other_have_an_end(evenrank: Evenrank, folder: Path) -> None:
@@ -299,30 +288,29 @@ def test_files_of_settings_that_name_each_other_have_an_end(evenrank: Evenrank, 
     "written",
     ["Splade(model='.' './ours')", "Splade(model='.'r'./ours')", 'Splade(model="." # to join\n "./ours")'],
 )
-def test_texts_that_are_read_as_one_are_refused(tmp_path: Path, written: str) -> None:
+def test_texts_that_are_read_as_one_are_refused(evenrank: Evenrank, folder: Path, written: str) -> None:
     """As Python does, the grammar of systems joins them, so that the path would be in no part of the text."""
     text = toml(written).replace("\n", "\\n")
-    (tmp_path / "evenrank.toml").write_text(f"[systems]\na = {text}\n")
-    with pytest.raises(ParameterError, match=r"systems\.a"):
-        Project.read(tmp_path / "evenrank.toml", named=False)
+    (folder / "evenrank.toml").write_text(f"[data]\n{RUNS}[systems]\na = {text}\n")
+    done = evenrank(*ASKED)
+    assert done.code == 2
+    assert "systems.a" in done.err
 
 
-def test_what_lies_in_the_folder_may_be_named(evenrank: Evenrank, tmp_path: Path, monkeypatch: Any) -> None:
-    """Patterns, folders, links within, and paths with blanks."""
-    monkeypatch.chdir(tmp_path)
-    assert evenrank("init", "--demo").code == 0
-    (tmp_path / "my runs").mkdir()
+def test_what_lies_in_the_folder_may_be_named(evenrank: Evenrank, folder: Path) -> None:
+    """Patterns, folders, links within, paths with blanks, and signs in titles."""
+    (folder / "my runs").mkdir()
     for name in ("bm25", "dense"):
-        (tmp_path / f"my runs/{name}.trec").write_text("q1 Q0 d1 1 2.0 x\n")
-    (tmp_path / "best.trec").symlink_to("my runs/bm25.trec")
-    (tmp_path / "evenrank.toml").write_text(
+        (folder / f"my runs/{name}.trec").write_text("q1 Q0 d1 1 2.0 x\n")
+    (folder / "best.trec").symlink_to("my runs/bm25.trec")
+    (folder / "evenrank.toml").write_text(
         'baseline = "bm25"\n[data]\nruns = ["my runs/*.trec", "best.trec:ties=file"]\nlexicon = "gender-en"\n'
-        '[measures]\nuse = ["RR@10"]\nlabels = {"RR@10" = "Rank, of the first: 10"}\n'
+        'qrels = "qrels.txt"\n[measures]\nuse = ["RR@10"]\nlabels = {"RR@10" = "Rank, of the first: 10"}\n'
         '[report]\ntitle = "Is it fair? (our search, 2026)"\noutput = "out/report.html"\n'
     )
-    project = Project.read("evenrank.toml", named=False)
-    assert project.description().names == ["bm25", "dense", "best"]
-    assert project.audit_folder == "audit"
+    done = evenrank("evaluate", "--format", "jsonl")
+    assert done.code == 0, done.err
+    assert {json.loads(line)["run"] for line in done.out.splitlines()} == {"bm25", "dense", "best"}
 
 
 WRONG = {
@@ -367,54 +355,18 @@ def test_patterns_of_a_named_file_are_files_or_a_plain_error(
     assert "unexpected" not in done.err
 
 
-def test_every_problem_of_a_file_is_named_at_once(folder: Path) -> None:
+def test_every_problem_of_a_file_is_named_at_once(evenrank: Evenrank, folder: Path) -> None:
     (folder / "evenrank.toml").write_text(
         '[data]\nrunss = 1\nby = 3\n[gate]\nalpa = 1\n[debias.joint]\nepoch = 1\n[engines.a]\nadress = "x"\n'
     )
-    with pytest.raises(DataError) as caught:
-        Project.read("evenrank.toml")
-    lines = str(caught.value).split("\n")
+    done = evenrank("evaluate", "--project", "evenrank.toml")
+    assert done.code == 1
     for place, near in (
         ("data.runss", "runs"), ("gate.alpa", "alpha"), ("debias.joint.epoch", "epochs"),
         ("engines.a.adress", "address"), ("data.by", ""),
     ):  # fmt: skip
-        (line,) = (one for one in lines if one.startswith(f"evenrank.toml: {place}: "))
+        (line,) = (one for one in done.err.splitlines() if f" {place}: " in one)
         assert near in line
-    assert len(lines) == 5
-
-
-def test_editors_can_complete_the_file() -> None:
-    schema = ProjectFile.model_json_schema()
-    assert set(schema["properties"]) == set(ProjectFile.model_fields)
-    assert schema["$defs"]["Joint"]["properties"]["epochs"]["default"] == 2.0
-
-
-def test_lists_that_stand_in_two_places_are_the_same() -> None:
-    """What a room checks for Python and what the schema says of the file."""
-    from evenrank.cli.audit import KINDS
-    from evenrank.cli.significance import CORRECTIONS, TESTS
-    from evenrank.comparison.gate import rules
-    from evenrank.engines.http_json import ABOUT, HITS, PAGING
-    from evenrank.engines.settings import LIMITS
-    from evenrank.inputs.engine_table import AboutTable, EngineTable, HitsTable, PagingTable
-    from evenrank.inputs.schema import AuditTable, CompareTable, GateTable, MeasureRule
-    from evenrank.remote.client import Limits
-
-    def choices(model: type[BaseModel], key: str) -> set[str]:
-        found = model.model_fields[key].annotation
-        return {one for part in (found, *get_args(found)) for one in get_args(part) if isinstance(one, str)}
-
-    assert choices(AuditTable, "target") == set(KINDS)
-    assert choices(CompareTable, "test") == set(TESTS)
-    assert choices(CompareTable, "correction") == set(CORRECTIONS)
-    assert choices(GateTable, "correction") == set(rules.CORRECTIONS)
-    assert choices(GateTable, "unclear") == choices(GateTable, "too_few") == set(rules.OUTCOMES)
-    assert set(MeasureRule.model_fields) == set(rules.GateRule.__dataclass_fields__) - {"measure", "column"}
-    assert set(HitsTable.model_fields) == set(HITS)
-    assert set(PagingTable.model_fields) == set(PAGING)
-    assert set(AboutTable.model_fields) == set(ABOUT)
-    assert set(Limits.__dataclass_fields__) == set(LIMITS) <= set(EngineTable.model_fields)
-    assert all(EngineTable.model_fields[key].default == getattr(Limits(), key) for key in LIMITS)
 
 
 def test_patterns_go_through_no_link_and_have_an_end(
@@ -430,10 +382,8 @@ def test_patterns_go_through_no_link_and_have_an_end(
     data = '[data]\nqrels = "qrels.txt"\nruns = '
     for pattern in ('["**/*.trec"]', '["runs/**/*.trec"]', '["*/*/*.trec"]'):
         (tmp_path / "evenrank.toml").write_text(f"{data}{pattern}\n")
-        assert [Path(run.path) for run in Project.read("evenrank.toml", named=False).description().runs] == [
-            Path("runs/deep/a.trec")
-        ]
-        assert evenrank("evaluate", "-m", "RR").code == 0
+        done = evenrank("evaluate", "-m", "RR", "--format", "jsonl")
+        assert [json.loads(line)["run"] for line in done.out.splitlines()] == ["a"]
     for pattern in (f'["{"**/*" * 390}"]', '["*/../*/../*/../*.trec"]', '["**/x/**/y/**/*.trec"]'):
         (tmp_path / "evenrank.toml").write_text(f"{data}{pattern}\n")
         assert evenrank("evaluate", "-m", "RR").code == 2

@@ -8,8 +8,8 @@ import pytest
 
 import evenrank as er
 from evenrank import Inputs, Membership, origin, tradeoff
+from evenrank.comparison.gate import Gate, GateRule, apply_gate
 from evenrank.errors import InputTypeError, ParameterError
-from evenrank.inputs import Known
 
 RUN = er.Run.build(["q"] * 3 + ["r"] * 2, list("abcab"), [3.0, 2.0, 1.0, 2.0, 1.0], name="bm25")
 OTHER = er.Run.build(["q"] * 3 + ["r"] * 2, list("cbaba"), [3.0, 2.0, 1.0, 2.0, 1.0], name="dense")
@@ -66,7 +66,7 @@ def test_judgements_by_intent_are_found_under_either_name() -> None:
     named, given = Inputs.of(RUN, intents=read), Inputs.of(RUN, qrels=read)
     assert (given.intents, given.qrels) == (named.intents, None) == (read, None)
     assert given.grades_are_derived
-    with pytest.raises(ParameterError, match="by intent and intents= was given too"):
+    with pytest.raises(ParameterError, match="intents="):
         Inputs.of(RUN, qrels=read, intents=read)
 
 
@@ -75,27 +75,21 @@ def test_a_misspelt_keyword_gets_the_nearest_name() -> None:
         arguments = (
             ("RR",) if function is er.evaluate else ("Random", "RR")[: 2 if function is tradeoff else 1]
         )
-        with pytest.raises(TypeError, match=r"qerls= is not known; did you mean qrels=\?"):
+        with pytest.raises(TypeError, match=r"qerls=.*qrels="):
             function(RUN, *arguments, qerls=QRELS)
-    with pytest.raises(TypeError, match="there are qrels, intents, words"):
+    with pytest.raises(TypeError, match=r"zzzzzz=.*qrels, intents, words"):
         Inputs.of(RUN, zzzzzz=1)
-
-
-def test_every_keyword_is_a_field_of_the_same_name() -> None:
-    from dataclasses import fields
-
-    assert list(Known.__annotations__) == [field.name for field in fields(Inputs)][1:]
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"groups": {"a": "left"}}, "groups= takes what read_groups gives"),
-        ({"groups": [1]}, "groups= takes what read_groups gives, got int"),
-        ({"evidence": 3}, "evidence must be a list of sources"),
-        ({"words": 3}, "words= takes word counts"),
-        ({"queries": "q"}, "queries must be a list of query ids"),
-        ({"against": {"q": {}}}, "against= takes a Run"),
+        ({"groups": {"a": "left"}}, "groups=.*read_groups"),
+        ({"groups": [1]}, "groups=.*int"),
+        ({"evidence": 3}, "evidence"),
+        ({"words": 3}, "words="),
+        ({"queries": "q"}, "queries"),
+        ({"against": {"q": {}}}, "against=.*Run"),
     ],
 )
 def test_what_is_wrong_is_said_at_once(given: dict[str, object], message: str) -> None:
@@ -104,18 +98,11 @@ def test_what_is_wrong_is_said_at_once(given: dict[str, object], message: str) -
 
 
 def test_one_run_is_one_run() -> None:
-    with pytest.raises(ParameterError, match="explain takes one run, got 2: bm25, dense"):
+    with pytest.raises(ParameterError, match="bm25, dense"):
         er.explain({"bm25": RUN, "dense": OTHER}, "RR", "q", qrels=QRELS)
     draws = er.RunSet((RUN, OTHER), name="draws")
-    with pytest.raises(InputTypeError, match="got a RunSet"):
+    with pytest.raises(InputTypeError, match="RunSet"):
         er.rerank(Inputs.of(draws), "Random")
-
-
-def test_it_says_what_it_holds() -> None:
-    assert (
-        repr(Inputs.of({"a": RUN, "b": OTHER}, qrels=QRELS, queries=["q"]))
-        == "<Inputs: 2 runs, qrels, queries>"
-    )
 
 
 def test_a_background_may_be_a_file(tmp_path: Path) -> None:
@@ -129,18 +116,12 @@ def test_a_background_may_be_a_file(tmp_path: Path) -> None:
     assert er.Inputs.of(run, background="collection").background == "collection"
 
 
-@pytest.mark.needs("altair")
-def test_gate_and_report_take_inputs(tmp_path: Path) -> None:
-    from evenrank.comparison.gate import apply_gate
-    from evenrank.comparison.gate.config import gate_of
-
+def test_the_gate_takes_inputs() -> None:
     runs = {"old": {"q": {"a": 2.0, "b": 1.0}}, "new": {"q": {"b": 2.0, "a": 1.0}}}
     inputs = er.Inputs.of(runs, qrels={"q": {"b": 1}})
-    gate = gate_of({"limits": ["RR >= 0.9"]}, "x").gate
-    by_inputs = apply_gate(inputs, gate, now="new", baseline=None)
-    assert str(by_inputs) == str(apply_gate(er.evaluate(inputs, "RR"), gate, now="new", baseline=None))
-    from evenrank.report.page import write_report
-
-    write_report(tmp_path / "page.html", inputs, measures="RR P@1")
-    page = (tmp_path / "page.html").read_text()
-    assert all(word in page for word in ("RR", "P@1", "old", "new"))
+    gate = Gate((GateRule(er.parse_measure("RR"), limit=0.9),))
+    by_inputs, by_scores = (
+        apply_gate(given, gate, now="new", baseline=None) for given in (inputs, er.evaluate(inputs, "RR"))
+    )
+    assert by_inputs.failed == by_scores.failed
+    assert str(by_inputs) == str(by_scores)
