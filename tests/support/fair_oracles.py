@@ -9,8 +9,8 @@ import numpy as np
 import oracles
 from group_oracles import ATTRIBUTES, DIVERGENCES, Groups, Row, kl
 
-from evenrank import attention, parse_measure
-from evenrank.measures import AP, ERR, ERR_IA, NRBP, RBP, Measure, alpha_nDCG, nDCG
+from evenrank import parse_measure
+from evenrank.measures import Measure
 from evenrank.testing import Case
 
 TIE = 1e-12
@@ -249,7 +249,7 @@ def fair_part(
         return None
     if m.pseudo:
         relevant = [1 / log2(1 + i) for i in range(1, len(whole_list) + 1)]
-        worth = [_gain(m.irm, grade) for grade in relevant] if isinstance(m.irm, nDCG) else relevant
+        worth = [_gain(m.irm, grade) for grade in relevant] if m.irm.name == "nDCG" else relevant
     else:
         relevant = [float(judged.get(d, 0) >= rel) for d in whole_list]
         worth = [_worth(m.irm, judged.get(d, 0), case) for d in whole_list]
@@ -269,7 +269,7 @@ def fair_part(
         alpha = getattr(m.irm, "alpha", 0.0)
 
         def gain(chosen: list[int], d: int) -> float:
-            if isinstance(m.irm, (nDCG, RBP, AP, ERR)):
+            if m.irm.name in ("nDCG", "RBP", "AP", "ERR"):
                 return worth[d]
             return novelty([covers[c] for c in [*chosen, d]], alpha)[-1]
 
@@ -279,45 +279,45 @@ def fair_part(
     return value(listed) / most if most > 0 else None
 
 
-def _gain(irm: nDCG, grade: float) -> float:
+def _gain(irm: Measure, grade: float) -> float:
     return max(grade, 0) if irm.dcg == "log2" else 2 ** max(grade, 0) - 1
 
 
 def _worth(irm: Measure, grade: int, case: Case) -> float:
-    if isinstance(irm, nDCG):
+    if irm.name == "nDCG":
         return _gain(irm, grade)
     largest = max(g for inner in case.qrels.to_dict().values() for g in inner.values())
-    if isinstance(irm, ERR):
+    if irm.name == "ERR":
         most = irm.max_grade or largest
         return (2 ** min(max(grade, 0), most) - 1) / 2**most
-    if isinstance(irm, RBP) and irm.rel is None:
+    if irm.name == "RBP" and irm.rel is None:
         return max(grade, 0) / largest
     return float(grade >= (irm.rel or 1))
 
 
 def _utility(irm: Measure, worth: list[float], covers: list[Row]) -> list[float]:
     ranks = range(1, len(worth) + 1)
-    if isinstance(irm, nDCG):
+    if irm.name == "nDCG":
         return [g / log2(1 + i) for g, i in zip(worth, ranks, strict=True)]
-    if isinstance(irm, RBP):
+    if irm.name == "RBP":
         return [g * irm.p ** (i - 1) for g, i in zip(worth, ranks, strict=True)]
-    if isinstance(irm, AP):  # times R, by which the ideal is multiplied, too
+    if irm.name == "AP":  # times R, by which the ideal is multiplied, too
         return [g * sum(worth[:i]) / i for g, i in zip(worth, ranks, strict=True)]
-    if isinstance(irm, ERR):
+    if irm.name == "ERR":
         return [g * prod(1 - p for p in worth[: i - 1]) / i for g, i in zip(worth, ranks, strict=True)]
     gains = zip(novelty(covers, irm.alpha), ranks, strict=True)
-    if isinstance(irm, alpha_nDCG):
+    if irm.name == "alpha_nDCG":
         return [g / log2(1 + i) for g, i in gains]
-    if isinstance(irm, ERR_IA):
+    if irm.name == "ERR_IA":
         return [g / i for g, i in gains]
-    assert isinstance(irm, NRBP)
+    assert irm.name == "NRBP"
     return [g * irm.beta ** (i - 1) for g, i in gains]
 
 
 def _ideal(
     m: Measure, worth: list[float], covers: list[Row], case: Case, query: str, groups: Wanted
 ) -> float:
-    if isinstance(m.irm, RBP):
+    if m.irm.name == "RBP":
         return sum(m.irm.p ** (i - 1) for i in range(1, 2000 if m.cutoff is None else m.cutoff + 1))
     judged = oracles.grades(case, query)  # best grade first, then by id descending
     if not m.pseudo:
@@ -328,11 +328,11 @@ def _ideal(
             [(grade >= rel) * share for share in row]
             for grade, row in zip(judged.values(), rows, strict=True)
         ]
-    if isinstance(m.irm, AP):
+    if m.irm.name == "AP":
         return min(sum(worth), m.cutoff or inf)
-    if isinstance(m.irm, (nDCG, ERR)):
+    if m.irm.name in ("nDCG", "ERR"):
         return sum(_utility(m.irm, sorted(worth, reverse=True)[: m.cutoff], covers[: m.cutoff]))
-    if isinstance(m.irm, alpha_nDCG):
+    if m.irm.name == "alpha_nDCG":
         order: list[Row] = []
         left = list(covers)
         while left and len(order) < (m.cutoff or len(covers)):
@@ -341,7 +341,7 @@ def _ideal(
             order.append(left.pop(best))
         return sum(_utility(m.irm, [0.0] * len(order), order))
     served = sum(any(row[a] > 0 for row in covers) for a in range(len(covers[0]))) if covers else 0
-    if isinstance(m.irm, ERR_IA):
+    if m.irm.name == "ERR_IA":
         return served * sum((1 - m.irm.alpha) ** (i - 1) / i for i in range(1, m.cutoff + 1))
     return served / (1 - (1 - m.irm.alpha) * m.irm.beta)
 
@@ -389,7 +389,7 @@ FAIR_VARIANTS = {
         *({"div": "ratio", "attr": attr} for attr in ("side", "origin", "tags")),
         *({"div": "ratio", "smoothing": s, "attr": "stars"} for s in (0, 2)),
         *({"div": "exposure", "attr": attr} for attr in ("side", "origin", "topic")),
-        {"div": "exposure", "attention": attention.rbp(p=0.6), "missing": "uniform"},
+        {"div": "exposure", "attention": "rbp(p=0.6)", "missing": "uniform"},
         {"div": "exposure", "whole": True, "irm": parse_measure("AP")},
         *({"weight": c, "irm": irm} for c in (0.0, 0.2, 0.7, 1.0) for irm in (_IRMS[0], _IRMS[3])),
         {"weight": 0.3, "attr": "side*topic", "missing": "drop"},

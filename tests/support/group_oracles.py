@@ -6,14 +6,13 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import replace
 from math import inf, log, log2, nan, sqrt
+from typing import Any
 
 import numpy as np
 import oracles
 
-from evenrank import Attribute, Membership, all_measures, attention
-from evenrank.measures import GF, Measure
-from evenrank.measures.divergences import ORDERED
-from evenrank.measures.groups import GroupMeasure
+from evenrank import Attribute, Membership, all_measures
+from evenrank.measures import Measure
 from evenrank.testing import Case
 
 QUERIES = [f"q{i}" for i in range(8)]  # those of a random case
@@ -76,11 +75,12 @@ def group_evidence(
 
 def only_group(measure: Measure) -> str | None:
     """The one attribute to give to a measure that does not name its own; None to give it all."""
-    if not isinstance(measure, GroupMeasure) or measure.name.startswith("EE_") or measure.attr is not None:
+    one = measure.family not in ("diversity", "words") and not measure.name.startswith("EE_")
+    if not one or getattr(measure, "attr", "all") is not None:
         return None
-    if measure.two_values:
+    if measure.name in ("dGF", "OB", "Polarity", "PairPreference", "VersionExposure"):  # of two values
         return "side"
-    return "stars" if getattr(measure, "div", "") in ORDERED else "origin"
+    return "stars" if getattr(measure, "div", "") in ("NMD", "RNOD") else "origin"
 
 
 class Groups:
@@ -205,7 +205,7 @@ DIVERGENCES = {
 }
 
 
-def weight(bias: attention.Attention, rank: int) -> float:
+def weight(bias: Any, rank: int) -> float:
     return {
         "log2": lambda: 1 / log2(1 + rank),
         "rbp": lambda: (1 - bias.p) * bias.p ** (rank - 1),
@@ -262,7 +262,7 @@ def gfr(m: Measure, documents: list[str], case: Case, query: str) -> float | Non
     for name in ordinal if m.attrs is None else m.attrs.split(","):
         div = m.ordinal_div if ordinal.get(name.strip()) else m.div
         same = {key: getattr(m, key) for key in ("decay", "phi", "max_grade", "missing", "cutoff")}
-        part = GF(attr=name.strip(), div=div, **same)
+        part = all_measures()["GF"](attr=name.strip(), div=div, **same)
         values.append(gf(part, documents, case, query))
     weights = [1.0 / len(values)] * len(values) if m.weights is None else map(float, m.weights.split(","))
     terms = [(own, value) for own, value in zip(weights, values, strict=True) if own > 0]
@@ -443,7 +443,7 @@ _READER = [
     {"max_grade": 5},
     {"decay": "log2", "missing": "drop"},
 ]
-_OTHER_ATTENTION = [{"attention": bias} for bias in (attention.rbp(p=0.5), attention.uniform())]
+_OTHER_ATTENTION = [{"attention": bias} for bias in ("rbp(p=0.5)", "uniform")]
 GROUP_VARIANTS = {
     "GF": [
         *_ANY,
@@ -476,9 +476,9 @@ GROUP_VARIANTS = {
         *_ANY,
         {"of": "target"},
         {"of": "target", "attr": "stars"},
-        {"attention": attention.log2()},
-        {"attention": attention.log2(), "missing": "undefined"},
-        {"attention": attention.rbp(p=0.5), "missing": "drop"},
+        {"attention": "log2"},
+        {"attention": "log2", "missing": "undefined"},
+        {"attention": "rbp(p=0.5)", "missing": "drop"},
     ],
     **{name: [*_ANY, {"over": "extreme"}] for name in ("MinSkew", "MaxSkew")},
     **{name: [*_ANY, {"p": 0.4}] for name in ("MA", "ABR", "ECE")},
@@ -498,6 +498,6 @@ GROUP_VARIANTS = {
         {"attr": "origin"},
         {"attr": "stars", "missing": "drop", "distance": "JSD", "fairness": True},
         {"attr": "stars", "missing": "neutral", "distance": "KL"},
-        {"attr": "topic", "missing": "drop", "distance": "Hellinger", "attention": attention.rbp(p=0.5)},
+        {"attr": "topic", "missing": "drop", "distance": "Hellinger", "attention": "rbp(p=0.5)"},
     ],
 }

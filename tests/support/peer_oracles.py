@@ -12,16 +12,14 @@ import word_oracles
 from fair_oracles import Wanted, fair_part
 from group_oracles import ATTRIBUTES, Groups, Row, weight
 
-from evenrank import attention
-from evenrank.measures import FAIR, Measure
+from evenrank import all_measures
+from evenrank.measures import Measure
 from evenrank.testing import Case
 
 
 def under_exposure(m: Measure, documents: list[str], case: Case, query: str) -> float | None:
     """With a target that sums to 1 it is half of the L1 distance, which AWRF has an oracle for."""
-    from evenrank.measures import AWRF
-
-    half = AWRF(attr=m.attr, attention=m.attention, missing=m.missing, cutoff=m.cutoff)
+    half = all_measures()["AWRF"](attr=m.attr, attention=m.attention, missing=m.missing, cutoff=m.cutoff)
     by = word_oracles.awrf if m.attr is None else group_oracles.awrf_by_groups
     found = by(half, documents, case, query)
     return None if found is None else found / 2
@@ -177,17 +175,17 @@ _MISSING = [{"missing": rule} for rule in ("drop", "error")]
 PEER_VARIANTS = {
     "UnderExposure": [
         *({"attr": name} for name in ("side", "origin", "stars", "topic", "tags")),
-        {"attention": attention.rbp(p=0.5)},
-        {"attr": "origin", "attention": attention.reciprocal()},
+        {"attention": "rbp(p=0.5)"},
+        {"attr": "origin", "attention": "reciprocal"},
         {"missing": "neutral"},
         {"missing": "drop"},
         {"missing": "uniform", "attr": "side"},
     ],
     **{name: [*ATTRIBUTES, *_MISSING] for name in ("EXP", "EXPU", "EXPRU")},
     "Gini": [
-        {"attention": attention.reciprocal()},
+        {"attention": "reciprocal"},
         *({"by": "groups", "attr": name} for name in ("side", "origin", "topic", "tags")),
-        {"by": "groups", "missing": "drop", "attention": attention.rbp(p=0.6)},
+        {"by": "groups", "missing": "drop", "attention": "rbp(p=0.6)"},
     ],
     "Amortised": [{"attr": name} for name in ("side", "origin", "topic", "tags")] + [{"missing": "error"}],
     "BinomialTest": [*_ONE_LABEL, {"missing": "error"}],
@@ -213,7 +211,7 @@ def by_groups(m: Measure, documents: list[str], case: Case, query: str) -> float
         ranked = [d for d in documents[: m.cutoff] if judged.get(d, 0) >= m.rel and rows[d] is not None]
         found = sum(any(rows[d][value] > 0 for d in ranked) for value in range(size))
         return found / sum(groups.values(query))
-    fair = FAIR(irm=replace(m, attr=None, cutoff=None), attr=m.attr, cutoff=m.cutoff)
+    fair = all_measures()["FAIR"](irm=replace(m, attr=None, cutoff=None), attr=m.attr, cutoff=m.cutoff)
     return fair_part(fair, documents, case, query, "utility")
 
 

@@ -6,8 +6,7 @@ from math import log, log2, sqrt
 
 import numpy as np
 
-from evenrank import Lexicon, WordCounts
-from evenrank.data.evidence_source import Sparse
+from evenrank import Lexicon, WordCounts, scan
 from evenrank.measures import Measure
 from evenrank.testing import Case
 
@@ -21,16 +20,14 @@ def word_counts(
     shares = {"a": 0.5, "b": 0.5} if generator.random() < 0.5 else {"a": 0.7, "b": 0.3}
     lexicon = Lexicon.build("toy", TERMS, targets=shares)
     by_term = generator.poisson(0.6, (len(documents), 5)) * (generator.random((len(documents), 1)) < 0.7)
-    lengths = by_term.sum(axis=1) + generator.integers(0, 20, len(documents))
-    counts = np.stack([by_term[:, :3].sum(axis=1), by_term[:, 3:].sum(axis=1)], axis=1)
-    keep = [row for row in range(len(documents)) if not (partial and row % 5 == 0)]
-    rows, places = np.nonzero(by_term[keep])
-    terms = Sparse(
-        np.searchsorted(rows, np.arange(len(keep) + 1)), places, by_term[keep][rows, places].astype(float), 5
-    )
-    return [
-        WordCounts.build([documents[row] for row in keep], lengths[keep], counts[keep], lexicon, terms=terms)
+    others = generator.integers(0, 20, len(documents))
+    terms = [term for group in TERMS.values() for term in group]
+    texts = [
+        (document, " ".join([*np.repeat(terms, counts), *["and"] * other]))
+        for row, (document, counts, other) in enumerate(zip(documents, by_term, others, strict=True))
+        if not (partial and row % 5 == 0)
     ]
+    return [scan(texts, lexicon, terms=True)]
 
 
 class Words:
