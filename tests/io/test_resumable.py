@@ -152,11 +152,11 @@ def test_a_source_that_changed_in_one_byte(
     restored: bool, source: Path, output: Path, tmp_path: Path
 ) -> None:
     """Far from what samples of a file see; ``restored``: even the time of the file is what it was."""
-    source.write_text("".join(f"{number:06}\the and she {number:06}\n" for number in range(60_000)))
+    source.write_text("".join(f"{number:06}\the and she {number:06}\n" for number in range(80_000)))
     interrupted(source, output, block_bytes=1 << 18)
     before = source.stat()
     content = bytearray(source.read_bytes())
-    place = content.index(b"he and she 002500")
+    place = content.index(b"he and she 003500")
     content[place : place + 2] = b"we"
     source.write_bytes(content)
     if restored:
