@@ -63,3 +63,9 @@ def shop_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         planted_shop.shop_report(folder / "shop.html")
 
     return made_once(tmp_path_factory, "shop", make) / "shop.html"
+
+
+@pytest.fixture(scope="session")
+def shop_audit(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What an audit of the same shop finds."""
+    return planted_shop.shop_audit(tmp_path_factory.mktemp("shop-audit"))

@@ -3,153 +3,102 @@
 from __future__ import annotations
 
 import itertools
+import random
 import re
+from pathlib import Path
 from typing import Any
 
+import pages
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
-from evenrank import Lexicon
-from evenrank.evidence.scan.phrases import Phrases, tokenize
-from evenrank.evidence.scan.simple import count
-from evenrank.report.page.group_colours import mark_of
-from evenrank.report.page.texts import AROUND, GAP, _ascii_spans, _at_blank, pieces_of, spans_of, windows
+import evenrank as er
 
-LEXICON = Lexicon.build("kin", {"f": ["mother", "step mother", "she"], "m": ["father", "he", "she he"]})
-PIECES = st.sampled_from(
-    [
-        "mother",
-        "Step",
-        "mother,",
-        "she",
-        "SHE's",
-        "he",
-        "father",
-        "in",
-        "law",
-        "s",
-        "husband",
-        "é",
-        "İ",
-        "-",
-        "<b>",
-    ]
-)
-TEXTS = st.lists(PIECES, max_size=40).map(" ".join)
+LEXICON = er.Lexicon.build("kin", {"f": ["mother", "step mother", "she"], "m": ["father", "he", "she he"]})
+PIECES = [
+    "mother", "Step", "mother,", "she", "SHE's", "he", "father", "in", "law", "s", "husband", "é", "İ",
+    "-", "<b>",
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("tokenizer", ["word", "whitespace"])
-@given(text=TEXTS)
-def test_marked_is_what_is_counted(tokenizer: str, text: str) -> None:
-    phrases = Phrases.of(LEXICON, tokenizer)
-    _, counts, _ = count(text, phrases)
-    spans = list(spans_of(text, phrases))
-    assert [sum(span.group == group for span in spans) for group in (0, 1)] == counts
-    assert all(before.end <= after.start for before, after in itertools.pairwise(spans))
+def random_texts(count: int) -> dict[str, str]:
+    chance = random.Random(5)
+    texts = [" ".join(chance.choices(PIECES, k=chance.randrange(41))) for _ in range(count)]
+    texts += [" ".join(text) for text in itertools.product(("step", "mother", "she", "he"), repeat=3)]
+    return {f"d{place}": text or "-" for place, text in enumerate(texts)}
 
 
-def test_tokens_of_ascii_are_those_of_the_regular_expression() -> None:
-    """Whatever two characters stand beside each other."""
-    for first, second in itertools.product(map(chr, range(128)), repeat=2):
-        text = f"{first}{second}Ab{second}{first}"
-        assert tokenize(text, "word") == re.findall(r"\w+", text.lower())
+def texts_of(path: Path, texts: dict[str, str], words: er.WordCounts) -> dict[str, Any]:
+    """What the page holds of each document: its pieces, of which marked ones are pairs, and its counts."""
+    run: dict[str, dict[str, float]] = {}
+    for place, document in enumerate(texts):  # a page has the first ten of a list
+        run.setdefault(f"q{place // 10}", {})[document] = -float(place)
+    comparison = er.compare({"one": run, "two": run}, "TED@10", words=words)
+    comparison.report(path, documents=texts)
+    data = pages.data_of(pages.parsed(path))
+    return {name: (pieces, counts) for name, pieces, counts, _ in data["documents"]}
 
 
-@pytest.mark.parametrize("tokenizer", ["word", "whitespace"])
-@example(text="step mother she he step she")
-@given(text=TEXTS)
-def test_found_is_what_every_term_at_every_token_finds(tokenizer: str, text: str) -> None:
-    """Slowly: at the first token that a term begins at, the longest; then again behind it."""
-    tokens, terms = tokenize(text, tokenizer), {term: tokenize(term, tokenizer) for term in LEXICON.terms}
-    place, slowly = 0, []
+def joined(pieces: list[Any]) -> str:
+    return "".join(piece if isinstance(piece, str) else piece[1] for piece in pieces)
+
+
+def slowly(text: str, tokenizer: str) -> list[int]:
+    """At the first token that a term begins at, the longest; then again behind it."""
+
+    def tokens_of(text: str) -> list[str]:
+        return re.findall(r"\w+", text.lower()) if tokenizer == "word" else text.lower().split()
+
+    tokens, found, place = tokens_of(text), [0, 0], 0
+    own = [(tokens_of(term), LEXICON.groups.index(group)) for term, group in TERMS]
     while place < len(tokens):
-        here = [term for term, own in terms.items() if tokens[place : place + len(own)] == own]
-        best = max(here, key=lambda term: len(terms[term]), default=None)
-        if best is not None:
-            slowly.append((place, len(terms[best]), LEXICON.terms.index(best)))
-        place += 1 if best is None else len(terms[best])
-    assert list(Phrases.of(LEXICON, tokenizer).find(tokens)) == slowly
+        here = [(len(term), group) for term, group in own if tokens[place : place + len(term)] == term]
+        length, group = max(here, default=(0, -1))
+        if length:
+            found[group] += 1
+        place += length or 1
+    return found
 
 
-@given(text=TEXTS, limit=st.integers(10, 400))
-def test_pieces_are_of_the_text(text: str, limit: int) -> None:
-    phrases = Phrases.of(LEXICON, "word")
-    pieces = pieces_of(text, phrases, limit)
-    joined = "".join(piece if isinstance(piece, str) else piece[1] for piece in pieces)
-    if len(text) <= limit:
-        assert re.sub(r"\s+", " ", joined) == re.sub(r"\s+", " ", text)
-    else:
-        plain = re.sub(r"\s+", " ", text)
-        for part in joined.split(GAP.strip()):
-            assert re.sub(r"\s+", " ", part).strip() in plain
-        shown = windows(text, list(spans_of(text, phrases)), limit)
-        assert sum(end - start for start, end in shown) <= limit + 2 * AROUND
-        assert all(a[1] < b[0] for a, b in itertools.pairwise(shown))
+TERMS = [(t, "f") for t in ("mother", "step mother", "she")] + [(t, "m") for t in ("father", "he", "she he")]
 
 
-@given(text=TEXTS)
-def test_spans_of_ascii_are_where_the_regular_expression_finds_tokens(text: str) -> None:
-    text = text.encode("ascii", "replace").decode()
-    phrases, tokens = Phrases.of(LEXICON, "word"), list(re.finditer(r"\w+", text))
-    slowly = [
-        (tokens[place].start(), tokens[place + length - 1].end())
-        for place, length, _ in phrases.find([token[0].lower() for token in tokens])
-    ]
-    assert [(span.start, span.end) for span in spans_of(text, phrases)] == slowly
+@pytest.mark.parametrize("tokenizer", ["word", "whitespace"])
+def test_marked_is_what_is_counted(tokenizer: str, tmp_path: Path) -> None:
+    texts = random_texts(200)
+    words = er.scan(texts, LEXICON, tokenizer=tokenizer)
+    counted = dict(zip(words.doc_ids.to_pylist(), words.counts.tolist(), strict=True))
+    found = texts_of(tmp_path / "r.html", texts, words)
+    assert set(found) == set(texts)
+    for document, (pieces, counts) in found.items():
+        assert counted[document] == slowly(texts[document], tokenizer), texts[document]
+        marked = [0] * len(counts)
+        for piece in pieces:
+            if not isinstance(piece, str):
+                marked[piece[0]] += 1
+        assert marked == counts == counted[document], texts[document]
+        assert re.sub(r"\s+", " ", joined(pieces)) == re.sub(r"\s+", " ", texts[document])
 
 
-class Counted(str):
-    """A text that counts the characters that are looked at when it is split or searched."""
-
-    looked_at = 0
-
-    def split(self, *options: Any, **named: Any) -> list[str]:
-        self.looked_at += len(self)
-        return super().split(*options, **named)
-
-    def find(self, *options: Any) -> int:
-        found = super().find(*options)
-        self.looked_at += (found if found >= 0 else len(self)) - (options[1] if len(options) > 1 else 0)
-        return found
-
-    def encode(self, *options: Any) -> bytes:
-        self.looked_at += len(self)
-        return super().encode(*options)
+def test_marks_are_those_that_were_counted(sample_report: Any) -> None:
+    """Texts of the sample are short: nothing is cut, so every counted word is marked."""
+    data = pages.data_of(pages.parsed(sample_report.path))
+    checked = 0
+    for name, pieces, counts, _ in data["documents"]:
+        marked = [0] * len(data["groups"])
+        for piece in pieces:
+            if not isinstance(piece, str):
+                marked[piece[0]] += 1
+        if " … " not in joined(pieces):
+            assert marked == counts, name
+            assert joined(pieces) == re.sub(r"\s+", " ", sample_report.sample.documents[name])
+            checked += 1
+    assert checked > 100
 
 
-def test_spans_take_as_many_steps_as_the_text_is_long() -> None:
-    phrases, looked_at = Phrases.of(LEXICON, "word"), []
-    for length in (500, 1000):
-        words = Counted("she said that the father " * length)
-        assert len(list(_ascii_spans(words, phrases))) == 2 * length
-        looked_at.append(words.looked_at)
-    assert 0 < looked_at[1] <= 2 * looked_at[0]
-
-
-@given(text=st.text("ab \t\u2003", max_size=120), place=st.integers(-50, 170), step=st.sampled_from([-1, 1]))
-def test_a_window_ends_where_a_step_by_step_search_ends(text: str, place: int, step: int) -> None:
-    start = max(0, min(place, len(text)))
-    slowly = start
-    for at in range(start, start + step * AROUND, step):
-        if at <= 0 or at >= len(text) or text[at].isspace():
-            slowly = max(0, min(at, len(text)))
-            break
-    assert _at_blank(text, place, step) == slowly
-
-
-def test_a_long_text_shows_words_far_down() -> None:
-    text = "x " * 400 + "my mother said " + "y " * 400
-    pieces = pieces_of(text, Phrases.of(LEXICON, "word"), 300)
+def test_of_a_long_text_it_shows_parts_with_the_words_that_were_counted(tmp_path: Path) -> None:
+    text = "x " * 4000 + "my mother said " + "y " * 4000
+    ((pieces, counts),) = texts_of(tmp_path / "r.html", {"a": text}, er.scan({"a": text}, LEXICON)).values()
+    assert counts == [1, 0]
     assert [0, "mother"] in pieces
-    assert sum(len(piece) if isinstance(piece, str) else len(piece[1]) for piece in pieces) < 400
-
-
-def test_a_text_without_lexicon_or_words() -> None:
-    assert pieces_of("a <b> c", None, 100) == ["a <b> c"]
-    assert pieces_of("", None, 100) == []
-    assert pieces_of("a\x00b\r\nc", None, 100) == ["a�b� c"]
-
-
-def test_groups_have_marks_of_their_own() -> None:
-    assert len({mark_of(group) for group in range(30)}) == 30
+    assert len(joined(pieces)) < 2000
+    assert all(part.strip() in text for part in joined(pieces).split("…"))

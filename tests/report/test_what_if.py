@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,162 +12,100 @@ import planted_shop
 import pytest
 
 import evenrank as er
-from evenrank.report.page import write_report
-from evenrank.report.page.safe import name
-from evenrank.report.page.sections.provenance import provenance_section
-from evenrank.report.page.sections.shares import shares_section
-from evenrank.report.page.sections.systems import systems_section
-from evenrank.report.page.sections.verdicts import verdicts_section
-from evenrank.report.page.sections.what_if import what_if_section
-from evenrank.verdict.findings import findings_of
-from evenrank.verdict.judge import share_measure
-from evenrank.verdict.sentences import percent
-from evenrank.verdict.what_if import STEPS, what_if
+
+SHARE = "GroupShare(attr='size',attention=log2)@10"
 
 
-def test_every_step_is_the_re_ranker_with_a_target_in_between() -> None:
+def slider_of(path: Path) -> dict[str, Any]:
+    """What the page holds for the slider: for each query its documents, and lists and words by step."""
+    (held,) = [e for e in pages.elements(pages.parsed(path)) if e.get("id") == "whatif-data"]
+    found: dict[str, Any] = json.loads(held.text)
+    return found
+
+
+def lists_of(query: dict[str, Any], step: int) -> list[str]:
+    return [query["documents"][place][0] for place in query["lists"][step]]
+
+
+def percents(words: str) -> tuple[float, float]:
+    """Of "small 17%, nDCG@10 0.5256": the share and the value."""
+    share, value = re.fullmatch(r"small ([\d.]+)%, nDCG@10 ([\d.]+)", words).groups()  # type: ignore[union-attr]
+    return float(share) / 100, float(value)
+
+
+def test_every_step_is_the_re_ranker_with_a_target_in_between(shop_report: Path, shop_audit: Any) -> None:
     inputs = planted_shop.shop_comparison().inputs
-    (verdict,) = findings_of(inputs, baseline="live").of("live")
-    found = what_if(verdict, inputs)
-    assert found is not None
-    live = inputs.runs["live"].head(100)
-    for query in live:
-        assert found.steps[0].run.documents(query) == live.documents(query)
-    share = {group.value: group.share for group in verdict.groups}
-    target = {group.value: group.target for group in verdict.groups}
     (groups,) = inputs.groups
-    for strength, step in zip(STEPS[1:], found.steps[1:], strict=True):
-        aim = {value: (1 - strength) * share[value] + strength * target[value] for value in share}
-        made = er.rerank(live, found.method, groups=groups.with_target(aim))
-        assert step.run.documents("q7") == made.documents("q7")
-        again = er.evaluate(made, [share_measure("size", 10), "nDCG@10"], groups=groups, qrels=inputs.qrels)
-        assert step.share == pytest.approx(again.mean(share_measure("size", 10), column="small"))
-        assert step.value == pytest.approx(again.mean("nDCG@10"))
-    shares = [step.share for step in found.steps]
+    verdict = shop_audit.verdicts[0]
+    slider = slider_of(shop_report)
+    strengths = [0, 0.2, 0.4, 0.6, 0.8, 1]
+    assert slider["strengths"][1:] == [f"{strength:.0%}" for strength in strengths[1:]]
+    live = inputs.runs["live"].head(100)
+    asked = [pages.text_of(e) for e in pages.elements(pages.parsed(shop_report)) if e.tag.endswith("option")]
+    ids = {text: query for query, text in planted_shop.shop_texts().items()}
+    queries = [ids[text] for text in asked if text in ids][: len(slider["queries"])]
+    assert len(queries) == 40
+    assert queries[:3] == [one.query for one in verdict.worst]
+    shares = []
+    for place, strength in enumerate(strengths):
+        aim = {one.value: (1 - strength) * one.share + strength * one.target for one in verdict.groups}
+        made = live
+        if strength:
+            made = er.rerank(live, verdict.advice.method, groups=groups.with_target(aim))
+        scores = er.evaluate(made, [SHARE, "nDCG@10"], groups=groups, qrels=inputs.qrels)
+        mean = scores.mean(SHARE, column="small"), scores.mean("nDCG@10")
+        assert percents(slider["words"][place]) == pytest.approx(mean, abs=0.0051)
+        shares.append(mean[0])
+        of_queries = scores.to_dict()[scores.runs[0]]
+        for query, held in zip(queries, slider["queries"], strict=True):
+            assert lists_of(held, place) == made.documents(query)[:10]
+            own = of_queries[f"{SHARE}[small]"][query], of_queries["nDCG@10"][query]
+            assert percents(held["words"][place]) == pytest.approx(own, abs=0.0051)
     assert shares == sorted(shares)
 
 
-@pytest.mark.parametrize("kind", ["catalogue", "candidates", "equal"])
-def test_the_last_step_is_what_the_card_advises(kind: str) -> None:
-    inputs = planted_shop.shop_comparison().inputs
-    (verdict,) = findings_of(inputs, baseline="live", target=kind).of("live")
-    assert verdict.advice is not None
-    found = what_if(verdict, inputs)
-    assert found is not None
-    assert found.method == verdict.advice.method
-    assert found.steps[-1].share == pytest.approx(verdict.advice.after)
-    assert found.steps[-1].value - found.steps[0].value == pytest.approx(verdict.advice.cost)
-
-
-@pytest.mark.parametrize("name", ["DetGreedy", "DetConstSort"])
-def test_the_slider_takes_the_method_that_is_advised(name: str) -> None:
-    inputs = planted_shop.shop_comparison().inputs
-    (verdict,) = findings_of(inputs, baseline="live").of("live")
-    assert verdict.advice is not None
-    method = f"{name}(attr='size',top=10)@100"
-    other = replace(verdict, advice=replace(verdict.advice, method=method))
-    found = what_if(other, inputs)
-    assert found is not None
-    assert found.method == method
-    live = inputs.runs["live"].head(100)
-    (groups,) = inputs.groups
-    target = {group.value: group.target for group in verdict.groups}
-    made = er.rerank(live, method, groups=groups.with_target(target))
-    assert [found.steps[-1].run.documents(q) for q in live] == [made.documents(q) for q in live]
+@pytest.mark.parametrize("kind", ["catalogue", "equal"])
+def test_the_last_step_is_what_the_card_advises(kind: str, tmp_path: Path) -> None:
+    found = planted_shop.shop_audit(tmp_path, kind)
+    advice = found.verdicts[0].advice
+    page = found.folder / "report.html"
+    (section,) = [e for e in pages.elements(pages.parsed(page)) if e.get("id") == "whatif"]
+    assert advice.method in pages.text_of(section)
+    first, *_, last = map(percents, slider_of(page)["words"])
+    assert last[0] == pytest.approx(advice.after, abs=0.0051)
+    assert last[1] - first[1] == pytest.approx(advice.cost, abs=1.1e-4)
 
 
 def test_nothing_to_try_where_no_group_is_below_its_target(tmp_path: Path) -> None:
-    comparison = planted_shop.shop_comparison()
-    (verdict,) = findings_of(comparison.inputs, baseline="live").of("live")
-    even = replace(verdict, groups=tuple(replace(group, decision="not shown") for group in verdict.groups))
-    assert what_if(even, comparison.inputs) is None
+    lists = {f"q{q}": {f"d{(d + q) % 20}": -float(d) for d in range(20)} for q in range(20)}
+    groups = er.Membership.from_labels("side", {f"d{d}": "ab"[d % 2] for d in range(20)})
+    comparison = er.compare({"one": lists, "same": lists}, "GF@10", groups=groups)
+    comparison.report(tmp_path / "r.html")
+    root = pages.parsed(tmp_path / "r.html")
+    assert not [e for e in pages.elements(root) if e.get("id") == "whatif"]
 
 
 def test_the_slider_moves_lists_and_numbers(browser: Any, shop_report: Path) -> None:
-    inputs = planted_shop.shop_comparison().inputs
-    (verdict,) = findings_of(inputs, baseline="live").of("live")
-    found = what_if(verdict, inputs)
-    assert found is not None
+    slider = slider_of(shop_report)
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(shop_report.as_uri())
     page.focus("#strength")
-    page.keyboard.press("End")
-    last = found.steps[-1]
-    assert (
-        page.locator("#strength-all").inner_text() == f"small {percent(last.share)}, nDCG@10 {last.value:.4f}"
-    )
-    worst = verdict.worst[0].query
-    for key, step in (("Home", found.steps[0]), ("End", last)):
+    for key, step in (("Home", 0), ("End", -1)):
         page.keyboard.press(key)
-        own = step.shares[found.queries.index(worst)], step.relevance[found.queries.index(worst)]
-        shown = page.locator("#strength-one").inner_text()
-        assert shown == f"small {percent(own[0])}, nDCG@10 {own[1]:.4f}"
-    assert (
-        page.locator("#whatif-lists .side").nth(1).locator(".name").all_inner_texts()
-        == (last.run.documents(worst)[:10])
-    )
-    page.keyboard.press("Home")
-    assert (
-        page.locator("#whatif-lists .side").nth(1).locator(".name").all_inner_texts()
-        == (found.steps[0].run.documents(worst)[:10])
-    )
+        worst = slider["queries"][0]
+        assert page.locator("#strength-all").inner_text() == slider["words"][step]
+        assert page.locator("#strength-one").inner_text() == worst["words"][step]
+        shown = page.locator("#whatif-lists .side").nth(1).locator(".name").all_inner_texts()
+        assert shown == lists_of(worst, step)
     page.close()
 
 
-def test_hostile_names_in_the_card_the_bars_and_the_slider(browser: Any, tmp_path: Path) -> None:
-    """Every payload is in the names of queries and documents, some in those of groups and systems."""
-    plain = [re.sub(r"\W", "-", payload) for payload in pages.PAYLOADS]
-    seen: list[Any] = []
-    for kind, names in (("bad", pages.PAYLOADS), ("good", plain)):
-        path = tmp_path / f"{kind}.html"
-        comparison = planted_shop.shop_comparison(names=names)
-        texts = {query: f"{query} asked" for query in next(iter(comparison.inputs.runs.values()))}
-        comparison.report(path, query_texts=texts)
-        page = browser.new_page(viewport={"width": 1440, "height": 900})
-        page.goto(path.as_uri())
-        page.focus("#strength")
-        page.keyboard.press("End")
-        assert page.evaluate("window.hurt") is None
-        parts = ("#verdicts", "#shares", "#whatif", "#matrix")
-        seen.append(
-            [
-                page.locator(part).evaluate("e => Array.from(e.querySelectorAll('*'), x => x.tagName)")
-                for part in parts
-            ]
-        )
-        text = page.locator("#whatif").inner_text()
-        page.close()
-        if kind == "bad":
-            options = pages.text_of(pages.parsed(path))
-            for payload in names:
-                assert re.sub(r"\s+", " ", name(payload)) in re.sub(r"\s+", " ", options)
-            assert names[0] + "small" in text
-    assert seen[0] == seen[1]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, len(pages.PAYLOADS), 3))
-def test_every_payload_as_a_group_a_system_and_a_command(first: int, tmp_path: Path) -> None:
-    """Names are turned, so that every payload stands once in every field that names reach."""
-    made = [verdicts_section, shares_section, systems_section, what_if_section, provenance_section]
-    tags = []
-    for kind in ("bad", "good"):
-        names = [*pages.PAYLOADS[first:], *pages.PAYLOADS[:first]]
-        names = names if kind == "bad" else [re.sub(r"\W", "-", payload) for payload in names]
-        comparison = planted_shop.shop_comparison(names=names)
-        inputs = comparison.inputs
-        own = findings_of(inputs, baseline=comparison.baselines[0])
-        found = [
-            replace(
-                verdict,
-                advice=None if verdict.advice is None else replace(verdict.advice, command=tuple(names)),
-            )
-            for verdict in own.verdicts
-        ]
-        path = tmp_path / f"{kind}.html"
-        write_report(
-            path, comparison.scores, comparison=comparison, inputs=inputs, sections=made, verdicts=found,
-            command=" ".join(names),
-        )  # fmt: skip
-        tags.append([element.tag for element in pages.elements(pages.parsed(path))])
-    assert tags[0] == tags[1]
+def test_hostile_names_run_nothing_in_the_slider(browser: Any, tmp_path: Path) -> None:
+    planted_shop.shop_comparison(names=pages.PAYLOADS).report(tmp_path / "r.html")
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.goto((tmp_path / "r.html").as_uri())
+    page.focus("#strength")
+    page.keyboard.press("End")
+    assert page.evaluate("window.hurt") is None
+    assert pages.PAYLOADS[0] + "small" in page.locator("#whatif").inner_text()
+    page.close()

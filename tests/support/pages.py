@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import zlib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -14,8 +16,6 @@ import html5lib
 import evenrank as er
 from evenrank import Attribute, Lexicon, Membership, Run, compare
 from evenrank.comparison import Comparison
-from evenrank.report.page.packing import unpacked
-from evenrank.report.page.safe import link
 from evenrank.sample import load
 
 HTML = "{http://www.w3.org/1999/xhtml}"
@@ -130,7 +130,7 @@ def hostile_and_harmless(folder: Path) -> tuple[Path, Path]:
     named_report(hostile, PAYLOADS, PAYLOADS, title=" ".join(PAYLOADS))
     plain = [re.sub(r"\W", "-", payload) for payload in PAYLOADS]  # the same words, so the same values
     plain = [name + "-" * place for place, name in enumerate(plain)]
-    urls = ["none" if link(url) is None else "https://example.org/" for url in PAYLOADS]
+    urls = ["https://example.org/" if url.startswith("http://") else "none" for url in PAYLOADS]
     named_report(harmless, plain, urls, title="harmless")
     return hostile, harmless
 
@@ -161,6 +161,11 @@ def text_of(element: Any) -> str:
 
 def by_class(root: Any, name: str) -> list[Any]:
     return [element for element in elements(root) if name in element.get("class", "").split()]
+
+
+def unpacked(part: str) -> Any:
+    """What a part of the page holds once it is looked at."""
+    return json.loads(zlib.decompress(base64.b64decode(part)))
 
 
 def data_of(root: Any) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from evenrank import Membership, Run, compare
+from evenrank import Membership, Run, compare, write_run
 from evenrank.comparison import Comparison
+from evenrank.io import write_qrels
 
 QUERIES, FOUND = 40, 30
 
@@ -52,3 +53,19 @@ def shop_report(path: Path) -> Comparison:
     comparison = shop_comparison()
     comparison.report(path, query_texts=shop_texts())
     return comparison
+
+
+def shop_audit(folder: Path, target: str = "candidates") -> Any:
+    """The verdicts on the same systems, from files: what cards, bars and sliders must agree with."""
+    from evenrank.audit import audit
+
+    known = shop_comparison().inputs
+    assert known is not None
+    for name, run in known.runs.items():
+        write_run(run, folder / f"{name}.csv")
+    write_qrels(known.qrels, folder / "qrels.txt")
+    rows = [f"p{place},{'small' if place % 3 else 'large'}" for place in range(QUERIES * FOUND)]
+    (folder / "groups.csv").write_text("\n".join(["document,size", *rows]) + "\n", encoding="utf-8")
+    runs = [str(folder / f"{name}.csv") for name in known.runs]
+    sizes = f"size={folder / 'groups.csv'}"
+    return audit(runs, folder / "audit", groups=sizes, qrels=folder / "qrels.txt", target=target)
