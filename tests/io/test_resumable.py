@@ -42,11 +42,9 @@ def output(tmp_path: Path) -> Path:
     return tmp_path / "o.parquet"
 
 
-def scanned(
-    source: Path, output: Path, *, lexicon: Lexicon = LEXICON, block: int = 64, **options: Any
-) -> Any:
+def scanned(source: Path, output: Path, *, lexicon: Lexicon = LEXICON, **options: Any) -> Any:
     """The summary: how many documents, and how many pieces were found finished."""
-    return scan_file(source, lexicon, output, block_bytes=block, threads=1, **options)
+    return scan_file(source, lexicon, output, threads=1, **{"block_bytes": 64, **options})
 
 
 def quietly(source: Path, output: Path, **options: Any) -> Any:
