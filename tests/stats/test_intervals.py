@@ -1,34 +1,51 @@
-"""Intervals of a mean: the rule against a slow oracle, what it covers, and where there is none."""
+"""Intervals of values and differences: the rule against a slow oracle, its coverage, where there is none."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import fmean
 
 import numpy as np
 import pytest
 import scipy.stats
+from drawn import made
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenrank.errors import DataError, ParameterError
-from evenrank.stats.intervals import (
-    CONSTANT,
-    FEW_BOUNDED,
-    FEW_UNBOUNDED,
-    TOO_FEW,
-    UNBOUNDED,
-    UNMOVED,
-    ConfidenceInterval,
-    expanded_level,
-    interval_note,
-    mean_interval,
-    resampled_interval,
-)
-from evenrank.stats.student import student_quantile, student_tails
+from evenrank import ParameterError, compare
+from evenrank.comparison import Pair
 
 UNIT = (0.0, 1.0)
+RANGES = {
+    "nDCG@10": UNIT,
+    "NDKL@10": (0.0, math.inf),
+    "ARaB@10": (-math.inf, math.inf),
+    "dGF@10": (-1.0, 1.0),
+}
 SHARES = st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.8, 1.0]), min_size=5, max_size=30)
+SUM = "NumRet"  # over queries a sum, for which they are drawn again
+
+
+def interval(values: Sequence[float], measure: str = "nDCG@10", **more) -> tuple[float, float]:
+    return made({"a": {measure: values}}).interval(measure, **more)
+
+
+def note(values: Sequence[float], measure: str = "nDCG@10") -> str:
+    """What stands beside an interval that is missing or may be too narrow."""
+    (row,) = made({"a": {measure: values}}).summary()
+    return row.interval_note
+
+
+def pair(system: Sequence[float], baseline: Sequence[float], measure: str = "nDCG@10", **more) -> Pair:
+    (found,) = compare(made({"b": {measure: baseline}, "s": {measure: system}}), **more).pairs
+    return found
+
+
+def two_systems(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    difficulty = generator.random(n)
+    return np.clip(difficulty + generator.normal(0.05, 0.05, n), 0, 1), difficulty
 
 
 def oracle(x: list[float], low: float, high: float, level: float) -> tuple[float, float]:
@@ -51,131 +68,181 @@ def oracle(x: list[float], low: float, high: float, level: float) -> tuple[float
     return max(low, min(centre - half, m)), min(high, max(centre + half, m))
 
 
-@given(SHARES, st.sampled_from([UNIT, (0.0, math.inf), (-math.inf, 1.0), UNBOUNDED, (-1.0, 3.0)]))
-def test_the_rule_is_the_oracles(x: list[float], bounds: tuple[float, float]) -> None:
+@given(SHARES)
+@pytest.mark.parametrize("measure", RANGES)
+def test_the_rule_is_the_oracles(measure: str, x: list[float]) -> None:
+    low, high = RANGES[measure]
+    scores = made({"a": {measure: x}})
     for level in (0.5, 0.95, 0.999):
-        found = mean_interval(x, bounds, level=level)
-        if found.reason is not None:
+        found = scores.interval(measure, level=level)
+        if math.isnan(found[0]):
             assert len(set(x)) == 1
-            assert math.inf in map(abs, bounds)
-            assert found.reason == CONSTANT
+            assert math.inf in (-low, high)
         else:
-            assert found[:2] == pytest.approx(oracle(x, *bounds, level), abs=1e-9)
+            assert found == pytest.approx(oracle(x, low, high, level), abs=1e-9)
+
+
+@given(SHARES, SHARES)
+@pytest.mark.parametrize("measure", RANGES)
+def test_a_difference_of_means_has_the_interval_of_the_mean_difference(measure, one, two) -> None:
+    """It lies between what the smallest and the largest value there can be differ by."""
+    n = min(len(one), len(two))
+    low, high = RANGES[measure]
+    found = pair(one[:n], two[:n], measure)
+    gains = [round(a - b, 9) for a, b in zip(one, two, strict=False)]
+    if math.isnan(found.low):
+        assert len(set(gains)) == 1
+        assert math.isinf(high)
+    else:
+        assert (found.low, found.high) == pytest.approx(oracle(gains, low - high, high - low, 0.95), abs=1e-8)
+        assert found.low < found.high
+    turned = pair(two[:n], one[:n], measure)
+    assert (-turned.high, -turned.low) == pytest.approx((found.low, found.high), nan_ok=True)
 
 
 @given(SHARES, st.floats(0.05, 0.99))
 def test_an_interval_holds_the_mean_and_turns_with_the_values(x: list[float], level: float) -> None:
-    low, high, _ = mean_interval(x, UNIT, level=level)
+    low, high = interval(x, level=level)
     assert 0 <= low <= fmean(x) + 1e-12
     assert fmean(x) - 1e-12 <= high <= 1
     assert low < high
-    turned = mean_interval([1 - each for each in x], UNIT, level=level)
-    assert (1 - turned.high, 1 - turned.low) == pytest.approx((low, high), abs=1e-9)
-    assert mean_interval(x[::-1], UNIT, level=level) == pytest.approx((low, high, None))
+    turned = interval([1 - each for each in x], level=level)
+    assert (1 - turned[1], 1 - turned[0]) == pytest.approx((low, high), abs=1e-9)
+    assert interval(x[::-1], level=level) == pytest.approx((low, high))
 
 
 @pytest.mark.parametrize("value", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("n", [5, 10, 1000])
 def test_a_constant_sample_never_has_width_0(value: float, n: int) -> None:
-    low, high, reason = mean_interval([value] * n, UNIT)
-    assert reason is None
+    low, high = interval([value] * n)
     assert high - low > 0.5 / n
     assert low <= value <= high
 
 
 def test_values_that_differ_in_the_last_bit_are_a_constant_sample() -> None:
     same = [0.3, 0.1 + 0.2] * 10
-    assert mean_interval(same, UNIT)[:2] == pytest.approx(mean_interval([0.3] * 20, UNIT)[:2])
-    assert mean_interval(same).reason == CONSTANT
+    assert interval(same) == pytest.approx(interval([0.3] * 20))
+    assert math.isnan(interval(same, "ARaB@10")[0])
+    assert note(same, "ARaB@10")
 
 
+@pytest.mark.parametrize("measure", ["nDCG@10", "ARaB@10", SUM])
 @pytest.mark.parametrize("n", range(5))
-def test_fewer_than_five_values_have_none(n: int) -> None:
-    for bounds in (UNIT, UNBOUNDED):
-        low, high, reason = mean_interval(np.linspace(0, 1, n), bounds)
-        assert math.isnan(low)
-        assert math.isnan(high)
-        assert reason == TOO_FEW
-    assert resampled_interval(np.linspace(0, 1, n), lambda v: v.min(axis=-1)).reason == TOO_FEW
+def test_fewer_than_five_values_have_none(measure: str, n: int) -> None:
+    values = np.linspace(0, 1, n)
+    assert all(map(math.isnan, interval(values, measure)))
+    assert note(values, measure)
+    found = pair(values, values / 2, measure)
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)
+    assert math.isnan(found.difference) == (n == 0)
 
 
 def test_values_beyond_the_bounds_move_them() -> None:
-    low, high, _ = mean_interval([0.9, 1.2, 1.3, 0.8, 1.1, 1.0], UNIT)
+    low, high = interval([0.9, 1.2, 1.3, 0.8, 1.1, 1.0])
     assert low < 1.05 < high <= 1.3
 
 
 def test_numbers_of_any_size() -> None:
     x = [1.0, 2.0, 4.0, 4.0, 9.0, 16.0]
-    expected = mean_interval(x)
-    for size in (1e-300, 1e-9, 1e9, 1e305):
-        found = mean_interval([each * size for each in x])
-        if size > 1e-12:  # below, they are equal by the rule for ties
-            assert found[:2] == pytest.approx((expected.low * size, expected.high * size))
-    assert mean_interval([1e308, -1e308, 1e308, 0.0, 5.0], (-math.inf, math.inf)).reason is None
+    low, high = interval(x, "ARaB@10")
+    for size in (1e-9, 1e9, 1e305):
+        assert interval([each * size for each in x], "ARaB@10") == pytest.approx((low * size, high * size))
+    assert not math.isnan(interval([1e308, -1e308, 1e308, 0.0, 5.0], "ARaB@10")[0])
 
 
-def test_what_is_no_sample_is_refused() -> None:
-    with pytest.raises(ParameterError, match="level must be between 0 and 1"):
-        mean_interval([1.0] * 9, UNIT, level=1)
-    for bad in ([1.0, math.nan, 1.0, 1.0, 1.0], [[1.0] * 5]):
-        with pytest.raises(DataError, match="one list of finite numbers"):
-            mean_interval(bad, UNIT)
+@pytest.mark.parametrize("level", [0, 1, 95, math.nan])
+@pytest.mark.parametrize("measure", ["nDCG@10", SUM])
+def test_a_level_lies_between_0_and_1(measure: str, level: float) -> None:
+    with pytest.raises(ParameterError, match="level"):
+        interval([0.1, 0.2, 0.3, 0.4, 0.5], measure, level=level)
 
 
-def test_notes() -> None:
-    there = ConfidenceInterval(0.0, 1.0)
-    assert interval_note(there, 9, UNIT) == FEW_BOUNDED
-    assert interval_note(there, 10, UNIT) == ""
-    assert interval_note(there, 19, (0.0, math.inf)) == FEW_UNBOUNDED
-    assert interval_note(there, 20, UNBOUNDED) == ""
-    assert interval_note(ConfidenceInterval(math.nan, math.nan, TOO_FEW), 3, UNIT) == TOO_FEW
+def test_of_too_few_queries_it_is_said_that_an_interval_may_be_too_narrow() -> None:
+    for measure, enough in (("nDCG@10", 10), ("NDKL@10", 20), ("ARaB@10", 20)):
+        assert note(np.linspace(0, 1, enough - 1), measure)
+        assert note(np.linspace(0, 1, enough), measure) == ""
+    assert note(np.linspace(0, 1, 9), "NDKL@10") == note(np.linspace(0, 1, 9)) != ""
+    assert note(np.linspace(0, 1, 19), "NDKL@10") != note(np.linspace(0, 1, 9))
 
 
-def test_an_aggregate_that_never_moves_has_none() -> None:
-    assert resampled_interval(np.full(30, 0.4), lambda v: v.max(axis=-1)).reason == UNMOVED
+def resampled(x: np.ndarray, level: float, resamples: int, seed: int) -> list[float]:
+    """Percentiles of sums, as far out as Student's t is (Hesterberg 2015)."""
+    n = len(x)
+    quantile = scipy.stats.t.ppf((1 + level) / 2, n - 1) * math.sqrt(n / (n - 1))
+    tail = scipy.stats.norm.sf(quantile)
+    draws = np.random.default_rng(seed).integers(0, n, (resamples, n))
+    return np.quantile(x[draws].sum(axis=1), [tail, 1 - tail]).tolist()
 
 
-def test_expanded_percentiles_are_those_of_students_t() -> None:
-    for n in (5, 12, 300):
-        quantile = scipy.stats.t.ppf(0.975, n - 1) * math.sqrt(n / (n - 1))
-        assert expanded_level(0.95, n) == pytest.approx(2 * scipy.stats.norm.cdf(quantile) - 1)
+@pytest.mark.parametrize("n", [5, 12, 300])
+def test_what_is_no_mean_has_expanded_percentiles(n: int) -> None:
+    first, second = two_systems(n)
+    for level, draws, seed in ((0.95, 2000, 0), (0.8, 500, 3)):
+        found = interval(first, SUM, level=level, resamples=draws, seed=seed)
+        assert found == pytest.approx(resampled(first, level, draws, seed))
+    for seed in (0, 3):
+        found = pair(first, second, SUM, seed=seed)
+        assert (found.low, found.high) == pytest.approx(resampled(first - second, 0.95, 2000, seed))
+        assert found.difference == pytest.approx((first - second).sum())
 
 
-@pytest.mark.parametrize("degrees", [0.5, 1.0, 4.5, 9.5, 30.0, 199.5, 1e5])
-def test_quantiles_of_students_t(degrees: float) -> None:
-    for p in (0.0005, 0.025, 0.3, 0.55, 0.9, 0.975, 0.9995):
-        assert student_quantile(p, degrees) == pytest.approx(scipy.stats.t.ppf(p, degrees), rel=1e-7)
+def test_more_queries_than_are_drawn_at_once() -> None:
+    """A chunk holds two million numbers, and those of 2,000 queries in 2,000 draws are four million."""
+    x = np.random.default_rng(1).random(2000)
+    low, high = interval(x, SUM)
+    assert (low, high) == pytest.approx(resampled(x, 0.95, 2000, 0))
 
 
-@pytest.mark.parametrize("degrees", [1e-3, 0.5, 1.0, 9.0, 1e5, 1e12])
-def test_the_middle_of_students_t_is_0(degrees: float) -> None:
-    assert student_quantile(0.5, degrees) == 0
-    for t in (1e-150, 1e-161, 1e-162, 1e-163, 5e-324):
-        assert student_tails(t, degrees) == (0.5, 0.5)
+def test_the_extreme_of_a_difference_is_drawn_with_both_values_of_a_query() -> None:
+    first, second = np.arange(10.0), np.arange(10.0) ** 2
+    found = pair(first, second, "MaxSkew(over='extreme')@10")
+    assert found.difference == 9 - 81
+    assert found.low == -72
+    assert found.high <= 4 - 16  # a draw of ten queries without any above 4 is rare
 
 
-@pytest.mark.parametrize("degrees", [0.5, 1.0, 9.0, 39.0, 41.0, 999.0, 1e5])
-def test_tails_of_students_t(degrees: float) -> None:
-    for t in (0.0, 1e-3, 0.7, 1.96, 4.0, 30.0):
-        below, above = student_tails(-t, degrees)
-        assert below == pytest.approx(scipy.stats.t.cdf(-t, degrees), rel=1e-11)
-        assert above == pytest.approx(scipy.stats.t.cdf(t, degrees), rel=1e-11)
-        assert student_tails(t, degrees) == (above, below)
-    assert student_tails(math.inf, degrees) == (1, 0)
+def test_queries_are_drawn_in_pairs() -> None:
+    """Difficult queries are difficult for both: apart, the interval would be six times as wide."""
+    found = pair(*two_systems(50), SUM)
+    assert found.high - found.low < 0.05 * 50
 
 
-def samples(shape: str, repeats: int, n: int) -> tuple[np.ndarray, float, tuple[float, float]]:
+def test_what_drawing_again_never_changes_has_no_interval() -> None:
+    assert math.isnan(interval(np.full(30, 0.4), SUM)[0])
+    assert note(np.full(30, 0.4), SUM)
+    found = pair(np.full(30, 0.4), np.full(30, 0.4), SUM)
+    assert math.isnan(found.low)
+
+
+def test_identical_systems_have_no_interval_of_width_0() -> None:
+    first, _ = two_systems(30)
+    found = pair(first, first)
+    assert found.low < found.difference == 0 < found.high
+    assert math.isnan(pair(first, first, "ARaB@10").low)
+
+
+def test_spoilt_pairs_are_left_out_of_the_difference() -> None:
+    first, second = two_systems(20)
+    for measure in ("nDCG@10", SUM):
+        spoilt = pair(np.append(first, [math.nan, math.inf]), np.append(second, [1.0, 1.0]), measure)
+        clean = pair(first, second, measure)
+        assert (spoilt.difference, spoilt.low, spoilt.high) == (clean.difference, clean.low, clean.high)
+        assert (spoilt.dropped, spoilt.infinite) == (1, 1)
+
+
+def samples(shape: str, repeats: int, n: int) -> tuple[np.ndarray, float]:
     draw = np.random.default_rng(5)
     size = (repeats, n)
     if shape == "normal":
-        return draw.normal(0.5, 0.1, size), 0.5, UNIT
+        return draw.normal(0.5, 0.1, size), 0.5
     if shape == "mostly 1":
-        return np.where(draw.random(size) < 0.85, 1.0, draw.beta(2, 2, size)), 0.925, UNIT
+        return np.where(draw.random(size) < 0.85, 1.0, draw.beta(2, 2, size)), 0.925
     if shape == "skewed":
-        return draw.beta(0.5, 3, size), 1 / 7, UNIT
+        return draw.beta(0.5, 3, size), 1 / 7
     if shape == "mostly 0":
-        return np.where(draw.random(size) < 0.6, 0.0, draw.random(size)), 0.2, UNIT
-    return draw.lognormal(0, 1, size), math.exp(0.5), UNBOUNDED
+        return np.where(draw.random(size) < 0.6, 0.0, draw.random(size)), 0.2
+    return draw.lognormal(0, 1, size), math.exp(0.5)
 
 
 @pytest.mark.parametrize(
@@ -184,30 +251,26 @@ def samples(shape: str, repeats: int, n: int) -> tuple[np.ndarray, float, tuple[
     + [("lognormal", 20, 0.92)],
 )
 def test_intervals_cover_what_they_say(shape: str, n: int, least: float) -> None:
-    """The seed is fixed; the tables of ``benchmarks/intervals.md`` have ten times as many samples."""
-    values, truth, bounds = samples(shape, 1000, n)
-    found = [mean_interval(row, bounds) for row in values]
-    held = sum(one.low <= truth <= one.high for one in found)
+    """The seed is fixed; the tables of ``benchmarks/intervals.md`` have ten times as many samples.
+
+    NFaiRR is one of the measures: it has a bound where no list leaves its background.
+    """
+    values, truth = samples(shape, 1000, n)
+    measure = {"lognormal": "ARaB@10", "mostly 1": "NFaiRR@10"}.get(shape, "nDCG@10")
+    scores = made({f"r{place}": {measure: row} for place, row in enumerate(values)})
+    found = [(row.low, row.high) for row in scores.summary()]
+    held = sum(low <= truth <= high for low, high in found)
     assert held / len(found) >= least - 0.01
     if shape == "normal" and n >= 20:
         half = scipy.stats.t.ppf(0.975, n - 1) * values.std(axis=1, ddof=1) / math.sqrt(n)
-        assert fmean(one.high - one.low for one in found) <= 1.3 * 2 * half.mean()
+        assert fmean(high - low for low, high in found) <= 1.3 * 2 * half.mean()
 
 
-def test_neutrality_has_the_interval_of_a_bounded_measure_where_no_list_leaves_its_background() -> None:
-    """With 85% of its values exactly 1 it would cover far too seldom as an unbounded one."""
-    from evenrank import parse_measure
-
-    measure = parse_measure("NFaiRR@10")
-    generator = np.random.default_rng(20)
-    covered = 0
-    for _ in range(2000):
-        values = np.where(generator.random(10) < 0.85, 1.0, generator.random(10))
-        low, high, _ = mean_interval(values, measure.range_of(values))
-        covered += low <= 0.85 + 0.15 / 2 <= high
-    assert covered / 2000 > 0.93 - 6 * np.sqrt(0.93 * 0.07 / 2000)
-    assert measure.range_of(np.array([0.5, 1.0 + 1e-12])) == (0.0, 1.0 + 1e-12)
-    assert measure.range_of(np.array([0.5, 1.2])) == (0.0, np.inf)
-    low, high, reason = mean_interval(np.ones(12), measure.range_of(np.ones(12)))
-    assert 0 < low < high
-    assert reason is None
+@pytest.mark.parametrize("n", [6, 10, 30])
+def test_a_difference_without_effect_seldom_excludes_0(n: int) -> None:
+    """Percentiles of resampled means excluded it in 17, 12 and 9 of 100 samples; the seed is fixed."""
+    draw = np.random.default_rng(n)
+    values = np.where(draw.random((1000, n)) < 0.6, 1.0, draw.beta(2, 2, (1000, n)))
+    runs = {f"r{place}": {"nDCG@10": gains} for place, gains in enumerate(values[::2] - values[1::2])}
+    pairs = compare(made({"base": {"nDCG@10": [0.0] * n}} | runs)).pairs
+    assert sum(one.low > 0 or one.high < 0 for one in pairs) / len(pairs) <= 0.05
