@@ -10,13 +10,13 @@ import statistics
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import numpy as np
 from group_oracles import Groups, group_evidence
 from word_oracles import Words, word_counts
 
 from evenrank import Attribute, Membership, Polarity
-from evenrank.data.evidence_source import Evidence
 from evenrank.data.tables import DocumentTable
 from evenrank.rerankers import Reranker
 from evenrank.testing import Case
@@ -30,7 +30,7 @@ ATTRIBUTES = {
 }
 
 
-def evidence(documents: list[str], generator: np.random.Generator, *, partial: bool) -> list[Evidence]:
+def evidence(documents: list[str], generator: np.random.Generator, *, partial: bool) -> list[Any]:
     """Words, groups and a table of shops; with ``partial``, some documents are missing in each."""
     rating = generator.integers(1, 6, len(documents)).astype(float)
     kept = [row for row in range(len(documents)) if not (partial and row % 4 == 1)]
@@ -52,7 +52,7 @@ def opinions(documents: list[str], generator: np.random.Generator, *, partial: b
     return Polarity.build([documents[row] for row in kept], scores[kept])
 
 
-def one_group(documents: list[str], generator: np.random.Generator) -> list[Evidence]:
+def one_group(documents: list[str], generator: np.random.Generator) -> list[Any]:
     """All documents are of one group, have no group words, and cost the same."""
     lone = [
         Membership.from_labels(Attribute(name, values), dict.fromkeys(documents, values[1]))
