@@ -6,15 +6,16 @@ command that does two things stands there twice, once with the option that tells
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evenrank.study.texts import EXAMPLE
+from evenrank.cli import main
 
 ASKED = (
     "nurse pay",
@@ -70,7 +71,8 @@ CALLS: dict[str, list[str]] = {
 
 def write_files(folder: Path) -> None:
     """Six queries over six documents, two runs, and something known of every document."""
-    shutil.copytree(EXAMPLE, folder / "study")
+    with contextlib.redirect_stderr(io.StringIO()):
+        main(["study", "new", str(folder / "study")])
     documents = [f"d{place}" for place in range(1, len(TEXTS) + 1)]
     _lines(folder / "documents.tsv", (f"{name}\t{text}" for name, text in zip(documents, TEXTS, strict=True)))
     _lines(folder / "queries.tsv", (f"{query}\t{text}" for query, text in QUERIES.items()))

@@ -137,7 +137,7 @@ def files_of_at_most(size: int | None) -> Iterator[None]:
 
 def command(folder: Path, step: Sequence[Any], stdin: str = "", largest: int | None = None) -> Ended:
     """Run a command in this process, as ``python -m evenrank`` does."""
-    from evenrank.__main__ import main  # the one place where the runner knows how commands are started
+    from evenrank.cli import main  # the one place where the runner knows how commands are started
 
     streams = sys.stdin, sys.stdout, sys.stderr, sys.argv
     heard, log = _Errors(), logging.getLogger("evenrank")

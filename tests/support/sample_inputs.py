@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from importlib.resources import as_file, files
+from typing import Any
 
 import evenrank as er
 from evenrank import Attribute, Membership, Polarity, Run
-from evenrank.sample import Sample
 
 
 def bm25_run() -> Run:
@@ -14,7 +14,7 @@ def bm25_run() -> Run:
         return er.read_run(path)
 
 
-def groups_of(sample: Sample) -> list[Membership]:
+def groups_of(sample: Any) -> list[Membership]:
     """Who a text leans to, where both and none are half of each, and how popular it is, on a scale."""
     leaning = Attribute("leaning", ("female", "male"))
     popularity = Attribute("popularity", ("1", "2", "3", "4"), ordinal=True)
@@ -25,7 +25,7 @@ def groups_of(sample: Sample) -> list[Membership]:
     ]
 
 
-def polarity_of(sample: Sample) -> Polarity:
+def polarity_of(sample: Any) -> Polarity:
     """The side that a text takes in a debate."""
     sides = {
         query: {document: side for side, grades in by_side.items() for document in grades}

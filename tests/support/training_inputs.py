@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 from evenrank import Inputs
-from evenrank.inputs.description import Description
-from evenrank.inputs.file_options import FileOption
 
 
 def inputs_of(folder: Path) -> Inputs:
-    return Description(
-        qrels=(FileOption(str(folder / "qrels.txt")),),
-        queries=str(folder / "queries.tsv"),
-        documents=FileOption(str(folder / "documents.tsv")),
-    ).read()
+    with (folder / "queries.tsv").open(encoding="utf-8", newline="") as file:
+        texts = dict(csv.reader(file, delimiter="\t"))
+    return Inputs({}).with_known(
+        qrels=folder / "qrels.txt", query_texts=texts, documents=str(folder / "documents.tsv")
+    )
