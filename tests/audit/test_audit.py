@@ -16,15 +16,10 @@ import pytest
 from small_shop import write_small_shop
 
 from evenrank import Scores, read_qrels, read_run
-from evenrank.audit import AuditSummary, audit
-from evenrank.audit.history import past_audits
+from evenrank.audit import audit
 from evenrank.cli import main
 from evenrank.engines import open_engine
 from evenrank.errors import DataError, EvenrankWarning, ParameterError
-from evenrank.io.made_query_ids import made_id
-from evenrank.sample.shop import make_shop
-from evenrank.verdict import describe
-from evenrank.verdict.sentences import percent
 
 BEGIN = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 
@@ -36,13 +31,6 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture(autouse=True)
-def without_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reports take seconds: only the tests that are about them write any."""
-    if "report" not in request.node.name:
-        monkeypatch.setattr("evenrank.audit.making._write_report", lambda *_: False)
-
-
 def clock(days: int = 0) -> Callable[[], datetime]:
     return lambda: BEGIN + timedelta(days=days)
 
@@ -50,6 +38,15 @@ def clock(days: int = 0) -> Callable[[], datetime]:
 def audited(source: Any = "shop.toml", **options: Any) -> Any:
     known = {"queries": "queries.csv", "documents": "products.jsonl", "now": clock(), **options}
     return audit(source, **known)
+
+
+def made() -> list[str]:
+    """The audits that are whole."""
+    return sorted(path.parent.name for path in Path("audit").glob("2*/summary.json"))
+
+
+def shares_of(found: Any) -> list[Any]:
+    return [(one.attribute, one.groups) for one in found.verdicts]
 
 
 def test_an_engine_is_asked_and_judged(shop: Path) -> None:
@@ -64,10 +61,10 @@ def test_an_engine_is_asked_and_judged(shop: Path) -> None:
     files = sorted(path.name for path in found.folder.iterdir())
     assert files == ["answers", "groups", "runs", "scores.jsonl", "summary.json"]
     assert not (shop / "audit/unfinished").exists()
-    summary = AuditSummary.read(found.folder / "summary.json")
-    assert [describe(one) for one in summary.verdicts] == [describe(one) for one in found.verdicts]
     content = json.loads((found.folder / "summary.json").read_text())
-    assert content["sentences"][0] == describe(found.verdicts[0])
+    assert [one["attribute"] for one in content["verdicts"]] == ["seller_size", "colour"]
+    assert found.lines()[0].split()[:3] == content["sentences"][0].split()[:3]
+    assert audited(now=clock(1)).previous.verdicts == found.verdicts
     assert content["engines"]["shop"]["answered"] == 48
     measures = [repr(measure) for measure in Scores.read(found.folder / "scores.jsonl").measures]
     assert "GF(attr='seller_size')@10" in measures
@@ -99,21 +96,6 @@ def test_at_most_twelve_lines_of_eighty_columns(shop: Path, lexicon: str | None)
     assert any(line.startswith("relevance is not known") for line in lines)
     assert any(line.startswith("to try: ") for line in lines)
     assert lines[-1].startswith("wrote audit/2026-05-04T12-00-00Z")
-
-
-@pytest.mark.slow
-def test_many_attributes_still_fit(shop: Path) -> None:
-    (shop / "many.csv").write_text(
-        "document," + ",".join(f"a{n}" for n in range(6)) + "\n"
-        + "".join(
-            f"{row['id']}," + ",".join([f"{row['seller_size']} sellers of a long name"] * 6) + "\n"
-            for row in map(json.loads, (shop / "products.jsonl").read_text().splitlines())
-        )
-    )  # fmt: skip
-    lines = audited(groups=[f"a{n}=many.csv" for n in range(6)]).lines()
-    assert len(lines) <= 14
-    assert max(map(len, lines)) <= 80
-    assert "summary.json has the rest: a" in "\n".join(lines)
 
 
 @pytest.mark.slow
@@ -150,7 +132,7 @@ def test_run_files_stand_in_the_same_place(shop: Path) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EvenrankWarning)
             found = audited(source, now=clock(1))
-        assert [describe(one) for one in found.verdicts] == [describe(one) for one in first.verdicts]
+        assert shares_of(found) == shares_of(first)
         assert not (found.folder / "answers").exists()
         assert found.verdicts[0].worst[0].text  # the texts of the queries are known
 
@@ -162,7 +144,7 @@ def test_documents_in_several_files_have_the_same_fields(shop: Path) -> None:
     for number, begin in enumerate(range(0, len(lines), 3)):
         (shop / f"shards/part-{number}.jsonl").write_text("".join(lines[begin : begin + 3]))
     one, many = audited(), audited(documents="shards/")
-    assert [describe(verdict) for verdict in many.verdicts] == [describe(verdict) for verdict in one.verdicts]
+    assert shares_of(many) == shares_of(one)
     assert [verdict.attribute for verdict in many.verdicts] == ["seller_size", "colour"]
 
 
@@ -201,7 +183,7 @@ def test_an_interrupted_audit_goes_on_where_it_stopped(shop: Path) -> None:
     named = open_engine(engine, name="shaky")
     with pytest.raises(KeyboardInterrupt):
         audited(named)
-    assert past_audits("audit") == []
+    assert made() == []
     found = audited(named)
     assert len(engine.asked) == 49  # the 30th, which has no answer, twice
     assert sorted(set(engine.asked)) == sorted(engine.asked[:29] + engine.asked[30:])
@@ -236,17 +218,6 @@ def test_a_failed_query_is_named_and_asked_again(shop: Path) -> None:
     assert found.summary.engines["shaky"]["answered"] == 48
 
 
-def test_an_audit_that_fails_leaves_no_folder(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> bool:
-        raise DataError("the disk is full")
-
-    monkeypatch.setattr("evenrank.audit.making._write_report", fail)
-    with pytest.raises(DataError, match="the disk is full"):
-        audited()
-    assert past_audits("audit") == []
-    assert [path.name for path in (shop / "audit").iterdir()] == ["unfinished"]
-
-
 def test_what_is_missing_is_said(shop: Path) -> None:
     with pytest.raises(ParameterError, match="an engine needs queries to be asked: --queries FILE"):
         audited(queries=None)
@@ -278,7 +249,7 @@ def test_judgements_and_clicks_are_told_apart(shop: Path) -> None:
 def test_two_audits_of_one_second_are_told_apart(shop: Path) -> None:
     folders = [audited(groups="seller_size").folder.name for _ in range(2)]
     assert folders == ["2026-05-04T12-00-00Z", "2026-05-04T12-00-00Z-2"]
-    assert [path.name for path in past_audits("audit")] == folders
+    assert made() == folders
 
 
 @pytest.mark.slow
@@ -296,33 +267,8 @@ def test_the_report_shows_verdicts_and_the_trend(shop: Path) -> None:
     assert page.count("2026-05-04T12:00:00+00:00") >= 1
     assert "2026-06-03T12:00:00+00:00" in page
     small = found.verdicts[0].less[0]
-    assert f"{percent(small.share)} ({percent(small.share_low)} to {percent(small.share_high)})" in page
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("lowered", [0.0, 1.0])
-def test_the_shop_of_the_guide(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], lowered: float
-) -> None:
-    """Its engine is SQLite with a boost; what is planted is found, nothing else, as printed."""
-    monkeypatch.chdir(tmp_path)
-    root = Path(__file__).resolve().parents[2]
-    make_shop(tmp_path, lowered)
-    found = audited(groups="seller_size,country", output="both")
-    assert [one.shown for one in found.verdicts] == [lowered > 0, False]
-    if lowered:
-        guide = (root / "docs/guides/shop.md").read_text(encoding="utf-8")
-        first, second, gated = re.findall(r"^```text\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
-        alone = audited(groups="seller_size", now=clock(1))
-        assert "\n".join(alone.lines()[:-1]) + "\n" == first
-        assert main(list(alone.verdicts[0].advice.command)[1:]) == 0
-        again = audited("fairer.trec", groups="seller_size", now=clock(2)).lines()
-        assert again[: second.count("\n")] == second.splitlines()
-        (project,) = re.findall(r"^```toml\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
-        (tmp_path / "evenrank.toml").write_text(project)
-        capsys.readouterr()
-        assert main(["gate", "fairer.trec"]) == 0
-        assert capsys.readouterr().out.startswith(gated)
+    assert {"7.7%", "60%"} <= set(re.findall(r"[\d.]+%", page))
+    assert (round(small.share, 3), small.documents / 400) == (0.077, pytest.approx(small.catalogue))
 
 
 def test_ids_with_blanks_are_audited_and_the_advised_command_works(shop: Path) -> None:
@@ -362,18 +308,11 @@ def test_queries_that_are_nothing_but_words(shop: Path) -> None:
     (shop / "words.csv").write_text("query\n" + "\n".join(words) + "\n")
     rows = "".join(f"n{i},{w},why {i}\n" for i, w in enumerate(words))
     (shop / "log.csv").write_text("id,query,reason\n" + rows)
-    for name, first, reason in (("words.csv", made_id(words[0]), None), ("log.csv", "n0", "why 0")):
+    for name, own, reason in (("words.csv", None, None), ("log.csv", "n0", "why 0")):
         found = audited(queries=name, output=f"audit-{name}")
         (run,) = found.inputs.runs.values()
-        assert run.query_ids[0] == first
+        first = run.query_ids[0]
+        assert own in (None, first)
         assert found.inputs.query_texts[first] == words[0]
         assert (found.inputs.query_reasons or {}).get(first) == reason
         assert found.verdicts[0].less[0].value == "small"
-
-
-def test_the_trend_has_a_row_for_every_group(shop: Path) -> None:
-    from evenrank.report.page.sections.trend import group_cells
-
-    (verdict,) = audited(groups="seller_size").verdicts
-    assert [cells[0] for cells in group_cells(verdict)] == [group.value for group in verdict.groups]
-    assert len(verdict.groups) == 2

@@ -1,102 +1,162 @@
-"""What an audit prints: whole sentences within fourteen lines, and the name of all that is left out."""
+"""What an audit prints: at most fourteen lines of eighty columns, and the name of all that is left out."""
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from audits import audited, partly
+from shops import Shop, shop
 
-from evenrank.audit.lines import audit_lines
-from evenrank.audit.summary import AuditSummary
-from evenrank.verdict import Verdict, describe
-from evenrank.verdict.sentences import describe_shortly
-from evenrank.verdict.value import FAVOURED, LESS, NOT_SHOWN, TOO_FEW, Advice, GroupFinding, WorstQuery
+from evenrank import Run
 
-REPORT = Path("audit/2026-05-04T12-00-00Z/report.html")
-
-
-def group(value: str, share: float, target: float, decision: str) -> GroupFinding:
-    return GroupFinding(
-        value, 100, target, target, share, share - 0.05, share + 0.05, target, decision,
-        shown_below=target - 0.1, shown_above=target + 0.1, fades=0.5,
-    )  # fmt: skip
+MADE = shop(7, lowered=1.0, products=800, queries=40, depth=40)
+EVEN = shop(3, products=800, queries=40, depth=40)
+LABELS = {"favoured": MADE.sizes, "not shown": EVEN.relabelled(3).sizes, "too few": partly(MADE.sizes, 0.4)}
 
 
-def verdict(attribute: str, system: str = "bm25", *, kind: str = FAVOURED, size: float = 0.2) -> Verdict:
-    decisions = {FAVOURED: (LESS, FAVOURED), NOT_SHOWN: (NOT_SHOWN,) * 2, TOO_FEW: (TOO_FEW,) * 2}[kind]
-    groups = (
-        group("women of the north", 0.5 - size, 0.5, decisions[0]),
-        group("men of the south", 0.5 + size, 0.5, decisions[1]),
-    )
-    worst = tuple(WorstQuery(f"q{n}", f"a query of many words {n}", 0.1, 0.5, 0.5) for n in range(3))
-    unlabelled = {"unlabelled": 147, "ranked": 432, "unseen": 0.38} if kind == TOO_FEW else {}
-    return Verdict(
-        system, attribute, 10, 100, "catalogue", groups, 60, 4, 0.95, worst=worst, **unlabelled
-    )  # type: ignore[arg-type]  # fmt: skip
-
-
-def printed(*verdicts: Verdict, previous: AuditSummary | None = None) -> list[str]:
-    systems = tuple(dict.fromkeys(one.system for one in verdicts))
-    summary = AuditSummary("2026-05-04T12:00:00Z", systems, 60, verdicts)
-    return audit_lines(summary, REPORT, previous=previous)
-
-
-def as_one(lines: list[str]) -> str:
+def checked(lines: list[str]) -> str:
+    assert len(lines) <= 14
+    assert max(map(len, lines)) <= 80
+    assert re.fullmatch(r"wrote .*summary\.json|  .*summary\.json", lines[-1])
     return " ".join(line.strip() for line in lines)
 
 
-@pytest.mark.parametrize("count", range(1, 9))
-@pytest.mark.parametrize("kind", [FAVOURED, NOT_SHOWN, TOO_FEW])
+def named(labels: dict[str, str]) -> dict[str, str]:
+    long = {"small": "women of the north", "large": "men of the south"}
+    return {document: long[size] for document, size in labels.items()}
+
+
+@pytest.mark.parametrize("count", [1, 3, 7])
+@pytest.mark.parametrize("kind", ["favoured", "not shown", "too few"])
 @pytest.mark.parametrize("systems", [("bm25",), ("bm25", "dense")])
-def test_no_sentence_is_cut_and_what_is_left_out_is_named(
-    count: int, kind: str, systems: tuple[str, ...]
+def test_what_is_left_out_is_named_or_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, kind: str, systems: tuple[str, ...]
 ) -> None:
-    verdicts = [verdict("size of the seller", systems[0], size=0.4)]
-    verdicts += [verdict(f"attribute {n}", one, kind=kind) for n in range(count) for one in systems]
-    lines = printed(*verdicts)
-    text = as_one(lines)
-    assert len(lines) <= 14
-    assert max(map(len, lines)) <= 80
+    monkeypatch.chdir(tmp_path)
+    attributes = {"size of the seller": named(MADE.sizes)}
+    attributes |= {f"attribute {n}": named(LABELS[kind]) for n in range(count)}
+    runs = [MADE.run.renamed(name) for name in systems]
+    found = audited(Path(), runs, attributes, documents=MADE.sizes)
+    text = checked(found.lines())
+    assert len(found.verdicts) == (count + 1) * len(systems)
+    told, _, rest = text.partition("summary.json has the rest: ")
+    more = re.search(r"and (\d+) more", rest)
+    missing = [one for one in attributes if one not in text]
+    assert len(missing) <= (int(more[1]) if more else 0)
     assert "..." not in text
-    assert lines[-1] == f"wrote {REPORT}"
-    told, _, rest = text.partition("report.html has the rest: ")
-    for one in verdicts:
-        whole = any(sentence in told for sentence in (describe(one), describe_shortly(one)))
-        listed = one.attribute in told.partition("no group is shown to be favoured: ")[2]
-        listed |= one.attribute in told.partition("for a verdict: ")[2]
-        assert whole or listed or one.attribute in rest, one.attribute
+    assert told.startswith("bm25, " if len(systems) > 1 else "size of the seller")
 
 
-def test_names_that_do_not_fit_are_counted() -> None:
-    lines = printed(*(verdict(f"an attribute with a long name {n}") for n in range(40)))
-    assert len(lines) <= 14
-    named = as_one(lines).partition("report.html has the rest: ")[2]
-    left_out = 40 - sum(": women of the north" in line for line in lines)
-    assert f"and {left_out - named.count('long name')} more" in named
+def numbers(text: str) -> list[str]:
+    return re.findall(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?", text)
 
 
-def test_nothing_is_named_where_all_is_said() -> None:
-    lines = printed(verdict("size"), verdict("gender", kind=TOO_FEW))
-    text = as_one(lines)
-    assert "is too much to say what groups get." in text
-    assert "has the rest" not in text
+def points(share: float) -> str:
+    value = 100 * share
+    return f"{value:.0f}" if abs(value) >= 9.95 or abs(value) < 0.05 else f"{value:.1f}".removesuffix(".0")
 
 
-def test_a_change_gives_way_to_a_further_attribute() -> None:
-    verdicts = [verdict(f"attribute {n}") for n in range(3)]
-    previous = AuditSummary("2026-05-03T12:00:00Z", ("bm25",), 60, tuple(verdicts))
-    assert "since 2026-05-03" in as_one(printed(*verdicts[:2], previous=previous))
-    long = printed(*verdicts, verdict("other", kind=TOO_FEW), previous=previous)
-    assert "since" not in as_one(long)
-    assert "attribute 2: women of the north gets" in as_one(long)
+def told(folder: Path, made: Shop, labels: dict[str, str], **options: Any) -> tuple[Any, str, list[str]]:
+    """The verdict, its sentence in the summary, and all lines."""
+    found = audited(folder, made.run, {"size": labels}, documents=made.sizes, **options)
+    summary = json.loads((found.folder / "summary.json").read_text())
+    return found.verdicts[0], summary["sentences"][0], found.lines()
 
 
-def test_a_command_is_whole_or_not_there() -> None:
-    from dataclasses import replace
+@pytest.mark.parametrize("target", ["catalogue", "equal"])
+def test_a_sentence_has_the_numbers_of_the_verdict(tmp_path: Path, target: str) -> None:
+    verdict, sentence, _ = told(tmp_path, MADE, partly(MADE.sizes, 0.9), target=target)
+    small, large = verdict.group("small"), verdict.group("large")
+    assert numbers(sentence) == [
+        str(verdict.unlabelled), str(verdict.ranked), points(small.target), points(small.share), "10", "95",
+        points(small.share_low), points(small.share_high), f"{large.ratio:.1f}",
+    ]  # fmt: skip
+    assert [word for word in ("small", "large") if word in sentence] == ["small", "large"]
 
-    words = ("evenrank", "rerank", *(f"--option-{n} {'x' * 60}" for n in range(20)))
-    advice = Advice("DetCons@100", "women", 0.1, 0.5, 0.4, 0.3, 0.5, "nDCG@10", 0.0, 0.0, 0.0, command=words)
-    lines = printed(replace(verdict("size"), advice=advice))
-    assert len(lines) <= 14
-    assert not any(line.endswith("\\") for line in lines)
-    assert "report.html has the rest: the worst queries; what to try" in lines
+
+def test_against_what_was_found_it_has_the_difference(tmp_path: Path) -> None:
+    verdict, sentence, _ = told(tmp_path, MADE, MADE.sizes, target="candidates", cutoff=5)
+    small = verdict.group("small")
+    assert numbers(sentence)[:7] == [
+        points(small.target), points(small.share), "5", points(small.difference), "95",
+        points(small.low), "+" * (small.high > 0) + points(small.high),
+    ]  # fmt: skip
+
+
+def test_where_nothing_is_shown_it_says_what_would_have_been(tmp_path: Path) -> None:
+    verdict, sentence, _ = told(tmp_path, EVEN, EVEN.relabelled(3).sizes)
+    least = min(verdict.groups, key=lambda group: group.difference)
+    assert not verdict.shown
+    width = least.share_high - least.share_low
+    later = width * (1 - least.fades * 3 / 4) ** 0.5
+    expected = [least.target, least.share, least.share_low, least.share_high, least.shown_below,
+                least.shown_above, later]  # fmt: skip
+    assert {points(one) for one in expected} <= set(numbers(sentence))
+    assert least.value in sentence
+
+
+def test_where_there_is_no_verdict_it_says_what_lacks(tmp_path: Path) -> None:
+    verdict, sentence, _ = told(tmp_path / "labels", MADE, LABELS["too few"])
+    assert numbers(sentence)[:4] == [
+        str(verdict.unlabelled), str(verdict.ranked), "10", points(verdict.unseen)
+    ]  # fmt: skip
+    few = Shop(MADE.run.select(list(MADE.run.query_ids)[:11]), MADE.sizes)
+    assert numbers(told(tmp_path / "queries", few, MADE.sizes)[1]) == ["11", "12"]
+    same = [(query, f"d{n}", -float(n)) for query in MADE.run for n in range(4)]
+    alike = Shop(Run.build(*zip(*same, strict=True), name="run"), MADE.sizes)
+    verdict, sentence, _ = told(tmp_path / "documents", alike, MADE.sizes)
+    assert numbers(sentence) == [f"{verdict.units:.1f}", "8"]
+
+
+def large_of(query: str) -> list[str]:
+    return [one for one in MADE.run.documents(query)[:10] if MADE.sizes[one] == "large"]
+
+
+def test_the_lines_below_have_the_worst_queries_the_advice_and_relevance(tmp_path: Path) -> None:
+    texts = {query: f"words of {query}" for query in MADE.run}
+    lists = "".join(f"{query} 0 {one} 1\n" for query in MADE.run for one in large_of(query))
+    tmp_path.joinpath("qrels.txt").write_text(lists)
+    options = {"queries": texts, "qrels": str(tmp_path / "qrels.txt"), "depth": 40}
+    verdict, _, lines = told(tmp_path, MADE, MADE.sizes, **options)
+    text = " ".join(line.strip() for line in lines)
+    for one in verdict.worst:
+        assert f"“words of {one.query}” ({points(one.share)}%, found {points(one.candidates)}%)" in text
+    advice = verdict.advice
+    assert f"{points(advice.after)}% instead of {points(advice.before)}%" in text
+    assert f"{advice.cost:+.3f}" in text
+    assert f"nDCG@10 is {verdict.relevance.value:.4f}" in text
+    assert advice.cost < 0
+
+
+def test_a_second_audit_tells_the_change_of_the_lowest_group(tmp_path: Path) -> None:
+    first, _, lines = told(tmp_path, MADE, MADE.sizes)
+    assert not any(line.startswith("since 2") for line in lines)
+    second = Shop(shop(8, lowered=0.3, products=800, queries=40, depth=40).run.renamed("shop"), MADE.sizes)
+    now, _, lines = told(tmp_path, second, MADE.sizes)
+    (place,) = [n for n, line in enumerate(lines) if line.startswith("since 2")]
+    text = " ".join(lines[place : place + 2])
+    lowest = (now.less or [now.lowest])[0].value
+    for group in (first.group(lowest), now.group(lowest)):
+        ends = f"{points(group.share_low)} to {points(group.share_high)}"
+        assert f"{points(group.share)}% ({ends})" in text
+
+
+def test_it_says_how_much_can_be_reached_where_too_few_are_found(tmp_path: Path) -> None:
+    rows = [
+        (query, document, -float(place))
+        for query in MADE.run
+        for place, document in enumerate(
+            [one for one in MADE.run.documents(query) if MADE.sizes[one] == "large"][:12]
+            + [one for one in MADE.run.documents(query) if MADE.sizes[one] == "small"][:1]
+        )
+    ]
+    verdict, _, lines = told(tmp_path, Shop(Run.build(*zip(*rows, strict=True), name="run"), MADE.sizes),
+                             MADE.sizes)  # fmt: skip
+    small = verdict.group("small")
+    text = " ".join(line.strip() for line in lines)
+    assert f"for {small.unreachable} of 40 queries" in text
+    assert f"small gets {points(small.reachable)}%" in text
