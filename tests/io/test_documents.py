@@ -22,7 +22,6 @@ from hypothesis import strategies as st
 
 from evenrank.errors import DataError, EvenrankWarning, InputTypeError, MissingExtraError, ParameterError
 from evenrank.io import read_documents
-from evenrank.io.column_names import resolve_documents
 
 DOCUMENTS = [("d1", "some words"), ("007", 'a "bare quote'), ("7", ""), ("é", "x\u2028y, z")]
 
@@ -89,7 +88,7 @@ def test_columns() -> None:
     assert pairs(table, columns={"id": "key", "text": "abstract"}) == [("a", "b")]
     header = io.BytesIO(b'key\tabstract\na\t"b\nc\t\n')
     assert pairs(header, format="tsv", columns={"id": "key", "text": "abstract"}) == [("a", '"b'), ("c", "")]
-    with pytest.raises(DataError, match=r"no column for the id .*; the columns found are 'key'"):
+    with pytest.raises(DataError, match=r"id.*'key'"):
         pairs(table)
 
 
@@ -101,87 +100,80 @@ def test_quoted_newlines_in_csv() -> None:
     assert pairs(io.BytesIO(b'id,text\na,"b\nc"\nd,e\n'), format="csv") == [("a", "b\nc"), ("d", "e")]
 
 
-BAD = {
-    "no tab": ("tsv", b"a\tb\n\nc d\n", "<file>:3: no tab: a line is an id, a tab and the text"),
-    "empty id": ("tsv", b"a\tb\n\tc\n", "<file>:2: the id is empty"),
-    "invalid UTF-8": ("tsv", b"a\tb\nc\t\xff\n", "<file>:2: invalid UTF-8 at byte 6 of the file"),
-    "empty": ("tsv", b"", "<file>: no documents"),
-    "blank": ("tsv", b"\n\r\n", "<file>: no documents"),
-    "empty csv": ("csv", b"", "<file>: no documents"),
-    "csv without rows": ("csv", b"id,text\n", "<file>: no documents"),
-    "csv column": (
-        "csv",
-        b"a,b\n1,2\n",
-        "<file>: no column for the id (accepted: _id, id, doc_id, docid, docno, document); "
-        "the columns found are 'a', 'b': name it with columns={'id': ...}",
-    ),
-    "not JSON": (
-        "jsonl",
-        b'{"_id": "a", "text": "b"}\nx\n',
-        "<file>:2: not JSON: Expecting value: column 1",
-    ),
-    "of several kinds": (
-        "jsonl",
-        b'{"_id": "a", "text": "b"}\n{"_id": "c"}\nx\n{"_id": "d", "text": 1}\n',
-        "<file>:2: text is missing\n<file>:3: not JSON: Expecting value: column 1\n"
-        "<file>:4: text 1 (int) is not text",
-    ),
-    "text missing": ("jsonl", b'{"_id": "a", "text": "b"}\n{"_id": "c"}\n', "<file>:2: text is missing"),
-    "text is a number": ("jsonl", b'{"_id": "a", "text": 1}\n', "<file>:1: text 1 (int) is not text"),
-    "id is a float": (
-        "jsonl",
-        b'{"_id": 1.5, "text": "b"}\n',
-        "<file>:1: id 1.5 (float) is not an id: ids are text or whole numbers",
-    ),
-    "a list": ("jsonl", b"[]\n", "<file>:1: expected an object {...}, got '[]'"),
+LINE = b'{"_id": "a", "text": "b"}\n'
+BAD: dict[str, tuple[str, bytes, int, str]] = {
+    "no tab": ("tsv", b"a\tb\n\nc d\n", 3, "tab"),
+    "empty id": ("tsv", b"a\tb\n\tc\n", 2, "id"),
+    "invalid UTF-8": ("tsv", b"a\tb\nc\t\xff\n", 2, "byte 6"),
+    "control character": ("tsv", b"a\tb\n\nc\x01\td\x01\n", 3, "0x01"),
+    "not JSON": ("jsonl", LINE + b"x\n", 2, "JSON"),
+    "id is a fraction": ("jsonl", b'{"_id": 1.5, "text": "b"}\n', 1, "1.5"),
+    "a list": ("jsonl", b"[]\n", 1, "[]"),
+    # counted across blocks: the stream gives little at a time
+    "no tab far behind": ("tsv", b"a\tb\n" * 40 + b"c\n", 41, "tab"),
+    "a list far behind": ("jsonl", LINE * 40 + b"[]\n", 41, "[]"),
+    "invalid UTF-8 far behind": ("tsv", b"a\tb\n" * 40 + b"c\t\xff\n", 41, "byte 162"),
 }
 
 
+class Drip(io.BytesIO):
+    """Gives so many bytes at a time."""
+
+    def __init__(self, data: bytes, size: int) -> None:
+        super().__init__(data)
+        self.size = size
+
+    def read(self, wanted: int | None = -1) -> bytes:
+        return super().read(self.size)
+
+
 @pytest.mark.parametrize("case", BAD)
-def test_bad_files(case: str) -> None:
-    format, data, message = BAD[case]
+@pytest.mark.parametrize("size", [16, 1 << 20])
+def test_a_problem_has_its_line(case: str, size: int) -> None:
+    format, data, line, word = BAD[case]
+    with pytest.raises(DataError, match="<file>") as caught:
+        pairs(Drip(data, size), format=format)
+    (problem,) = caught.value.problems
+    assert problem.line == line
+    assert word in problem.what
+
+
+def test_problems_of_several_kinds_are_listed_together() -> None:
+    data = LINE + b'{"_id": "c"}\nx\n{"_id": "d", "text": 1}\n'
     with pytest.raises(DataError) as caught:
+        pairs(io.BytesIO(data), format="jsonl")
+    assert [problem.line for problem in caught.value.problems] == [2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("format", "data"), [("tsv", b""), ("tsv", b"\n\r\n"), ("csv", b""), ("csv", b"id,text\n")]
+)
+def test_no_documents_are_an_error(format: str, data: bytes) -> None:
+    with pytest.raises(DataError, match="<file>"):
         pairs(io.BytesIO(data), format=format)
-    assert str(caught.value) == message
 
 
 def test_other_bad_sources(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):  # before anything is iterated
         read_documents(tmp_path / "no.tsv")
-    with pytest.raises(ParameterError, match="does not tell the format"):
+    with pytest.raises(ParameterError, match="format"):
         pairs(io.BytesIO(b"a\tb\n"))
     for value in (None, 3, b"x"):
-        with pytest.raises(InputTypeError, match="documents are read from a path"):
+        with pytest.raises(InputTypeError, match="documents"):
             read_documents(value)
-    with pytest.raises(DataError, match=r"documents: document 2: expected a pair \(id, text\), got str"):
+    with pytest.raises(DataError, match=r"document 2.*str"):
         pairs([("a", "b"), "ab"])
-    with pytest.raises(DataError, match="documents: document 1: text is missing"):
+    with pytest.raises(DataError, match="document 1: text"):
         pairs([("a", None)])
-    with pytest.raises(DataError, match="documents: no documents"):
+    with pytest.raises(DataError, match="documents"):
         pairs([])
-    with pytest.raises(DataError, match="documents: row 2: id is missing"):
+    with pytest.raises(DataError, match="row 2: id"):
         pairs(pl.DataFrame({"id": ["a", None], "text": ["b", "c"]}))
 
 
 def test_a_byte_order_mark() -> None:
     with pytest.warns(EvenrankWarning, match="byte order mark"):
         assert pairs(io.BytesIO(b"\xef\xbb\xbfa\tb\n"), format="tsv") == [("a", "b")]
-
-
-@pytest.mark.parametrize(
-    ("format", "good", "bad", "what"),
-    [
-        ("tsv", b"a\tb\n", b"c\n", "no tab: a line is an id, a tab and the text"),
-        ("jsonl", b'{"id": "a", "text": "b"}\n', b"[]\n", "expected an object {...}, got '[]'"),
-    ],
-)
-def test_lines_are_counted_across_blocks(
-    format: str, good: bytes, bad: bytes, what: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("evenrank.io.document_lines.line_blocks.__defaults__", (16,))
-    with pytest.raises(DataError) as caught:
-        pairs(io.BytesIO(good * 40 + bad), format=format)
-    assert str(caught.value) == f"<file>:41: {what}"
 
 
 LINES = st.lists(
@@ -195,9 +187,7 @@ LINES = st.lists(
 @given(LINES, st.integers(1, 60), st.sampled_from(["\n", "\r\n"]))
 def test_blocks_do_not_show(rows: list[tuple[str, str]], size: int, end: str) -> None:
     data = end.join(f"{i}\t{t}" for i, t in rows).encode()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("evenrank.io.document_lines.line_blocks.__defaults__", (size,))
-        assert pairs(io.BytesIO(data), format="tsv") == rows
+    assert pairs(Drip(data, size), format="tsv") == rows
 
 
 def test_batches_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,23 +273,20 @@ def test_a_malformed_csv_file_is_told_by_its_line(data: bytes, message: str, tmp
     assert str(caught.value) == f"{path}:{message}"
 
 
-def test_control_characters_in_ids() -> None:
-    with pytest.raises(DataError, match=r"<file>:3: id 'c\\x01' holds the control character 0x01"):
-        pairs(io.BytesIO(b"a\tb\n\nc\x01\td\x01\n"), format="tsv")
+def test_control_characters_may_stand_in_texts() -> None:
     assert pairs(io.BytesIO(b"a\tb\x01\n"), format="tsv") == [("a", "b\x01")]
 
 
 LEFT_OPEN = """
 import io, time
-from evenrank.io import document_lines, read_documents
+from evenrank.io import read_documents
 
 class Slow(io.BytesIO):
     def read(self, size=-1):
         time.sleep(0.02)  # so that the reader is in here when the process ends
-        return super().read(64)
+        return super().read(1 << 20)
 
-document_lines._BLOCK = 16
-rows = "".join(f"d{number},some words\\n" for number in range(500))
+rows = "".join(f"d{number},{'some words ' * 100}\\n" for number in range(70_000))
 tables = iter(read_documents(Slow(b"id,text\\n" + rows.encode()), format="csv"))
 next(tables)
 print("one batch was read", flush=True)
@@ -307,18 +294,17 @@ print("one batch was read", flush=True)
 
 
 def test_a_table_that_is_left_half_read_does_not_abort_the_process() -> None:
-    for _ in range(2):
-        done = subprocess.run([sys.executable, "-c", LEFT_OPEN], capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "one batch was read\n", "")
+    done = subprocess.run([sys.executable, "-c", LEFT_OPEN], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "one batch was read\n", "")
 
 
 @pytest.mark.parametrize(
-    ("found", "roles"),
+    ("columns", "text"),
     [
-        (["id", "title", "description"], {"id": "id", "text": "description", "title": "title"}),
-        (["id", "title", "price"], {"id": "id", "text": "title"}),
-        (["id", "text", "description"], {"id": "id", "text": "text"}),
+        (["id", "title", "description"], "a title a description"),
+        (["id", "title", "price"], "a title"),
+        (["id", "text", "description"], "a text"),
     ],
 )
-def test_products_have_a_text(found: list[str], roles: dict[str, str]) -> None:
-    assert resolve_documents(found, None, "products.jsonl") == roles
+def test_products_have_a_text(columns: list[str], text: str) -> None:
+    assert pairs(pl.DataFrame({name: [f"a {name}"] for name in columns})) == [("a id", text)]
