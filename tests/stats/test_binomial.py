@@ -1,32 +1,49 @@
-"""The interval of Clopper and Pearson beside sums of binomial chances."""
+"""The share of a log that would be kept has the interval of Clopper and Pearson, as scipy has it."""
 
 from __future__ import annotations
 
-import math
+import re
+from pathlib import Path
 
 import pytest
+from scipy import stats
 
-from evenrank.stats.binomial import clopper_pearson
+from evenrank.cli import main
 
-
-def at_least(hits: int, trials: int, share: float) -> float:
-    chances = (math.comb(trials, k) * share**k * (1 - share) ** (trials - k) for k in range(hits, trials + 1))
-    return math.fsum(chances)
-
-
-@pytest.mark.parametrize(("hits", "trials"), [(0, 7), (1, 40), (3, 20), (20, 20), (19, 20)])
-def test_each_limit_leaves_a_tail_of_a_fortieth(hits: int, trials: int) -> None:
-    low, high = clopper_pearson(hits / trials, trials)
-    assert (low == 0) == (hits == 0)
-    assert (high == 1) == (hits == trials)
-    if hits > 0:
-        assert at_least(hits, trials, low) == pytest.approx(0.025)
-    if hits < trials:
-        assert 1 - at_least(hits + 1, trials, high) == pytest.approx(0.025)
+PROCEDURE = """workers = 1
+experts = 1
+labels = ["plain", "old"]
+passing = "plain"
+questions = ["ageless"]
+domains = ["Work"]
+"""
 
 
-def test_trials_may_be_any_number() -> None:
-    low, high = clopper_pearson(0.3, 10.5)
-    assert clopper_pearson(0.3, 10)[0] < low < clopper_pearson(0.3, 11)[0]
-    assert clopper_pearson(0.3, 11)[1] < high < clopper_pearson(0.3, 10)[1]
-    assert clopper_pearson(0.3, math.inf) == (0.3, 0.3)
+@pytest.mark.parametrize(("kept", "drawn"), [(0, 7), (1, 40), (3, 20), (19, 20), (20, 20)])
+def test_each_limit_leaves_a_tail_of_a_fortieth(
+    kept: int, drawn: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Drawn from so many queries that there is no end to them. A share that is estimated costs one."""
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "queries.csv": ["query,text,stratum,weight", *(f"q{i},text {i},all,1000000" for i in range(drawn))],
+        "worker.csv": [
+            "annotator,query,text,label",
+            *(f"w,q{i},text {i},{'plain' if i < kept else 'old'}" for i in range(drawn)),
+        ],
+        "expert.csv": [
+            "annotator,query,text,ageless,domains,reason",
+            *(f"e,q{i},text {i},yes,Work,because" for i in range(kept)),
+        ],
+    }
+    for name, lines in files.items():
+        Path(name).write_text("\n".join(lines) + "\n")
+    Path("procedure.toml").write_text(PROCEDURE)
+    given = ["worker.csv", "expert.csv", "--procedure", "procedure.toml", "--queries", "queries.csv"]
+    assert main(["queryset", "collect", *given, "-o", "set.csv"]) == 0
+    share, low, high = (float(found) for found in re.findall(r"([\d.]+)%", capsys.readouterr().err)[:3])
+    assert share == pytest.approx(100 * kept / drawn, abs=0.06)
+    hits, size = (kept, drawn) if kept in (0, drawn) else (kept / drawn * (drawn - 1), drawn - 1)
+    wanted_low = stats.beta.ppf(0.025, hits, size - hits + 1) if hits else 0
+    wanted_high = stats.beta.ppf(0.975, hits + 1, size - hits) if hits < size else 1
+    assert (low, high) == pytest.approx((100 * wanted_low, 100 * wanted_high), abs=0.06)

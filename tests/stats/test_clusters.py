@@ -1,14 +1,43 @@
-"""Errors by clusters: against the definition written out with whole matrices, and by their coverage."""
+"""Errors by clusters of participants and of questions: against the definition, with whole matrices."""
 
 from __future__ import annotations
 
+import csv
+import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from evenrank.stats.clusters import clustered_coefficient
+from evenrank.cli import main
+
+pytestmark = pytest.mark.needs("jinja2")
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Answers that 30 simulated participants gave to three questions, and what was made of them."""
+    folder = tmp_path_factory.mktemp("clusters")
+    mine, store = str(folder / "mine"), str(folder / "mine/simulated.sqlite")
+    assert main(["study", "new", mine]) == 0
+    assert main(["study", "simulate", mine, "--participants", "30", "--seed", "5"]) == 0
+    assert main(["study", "export", mine, "--store", store, "-o", str(folder / "out")]) == 0
+    return folder
+
+
+def analysed(study: Path, capsys: pytest.CaptureFixture[str], table: str) -> list[dict[str, Any]]:
+    store = str(study / "mine/simulated.sqlite")
+    assert main(["study", "analyse", str(study / "mine"), "--store", store, "--format", "jsonl"]) == 0
+    rows = map(json.loads, capsys.readouterr().out.splitlines())
+    return [row for row in rows if row["table"] == table]
+
+
+def trials(study: Path) -> list[dict[str, str]]:
+    with (study / "out/trials.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
 
 
 def root_inverse(matrix: Any) -> Any:
@@ -16,7 +45,7 @@ def root_inverse(matrix: Any) -> Any:
     return vectors @ np.diag(values**-0.5) @ vectors.T
 
 
-def one_way(y: Any, x: Any, column: int, groups: Any) -> tuple[float, float]:
+def one_way(y: Any, x: Any, groups: Any) -> tuple[float, float]:
     """CR2 and its degrees of freedom, as Pustejovsky and Tipton (2018) print them, with N by N matrices."""
     bread = np.linalg.inv(x.T @ x)
     hat = x @ bread @ x.T
@@ -25,77 +54,65 @@ def one_way(y: Any, x: Any, column: int, groups: Any) -> tuple[float, float]:
     for group in np.unique(groups):
         own = groups == group
         adjusted = root_inverse(np.eye(own.sum()) - hat[np.ix_(own, own)])
-        weights = adjusted @ x[own] @ bread[:, column]
+        weights = adjusted @ x[own] @ bread[:, 2]
         meat += float(weights @ residual[own]) ** 2
         columns.append((np.eye(len(y)) - hat)[:, own] @ weights)
     products = np.stack(columns) @ np.stack(columns).T
     return meat, np.trace(products) ** 2 / (products**2).sum()
 
 
-def unbalanced(seed: int) -> tuple[Any, Any, Any, Any]:
-    generator = np.random.default_rng(seed)
-    people, questions = np.repeat(np.arange(9), 5), np.tile(np.arange(5), 9)
-    kept = generator.random(45) < 0.8
-    x = np.column_stack([np.ones(45), generator.normal(size=45), generator.choice([-1.0, 0, 1], 45)])
-    y = x @ [0.1, 0.7, 0.3] + generator.normal(size=9)[people] + generator.normal(size=45)
-    return y[kept], x[kept], people[kept], questions[kept]
+def assert_clustered(
+    row: dict[str, Any], slope: float, kept: list[dict[str, str]], given: list[float]
+) -> None:
+    """Variances of both kinds of clusters add up without that of their intersection, which are the trials."""
+    after = [float(trial["posterior"] or trial["prior"]) for trial in kept]
+    y, prior = np.array(after), [float(trial["prior"]) for trial in kept]
+    x = np.column_stack([np.ones(len(kept)), prior, given])
+    people, questions = (np.array([trial[name] for trial in kept]) for name in ("participant", "question"))
+    (one, one_freedom), (two, two_freedom) = (one_way(y, x, groups) for groups in (people, questions))
+    both, _ = one_way(y, x, np.arange(len(y)))
+    assert row["n"] == len(kept)
+    assert slope == pytest.approx(np.linalg.lstsq(x, y, rcond=None)[0][2], abs=1e-10)
+    assert row["error"] == pytest.approx(math.sqrt(max(one + two - both, one, two)), rel=1e-8)
+    assert row["freedom"] == pytest.approx(min(one_freedom, two_freedom), rel=1e-7)
+    assert (row["participants"], row["questions"]) == (len(np.unique(people)), len(np.unique(questions)))
+    assert row["p"] == pytest.approx(2 * stats.t.sf(abs(slope) / row["error"], row["freedom"]))
+    half = stats.t.ppf(0.975, row["freedom"]) * row["error"]
+    assert (row["low"], row["high"]) == pytest.approx((slope - half, slope + half))
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_one_kind_of_clusters_is_as_defined(seed: int) -> None:
-    y, x, people, questions = unbalanced(seed)
-    for groups in (people, questions):
-        variance, freedom = one_way(y, x, 2, groups)
-        found = clustered_coefficient(y, x, 2, [groups])
-        assert found.coefficient == pytest.approx(np.linalg.lstsq(x, y, rcond=None)[0][2], abs=1e-12)
-        assert found.error == pytest.approx(math.sqrt(variance), rel=1e-10)
-        assert found.freedom == pytest.approx(freedom, rel=1e-9)
+def test_the_effect_of_what_was_seen(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    effects = analysed(study, capsys, "effect")
+    assert len(effects) == 3 * 2 * 2 * 2
+    for row in effects:
+        kept = [
+            trial
+            for trial in trials(study)
+            if not trial["excluded"] and row["corpus"] in (trial["corpus"], "all corpora")
+            if row["trials"] == "all" or trial["clicked"] == "true"
+        ]
+        column = f"signed duo {row['encoder']} step {row['step']}"
+        assert_clustered(row, row["slope"], kept, [float(trial[column]) for trial in kept])
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_two_kinds_add_up_without_their_intersection(seed: int) -> None:
-    y, x, people, questions = unbalanced(seed)
-    (one, one_freedom), (two, two_freedom) = (one_way(y, x, 2, g) for g in (people, questions))
-    both, _ = one_way(y, x, 2, np.arange(len(y)))
-    found = clustered_coefficient(y, x, 2, [people, questions])
-    assert found.error == pytest.approx(math.sqrt(max(one + two - both, one, two)), rel=1e-10)
-    assert found.freedom == pytest.approx(min(one_freedom, two_freedom), rel=1e-9)
-    assert found.clusters == (len(np.unique(people)), len(np.unique(questions)))
-    from scipy import stats
-
-    assert found.p == pytest.approx(2 * stats.t.sf(abs(found.coefficient) / found.error, found.freedom))
-    half = stats.t.ppf(0.975, found.freedom) * found.error
-    assert (found.low, found.high) == pytest.approx((found.coefficient - half, found.coefficient + half))
+def test_the_effect_of_assignment_takes_who_did_not_answer(
+    study: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for row in analysed(study, capsys, "assignment"):
+        kept = [
+            trial
+            for trial in trials(study)
+            if row["corpus"] in (trial["corpus"], "all corpora")
+            if trial["posterior"] or row["trials"] != "answered"
+            if "check" not in trial["excluded"]
+        ]
+        assert_clustered(row, row["effect"], kept, [float(trial["direction"]) for trial in kept])
 
 
-@pytest.mark.needs("statsmodels")
-@pytest.mark.slow
-def test_clusters_of_one_trial_are_what_statsmodels_calls_hc2() -> None:
-    from statsmodels import api as models
-
-    y, x, _, _ = unbalanced(1)
-    found = clustered_coefficient(y, x, 1, [np.arange(len(y))])
-    assert found.error == pytest.approx(models.OLS(y, x).fit(cov_type="HC2").bse[1], rel=1e-10)
-
-
-def test_names_and_order_of_clusters_do_not_matter() -> None:
-    y, x, people, questions = unbalanced(2)
-    order = np.random.default_rng(3).permutation(len(y))
-    names = np.array([f"p{9 - one}" for one in people])
-    first = clustered_coefficient(y, x, 2, [people, questions])
-    other = clustered_coefficient(y[order], x[order], 2, [questions[order], names[order]])
-    assert other[:6] == pytest.approx(first[:6], rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("x", "groups", "why"),
-    [
-        (np.ones((6, 2)), [0, 0, 1, 1, 2, 2], "does not vary"),
-        (np.column_stack([np.ones(6), np.arange(6)]), [0] * 6, "one cluster"),
-        (np.ones((1, 2)), [0], "1 trials for 2 coefficients"),
-    ],
-)
-def test_undefined_has_a_reason(x: Any, groups: list[int], why: str) -> None:
-    found = clustered_coefficient(np.arange(float(len(x))), x, 1, [groups])
-    assert math.isnan(found.coefficient)
-    assert why in str(found.undefined)
+def test_one_participant_is_one_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine = str(tmp_path / "mine")
+    assert main(["study", "new", mine]) == 0
+    assert main(["study", "simulate", mine, "--participants", "1", "--seed", "5"]) == 0
+    for row in analysed(tmp_path, capsys, "effect") + analysed(tmp_path, capsys, "assignment"):
+        assert row["undefined"]
+        assert (row["error"], row["p"], row["low"]) == (None, None, None)

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import csv
 from itertools import permutations
-from math import isnan
+from math import isnan, nan
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from evenrank.errors import DataError
-from evenrank.stats.raters import (
-    MISSING_VOTES,
-    NOT_TWO,
-    ONE_LABEL,
-    TOO_FEW_VOTES,
-    agreements,
-    cohen_kappa,
-    fleiss_kappa,
-    krippendorff_alpha,
-    percent_agreement,
-)
+from evenrank.queryset import Procedure, read_sheets
+from evenrank.queryset.agreement import agreement_rows
+from evenrank.stats.raters import cohen_kappa
+
+LABELS = ("n", "m", "f", "b", "o")
+PER_CENT, COHEN, FLEISS, ALPHA = "per cent", "Cohen's kappa", "Fleiss' kappa", "Krippendorff's alpha"
+
+
+def agreed(votes: np.ndarray, folder: Path, seed: int = 0) -> dict[str, Any]:
+    """Every coefficient of these votes, items by raters, -1 for none: each rater has a sheet."""
+    procedure = Procedure(labels=LABELS, passing="n", workers=votes.shape[1])
+    sheets = []
+    for rater, given in enumerate(votes.T.tolist()):
+        sheets.append(folder / f"w{rater}.csv")
+        with sheets[-1].open("w", newline="", encoding="utf-8") as file:
+            rows = csv.writer(file)
+            rows.writerow(["annotator", "query", "text", "label"])
+            for item, vote in enumerate(given):
+                rows.writerow([f"w{rater}", f"q{item}", f"text {item}", "" if vote < 0 else LABELS[vote]])
+    found = agreement_rows(read_sheets(sheets, procedure), procedure, seed=seed)
+    return {one.name: one for question, one in found if question == "label"}
 
 
 def simulated(items: int, raters: int, labels: int, right: float, seed: int) -> np.ndarray:
@@ -32,14 +44,16 @@ def simulated(items: int, raters: int, labels: int, right: float, seed: int) -> 
 
 @pytest.mark.needs("sklearn", "statsmodels")
 @pytest.mark.parametrize("seed", range(4))
-def test_kappas_are_those_of_other_tools(seed: int) -> None:
+def test_kappas_are_those_of_other_tools(seed: int, tmp_path: Path) -> None:
     from sklearn import metrics
     from statsmodels.stats import inter_rater
 
     two, three = simulated(60, 2, 4, 0.6, seed), simulated(60, 3, 4, 0.6, seed)
-    assert cohen_kappa(two, 4).value == pytest.approx(metrics.cohen_kappa_score(two[:, 0], two[:, 1]))
+    kappa = metrics.cohen_kappa_score(two[:, 0], two[:, 1])
+    assert cohen_kappa(two, 4).value == pytest.approx(kappa)
+    assert agreed(two, tmp_path)[COHEN].value == pytest.approx(kappa)
     table, _ = inter_rater.aggregate_raters(three, n_cat=4)
-    assert fleiss_kappa(three, 4).value == pytest.approx(inter_rater.fleiss_kappa(table))
+    assert agreed(three, tmp_path)[FLEISS].value == pytest.approx(inter_rater.fleiss_kappa(table))
 
 
 def slow_alpha(votes: np.ndarray, labels: int) -> float:
@@ -57,16 +71,20 @@ def slow_alpha(votes: np.ndarray, labels: int) -> float:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_alpha_with_missing_votes(seed: int) -> None:
+def test_alpha_with_missing_votes(seed: int, tmp_path: Path) -> None:
     votes = simulated(40, 4, 3, 0.7, seed)
     votes[np.random.default_rng(seed).random(votes.shape) < 0.3] = -1
-    found = krippendorff_alpha(votes, 3).value
-    assert found == pytest.approx(slow_alpha(votes, 3))
+    found = agreed(votes, tmp_path)
+    assert found[ALPHA].value == pytest.approx(slow_alpha(votes, 3))
     # the package krippendorff 0.9.0 on the same votes
-    assert found == pytest.approx([0.3464912281, 0.4675246675, 0.6060606061, 0.5514087988][seed], abs=1e-9)
+    published = [0.3464912281, 0.4675246675, 0.6060606061, 0.5514087988][seed]
+    assert found[ALPHA].value == pytest.approx(published, abs=1e-9)
+    assert isnan(found[FLEISS].value)
+    assert found[FLEISS].reason
+    assert found[COHEN].reason
 
 
-def test_krippendorffs_own_example() -> None:
+def test_krippendorffs_own_example(tmp_path: Path) -> None:
     """The reliability data of his section C: 4 observers, 12 units, nominal alpha 0.743."""
     rows = [
         "1 2 3 3 2 1 4 1 2 - - -",
@@ -75,39 +93,67 @@ def test_krippendorffs_own_example() -> None:
         "1 2 3 3 2 4 4 1 2 5 1 -",
     ]
     table = [[-1 if cell == "-" else int(cell) - 1 for cell in row.split()] for row in rows]
-    found = krippendorff_alpha(np.array(table).T, 5)
+    found = agreed(np.array(table).T, tmp_path)[ALPHA]
     assert found.value == pytest.approx(0.743, abs=5e-4)
     assert found.items == 11
 
 
-def test_per_cent_by_hand() -> None:
+def test_per_cent_by_hand(tmp_path: Path) -> None:
     votes = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 2], [1, -1, 1], [2, -1, -1]])
-    assert percent_agreement(votes, 3).value == pytest.approx((1 + 1 / 3 + 0 + 1) / 4)
+    found = agreed(votes, tmp_path)[PER_CENT]
+    assert (found.value, found.items) == (pytest.approx((1 + 1 / 3 + 0 + 1) / 4), 4)
 
 
-def test_what_is_undefined_says_why() -> None:
-    same = np.zeros((6, 2), dtype=int)
-    assert [one.reason for one in agreements(same, 2)] == [None, ONE_LABEL, ONE_LABEL, ONE_LABEL]
-    three = simulated(6, 3, 2, 0.5, 0)
-    assert cohen_kappa(three, 2).reason == NOT_TWO
-    three[0, 0] = -1
-    assert fleiss_kappa(three, 2).reason == MISSING_VOTES
-    none = np.array([[0, -1], [1, -1]])
-    assert {one.reason for one in agreements(none, 2)} == {TOO_FEW_VOTES}
-    few = krippendorff_alpha(np.array([[0, 1], [1, 1], [0, 0]]), 2)
-    assert (isnan(few.low), few.reason) == (True, "no interval: fewer than 5 items")
-    with pytest.raises(DataError, match="codes from -1"):
-        percent_agreement(np.array([[0, 2]]), 2)
+def test_what_is_undefined_says_why(tmp_path: Path) -> None:
+    same = agreed(np.zeros((6, 2), dtype=int), tmp_path)
+    assert same[PER_CENT].reason is None
+    assert len({same[name].reason for name in (COHEN, FLEISS, ALPHA)} - {None}) == 1
+    assert isnan(cohen_kappa(simulated(6, 3, 2, 0.5, 0), 2).value)
+    few = agreed(np.array([[0, 1], [1, 1], [0, 0]]), tmp_path)
+    for one in few.values():
+        assert not isnan(one.value)
+        assert isnan(one.low)
+        assert one.reason
+    nobody = cohen_kappa(np.array([[0, -1], [1, -1]]), 2)
+    assert (isnan(nobody.value), nobody.items) == (True, 0)
+    assert nobody.reason
+
+
+def resampled(votes: np.ndarray, seed: int) -> tuple[float, float]:
+    """Percentiles of Cohen's kappa over items drawn again, as far out as Student's t is."""
+    import scipy.stats
+
+    def kappa(own: np.ndarray) -> float:
+        one, two = (np.bincount(own[:, rater], minlength=3) / len(own) for rater in (0, 1))
+        chance = float(one @ two)
+        return ((own[:, 0] == own[:, 1]).mean() - chance) / (1 - chance) if chance < 1 - 1e-12 else nan
+
+    n = len(votes)
+    times = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), 2000)
+    drawn = [kappa(np.repeat(votes, row, axis=0)) for row in times]
+    tail = scipy.stats.norm.sf(scipy.stats.t.ppf(0.975, n - 1) * (n / (n - 1)) ** 0.5)
+    low, high = np.nanquantile(drawn, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+@pytest.mark.parametrize("items", [6, 40])
+def test_intervals_draw_items_again(items: int, tmp_path: Path) -> None:
+    votes = simulated(items, 2, 3, 0.6, 2)
+    for seed in (0, 5):
+        found = agreed(votes, tmp_path, seed)[COHEN]
+        assert (found.low, found.high) == pytest.approx(resampled(votes, seed))
+        own = cohen_kappa(votes, 3, seed=seed)
+        assert (own.low, own.value, own.high) == pytest.approx((found.low, found.value, found.high))
 
 
 @pytest.mark.slow
-def test_intervals_cover_what_they_say() -> None:
+def test_intervals_cover_what_they_say(tmp_path: Path) -> None:
     """Known agreement: raters who are right with chance p agree by p**2 beyond chance, so kappa is p**2."""
     trials, right = 100, 0.8
-    covered = dict.fromkeys(["Cohen's kappa", "Fleiss' kappa", "Krippendorff's alpha"], 0)
+    covered = dict.fromkeys([COHEN, FLEISS, ALPHA], 0)
     for seed in range(trials):
-        for one in agreements(simulated(100, 2, 4, right, seed), 4, seed=seed):
-            if one.name in covered:
-                covered[one.name] += one.low <= right**2 <= one.high
+        found = agreed(simulated(100, 2, 4, right, seed), tmp_path, seed)
+        for name in covered:
+            covered[name] += found[name].low <= right**2 <= found[name].high
     for name, count in covered.items():  # five standard errors of a share of 95%
         assert abs(count / trials - 0.95) < 5 * (0.95 * 0.05 / trials) ** 0.5, (name, count)

@@ -1,54 +1,53 @@
-"""The line of least squares and its interval are those of statsmodels."""
+"""The line through the runs of a family, and its band, are those of statsmodels."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
-from statsmodels import api as statsmodels
+from drawn import layers, made, marks, rows
 
-from evenrank.errors import DataError, ParameterError
-from evenrank.stats.regression import least_squares
+from evenrank.report.figures import cloud_figure
 
-pytestmark = pytest.mark.needs("statsmodels")
+pytestmark = pytest.mark.needs("altair", "vl_convert", "statsmodels")
 
 
-@pytest.mark.parametrize("level", [0.95, 0.8])
-def test_equal_to_statsmodels(level: float) -> None:
+def cloud(x, y):
+    """A run for each point."""
+    points = enumerate(zip(x, y, strict=True))
+    own = made({f"r{place}": {"AP": [one] * 5, "RR": [two] * 5} for place, (one, two) in points})
+    return cloud_figure(own, "AP", "RR")
+
+
+def test_the_line_and_the_band_are_those_of_statsmodels() -> None:
+    from statsmodels import api as statsmodels
+
     generator = np.random.default_rng(3)
     x = generator.random(17)
-    y = 2 - 3 * x + generator.normal(0, 0.4, 17)
-    at = np.array([-1.0, 0.2, 0.5, 2.0])
-    line = least_squares(x, y, at, level=level)
-    assert line is not None
+    y = 0.7 - 0.3 * x + generator.normal(0, 0.05, 17)
+    chart = cloud(x, y)
+    (line,), (band,) = marks(layers(chart), "line"), marks(layers(chart), "area")
+    at = np.array([row["x"] for row in rows(line)])
+    assert (at[0], at[-1]) == pytest.approx((x.min(), x.max()))
     fit = statsmodels.OLS(y, statsmodels.add_constant(x)).fit()
-    assert (line.intercept, line.slope) == pytest.approx(tuple(fit.params))
-    wanted = fit.get_prediction(statsmodels.add_constant(at)).summary_frame(alpha=1 - level)
-    assert line.value == pytest.approx(wanted["mean"].to_numpy())
-    assert line.low == pytest.approx(wanted["mean_ci_lower"].to_numpy())
-    assert line.high == pytest.approx(wanted["mean_ci_upper"].to_numpy())
-    assert line.n == 17
+    wanted = fit.get_prediction(statsmodels.add_constant(at)).summary_frame(alpha=0.05)
+    assert [row["y"] for row in rows(line)] == pytest.approx(wanted["mean"].tolist())
+    assert [row["low"] for row in rows(band)] == pytest.approx(wanted["mean_ci_lower"].tolist())
+    assert [row["high"] for row in rows(band)] == pytest.approx(wanted["mean_ci_upper"].tolist())
 
 
-def test_too_few_points() -> None:
-    assert least_squares([1.0], [2.0], [1.0]) is None
-    assert least_squares([1.0, 1.0, 1.0], [2.0, 3.0, 4.0], [1.0]) is None
-    two = least_squares([0.0, 1.0], [0.0, 2.0], [0.5])
-    assert two is not None
-    assert (two.slope, two.value.tolist()) == (2.0, [1.0])
-    assert np.isnan(two.low).all()
-    assert np.isnan(two.high).all()
+def test_runs_without_a_value_are_left_out_of_the_line() -> None:
+    whole, holed = (
+        next(marks(layers(cloud(x, y)), "line"))
+        for x, y in (
+            ([0.0, 0.1, 0.2, 0.3], [0.1, 0.2, 0.25, 0.4]),
+            ([0.0, 0.1, math.nan, 0.2, 0.9, 0.3], [0.1, 0.2, 0.7, 0.25, math.nan, 0.4]),
+        )
+    )
+    assert rows(whole) == rows(holed)
 
 
-def test_points_without_a_value_are_left_out() -> None:
-    whole = least_squares([0, 1, 2, 3], [1.0, 2.0, 2.5, 4.0], [1.0])
-    holed = least_squares([0, 1, np.nan, 2, 9, 3], [1.0, 2.0, 7.0, 2.5, np.inf, 4.0], [1.0])
-    assert whole is not None
-    assert holed is not None
-    assert (whole.slope, whole.low.tolist(), whole.n) == (holed.slope, holed.low.tolist(), holed.n)
-
-
-def test_what_is_wrong_is_said() -> None:
-    with pytest.raises(DataError, match="a line goes through points"):
-        least_squares([1, 2], [1, 2, 3], [0])
-    with pytest.raises(ParameterError, match="level must be"):
-        least_squares([1, 2], [1, 2], [0], level=2)
+@pytest.mark.parametrize(("x", "y"), [([0.1], [0.2]), ([0.1, 0.1, 0.1], [0.2, 0.3, 0.4])])
+def test_points_that_have_no_line(x: list[float], y: list[float]) -> None:
+    assert list(marks(layers(cloud(x, y)), "line")) == []
