@@ -2,44 +2,24 @@
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 
-import numpy as np
 import pytest
+from drawn import made
 
-from evenrank import Attribute, Membership, ParameterError, Run, Scores, evaluate, parse_measure
-from evenrank.scores import OK, ScoresBlock
-from evenrank.scores.agreement import disagreement_table
+from evenrank import Attribute, Membership, ParameterError, Run, evaluate, parse_measure, read_run
 
 THREE = ["GF(div='JSD')@10", "GF(div='NMD')@10", "GF(div='RNOD')@10"]
 
 
-def scores_of(
-    values: dict[str, dict[str, list[float]]], status: dict[str, list[int]] | None = None
-) -> Scores:
-    """``{run: {measure: values of q0, q1, ..}}``."""
-    blocks = []
-    for run, by_measure in values.items():
-        for measure, numbers in by_measure.items():
-            codes = np.array((status or {}).get(run, [0] * len(numbers)), dtype=np.int16)[:, None]
-            queries = tuple(f"q{place}" for place in range(len(numbers)))
-            column = np.array(numbers, dtype=float)[:, None]
-            blocks.append(
-                ScoresBlock(
-                    run, parse_measure(measure), queries, ("",), column, codes, (OK, "infinite", "no")
-                )
-            )
-    return Scores(tuple(blocks))
-
-
 def test_only_queries_ordered_differently_are_listed_strongest_first() -> None:
-    scores = scores_of(
+    scores = made(
         {
             "a": {"nDCG@10": [0.5, 0.9, 0.4, 0.3], "RR@10": [0.5, 0.2, 0.1, 0.9]},
             "b": {"nDCG@10": [0.4, 0.5, 0.5, 0.3], "RR@10": [0.4, 0.8, 0.3, 0.1]},
         }
     )
-    scores_2 = scores_of(
+    scores_2 = made(
         {
             "a": {"nDCG@10": [0.6, 0.9], "RR@10": [0.4, 0.2]},
             "b": {"nDCG@10": [0.5, 0.5], "RR@10": [0.5, 0.8]},
@@ -54,15 +34,14 @@ def test_only_queries_ordered_differently_are_listed_strongest_first() -> None:
 
 def test_direction_counts() -> None:
     """MaxSkew is better when lower: the same side wins in both measures."""
-    scores = scores_of(
+    scores = made(
         {"a": {"nDCG@10": [0.9], "MaxSkew@10": [0.1]}, "b": {"nDCG@10": [0.5], "MaxSkew@10": [0.4]}}
     )
     assert scores.disagreements() == ()
-    assert "agree on every query" in disagreement_table(()).to_text()
 
 
 def test_the_outlier_is_named() -> None:
-    scores = scores_of(
+    scores = made(
         {
             "a": dict(zip(THREE, ([0.9], [0.4], [0.9]), strict=True)),
             "b": dict(zip(THREE, ([0.5], [0.5], [0.5]), strict=True)),
@@ -70,21 +49,21 @@ def test_the_outlier_is_named() -> None:
     )
     (row,) = scores.disagreements()
     assert row.outlier == parse_measure("GF(div='NMD')@10")
-    assert disagreement_table([row]).to_text().splitlines()[-2].endswith("GF(div='NMD')@10")
     (two,) = scores.disagreements(THREE[:2])
     assert two.outlier is None
 
 
 def test_undefined_queries_are_left_out() -> None:
+    nothing = float("nan")
     values = {
         "a": {"nDCG@10": [0.9, 0.9], "RR@10": [0.1, 0.1]},
-        "b": {"nDCG@10": [0.5, 0.5], "RR@10": [0.8, 0.8]},
+        "b": {"nDCG@10": [nothing, 0.5], "RR@10": [nothing, 0.8]},
     }
-    assert [r.query for r in scores_of(values, {"b": [2, 0]}).disagreements()] == ["q1"]
+    assert [row.query for row in made(values).disagreements()] == ["q1"]
 
 
 def test_every_pair_of_runs() -> None:
-    scores = scores_of(
+    scores = made(
         {
             "a": {"nDCG@10": [0.3], "RR@10": [0.1]},
             "b": {"nDCG@10": [0.2], "RR@10": [0.2]},
@@ -96,26 +75,23 @@ def test_every_pair_of_runs() -> None:
 
 
 def test_what_has_no_better_side_is_refused() -> None:
-    scores = scores_of({"a": {"nDCG@10": [0.9], "dGF@10": [0.1]}, "b": {"nDCG@10": [0.5], "dGF@10": [0.4]}})
+    scores = made({"a": {"nDCG@10": [0.9], "dGF@10": [0.1]}, "b": {"nDCG@10": [0.5], "dGF@10": [0.4]}})
     with pytest.raises(ParameterError, match=r"dGF@10 calls no run better: signed"):
         scores.disagreements()
     with pytest.raises(ParameterError, match="two measures or more, got 1"):
         scores.disagreements(["nDCG@10"])
-    alone = scores_of({"a": {"nDCG@10": [0.9], "RR@10": [0.1]}})
+    alone = made({"a": {"nDCG@10": [0.9], "RR@10": [0.1]}})
     with pytest.raises(ParameterError, match="need two runs or more, got a"):
         alone.disagreements()
 
 
-def test_rows_for_programs() -> None:
-    scores = scores_of({"a": {"nDCG@10": [0.9], "RR@10": [0.2]}, "b": {"nDCG@10": [0.5], "RR@10": [0.8]}})
-    found = scores.disagreements()
-    lines = disagreement_table(found).to_tsv().splitlines()
-    assert lines[0].split("\t")[:4] == ["query", "first", "second", "measure"]
-    assert lines[1].split("\t") == ["q0", "a", "b", "nDCG@10", "0.9", "0.5", "a", ""]
-    assert [json.loads(line)["better"] for line in disagreement_table(found).to_jsonl().splitlines()] == [
-        "a",
-        "b",
-    ]
+def test_the_measure_that_stands_against_the_others() -> None:
+    """Of two relevant documents more, the second list has them below the first rank."""
+    qrels = {q: {"x": 1, "y": 1, "z": 1} for q in ("q1", "q2")}
+    one = read_run({q: {"x": 9.0, "n1": 8.0, "n2": 7.0, "n3": 6.0, "n4": 5.0} for q in qrels})
+    two = read_run({q: {"n1": 9.0, "x": 8.0, "y": 7.0, "z": 6.0, "n4": 5.0} for q in qrels})
+    found = evaluate({"one": one, "two": two}, "P@1 P@4 R@4", qrels=qrels).disagreements()
+    assert Counter(repr(row.outlier) for row in found) == {"P@1": 2}
 
 
 def test_the_case_of_the_paper() -> None:

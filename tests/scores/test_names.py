@@ -2,44 +2,28 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
+from drawn import made
 
-from evenrank import Scores, compare, parse_measure
+from evenrank import Scores, compare
 from evenrank.errors import DataError, EvenrankError, InputTypeError, ParameterError, UnknownNameError
-from evenrank.scores import ScoresBlock
-from evenrank.scores.score_tables import print_scores
 
 DROP, REAL = "NFaiRR(missing='drop')@10", "NFaiRR@10"
 
 
-def block(run: str, measure: str, columns: tuple[str, ...] = ("",), value: float = 0.5) -> ScoresBlock:
-    values = np.full((6, len(columns)), value)
-    queries = tuple(f"q{place}" for place in range(6))
-    status = np.zeros(values.shape, np.int16)
-    return ScoresBlock(run, parse_measure(measure), queries, columns, values, status)
-
-
 def scores_of(*measures: str) -> Scores:
-    return Scores(tuple(block(run, measure) for run in ("a", "b") for measure in measures))
+    return made({run: {measure: [0.5] * 6 for measure in measures} for run in "ab"})
 
 
-def test_the_rule_for_missing_evidence_goes_to_a_footnote() -> None:
-    text = repr(scores_of(DROP, "RR")).splitlines()
-    assert text[0].split() == ["run", REAL, "↑", "RR", "↑", "n"]
-    assert f"{REAL}: computed with missing='drop'" in text
-    assert "computed with" not in repr(scores_of(REAL))
-    two = "RandomOrder(measure=TExFAIR(missing='drop'))@10 + RandomOrder(measure=FaiRR(missing='drop'))@5"
-    assert "*RandomOrder@5 stands for 1.0*RandomOrder(" in " ".join(repr(scores_of(two)).split())
+def shares() -> Scores:
+    return made({"a": {"GroupShare@10": {"f": [0.5] * 6, "m": [0.5] * 6}}})
 
 
 def test_measures_that_differ_in_that_rule_alone_keep_their_names() -> None:
-    head = print_scores(scores_of(DROP, "NFaiRR(missing='neutral')@10"), "markdown").splitlines()[0]
+    head = scores_of(DROP, "NFaiRR(missing='neutral')@10").to_table().to_markdown().splitlines()[0]
     assert "missing='drop'" in head
     assert "missing='neutral'" in head
 
@@ -47,21 +31,20 @@ def test_measures_that_differ_in_that_rule_alone_keep_their_names() -> None:
 @pytest.mark.parametrize("key", [REAL, DROP, "NFaiRR(missing='drop') @ 10"])
 def test_a_label_renames_a_measure_and_programs_keep_its_name(key: str) -> None:
     scores = scores_of(DROP, "RR").with_labels({key: "Neutrality"})
-    lines = repr(scores).splitlines()
-    assert lines[0].split() == ["run", "Neutrality", "↑", "RR", "↑", "n"]
-    assert f"Neutrality stands for {DROP}" in lines
-    rows = list(csv.DictReader(io.StringIO(print_scores(scores, "tsv")), delimiter="\t"))
+    table = scores.to_table()
+    assert table.head[1].startswith("Neutrality")
+    assert DROP in repr(scores)  # what it stands for
+    rows = [json.loads(row) for row in table.to_jsonl().splitlines()]
     assert [(row["measure"], row["label"]) for row in rows[:2]] == [(DROP, "Neutrality"), ("RR", "")]
-    assert json.loads(print_scores(scores, "jsonl").splitlines()[0])["label"] == "Neutrality"
-    assert "label" not in print_scores(scores_of("RR"), "tsv").splitlines()[0].split("\t")
+    assert "label" not in scores_of("RR").to_table().to_tsv().splitlines()[0].split("\t")
 
 
 def test_a_label_of_all_cutoffs_and_of_one_column() -> None:
     scores = scores_of("NFaiRR@5", DROP).with_labels({"NFaiRR": "Neutrality"})
-    assert repr(scores).split("\n")[0].split() == ["run", "Neutrality@5", "↑", "Neutrality@10", "↑", "n"]
-    shares = Scores((block("a", "GroupShare@10", ("f", "m")),)).with_labels({"GroupShare@10[f]": "Women"})
-    assert [line.split()[0] for line in repr(shares).splitlines()[1:3]] == ["Women", "GroupShare@10[m]"]
-    whole = Scores((block("a", "GroupShare@10", ("f", "m")),)).to_table({"GroupShare@10": "Share"})
+    assert [name.split()[0] for name in scores.to_table().head[1:3]] == ["Neutrality@5", "Neutrality@10"]
+    one = shares().with_labels({"GroupShare@10[f]": "Women"}).to_table()
+    assert [row[0].split()[0] for row in one.rows] == ["Women", "GroupShare@10[m]"]
+    whole = shares().to_table({"GroupShare@10": "Share"})
     assert [row[0] for row in whole.rows] == ["Share[f]", "Share[m]"]
 
 
@@ -100,7 +83,6 @@ def test_labels_of_a_file_that_fit_nothing(tmp_path: Path) -> None:
 def test_labels_of_a_comparison_reach_its_tables() -> None:
     comparison = compare(scores_of(DROP, "RR"), labels={REAL: "Neutrality <b>"})
     assert comparison.to_table().head[1] == "Neutrality <b> ↑"
-    assert "Neutrality <b> ↑\n" in repr(comparison)
     assert "Neutrality &lt;b&gt;" in comparison._repr_html_()
     assert comparison.pairs[0].measure == DROP
     assert comparison.to_table().records[0]["label"] == "Neutrality <b>"
@@ -110,18 +92,14 @@ def test_labels_of_a_comparison_reach_its_tables() -> None:
 
 @pytest.mark.needs("altair")
 def test_labels_reach_figures_and_the_report(tmp_path: Path) -> None:
-    from evenrank.report.figures import bars_figure
-    from evenrank.report.page import write_report
-    from evenrank.scores.cutoff_series import points_of
+    from evenrank.report.figures import bars_figure, cutoff_figure
 
     scores = scores_of("NFaiRR(missing='drop')@5", DROP).with_labels({"NFaiRR": "Neutrality"})
     for name in (DROP, "Neutrality@10"):
         assert "Neutrality@10 ↑" in json.dumps(bars_figure(scores, name).to_dict(), ensure_ascii=False)
-    assert {point.title for point in points_of(scores)} == {"Neutrality"}
-    one = scores_of("NFaiRR@5", REAL).with_labels({REAL: "Neutral"})
-    assert {point.title for point in points_of(one)} == {"Neutral"}
+    assert '"Neutrality ↑"' in json.dumps(cutoff_figure(scores).to_dict(), ensure_ascii=False)
     page = tmp_path / "report.html"
-    write_report(page, scores)
+    compare(scores).report(page)
     text = page.read_text(encoding="utf-8")
     assert '<span class="measure">Neutrality@10</span>' in text
     assert f"Neutrality@10 stands for {DROP}".replace("'", "&#39;") in text
