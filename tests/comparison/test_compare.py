@@ -3,43 +3,35 @@
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from drawn import made
 from scipy import stats
 
 from evenrank import (
     Attribute,
+    Lexicon,
     Membership,
+    ParameterError,
     Run,
     Scores,
     WordCounts,
     compare,
     evaluate,
-    parse_measure,
     read_qrels,
 )
-from evenrank.comparison.all_pairs import tukey_tables
-from evenrank.comparison.comparison_tables import measure_tables
-from evenrank.errors import InputTypeError, ParameterError
-from evenrank.scores import OK, ScoresBlock
+from evenrank.errors import InputTypeError
+
+REASON = "empty list"
 
 
 def scores_of(measure: str, **systems: list[float]) -> Scores:
-    blocks = []
-    for name, values in systems.items():
-        numbers = np.array(values, dtype=float)
-        status = np.where(np.isnan(numbers), 2, np.where(np.isinf(numbers), 1, 0)).astype(np.int16)
-        queries = tuple(f"q{place}" for place in range(len(values)))
-        reasons = (OK, "infinite", "empty list")
-        blocks.append(
-            ScoresBlock(
-                name, parse_measure(measure), queries, ("",), numbers[:, None], status[:, None], reasons
-            )
-        )
-    return Scores(tuple(blocks))
+    return made({name: {measure: values} for name, values in systems.items()}, reason=REASON)
 
 
 A = [0.1, 0.5, 0.3, 0.9, 0.4, 0.6, 0.2, 0.8]
@@ -65,45 +57,40 @@ def test_better_follows_the_measure(test: str) -> None:
     assert tuple(pair.outcomes) == (0, 0, 8)
 
 
-@pytest.mark.parametrize("test", ["t", "wilcoxon", "permutation"])
-def test_identical_systems_have_p_1(test: str) -> None:
-    (pair,) = compare(scores_of("nDCG@10", a=A, b=A), test=test).pairs
-    assert (pair.p_value, pair.corrected, pair.verdict) == (1.0, 1.0, "")
-    assert "no difference shown" in repr(compare(scores_of("nDCG@10", a=A, b=A), test=test))
-
-
 def test_queries_without_a_value_are_left_out_and_counted() -> None:
     holes = [float("nan"), float("inf"), *B[2:]]
     comparison = compare(scores_of("nDCG@10", a=A, b=holes))
     (pair,) = comparison.pairs
     assert (pair.queries, pair.dropped, pair.infinite) == (6, 1, 1)
     assert pair.p_value == pytest.approx(stats.ttest_rel(B[2:], A[2:]).pvalue)
-    assert pair.left_out == {"empty list": 1, "infinite": 1}
-    assert "\n2 queries were left out: empty list (1), infinite (1)\n" in repr(comparison)
-    assert "6/8, 1 infinite" in repr(comparison)
-    assert json.loads(comparison.to_table().to_jsonl())["why_dropped"] == "empty list (1), infinite (1)"
+    assert pair.left_out == {REASON: 1, "infinite": 1}
+    assert "6/8" in repr(comparison)
+    (row,) = comparison.to_table().to_records()
+    assert row["why_dropped"] == f"{REASON} (1), infinite (1)"
 
 
-def test_why_queries_are_left_out_stands_below_a_table_of_eighty_columns() -> None:
-    comparison = compare(scores_of("nDCG@10", bm25=A, dense=[float("nan"), *A[1:]], other=A))
-    (table,) = measure_tables(comparison)
-    lines = table.to_text(80).splitlines()
-    assert sum(line.startswith("system") for line in lines) == 1
-    assert "dense: 1 query was left out: empty list (1)" in lines
+def test_why_queries_are_left_out_stands_below_the_table(
+    tmp_path: Path, evenrank: Callable[..., SimpleNamespace]
+) -> None:
+    scores = scores_of("nDCG@10", bm25=A, dense=[float("nan"), *A[1:]], other=A)
+    scores.write(tmp_path / "scores.jsonl")
+    shown = evenrank("compare", "--scores", tmp_path / "scores.jsonl", "--no-project").out.splitlines()
+    assert sum(line.startswith("system") for line in shown) == 1
+    assert any("dense" in line and REASON in line for line in shown)
 
 
-def test_a_query_that_one_run_lacks_is_said_to_be_missing() -> None:
+def test_a_query_that_one_run_lacks_is_missing() -> None:
     (pair,) = compare(scores_of("nDCG@10", a=[*A, 0.3, 0.4], b=B)).pairs
-    assert (pair.queries, pair.dropped) == (8, 2)
-    assert pair.left_out == {"the query is missing": 2}
+    assert (pair.queries, pair.dropped, sum(pair.left_out.values())) == (8, 2, 2)
+    assert pair.left_out.keys().isdisjoint({REASON, "infinite"})
 
 
-def test_a_pair_without_values_says_so() -> None:
+def test_a_pair_without_values_has_a_reason_and_no_number() -> None:
     comparison = compare(scores_of("nDCG@10", a=A, b=[float("nan")] * 8))
-    assert re.search(r"\nb +undefined", repr(comparison))
     assert "nan" not in repr(comparison)
     row = json.loads(comparison.to_table().to_jsonl())
-    assert (row["p"], row["reason"]) == (None, "no pair of defined values")
+    assert row["p"] is None
+    assert row["reason"]
 
 
 @pytest.mark.parametrize("measure", ["ARaB@10", "RBDF@10"])
@@ -111,29 +98,14 @@ def test_where_no_direction_is_better_systems_differ_and_none_wins(measure: str)
     """Of a signed value, and of one without a direction, a larger one is not better."""
     comparison = compare(scores_of(measure, a=A, b=(np.array(A) + 5).tolist(), c=A))
     assert [pair.verdict for pair in comparison.pairs] == ["differs", ""]
-    text = repr(comparison)
-    assert "  differs\n" in text
-    assert text.count("no difference shown") == 1
     assert comparison.conclusions(measure, trials=200) == ()
-    (sheet,) = tukey_tables(comparison, trials=200)
-    assert sheet.head == ("system", "differs from")
-    assert sheet.rows == (("a", "b"), ("b", "a, c"), ("c", "b"))
+    for row in map(json.loads, comparison.to_table().to_jsonl().splitlines()):
+        assert (row["wins"], row["ties"], row["losses"]) == (None, None, None)
 
 
 def test_a_baseline_that_is_named_twice_is_one() -> None:
     scores = scores_of("nDCG@10", a=A, b=B, c=A)
     assert compare(scores, baseline=["a", "a"]).pairs == compare(scores, baseline="a").pairs
-    with pytest.raises(ParameterError, match="there is no baseline: name one of a, b, c"):
-        compare(scores, baseline=[])
-
-
-def test_the_correction_is_over_all_pairs_of_a_measure() -> None:
-    generator = np.random.default_rng(0)
-    many = {f"s{place:02}": (np.array(A) + generator.normal(0, 0.2, 8)).tolist() for place in range(30)}
-    comparison = compare(scores_of("nDCG@10", **many), correction="bonferroni", baseline="s07")
-    assert len(comparison.pairs) == 29
-    for pair in comparison.pairs:
-        assert pair.corrected == pytest.approx(min(1.0, 29 * pair.p_value))
 
 
 def test_several_baselines_are_each_compared_once() -> None:
@@ -162,8 +134,13 @@ def test_runs_are_evaluated_with_their_inputs() -> None:
 
 
 def test_correlations_over_systems_queries_and_cutoffs() -> None:
-    one, two = scores_of("nDCG@10", a=A, b=B, c=A[::-1]), scores_of("RR@10", a=B, b=A, c=A)
-    both = Scores((*one.blocks, *two.blocks))
+    both = made(
+        {
+            "a": {"nDCG@10": A, "RR@10": B},
+            "b": {"nDCG@10": B, "RR@10": A},
+            "c": {"nDCG@10": A[::-1], "RR@10": A},
+        }
+    )
     matrix, names, said = compare(both).correlations("pearson")
     means = np.array([[np.mean(A), np.mean(B)], [np.mean(B), np.mean(A)], [np.mean(A[::-1]), np.mean(A)]])
     assert names == ("nDCG@10", "RR@10")
@@ -179,19 +156,17 @@ def test_correlations_over_systems_queries_and_cutoffs() -> None:
     by_depth, stems, warned = compare(deep).correlations("spearman", over="cutoffs", system="a")
     assert stems == ("nDCG", "P")
     assert by_depth.counts[0, 1] == 5
-    assert "not independent" in warned[0]
+    assert len(warned) == 1  # the points are not independent
 
 
 def test_scores_with_different_backgrounds_do_not_compare() -> None:
-    from evenrank import Lexicon
-
     run = Run.build(["q"] * 2, ["x", "y"], [2.0, 1.0])
     other = Run.build(["q"] * 2, ["y", "z"], [2.0, 1.0])
     lexicon = Lexicon.build("toy", {"f": ["she"], "m": ["he"]})
     words = WordCounts.build(["x", "y", "z"], [5, 5, 5], [[2, 0], [1, 1], [0, 0]], lexicon)
     one = evaluate(run, "NFaiRR@2", words=words, background=run)
     two = evaluate(run, "NFaiRR@2", words=words, background=other)
-    with pytest.raises(ParameterError, match="different backgrounds and do not compare"):
+    with pytest.raises(ParameterError, match="backgrounds"):
         compare({"one": one, "two": two})
     assert len(compare({"one": one, "two": one}).pairs) == 1
 
@@ -200,42 +175,41 @@ def test_scores_with_different_judgements_do_not_compare() -> None:
     run = Run.build(["q"] * 2, ["x", "y"], [2.0, 1.0])
     one = evaluate(run, "nDCG@2", qrels={"q": {"x": 1}})
     two = evaluate(run, "nDCG@2", qrels={"q": {"y": 1}})
-    with pytest.raises(ParameterError, match=r"different judgements and do not compare: one .*, two "):
+    with pytest.raises(ParameterError, match=r"judgements.*one.*two"):
         compare({"one": one, "two": two})
     sides = [read_qrels({"q": {"i": {document: 1}}}, diversity=True) for document in "xy"]
     three, four = (evaluate(run, "I_rec@2", intents=each) for each in sides)
-    with pytest.raises(ParameterError, match="different judgements by intent and do not"):
+    with pytest.raises(ParameterError, match="intent"):
         compare({"three": three, "four": four})
     assert len(compare({"one": one, "again": one}).pairs) == 1
 
 
 def test_what_cannot_be_compared_is_refused() -> None:
     scores = scores_of("nDCG@10", a=A, b=B)
-    with pytest.raises(ParameterError, match="two systems or more, got a"):
-        compare(scores_of("nDCG@10", a=A))
-    with pytest.raises(ParameterError, match="no system is called 'z'; there are a, b"):
-        compare(scores, baseline="z")
-    with pytest.raises(ParameterError, match="Scores are compared as they are"):
-        compare(scores, "nDCG@10")
-    with pytest.raises(ParameterError, match="test must be one of t, wilcoxon, permutation, got 'z'"):
+    run = Run.build(["q"], ["d"], [1.0])
+    for systems, more, named in (
+        (scores_of("nDCG@10", a=A), {}, "got a"),
+        (scores, {"baseline": "z"}, r"'z'.*a, b"),
+        (scores, {"baseline": []}, "a, b"),
+        (scores, {"measures": "nDCG@10"}, "measures"),
+        (scores, {"alpha": 1.5}, r"alpha.*1\.5"),
+        ({"a": run}, {}, "measures"),
+    ):
+        with pytest.raises(ParameterError, match=named):
+            compare(systems, **more)
+    with pytest.raises(ParameterError, match=r"t, wilcoxon, permutation.*'z'"):
         compare(scores, test="z").pairs  # noqa: B018
-    with pytest.raises(ParameterError, match="alpha must be a number"):
-        compare(scores, alpha=1.5)
-    with pytest.raises(InputTypeError, match="a mapping"):
-        compare([1, 2])
-    with pytest.raises(InputTypeError, match="not a mix"):
-        compare({"a": scores, "b": Run.build(["q"], ["d"], [1.0])})
-    with pytest.raises(ParameterError, match="name them, as"):
-        compare({"a": Run.build(["q"], ["d"], [1.0])})
+    for systems in ([1, 2], {"a": scores, "b": run}):
+        with pytest.raises(InputTypeError):
+            compare(systems)
 
 
 def test_rows_for_programs() -> None:
     comparison = compare(scores_of("nDCG@10", a=A, b=B))
     header, row = comparison.to_table().to_tsv().splitlines()
     cells = dict(zip(header.split("\t"), row.split("\t"), strict=True))
-    assert (cells["system"], cells["wins"], cells["verdict"]) == ("b", "8", "better")
+    assert (cells["system"], cells["wins"], cells["ties"], cells["verdict"]) == ("b", "8", "0", "better")
     assert json.loads(comparison.to_table().to_jsonl())["p"] == pytest.approx(stats.ttest_rel(B, A).pvalue)
-    assert "b" in repr(comparison)
 
 
 def test_a_measure_that_became_another_one_does_not_compare() -> None:
@@ -244,9 +218,9 @@ def test_a_measure_that_became_another_one_does_not_compare() -> None:
     groups = Membership.from_labels(Attribute("g", ("m", "f")), {"a": "m", "b": "f", "c": "f"})
     judged = evaluate(run, "GF(attr='g')@3", groups=groups, qrels={"q": {"a": 1}})
     plain = evaluate(run, "GF(attr='g')@3", groups=groups)
-    with pytest.raises(ParameterError, match=r"means different things.*one: .*ERR.*; two: .*RBP"):
+    with pytest.raises(ParameterError, match=r"one: .*ERR.*; two: .*RBP"):
         compare({"one": judged, "two": plain})
-    with pytest.raises(ParameterError, match="means different things"):  # whatever notes say
+    with pytest.raises(ParameterError, match="GF"):  # whatever notes say
         compare({"one": replace(judged, notes={}), "two": replace(plain, notes={})})
     assert compare({"one": judged, "two": judged}).pairs[0].p_value == 1
 
@@ -261,14 +235,6 @@ def test_other_groups_are_said() -> None:
         for name, each in zip("ab", (one, two), strict=True)
     }
     notes = compare(scores).scores.notes
-    assert all("not the same for all systems" in " ".join(notes[name]) for name in "ab")
     same = compare({"a": scores["a"], "b": scores["a"]}).scores.notes
-    assert "not the same" not in " ".join(same["a"])
-
-
-def test_where_nothing_is_better_no_query_is_won() -> None:
-    comparison = compare(scores_of("ARaB@10", a=A, b=B))
-    (row,) = map(json.loads, comparison.to_table().to_jsonl().splitlines())
-    assert (row["wins"], row["ties"], row["losses"]) == (None, None, None)
-    (row,) = map(json.loads, compare(scores_of("nDCG@10", a=A, b=B)).to_table().to_jsonl().splitlines())
-    assert (row["wins"], row["ties"], row["losses"]) == (8, 0, 0)
+    assert all(len(notes[name]) == len(scores[name].notes["x"]) + 1 for name in "ab")
+    assert same["a"] == scores["a"].notes["x"]

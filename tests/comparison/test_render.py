@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 from pathlib import Path
@@ -10,33 +11,22 @@ from pathlib import Path
 import numpy as np
 import polars
 import pytest
+from drawn import made
 
-from evenrank import Scores, compare, parse_measure
+from evenrank import ParameterError, compare
 from evenrank.comparison import Comparison
-from evenrank.comparison.comparison_tables import letters
-from evenrank.errors import ParameterError
-from evenrank.scores import OK, ScoresBlock
 
 LOW = np.linspace(0.1, 0.5, 12)
 HIGH = LOW + 0.3 + np.tile([0.0, 0.01, -0.01], 4)
 
 
-def block(measure: str, name: str, values: np.ndarray) -> ScoresBlock:
-    queries = tuple(f"q{place}" for place in range(len(values)))
-    status = np.zeros((len(values), 1), dtype=np.int16)
-    return ScoresBlock(
-        name, parse_measure(measure), queries, ("",), values[:, None], status, (OK, "infinite")
-    )
-
-
 def compared(*names: str, baseline: str | list[str] | None = None) -> Comparison:
     """Systems that alternate between low and high values, on a measure that rises and one that falls."""
-    blocks = [
-        block(measure, name, HIGH if place % 2 else LOW)
-        for measure in ("nDCG@10", "NDKL@10")
+    runs = {
+        name: dict.fromkeys(("nDCG@10", "NDKL@10"), HIGH if place % 2 else LOW)
         for place, name in enumerate(names)
-    ]
-    return compare(Scores(tuple(blocks)), baseline=baseline)
+    }
+    return compare(made(runs), baseline=baseline)
 
 
 def rows_of(table: str) -> dict[str, list[str]]:
@@ -61,16 +51,18 @@ def test_several_baselines_have_several_letters() -> None:
     rows = rows_of(comparison.to_table().to_markdown())
     assert rows["more"][0] == f"**{HIGH.mean():.4f}**<sup>a</sup>"
     assert rows["again"][0] == f"{LOW.mean():.4f}<sub>b</sub>"
-    assert "a is low, b is high" in comparison.to_table().to_markdown()
 
 
 def test_more_systems_than_letters() -> None:
     names = [f"s{place}" for place in range(30)]
     comparison = compared(*names, baseline=names[:28])
-    assert letters(27) == "ab"
     assert "s27<sup>ab</sup>" in comparison.to_table().to_markdown()
-    assert repr(comparison).count("(baseline)") == 2 * 28
     assert comparison.to_table().to_latex().count("\\\\\n") == 31
+    rows = [json.loads(line) for line in comparison.to_table().to_jsonl().splitlines()]
+    assert len(rows) == len(comparison.pairs) == 2 * (28 * 30 - 28 * 29 // 2)
+    for text in (comparison.to_table().to_tsv(), repr(comparison)):
+        assert all(name in text for name in names)
+        assert "nan" not in text
 
 
 def test_latex_is_a_whole_tabular_with_names_neutralised() -> None:
@@ -91,29 +83,27 @@ def test_csv_holds_no_formula_and_every_digit() -> None:
     assert float(rows[0]["difference"]) == comparison.pairs[0].difference
 
 
+def read(path: Path) -> list[dict[str, object]]:
+    match path.suffix:
+        case ".parquet":
+            return polars.read_parquet(path).to_dicts()
+        case ".gz" | ".jsonl":
+            text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+            return [json.loads(line) for line in text.splitlines()]
+    return polars.read_csv(path, separator="," if path.suffix == ".csv" else "\t").to_dicts()
+
+
 @pytest.mark.parametrize("name", ["c.csv", "c.tsv", "c.jsonl", "c.parquet", "c.jsonl.gz"])
 def test_files_hold_a_row_for_each_pair(name: str, tmp_path: Path) -> None:
     comparison = compared("low", "high", "third")
     comparison.write(tmp_path / name)
-    if name.endswith(".parquet"):
-        rows = polars.read_parquet(tmp_path / name).to_dicts()
-    elif ".jsonl" in name:
-        opened = polars.read_ndjson(tmp_path / name) if name.endswith("l") else None
-        rows = opened.to_dicts() if opened is not None else _unpacked(tmp_path / name)
-    else:
-        delimiter = "," if name.endswith("csv") else "\t"
-        rows = polars.read_csv(tmp_path / name, separator=delimiter).to_dicts()
+    rows = read(tmp_path / name)
     assert list(rows[0])[:6] == ["measure", "system", "baseline", "difference", "low", "high"]
     assert [row["difference"] for row in rows] == [pair.difference for pair in comparison.pairs]
+    shown = {"": "no difference shown"}
     assert [row["verdict"] for row in rows] == [
-        pair.verdict or "no difference shown" for pair in comparison.pairs
+        shown.get(pair.verdict, pair.verdict) for pair in comparison.pairs
     ]
-
-
-def _unpacked(path: Path) -> list[dict[str, object]]:
-    import gzip
-
-    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
 
 
 def test_the_name_tells_the_format(tmp_path: Path) -> None:
@@ -122,5 +112,5 @@ def test_the_name_tells_the_format(tmp_path: Path) -> None:
     comparison.write(tmp_path / "t.md")
     assert (tmp_path / "t.tex").read_text() == comparison.to_table().to_latex()
     assert (tmp_path / "t.md").read_text() == comparison.to_table().to_markdown()
-    with pytest.raises(ParameterError, match=r"t\.xlsx: the name must end in"):
+    with pytest.raises(ParameterError, match=r"t\.xlsx"):
         comparison.write(tmp_path / "t.xlsx")

@@ -1,129 +1,190 @@
-"""All pairs at once, how telling measures are, how they agree: the tables say what the statistics say."""
+"""All pairs at once, what measures conclude of them, and how measures agree: rows that the command prints."""
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
+from drawn import made
 from scipy import stats
 
-from evenrank import Scores, compare, parse_measure
-from evenrank.comparison import Comparison
-from evenrank.comparison.all_pairs import correlation_table, power_table, tukey_tables
-from evenrank.scores import OK, ScoresBlock
-from evenrank.stats.tukey import randomised_tukey_hsd
+from evenrank import compare
+
+Evenrank = Callable[..., SimpleNamespace]
+Drawn = Mapping[str, np.ndarray]
+
+SYSTEMS = ("base", "base-uc", "rating", "rating-uc")
+MEANS = {  # in the manner of Table 3 of gfr-2022: which pairs differ follows from the gaps
+    "nDCG@10": (0.404, 0.479, 0.404, 0.479),
+    "AP": (0.495, 0.545, 0.445, 0.506),
+    "RR": (0.500, 0.575, 0.501, 0.576),
+    "NDKL@10": (0.60, 0.59, 0.65, 0.68),
+    "ARaB@10": (0.9, 0.1, 0.1, 0.9),
+}
 
 
-def compared(seed: int = 0, systems: int = 4, queries: int = 20) -> tuple[Comparison, dict[str, np.ndarray]]:
-    generator = np.random.default_rng(seed)
-    levels = np.linspace(0.2, 0.7, systems)
-    drawn = {
-        measure: levels + generator.normal(0, noise, (queries, systems))
-        for measure, noise in (("nDCG@10", 0.05), ("NDKL@10", 0.4))
-    }
-    blocks = []
-    for measure, values in drawn.items():
-        for place in range(systems):
-            blocks.append(
-                ScoresBlock(
-                    f"s{place}",
-                    parse_measure(measure),
-                    tuple(map(str, range(queries))),
-                    ("",),
-                    values[:, [place]],
-                    np.zeros((queries, 1), dtype=np.int16),
-                    (OK, "infinite"),
-                )
-            )
-    return compare(Scores(tuple(blocks))), drawn
+def drawn(queries: int = 60) -> Drawn:
+    """(Q, S) values of each measure, with the means that it says."""
+    generator = np.random.default_rng(7)
+    found = {}
+    for name, means in MEANS.items():
+        noise = generator.normal(0, 0.02, (queries, len(SYSTEMS)))
+        found[name] = np.array(means) + noise - noise.mean(axis=0)
+    return found
 
 
-def test_tukey_lists_all_pairs_the_better_one_first() -> None:
-    comparison, drawn = compared()
-    higher, lower = tukey_tables(comparison, trials=300)
-    assert higher.title == f"nDCG@10 ↑, n = {len(drawn['nDCG@10'])}"
-    hsd = randomised_tukey_hsd(drawn["nDCG@10"], trials=300, seed=0)
-    means = drawn["nDCG@10"].mean(axis=0)
-    assert len(higher.records) == 6
-    for record in higher.records:
-        one, other = int(record["system"][1]), int(record["other"][1])
-        assert one > other  # higher is better, and levels rise
-        assert record["difference"] == pytest.approx(means[one] - means[other])
-        assert record["p"] == hsd.p_values[one, other]
-    for record in lower.records:
-        assert record["difference"] <= 0  # lower is better
-    shown = {
-        f"s{one}": ", ".join(
-            f"s{other}" for other in range(one - 1, -1, -1) if hsd.p_values[one, other] < 0.05
-        )
-        for one in (3, 2, 1)
-    }
-    assert dict(higher.rows) == {system: beaten for system, beaten in shown.items() if beaten}
-    assert "s0" in shown["s3"]
-    text = higher.to_text()
-    assert "s3" in text
-    assert "300 trials" in text
-
-
-def test_power_counts_pairs_and_puts_the_more_telling_measure_first() -> None:
-    comparison, drawn = compared()
-    sheet = power_table(comparison, trials=300)
-    assert [row[-1] for row in sheet.rows] == [len(drawn["nDCG@10"])] * 2
-    assert [record["measure"] for record in sheet.records] == ["nDCG@10", "NDKL@10"]
-    for record in sheet.records:
-        p = randomised_tukey_hsd(drawn[record["measure"]], trials=300, seed=0).p_values
-        expected = int((p[np.triu_indices(4, 1)] < 0.05).sum())
-        assert (record["differ"], record["pairs"]) == (expected, 6)
-        assert record["share"] == pytest.approx(expected / 6)
-
-
-def test_correlations_are_scipys() -> None:
-    comparison, drawn = compared(systems=6)
-    (record,) = correlation_table(comparison, "kendall").records
-    means = [values.mean(axis=0) for values in drawn.values()]
-    assert record["value"] == pytest.approx(stats.kendalltau(*means).statistic)
-    (one,) = correlation_table(comparison, "pearson", over="queries", system="s2").records
-    assert one["value"] == pytest.approx(stats.pearsonr(drawn["nDCG@10"][:, 2], drawn["NDKL@10"][:, 2])[0])
-    assert one["n"] == 20
-
-
-def test_rows_for_programs_are_the_records() -> None:
-    comparison, _ = compared()
-    sheet = power_table(comparison, trials=100)
-    assert [json.loads(line) for line in sheet.to_jsonl().splitlines()] == list(sheet.records)
-    head, first = sheet.to_tsv().splitlines()[:2]
-    assert head.split("\t") == ["measure", "differ", "pairs", "share"]
-    assert float(first.split("\t")[3]) == sheet.records[0]["share"]
-
-
-def test_identical_systems_differ_nowhere() -> None:
-    values = np.linspace(0, 1, 8)[:, None]
-    status = np.zeros((8, 1), dtype=np.int16)
-    ids = tuple(map(str, range(8)))
-    blocks = tuple(
-        ScoresBlock(name, parse_measure("nDCG@10"), ids, ("",), values, status, (OK, "infinite"))
-        for name in ("a", "b", "c")
+def scores(values: Drawn) -> Any:
+    return made(
+        {
+            system: {measure: table[:, place] for measure, table in values.items()}
+            for place, system in enumerate(SYSTEMS)
+        }
     )
-    (sheet,) = tukey_tables(compare(Scores(blocks)), trials=50)
-    assert sheet.rows == ()
-    assert sheet.notes[0] == "no two systems are shown to differ"
-    assert {record["p"] for record in sheet.records} == {1.0}
 
 
-def test_a_correlation_over_three_systems_cannot_be_significant() -> None:
-    draw = np.random.default_rng(3)
-    ids = tuple(f"q{place}" for place in range(12))
-    blocks = []
-    for place in range(3):
-        for measure in ("nDCG@10", "AP"):
-            values = draw.random((12, 1)) / 10 + place / 4
-            status = np.zeros((12, 1), dtype=np.int16)
-            blocks.append(
-                ScoresBlock(f"s{place}", parse_measure(measure), ids, ("",), values, status, (OK, "infinite"))
-            )
-    sheet = correlation_table(compare(Scores(tuple(blocks))), "spearman")
-    assert sheet.rows[0][4] == "0.3333"
-    assert "cannot be significant at alpha 0.05: with 3 points p is at least 0.3333" in sheet.notes
-    assert "p: exact, from all orders of the points" in sheet.notes
-    assert sheet.records[0]["least_p"] == pytest.approx(1 / 3)
+@pytest.fixture
+def viewed(evenrank: Evenrank, tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
+    def rows(values: Drawn, view: str, *more: str) -> list[dict[str, Any]]:
+        scores(values).write(tmp_path / "scores.jsonl")
+        given = ("compare", "--scores", tmp_path / "scores.jsonl", "--no-project", "--view", view)
+        found = evenrank(*given, "--format", "jsonl", *more)
+        assert found.code == 0, found.err
+        return [json.loads(line) for line in found.out.splitlines()]
+
+    return rows
+
+
+def p_values(values: Drawn, measure: str, trials: int) -> np.ndarray:
+    return compare(scores(values)).tukey(measure, trials=trials).p_values
+
+
+def beaten(values: Drawn, measure: str, trials: int) -> set[tuple[str, str]]:
+    """The definition: the pairs of which the first has the better mean and p is below 0.05."""
+    p = p_values(values, measure, trials)
+    means = values[measure].mean(axis=0) * (-1 if measure == "NDKL@10" else 1)
+    return {
+        (SYSTEMS[one], SYSTEMS[two])
+        for one, two in itertools.permutations(range(len(SYSTEMS)), 2)
+        if p[one, two] < 0.05 and means[one] > means[two]
+    }
+
+
+def test_tukey_lists_all_pairs_the_better_one_first(viewed: Any) -> None:
+    values = drawn()
+    rows = viewed(values, "tukey:trials=300")
+    assert [row["measure"] for row in rows] == [measure for measure in MEANS for _ in range(6)]
+    for row in rows:
+        one, other = SYSTEMS.index(row["system"]), SYSTEMS.index(row["other"])
+        means = values[row["measure"]].mean(axis=0)
+        assert row["difference"] == pytest.approx(means[one] - means[other])
+        assert row["difference"] <= 0 if row["measure"] == "NDKL@10" else row["difference"] >= 0
+        assert row["p"] == p_values(values, row["measure"], 300)[one, other]
+        assert (row["queries"], row["dropped"], row["reason"]) == (60, 0, None)
+
+
+def test_tukey_shows_who_differs_where_none_is_better(
+    viewed: Any, evenrank: Evenrank, tmp_path: Path
+) -> None:
+    values = {"ARaB@10": drawn()["ARaB@10"]}
+    viewed(values, "tukey:trials=300")
+    shown = evenrank("compare", "--scores", tmp_path / "scores.jsonl", "--no-project", "--view", "tukey").out
+    lines = [line.split(maxsplit=1) for line in shown.splitlines() if line.startswith(SYSTEMS)]
+    assert dict(lines) == {
+        "base": "base-uc, rating",
+        "base-uc": "base, rating-uc",
+        "rating": "base, rating-uc",
+        "rating-uc": "base-uc, rating",
+    }
+
+
+def test_power_counts_pairs_and_puts_the_more_telling_measure_first(viewed: Any) -> None:
+    values = {measure: table for measure, table in drawn().items() if measure != "RR"}
+    rows = viewed(values, "power:trials=300")
+    assert [row["differ"] for row in rows] == sorted((row["differ"] for row in rows), reverse=True)
+    assert {row["measure"] for row in rows} == values.keys()
+    for row in rows:
+        above = p_values(values, row["measure"], 300)[np.triu_indices(4, 1)]
+        assert (row["differ"], row["pairs"]) == ((above < 0.05).sum(), 6)
+        assert row["share"] == pytest.approx(row["differ"] / 6)
+    assert rows[0]["differ"] > rows[-1]["differ"]
+
+
+def test_correlations_are_scipys(viewed: Any) -> None:
+    values = drawn()
+    rows = viewed(values, "correlations:kendall")
+    assert [(row["measure"], row["other"]) for row in rows] == [*itertools.combinations(MEANS, 2)]
+    for row in rows:
+        means = [values[row[side]].mean(axis=0).round(9) for side in ("measure", "other")]
+        assert row["value"] == pytest.approx(stats.kendalltau(*means).statistic)
+    one, *_ = viewed(values, "correlations:pearson:over=queries:system=rating")
+    assert one["value"] == pytest.approx(stats.pearsonr(values["nDCG@10"][:, 2], values["AP"][:, 2])[0])
+    assert one["n"] == 60
+
+
+def test_a_correlation_over_four_systems_cannot_be_significant(
+    viewed: Any, evenrank: Evenrank, tmp_path: Path
+) -> None:
+    (row,) = viewed({name: drawn()[name] for name in ("AP", "NDKL@10")}, "correlations:spearman")
+    assert (row["n"], row["p_method"]) == (4, "exact")
+    assert row["least_p"] == pytest.approx(2 / 24)
+    given = ("compare", "--scores", tmp_path / "scores.jsonl", "--no-project", "--view", "correlations")
+    assert "0.0833" in evenrank(*given).out  # it is told, and what it is told is this number
+
+
+def test_measures_with_equal_conclusions_share_a_group(viewed: Any) -> None:
+    values = {name: drawn()[name] for name in ("nDCG@10", "AP", "RR", "NDKL@10")}
+    rows = viewed(values, "conclusions:trials=400")
+    pairs = {measure: beaten(values, measure, 400) for measure in values}
+    assert pairs["nDCG@10"] == pairs["RR"] != pairs["AP"]
+    groups: dict[int, list[str]] = {}
+    for row in rows:
+        groups.setdefault(row["group"], []).append(row["measure"])
+        won = {
+            (line.split(" >> ")[0], other)
+            for line in row["conclusions"]
+            for other in line.split(" >> ")[1].split(", ")
+        }
+        assert won == pairs[row["measure"]]
+        assert (row["differ"], row["pairs"]) == (len(won), 6)
+        wins = {system: sum(winner == system for winner, _ in won) for system in SYSTEMS}
+        assert {*row["top"]} == {system for system in SYSTEMS if wins[system] == max(wins.values())}
+        assert row["tied_at_top"] == len(row["top"])
+    assert ["nDCG@10", "RR"] in groups.values()
+    assert all(len({frozenset(pairs[measure]) for measure in own}) == 1 for own in groups.values())
+    differ = [row["differ"] for row in rows]
+    assert differ == sorted(differ)
+
+
+def test_where_nothing_differs_all_systems_are_tied(viewed: Any) -> None:
+    same = np.tile(np.linspace(0, 1, 8)[:, None], 4)
+    for row in viewed({"nDCG@10": same, "NDKL@10": same}, "conclusions:trials=50"):
+        assert (row["group"], row["differ"], row["conclusions"]) == (1, 0, [])
+        assert row["top"] == [*SYSTEMS]
+    assert {row["p"] for row in viewed({"nDCG@10": same}, "tukey:trials=50")} == {1.0}
+
+
+def test_a_measure_that_calls_no_system_better_stands_alone_and_has_no_top(viewed: Any) -> None:
+    row, other = viewed({name: drawn()[name] for name in ("ARaB@10", "AP")}, "conclusions:trials=400")
+    assert row["group"] != other["group"]
+    (signed,) = (one for one in (row, other) if one["measure"] == "ARaB@10")
+    assert (signed["differ"], signed["top"]) == (4, [])
+    assert len(signed["conclusions"]) == 3
+    assert not any(">>" in line for line in signed["conclusions"])
+
+
+def test_a_measure_without_a_common_query_has_a_reason(viewed: Any) -> None:
+    nothing = np.full((6, 4), np.nan)
+    rows = viewed(
+        {"AP": nothing, "RR": np.vstack([np.random.default_rng(0).random((5, 4)), nothing[:1]])},
+        "conclusions:trials=50",
+    )
+    found = {row["measure"]: row for row in rows}
+    assert found["AP"]["reason"]
+    assert (found["AP"]["queries"], found["AP"]["dropped"], found["AP"]["top"]) == (0, 6, [])
+    assert (found["RR"]["queries"], found["RR"]["dropped"], found["RR"]["reason"]) == (5, 1, None)
