@@ -1,13 +1,11 @@
-"""Here the kernel counts small collections as well, which plain Python does elsewhere."""
+"""Here compiled code counts small collections as well, which plain Python does elsewhere."""
 
 from __future__ import annotations
 
 import pytest
+from counted_words import compile_counting
 
-from evenrank.evidence.scan import counter
 
-
-@pytest.fixture(autouse=True)
-def nothing_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counter, "SMALL", -1)
-    monkeypatch.setattr(counter, "TOO_SMALL_TO_COMPILE", -1)
+@pytest.fixture(autouse=True, scope="session")
+def nothing_is_small(tmp_path_factory: pytest.TempPathFactory) -> None:
+    compile_counting(tmp_path_factory.mktemp("large"))

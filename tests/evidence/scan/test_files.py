@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import importlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,7 +15,6 @@ import pytest
 
 from evenrank import (
     DataError,
-    EvenrankWarning,
     Lexicon,
     ParameterError,
     read_counts,
@@ -26,7 +23,7 @@ from evenrank import (
 )
 from evenrank.cli import main
 from evenrank.errors import UnknownNameError
-from evenrank.evidence.scan import counter, scan_file
+from evenrank.evidence.scan import scan_file
 from evenrank.io import read_documents
 
 LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
@@ -153,32 +150,6 @@ def test_counts_of_another_source_are_refused(folder: Path) -> None:
         read_counts("p.parquet", source="c.tsv")
 
 
-@pytest.fixture
-def broken_numba(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An installed numba that does not like its numpy."""
-    (folder / "numba").mkdir()
-    (folder / "numba/__init__.py").write_text(
-        "raise ImportError('Numba needs NumPy 2.2 or less. Got NumPy 9.')"
-    )
-    loaded = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "numba"}
-    for name in loaded:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.syspath_prepend(str(folder))
-    importlib.invalidate_caches()
-    yield
-    sys.modules.pop("numba", None)
-
-
-@pytest.mark.usefixtures("broken_numba")
-def test_a_broken_numba_is_done_without() -> None:
-    reason = r"numba is installed but does not work \(ImportError: Numba needs NumPy 2\.2 or less"
-    with pytest.warns(EvenrankWarning, match=reason):
-        made = counter.make_counter(LEXICON, "word")
-    assert isinstance(made, counter.SimpleCounter)
-    with pytest.warns(EvenrankWarning, match=reason):
-        assert scan("c.tsv", LEXICON).counts.tolist() == [[1, 1], [0, 2]]
-
-
 @pytest.mark.parametrize("name", ["big.tsv", "big.jsonl", "big.csv", "big.tsv.gz", "big.parquet"])
 def test_a_source_that_changed_but_kept_its_size_is_refused(name: str, folder: Path) -> None:
     """One letter in the middle of 3 MB: sixteen samples do not see it, a hash of everything does."""
@@ -225,10 +196,6 @@ def test_bytes_read_are_those_of_the_file(capfd: pytest.CaptureFixture[str], fol
     (folder / "long.tsv").write_text("x\t" + "he she " * 3000 + "\ny\tshe\n")
     size = (folder / "long.tsv").stat().st_size
     assert scan_file("long.tsv", LEXICON, "o.parquet", block_bytes=1000).bytes_read == size
-    from evenrank.counterfactuals.swap.files import swap_file
-
-    summary = swap_file("long.tsv", "s.tsv", tagger="rules", threads=1, block_bytes=1000)
-    assert summary.bytes_read == summary.source["bytes"] == size
     assert scan_file([("a", "he"), ("é", "she")], LEXICON, "p.parquet").bytes_read == 3 + 5
 
 

@@ -1,51 +1,34 @@
+"""Lines that are read as a stream: out of packed files, and of what comes a little at a time."""
+
 from __future__ import annotations
 
 import gzip
 import io
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
-from evenrank import Lexicon
-from evenrank.errors import DataError, EvenrankWarning
+from evenrank import DataError, EvenrankWarning, Lexicon, read_counts
 from evenrank.evidence.scan import scan_file
-from evenrank.evidence.scan.packed_lines import PackedLines
-from evenrank.io.source import Source
 
 KIN = Lexicon.build("kin", {"f": ["mother"], "m": ["father"]})
 
 
-def blocks(data: bytes, size: int) -> list[bytes]:
-    lines = PackedLines(Source("x", stream=io.BytesIO(data)), size)
-    return [bytes(block.data[block.begin : block.end]) for block in lines.blocks()]
-
-
-@pytest.mark.parametrize("size", [1, 2, 7, 64, 1000])
-def test_blocks_are_whole_lines_and_lose_nothing(size: int) -> None:
-    data = b"".join(b"%d\t%s\n" % (number, b"x" * (number % 23)) for number in range(50))
-    found = blocks(data, size)
-    assert b"".join(found) == data
-    assert all(block.endswith(b"\n") for block in found)
-    assert all(len(block) >= size for block in found[:-1])
-    assert blocks(data[:-1], size) == [*found[:-1], found[-1][:-1]]  # without a newline at the end
-
-
-def test_blocks_do_not_depend_on_how_the_bytes_come() -> None:
-    data = b"".join(b"%d\tsome text\n" % number for number in range(5000))
+def test_counts_do_not_depend_on_how_the_bytes_come(tmp_path: Path) -> None:
+    data = b"".join(b"%d\tmy mother %s\n" % (number, b"x" * (number % 23)) for number in range(2000))
 
     class Slow(io.BytesIO):
         def read(self, size: int | None = -1) -> bytes:
             return super().read(min(size or 1, 11))
 
-    slow = PackedLines(Source("x", stream=Slow(data)), 500)
-    found = [bytes(block.data[block.begin : block.end]) for block in slow.blocks()]
-    assert found == blocks(data, 500)
-
-
-def test_the_first_line_that_is_not_blank() -> None:
-    lines = PackedLines(Source("x", stream=io.BytesIO(b"\n \n{}\nrest")), 4)
-    assert (lines.first_line(), lines.blank_lines()) == (b"{}\n", 2)
-    assert b"".join(bytes(block.data[: block.end]) for block in lines.blocks()) == b"\n \n{}\nrest"
+    found = []
+    for number, stream in enumerate((io.BytesIO(data), Slow(data), Slow(data[:-1]))):
+        output = tmp_path / f"{number}.parquet"
+        scan_file(stream, KIN, output, format="tsv", block_bytes=500)
+        found.append(read_counts(output))
+    assert found[0].doc_ids.to_pylist() == [str(number) for number in range(2000)]
+    assert found[0].fingerprint == found[1].fingerprint == found[2].fingerprint
 
 
 @pytest.mark.parametrize("suffix", ["tsv", "jsonl"])
@@ -55,8 +38,6 @@ def test_packed_and_plain_files_give_the_same_counts(tmp_path: Path, suffix: str
     data = "".join(row.format(*one) for one in rows).encode()
     (tmp_path / f"c.{suffix}").write_bytes(data)
     (tmp_path / f"c.{suffix}.gz").write_bytes(gzip.compress(data[:500]) + gzip.compress(data[500:]))
-    import pyarrow.parquet as pq
-
     tables = []
     for name in (f"c.{suffix}", f"c.{suffix}.gz"):
         summary = scan_file(tmp_path / name, KIN, tmp_path / "counts.parquet", block_bytes=512)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +16,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from counted_words import counted, rows
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from evenrank import Lexicon, WordCounts, read_counts, scan
-from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError
-from evenrank.evidence.scan import counter as counters
-from evenrank.evidence.scan import duplicates, scan_file
-from evenrank.evidence.scan.phrases import Phrases
-from evenrank.evidence.scan.simple import count
-from evenrank.io.background import compile_now
+from evenrank import DataError, EvenrankWarning, Lexicon, ParameterError, read_counts, scan
+from evenrank.errors import InputTypeError
+from evenrank.evidence.scan import scan_file
 
 LEXICON = Lexicon.build("sides", {"left": ["he", "step mother", "é"], "right": ["she", "his"]})
 DOCUMENTS = [
@@ -42,20 +43,8 @@ def jsonl(documents: list[tuple[str, str]]) -> bytes:
     return "".join(json.dumps({"_id": i, "text": text}) + "\n" for i, text in documents).encode()
 
 
-def expected(tokenizer: str = "word", documents: list[tuple[str, str]] = DOCUMENTS) -> list[Any]:
-    phrases = Phrases.of(LEXICON, tokenizer)
-    return [(i, *count(text, phrases)) for i, text in documents]
-
-
-def rows(counts: WordCounts) -> list[Any]:
-    found = []
-    for row, identifier in enumerate(counts.doc_ids.to_pylist()):
-        terms = {}
-        if counts.terms is not None:
-            begin, end = counts.terms.offsets[row : row + 2]
-            terms = dict(zip(counts.terms.places[begin:end], counts.terms.values[begin:end], strict=True))
-        found.append((identifier, counts.lengths[row], counts.counts[row].tolist(), terms))
-    return found
+def expected(tokenizer: str = "word") -> list[Any]:
+    return [(i, *counted(text, LEXICON, tokenizer)) for i, text in DOCUMENTS]
 
 
 SOURCES: dict[str, bytes] = {
@@ -135,21 +124,35 @@ def test_titles_and_numbers_in_jsonl(tmp_path: Path) -> None:
 
 def test_byte_order_mark(tmp_path: Path) -> None:
     path = tmp_path / "c.tsv"
-    path.write_bytes(tsv(DOCUMENTS))
-    scan(path, LEXICON, terms=True)
-    compile_now()  # wait for numba, which changes the warning filters of the process while it compiles
     path.write_bytes(b"\xef\xbb\xbf" + tsv(DOCUMENTS))
     with pytest.warns(EvenrankWarning, match="byte order mark"):
         assert rows(scan(path, LEXICON, terms=True)) == expected()
 
 
-def test_plain_python_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("numba", ["absent", "broken"])
+def test_without_a_compiler_the_same_bytes_and_a_warning(
+    numba: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So much that it is said that a compiler would count it faster."""
     path = tmp_path / "c.tsv"
-    path.write_bytes(SOURCES["blank.tsv"])
-    scan_file(path, LEXICON, tmp_path / "fast.parquet", terms=True, block_bytes=500)
-    monkeypatch.setattr(counters, "find_spec", lambda name: None)
-    with pytest.warns(EvenrankWarning, match="numba is not installed"):
-        scan_file(path, LEXICON, tmp_path / "slow.parquet", terms=True, block_bytes=500)
+    path.write_bytes(SOURCES["blank.tsv"] + b"long\t" + b"x" * 5_000_000)
+    (tmp_path / "numba.py").write_text("raise ImportError('Numba needs NumPy 2.2 or less.')")
+    code = f"""
+import sys, warnings
+if {numba == "absent"}:
+    sys.modules["numba"] = None
+else:
+    sys.path.insert(0, {str(tmp_path)!r})
+from evenrank import EvenrankWarning
+from evenrank.evidence.scan import scan_file
+with warnings.catch_warnings(record=True) as caught:
+    scan_file("c.tsv", "gender-en", "slow.parquet", terms=True, block_bytes=1 << 20)
+(warning,) = caught
+assert warning.category is EvenrankWarning and "numba" in str(warning.message)
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    monkeypatch.chdir(tmp_path)
+    scan_file("c.tsv", "gender-en", "fast.parquet", terms=True, block_bytes=1 << 20)
     assert (tmp_path / "fast.parquet").read_bytes() == (tmp_path / "slow.parquet").read_bytes()
 
 
@@ -229,24 +232,49 @@ def test_bad_arguments(tmp_path: Path) -> None:
         scan(DOCUMENTS, clash, tmp_path / "o.parquet")
 
 
-def test_ids_in_many_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More ids than are kept: they are hashed again, a range at a time, and the same ids are found."""
-    monkeypatch.setattr(duplicates, "AT_ONCE", 10)
-    monkeypatch.setattr(duplicates, "IN_A_PASS", 8)
-    taken = []
-    usual = duplicates.repeated_in
-    monkeypatch.setattr(duplicates, "repeated_in", lambda hashes: taken.append(len(hashes)) or usual(hashes))
-    assert len(scan(DOCUMENTS, LEXICON)) == len(DOCUMENTS) == sum(taken)
-    assert len(taken) > 1
-    with pytest.raises(DataError, match="more than once: 'n7'"):
-        scan([*DOCUMENTS, ("n7", "")], LEXICON)
+ids = st.text("019aé", min_size=1, max_size=20) | st.sampled_from(["12345678", "12345678a", "12345678b"])
 
 
-def test_equal_hashes_are_no_equal_ids(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duplicates, "hash_strings", lambda strings: np.zeros(len(strings), np.uint64))
-    assert len(scan(DOCUMENTS, LEXICON)) == len(DOCUMENTS)
-    with pytest.raises(DataError, match="more than once: 'd1'"):
-        scan([*DOCUMENTS, ("d1", "")], LEXICON)
+@given(st.lists(ids, min_size=1, max_size=8), st.booleans())
+@example(["12345678", "12345679"], True)
+@example(["9", "10", "11"], True)
+def test_an_id_that_is_there_twice_is_found_in_any_order(names: list[str], order: bool) -> None:
+    names = sorted(names, key=lambda name: (len(name.encode()), name.encode())) if order else names
+    documents = [(name, "he") for name in names]
+    twice = {name for name in names if names.count(name) > 1}
+    if not twice:
+        assert scan(documents, LEXICON).doc_ids.to_pylist() == names
+        return
+    with pytest.raises(DataError) as caught:
+        scan(documents, LEXICON)
+    assert all(repr(name) in str(caught.value) for name in twice)
+
+
+@pytest.mark.parametrize(
+    ("names", "twice"), [("12344", "4"), ("12234", "2"), ("21341", "1"), ("12134", "1"), ("12546", "")]
+)
+def test_an_id_in_two_pieces(names: str, twice: str, tmp_path: Path) -> None:
+    """Whether ids ascend in all pieces, in some, or in none."""
+    (tmp_path / "c.tsv").write_bytes(tsv([(name, "he") for name in names]))
+    for block_bytes in (3, 8, 1 << 20):
+        output = tmp_path / f"{block_bytes}.parquet"
+        if twice:
+            with pytest.raises(DataError, match=f"'{twice}'"):
+                scan_file(tmp_path / "c.tsv", LEXICON, output, block_bytes=block_bytes)
+        else:
+            assert scan_file(tmp_path / "c.tsv", LEXICON, output, block_bytes=block_bytes).documents == 5
+
+
+@pytest.mark.slow
+def test_more_ids_than_are_kept(tmp_path: Path) -> None:
+    """They are looked at again, a range at a time."""
+    names = np.random.default_rng(0).permutation(2_200_000)
+    (tmp_path / "c.tsv").write_text("".join(f"{name}\t\n" for name in names))
+    assert scan_file(tmp_path / "c.tsv", LEXICON, tmp_path / "o.parquet").documents == 2_200_000
+    with (tmp_path / "c.tsv").open("a") as file:
+        file.write(f"{names[7]}\t\n")
+    with pytest.raises(DataError, match=f"'{names[7]}'"):
+        scan_file(tmp_path / "c.tsv", LEXICON, tmp_path / "o.parquet")
 
 
 def test_a_file_is_used_only_with_what_it_was_counted_with(tmp_path: Path) -> None:
@@ -269,20 +297,3 @@ def test_a_file_is_used_only_with_what_it_was_counted_with(tmp_path: Path) -> No
     path.write_bytes(b"PAR1")
     with pytest.raises(DataError, match="is not a sound Parquet file"):
         read_counts(path)
-
-
-def test_neutrality_of_the_published_code(shared: Path) -> None:
-    folder = shared / "data/msmarco_trecdl"
-    groups: dict[str, list[str]] = {"f": [], "m": []}
-    for line in (folder / "wordlist_gender_representative.txt").read_text(encoding="utf-8").split():
-        word, _, group = line.partition(",")
-        groups[group].append(word)
-    counts = scan(folder / "passages.tsv", Lexicon.build("published", groups), tokenizer="whitespace")
-    total = counts.counts.sum(axis=1)
-    shares = counts.counts / np.maximum(total, 1)[:, None]  # (N, 2)
-    neutrality = np.where(total <= 1, 1.0, 1 - np.abs(shares - 0.5).sum(axis=1))
-    lines = (folder / "expected/neutrality_whitespace_cpjku_code.tsv").read_text(encoding="utf-8").split()
-    published = dict(zip(lines[::2], map(float, lines[1::2]), strict=True))
-    assert len(published) == len(counts) == 30_045
-    ids = counts.doc_ids.to_pylist()
-    assert max(abs(published[i] - value) for i, value in zip(ids, neutrality, strict=True)) < 1e-6
