@@ -3,13 +3,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import combinations
-from pathlib import Path
 from statistics import mean
 
 import pytest
+from sample_inputs import bm25_run
 
-from evenrank.errors import EvenrankWarning
-from evenrank.sample import demo_file, load
+from evenrank.sample import load
+from evenrank.systems import BM25
 
 SAMPLE = load()
 
@@ -59,29 +59,15 @@ def test_no_two_texts_are_near_duplicates() -> None:
     assert max(len(a & b) / len(a | b) for a, b in combinations(everything, 2)) < 0.05
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def test_the_run_is_made_from_the_texts() -> None:
     pytest.importorskip("bm25s", reason="the extra [systems] is not installed")
-    from evenrank.sample.make import make
-
-    folder = tmp_path_factory.mktemp("made")
-    with pytest.warns(EvenrankWarning):  # one list has too few of them
-        make(folder)
-    return folder
-
-
-def test_the_labels_are_made_by_the_rule(made: Path) -> None:
-    assert (made / "groups.csv").read_bytes() == demo_file("groups.csv")
-
-
-@pytest.mark.parametrize("name", ["bm25.trec", "fairer.trec"])
-def test_the_runs_are_made_from_the_texts(made: Path, name: str) -> None:
-    def rows(text: str) -> list[list[str]]:
-        return [line.split() for line in text.splitlines()]
-
-    new, shipped = rows((made / name).read_text()), rows(demo_file(name).decode())
-    assert [row[:4] for row in new] == [row[:4] for row in shipped]
-    assert [float(row[4]) for row in new] == pytest.approx([float(row[4]) for row in shipped], rel=1e-5)
+    system = BM25()
+    system.index(SAMPLE.documents)
+    new, shipped = system.retrieve(SAMPLE.queries, 100), bm25_run()
+    assert list(new) == list(shipped)
+    for query in shipped:
+        assert new.documents(query) == shipped.documents(query)
+    assert new.scores.tolist() == pytest.approx(shipped.scores.tolist(), rel=1e-5)
 
 
 def test_the_authors_are_unrelated_to_relevance() -> None:
