@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from effort import some
-
-from evenrank.cli import build_parser
 
 Evenrank = Callable[..., SimpleNamespace]
 
@@ -102,25 +99,3 @@ def test_id_and_document_are_the_same_in_every_command(evenrank: Evenrank, shop:
     twice = evenrank("evaluate", "run.csv", "-m", "P@1", "--columns", "id=ware,document=ware")
     assert twice.code == 2
     assert "the document is named twice" in twice.err
-
-
-def commands_with_columns() -> list[str]:
-    def walk(parser: argparse.ArgumentParser, name: str) -> list[str]:
-        found = [name] if "--columns" in parser._option_string_actions else []
-        for action in parser._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                found += [at for key, inner in action.choices.items() for at in walk(inner, f"{name} {key}")]
-        return found
-
-    return walk(build_parser(), "")
-
-
-@pytest.mark.parametrize("command", commands_with_columns())
-def test_every_command_takes_both_names(command: str) -> None:
-    parser: argparse.ArgumentParser = build_parser()
-    for word in command.split():
-        (subcommands,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
-        parser = subcommands.choices[word]
-    convert = parser._option_string_actions["--columns"].type
-    assert callable(convert)
-    assert convert("id=ware") == convert("document=ware")

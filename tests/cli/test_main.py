@@ -3,137 +3,87 @@
 from __future__ import annotations
 
 import os
-import re
-import shlex
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 import evenrank as er
-from evenrank import cli
-from evenrank.cli import build_parser, main
-from evenrank.cli.everywhere import split_everywhere
-from evenrank.cli.parser import Parser, _is_option
+from evenrank.cli import main
+from evenrank.grammar import declare, unregister
+from evenrank.measures import Direction, Measure, Result
 
 Evenrank = Callable[..., SimpleNamespace]
 
-COMMANDS = (
-    "init",
-    "audit",
-    "doctor",
-    "retrieve",
-    "scan",
-    "lexicon",
-    "queryset",
-    "polarise",
-    "corpus",
-    "measures",
-    "evaluate",
-    "explain",
-    "compare",
-    "rerank",
-    "debias",
-    "select",
-    "counterfactual",
-    "study",
-    "report",
-    "gate",
-)
 
+@pytest.fixture
+def fails(files: Path) -> Iterator[Callable[[BaseException], list[str]]]:
+    """An evaluation by a measure that ends with this error."""
+    raised: list[BaseException] = []
 
-def subcommands() -> dict[str, Parser]:
-    action = next(a for a in build_parser()._actions if a.dest == "command")
-    return dict(action.choices)  # type: ignore[call-overload, no-any-return]
+    class Failing(Measure):
+        """Fails. 0 is its lowest value; 1 is its highest."""
 
+        in_words = "nothing"
+        answers = ("does it fail",)
+        family = "relevance"
+        formula = "none"
+        reference = "this test"
+        direction = Direction.HIGHER
+        undefined_when: ClassVar = {}
+        needs = frozenset({"ranked.relevance"})
 
-def test_these_are_the_commands() -> None:
-    assert tuple(subcommands()) == COMMANDS
+        def compute(self, evidence: Any) -> Result:
+            raise raised[-1]
 
+    def call(error: BaseException) -> list[str]:
+        raised.append(error)
+        return ["evaluate", "bm25.trec", "--qrels", "qrels.txt", "-m", "Failing"]
 
-@pytest.mark.parametrize("command", ["", *COMMANDS])
-def test_help_has_examples_that_parse(evenrank: Evenrank, command: str) -> None:
-    outcome = evenrank(*filter(None, [command]), "--help")
-    assert (outcome.code, outcome.err) == (0, "")
-    head, examples = re.split(r"\nexamples?:\n", outcome.out)
-    assert head.startswith(f"usage: evenrank {command or 'COMMAND'}")
-    joined = examples.replace("\\\n", " ")  # as a shell reads a line that goes on
-    lines = [line for line in joined.splitlines() if line.startswith("  ")]
-    assert lines
-    for line in lines:
-        words = shlex.split(line)
-        words = words[: words.index(">")] if ">" in words else words
-        words = words[words.index("|") + 1 :] if "|" in words else words  # a quoted one is no pipe
-        assert words[0] == "evenrank"
-        build_parser().parse_args(split_everywhere(words[1:])[0])
-
-
-def test_version(evenrank: Evenrank) -> None:
-    assert evenrank("--version").out == f"evenrank {er.__version__}\n"
-
-
-@pytest.mark.parametrize("arguments", [["nonsense"], ["doctor", "extra"]])
-def test_wrong_usage(evenrank: Evenrank, arguments: list[str]) -> None:
-    outcome = evenrank(*arguments)
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith("evenrank: ")
-    assert outcome.err.rstrip().endswith("--help)")
-    assert outcome.err.count("\n") == 1
-
-
-BUG = "evenrank: unexpected ZeroDivisionError: a b (a bug; EVENRANK_DEBUG=1 shows where)\n"
-
-
-def failing(error: BaseException) -> Callable[[object], Parser]:
-    def parser(_: object) -> Parser:
-        made = Parser(prog="evenrank")
-
-        def run(_: object) -> int:
-            raise error
-
-        made.set_defaults(run=run)
-        return made
-
-    return parser
+    declare(Failing)
+    yield call
+    unregister("measure", "Failing")
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "said"),
+    ("error", "code", "named"),
     [
-        (er.DataError("x:1: bad"), 1, "evenrank: x:1: bad\n"),
-        (er.MissingEvidenceError("none"), 1, "evenrank: none\n"),
-        (er.MissingExtraError("pip install it"), 1, "evenrank: pip install it\n"),
-        (er.ParameterError("bad"), 2, "evenrank: bad\n"),
-        (PermissionError(13, "Permission denied", "f.trec"), 1, "evenrank: f.trec: Permission denied\n"),
-        (MemoryError(), 1, "evenrank: there is not enough memory for this command\n"),
-        (KeyboardInterrupt(), 130, "evenrank: interrupted\n"),
-        (BrokenPipeError(), 0, ""),
-        (ZeroDivisionError("a\nb"), 1, BUG),
-        (er.DataError("a\x1b[2Jb"), 1, "evenrank: a\\x1b[2Jb\n"),
+        (er.DataError("x:1: bad"), 1, "x:1"),
+        (er.MissingEvidenceError("none"), 1, "none"),
+        (er.MissingExtraError("pip install it"), 1, "pip install it"),
+        (er.ParameterError("bad"), 2, "bad"),
+        (PermissionError(13, "Permission denied", "f.trec"), 1, "f.trec: Permission denied"),
+        (MemoryError(), 1, "memory"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (ZeroDivisionError("a\nb"), 1, "ZeroDivisionError: a b"),
+        (er.DataError("a\x1b[2Jb"), 1, "a\\x1b[2Jb"),
     ],
-)  # fmt: skip
-def test_exit_codes(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+)
+def test_each_class_of_errors_has_its_exit_code_and_one_line(
+    evenrank: Evenrank,
+    fails: Callable[[BaseException], list[str]],
     error: BaseException,
     code: int,
-    said: str,
+    named: str,
 ) -> None:
-    monkeypatch.setattr(cli, "build_parser", failing(error))
-    monkeypatch.setattr(cli, "discard_output", lambda: None)
-    assert main([]) == code
-    assert capsys.readouterr().err == said
+    found = evenrank(*fails(error))
+    assert (found.code, found.out, found.err.count("\n")) == (code, "", 1)
+    assert found.err.startswith("evenrank: ")
+    assert named in found.err
 
 
-def test_a_bug_can_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "build_parser", failing(ZeroDivisionError("a")))
+def test_a_bug_can_be_looked_at(
+    evenrank: Evenrank, fails: Callable[[BaseException], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = fails(ZeroDivisionError("a"))
+    assert "EVENRANK_DEBUG=1" in evenrank(*call).err
     monkeypatch.setenv("EVENRANK_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
-        main([])
+        main(call)
 
 
 def process(*arguments: str, **options: object) -> subprocess.CompletedProcess[bytes]:
@@ -208,15 +158,6 @@ def test_no_pattern_is_guessed_where_there_was_none(
     assert "pattern" not in error
 
 
-def test_help_loads_nothing_heavy() -> None:
-    code = (
-        "import sys; from evenrank.cli import main; main(['--help']);"
-        "sys.stderr.write(','.join({'numpy', 'polars', 'pyarrow', 'ir_measures'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
-    assert done.stderr == b""
-
-
 @pytest.mark.needs("altair")
 @pytest.mark.parametrize("command", ["evaluate", "report"])
 def test_scores_and_a_report_need_neither_pandas_nor_scipy(files: Path, command: str) -> None:
@@ -282,41 +223,3 @@ def test_without_a_command_the_commands_are_listed(evenrank: Any) -> None:
         assert (done.code, done.out) == (2, "")
         assert "\nmeasure:\n  measures " in done.err
         assert done.err.endswith("evenrank: name a command, as evenrank evaluate (try: evenrank --help)\n")
-
-
-LEAVING = """
-import atexit, sys
-import evenrank.__main__ as program
-def main():
-    sys.stdout.write("data")  # no end of line: nothing but a flush writes it
-    sys.stderr.write("said")
-    return {code}
-atexit.register(lambda: print("tidied", file=open("tidied", "w")))
-program.main = main
-program.entry()
-"""
-
-
-BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-
-
-@pytest.mark.parametrize("code", [0, 3])
-def test_leaving_loses_nothing(tmp_path: Path, code: int) -> None:
-    """The program leaves without taking Python down: output, what is done at exit, and the code remain."""
-    call = [sys.executable, "-c", LEAVING.format(code=code)]
-    done = subprocess.run(call, capture_output=True, check=False, cwd=tmp_path, env=BUFFERED)
-    assert (done.returncode, done.stdout, done.stderr) == (code, b"data", b"said")
-    assert (tmp_path / "tidied").read_text() == "tidied\n"
-
-
-def test_leaving_when_nobody_reads(tmp_path: Path) -> None:
-    call = [sys.executable, "-c", LEAVING.format(code=3)]
-    with subprocess.Popen(call, stdout=subprocess.PIPE, cwd=tmp_path, env=BUFFERED) as program:
-        assert program.stdout is not None
-        program.stdout.close()
-        assert program.wait() == 3
-
-
-def test_what_is_an_option() -> None:
-    for word, expected in (("-", False), ("-1", False), ("-.5", False), ("-x", True), ("--x y", False)):
-        assert _is_option(word) == expected, word
