@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,3 +56,14 @@ def shop(
     names, documents, scores = zip(*rows, strict=True)
     sizes = {f"d{place}": "small" if one else "large" for place, one in enumerate(is_small.tolist())}
     return Shop(Run.build(names, documents, scores, name="shop"), sizes)
+
+
+def slow_share(documents: list[str], sizes: dict[str, str], value: str, *, attention: bool) -> float:
+    """The share of attention, or of documents, of those that have a label; every document keeps its place."""
+    weights = {
+        document: 1 / math.log2(rank + 1) if attention else 1.0
+        for rank, document in enumerate(documents, 1)
+        if document in sizes
+    }
+    own = [weight for document, weight in weights.items() if sizes[document] == value]
+    return sum(own) / sum(weights.values())

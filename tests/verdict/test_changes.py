@@ -1,79 +1,60 @@
-"""What changed against the baseline, and who stands at which rank, by slow oracles."""
+"""What changed against the baseline, and who stands at which rank, as a report shows it, by slow oracles."""
 
 from __future__ import annotations
 
-import math
+import re
 
 import numpy as np
 import planted_shop
 import pytest
+from shops import slow_share
 
-from evenrank.verdict.changes import ShareChange, describe_changes, share_changes
-from evenrank.verdict.findings import findings_of
-from evenrank.verdict.judge import verdicts
-from evenrank.verdict.ranks import rank_shares
+from evenrank import Run
+from evenrank.comparison import Comparison
+
+pytestmark = pytest.mark.needs("altair", "vl_convert", "jinja2")
 
 
-def share_of_small(documents: list[str]) -> float:
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Comparison, str]:
+    """The comparison, and its report."""
+    path = tmp_path_factory.mktemp("changes") / "report.html"
+    return planted_shop.shop_report(path), path.read_text(encoding="utf-8")
+
+
+def sizes_of(run: Run) -> dict[str, str]:
     """A third of the products is large: those whose number three divides."""
-    weights = [1 / math.log2(2 + place) for place in range(len(documents))]
-    small = [weight for weight, d in zip(weights, documents, strict=True) if int(d[1:]) % 3]
-    return sum(small) / sum(weights)
+    listed = {one for query in run for one in run.documents(query)}
+    return {one: "small" if int(one[1:]) % 3 else "large" for one in listed}
 
 
-def test_the_change_is_the_mean_of_differences() -> None:
-    inputs = planted_shop.shop_comparison().inputs
-    (found,) = share_changes(verdicts(inputs), inputs, "live")
-    live, new = (inputs.runs[name] for name in ("live", "new"))
-    pairs = [(share_of_small(live.documents(q)[:10]), share_of_small(new.documents(q)[:10])) for q in live]
-    before, after = np.array(pairs).T
-    assert (found.group, found.system, found.baseline) == ("small", "new", "live")
-    assert found.before == pytest.approx(before.mean())
-    assert found.after == pytest.approx(after.mean())
-    assert found.difference == pytest.approx((after - before).mean())
-    assert found.low < found.difference < found.high
-    assert found.shown == "more"
+def points(text: str) -> list[float]:
+    return [float(one) for one in re.findall(r"[-+]?\d+(?:\.\d+)?(?=[%) ])", text)]
 
 
-def test_ranks_are_counted() -> None:
-    inputs = planted_shop.shop_comparison().inputs
-    (found,) = rank_shares(inputs, "live", 5)
-    run = inputs.runs["live"]
-    small = found.values.index("small")
-    for rank in range(5):
-        there = [int(run.documents(query)[rank][1:]) % 3 > 0 for query in run]
-        assert found.shares[rank, small] == pytest.approx(sum(there) / len(there))
-    assert found.queries == (40,) * 5
+def test_a_report_tells_the_mean_of_differences(shown: tuple[Comparison, str]) -> None:
+    comparison, page = shown
+    live, new = (comparison.inputs.runs[name] for name in ("live", "new"))
+    before, after = (
+        np.array([slow_share(run.documents(q)[:10], sizes_of(run), "small", attention=True) for q in live])
+        for run in (live, new)
+    )
+    (told,) = {text for text in re.split("[<>]", page) if text.strip().startswith("new gives small")}
+    was, now, gained = 100 * before.mean(), 100 * after.mean(), 100 * (after - before).mean()
+    spread = 100 * 1.96 * (after - before).std(ddof=1) / np.sqrt(len(before))
+    numbers = [round(now), 10, round(was), round(gained, 1)]
+    found = points(told)
+    assert found[:4] == numbers
+    assert found[-2:] == pytest.approx([gained - spread, gained + spread], abs=0.15 * spread)
 
 
-def change(system: str, low: float, high: float, group: str = "small") -> ShareChange:
-    middle = (low + high) / 2
-    return ShareChange(system, "live", "size", group, 10, 0.2, 0.2 + middle, middle, low, high, 0.95)
-
-
-def test_sentences_of_changes() -> None:
-    assert describe_changes([change("new", 0.05, 0.15)]) == [
-        "new gives small 30% of the attention in the first 10 places instead of 20% "
-        "(+10.0 points, 95% interval +5.0 to +15.0)."
-    ]
-    none = describe_changes([change("new", -0.05, 0.15)])[0]
-    assert none.startswith("No difference is shown: new gives")
-    assert "-5.0 to +15.0 points remain possible, and more queries would help" in none
-    assert "gives size 1 30%" in describe_changes([change("new", 0.05, 0.15, "1")])[0]
-    many = [change(f"s{n}", 0.01, 0.03) for n in range(5)] + [change("t", -0.2, -0.1), change("u", -0.1, 0.1)]
-    assert describe_changes(many) == [
-        "Of 7 other systems, 5 give small more than live (s0 22%, s1 22%, s2 22% and 2 more), "
-        "1 gives small less than live (t 5%), for 1 no difference is shown (-10.0 to +10.0 points remain "
-        "possible, and more queries would help: four times as many would halve that range)."
-    ]
-    (none,) = describe_changes([change("s", -0.1, 0.05), change("t", -0.05, 0.2)])
-    assert none.startswith("No difference is shown in what these groups get: small (size): -10.0 to +20.0 ")
-
-
-def test_the_first_system_is_the_baseline_or_the_one_asked_for() -> None:
-    inputs = planted_shop.shop_comparison().inputs
-    assert findings_of(inputs, baseline="live").system == "live"
-    asked = findings_of(inputs, baseline="live", system="new")
-    assert asked.system == "new"
-    assert {shares.system for shares in asked.ranks} == {"new", "live"}
-    assert findings_of(None).verdicts == ()
+def test_a_report_counts_who_stands_at_each_rank(shown: tuple[Comparison, str]) -> None:
+    comparison, page = shown
+    run = comparison.inputs.runs["live"]
+    sizes = sizes_of(run)
+    titles = list(dict.fromkeys(re.findall(r"<title>(rank \d+: [^<]*)</title>", page)))
+    assert len(titles) == 10
+    for rank, title in enumerate(titles):
+        small = 100 * np.mean([sizes[run.documents(query)[rank]] == "small" for query in run])
+        (told,) = re.findall(r"small ([\d.]+)%", title)
+        assert float(told) == pytest.approx(small, abs=0.51)

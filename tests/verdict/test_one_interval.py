@@ -13,11 +13,15 @@ import numpy as np
 import pytest
 
 import evenrank as er
-from evenrank.attention import log2, uniform
-from evenrank.verdict import Verdict, describe, verdicts
-from evenrank.verdict.value import FAVOURED, LESS, NOT_SHOWN, TOO_FEW
 
-GATE_SAYS = {FAVOURED: "beyond", LESS: "beyond", NOT_SHOWN: "unclear", TOO_FEW: "too few"}
+Evenrank = Callable[..., Any]
+
+GATE_SAYS = {
+    "favoured": "beyond",
+    "less than its target": "beyond",
+    "not shown": "unclear",
+    "too few": "too few",
+}
 PROJECT = (
     '[data]\ndocuments = "products.csv"\nmissing = "uniform"\n\n'
     '[groups]\nsize = "documents:unit=seller"\ncolour = "documents"\n'
@@ -64,83 +68,105 @@ def write_project(target: str, rules: str = "") -> None:
     Path("evenrank.toml").write_text(f"{PROJECT}\n{aimed}{rules}")
 
 
-def judged_alone(target: str) -> list[Verdict]:
-    """The same verdicts by places instead of attention, made in Python."""
-    aims = {
-        name: {"target": tuple(shares.values())} if target == "given" else {}
-        for name, shares in SHARES.items()
-    }
-    groups = [
-        er.read_groups("products.csv", name, values=list(shares), column=name, unit=unit, **aims[name])
-        for (name, shares), unit in zip(SHARES.items(), ("seller", None), strict=True)
-    ]
-    return list(
-        verdicts(er.read_run("run.trec"), groups=groups, catalogue=True, target=target, attention=uniform())
+def audited(evenrank: Evenrank, folder: Path, seed: int, target: str) -> tuple[Path, dict[str, Any]]:
+    """The folder of the audit, and its summary."""
+    write_shop(folder, seed)
+    write_project(target)
+    made = evenrank("audit", "run.trec", "--project", "evenrank.toml", "-o", "audit")
+    assert made.code == 0, made.err
+    (written,) = Path("audit").glob("2*")
+    return written, json.loads((written / "summary.json").read_text())
+
+
+def gated(evenrank: Evenrank, target: str, verdicts: list[dict[str, Any]], attention: str) -> Any:
+    """What the gate says of every group against its target, and what it prints besides."""
+    rules = "".join(
+        f"\n[gate.measures.\"GroupShare(attr='{verdict['attribute']}'{attention})@10[{group['value']}]\"]\n"
+        f"floor = {group['target']!r}\nceiling = {group['target']!r}\n"
+        for verdict in verdicts
+        for group in verdict["groups"]
     )
+    write_project(target, rules)
+    found = evenrank("gate", "run.trec", "--project", "evenrank.toml", "--format", "jsonl")
+    records = [json.loads(line) for line in found.out.splitlines()]
+    return found, {(one["measure"].split("'")[1], one["column"]): one for one in records}
 
 
-def rule_of(verdict: Verdict, attention: str, group: str) -> tuple[str, str]:
-    how = "" if attention == "uniform" else f",attention={attention}"  # uniform is the default
-    return f"GroupShare(attr='{verdict.attribute}'{how})@10", group
+def known(value: float | None) -> float:
+    return float("nan") if value is None else value
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("target", ["catalogue", "candidates", "equal", "given"])
-def test_verdict_gate_and_report_never_disagree(
-    evenrank: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, target: str
+def test_verdict_and_gate_never_disagree(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, target: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    write_shop(tmp_path, seed)
-    write_project(target)
-    made = evenrank("audit", "run.trec", "--project", "evenrank.toml", "-o", "audit")
-    assert made.code == 0, made.err
-    (folder,) = Path("audit").glob("2*")
-    summary = json.loads((folder / "summary.json").read_text())
-    found = [Verdict.from_json(one) for one in summary["verdicts"]]
-    assert [(one.attribute, one.target, one.unit) for one in found] == [
+    _, summary = audited(evenrank, tmp_path, seed, target)
+    verdicts = summary["verdicts"]
+    assert [(one["attribute"], one["target"], one["unit"]) for one in verdicts] == [
         ("size", target, "seller"), ("colour", target, ""),
     ]  # fmt: skip
-    both = [*found, *judged_alone(target)]
-    assert [one.attention for one in both] == [repr(log2())] * 2 + [repr(uniform())] * 2
-    assert all(
-        one.queries < len(er.read_run("run.trec")) for one in both
-    )  # lists without labels are not in it
-
-    rules = "".join(
-        '\n[gate.measures."{}[{}]"]\n'.format(*rule_of(verdict, verdict.attention, group.value))
-        + f"floor = {group.target!r}\nceiling = {group.target!r}\n"
-        for verdict in both
-        for group in verdict.groups
-    )
-    write_project(target, rules)
-    gated = evenrank("gate", "run.trec", "--project", "evenrank.toml", "--format", "jsonl")
-    records = {
-        (record["measure"], record["column"]): record for record in map(json.loads, gated.out.splitlines())
-    }
-    page = (folder / "report.html").read_text()
-    failed = False
-    for verdict in both:
-        assert describe(verdict) in gated.err
-        for group in verdict.groups:
-            record = records[rule_of(verdict, verdict.attention, group.value)]
-            assert record["finding"] == GATE_SAYS[group.decision]
-            assert record["value"] == pytest.approx(group.share)
-            if group.decision != TOO_FEW:
-                assert (record["low"], record["high"]) == pytest.approx((group.share_low, group.share_high))
-                below, above = group.share < group.shown_below, group.share > group.shown_above
-                assert (group.decision == LESS, group.decision == FAVOURED) == (below, above)
-            failed |= group.decision != NOT_SHOWN
-    for verdict in found:
-        for group in verdict.groups:
-            row = re.search(rf'<tr><th scope="row">{group.value}</th>(.*?)</tr>', page)
-            assert row is not None
-            said = "no verdict" if group.decision == TOO_FEW else group.decision
-            cell = row[1].rpartition("<td>")[2].removesuffix("</td>")
-            assert cell.startswith(said)
-            assert ("would have been shown" in cell) == (group.decision == NOT_SHOWN)
-    assert gated.code == (3 if failed else 0)
+    # lists without labels are not in it
+    assert all(one["queries"] < len(er.read_run("run.trec")) for one in verdicts)
+    found, records = gated(evenrank, target, verdicts, ", attention=log2")
+    assert all(sentence in found.err for sentence in summary["sentences"])
+    decisions = set()
+    for verdict in verdicts:
+        for group in verdict["groups"]:
+            record = records[verdict["attribute"], group["value"]]
+            decisions.add(group["decision"])
+            assert record["finding"] == GATE_SAYS[group["decision"]]
+            assert record["value"] == pytest.approx(group["share"])
+            if group["decision"] != "too few":
+                ends = group["share_low"], group["share_high"]
+                assert (record["low"], record["high"]) == pytest.approx(ends)
+                assert (group["decision"] == "less than its target") == (
+                    group["share"] < group["shown_below"]
+                )
+                assert (group["decision"] == "favoured") == (group["share"] > group["shown_above"])
+    assert found.code == (3 if decisions - {"not shown"} else 0)
     if target == "catalogue":
         told = evenrank("evaluate", "run.trec", "--project", "evenrank.toml")
-        assert told.code == 0, told.err
         text = " ".join((told.out + told.err).split())
-        assert all(describe(verdict) in text for verdict in found)
+        assert all(sentence in text for sentence in summary["sentences"])
+
+
+@pytest.mark.parametrize("target", ["catalogue", "candidates", "equal", "given"])
+def test_a_gate_on_counted_places_has_their_share_and_an_interval_that_decides(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    """Each of the first ten places counts the same, where an audit weighs them."""
+    monkeypatch.chdir(tmp_path)
+    _, summary = audited(evenrank, tmp_path, 0, target)
+    _, records = gated(evenrank, target, summary["verdicts"], "")
+    with Path("products.csv").open(newline="") as file:
+        rows = {row["id"]: row for row in csv.DictReader(file)}
+    run = er.read_run("run.trec")
+    for verdict in summary["verdicts"]:
+        for group in verdict["groups"]:
+            record = records[verdict["attribute"], group["value"]]
+            shares = []
+            for query in run:
+                labels = [rows[one][verdict["attribute"]] for one in run.documents(query)[:10]]
+                labels = [label for label in labels if label]
+                shares += [labels.count(group["value"]) / len(labels)] if labels else []
+            assert record["value"] == pytest.approx(np.mean(shares))
+            low, high = known(record["low"]), known(record["high"])
+            outside = low > group["target"] or high < group["target"]
+            assert outside == (record["finding"] == "beyond")
+
+
+@pytest.mark.needs("altair", "vl_convert", "jinja2")
+def test_a_report_says_of_each_group_what_the_summary_has(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder, summary = audited(evenrank, tmp_path, 0, "catalogue")
+    page = (folder / "report.html").read_text()
+    for verdict in summary["verdicts"]:
+        for group in verdict["groups"]:
+            row = re.search(rf'<tr><th scope="row">{group["value"]}</th>(.*?)</tr>', page)
+            assert row is not None
+            said = "no verdict" if group["decision"] == "too few" else group["decision"]
+            assert row[1].rpartition("<td>")[2].startswith(said)
