@@ -1,48 +1,43 @@
-"""Polarity and categories in files and tables."""
+"""Polarity in files and tables."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars
 import pytest
 
 import evenrank as er
 from evenrank.errors import DataError, InputTypeError, ParameterError
-from evenrank.io.categories import read_categories
-from evenrank.io.polarity import write_polarity
 
 
-@pytest.mark.parametrize(("queries", "oriented"), [(None, True), (["q", "q", "r"], False), (None, None)])
-def test_what_is_written_is_read_back(
-    tmp_path: Path, queries: list[str] | None, oriented: bool | None
+@pytest.mark.parametrize("perspectives", [True, False])
+def test_what_polarise_writes_is_read_back(
+    evenrank: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, perspectives: bool
 ) -> None:
-    polarity = er.Polarity.build(
-        ["a", "b", "c"],
-        [[0.1, 1 / 3], [-2.0, 1e-300], [0.0, 5.0]],
-        queries=queries,
-        axes=["left", "old"],
-        oriented=oriented,
-        without_axis={"r": "one document only"},
-    )
-    path = tmp_path / "p.parquet"
-    write_polarity(polarity, path)
-    again = er.read_polarity(path)
-    assert again.scores.tolist() == polarity.scores.tolist()
-    assert again.doc_ids.to_pylist() == ["a", "b", "c"]
-    assert again.query_ids == polarity.query_ids
-    assert again.query_codes.tolist() == polarity.query_codes.tolist()
-    assert (again.axes, again.oriented) == (("left", "old"), oriented)
-    assert again.without_axis == {"r": "one document only"}
-    assert again.fingerprint == polarity.fingerprint
+    monkeypatch.chdir(tmp_path)
+    generator = np.random.default_rng(1)
+    rows = [(f"q{q}", f"d{q}-{n}", "for" if n % 2 else "against") for q in range(6) for n in range(4)]
+    rows.append(("alone", "d", "for"))
+    frame = polars.DataFrame(rows, ["query", "document", "perspective"], orient="row")
+    (frame if perspectives else frame.drop("perspective")).write_csv("d.csv")
+    vectors = [generator.normal(size=4).tolist() for _ in rows]
+    polars.DataFrame({"document": [row[1] for row in rows], "vector": vectors}).write_parquet("v.parquet")
+    wanted = er.polarise("d.csv", encoder="v.parquet")
+    assert evenrank("polarise", "d.csv", "--encoder", "v.parquet", "-o", "p.parquet").code == 0
+    again = er.read_polarity("p.parquet")
+    assert again.scores.tolist() == wanted.scores.tolist()
+    assert again.doc_ids.to_pylist() == wanted.doc_ids.to_pylist()
+    assert again.query_ids == wanted.query_ids
+    assert again.query_codes.tolist() == wanted.query_codes.tolist()
+    assert (again.axes, again.oriented) == (wanted.axes, wanted.oriented)
+    assert again.without_axis == wanted.without_axis
+    assert "alone" in again.without_axis
+    assert again.fingerprint == wanted.fingerprint
     assert er.read_polarity(again) is again
-
-
-def test_the_name_says_parquet(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match=r"p\.csv: polarity is written as Parquet"):
-        write_polarity(er.Polarity.build(["a"], [1.0]), tmp_path / "p.csv")
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -72,12 +67,12 @@ def test_dictionaries() -> None:
     nested = er.read_polarity({"q": {"a": 1.0}, "r": {"a": 2.0}})
     assert nested.query_ids == ("q", "r")
     for wrong, error, said in (
-        ({}, DataError, "polarity: no scores"),
-        ({"q": {}}, DataError, "polarity: no scores"),
-        ({"q": {"a": 1.0}, "b": 2.0}, InputTypeError, "some of the values are scores"),
-        ({"a": "much"}, InputTypeError, "scores must be numbers"),
-        ({"a": float("nan")}, DataError, "document 'a': the score is not finite"),
-        (7, InputTypeError, "polarity is read from a path, a table, or a dict"),
+        ({}, DataError, "polarity"),
+        ({"q": {}}, DataError, "polarity"),
+        ({"q": {"a": 1.0}, "b": 2.0}, InputTypeError, "polarity"),
+        ({"a": "much"}, InputTypeError, "numbers"),
+        ({"a": float("nan")}, DataError, "document 'a'"),
+        (7, InputTypeError, "int"),
     ):
         with pytest.raises(error, match=said):
             er.read_polarity(wrong)
@@ -92,12 +87,12 @@ def test_files_that_cannot_be_used_say_where(tmp_path: Path) -> None:
 
     fails("document,polarity\na,1\nb,nan\n", r"p\.csv:3: .*'nan'")
     fails("document,polarity\na,1\nb,x\nc,y\n", r"p\.csv:3: .*'x'(.|\n)*p\.csv:4: .*'y'")
-    fails("document,polarity\na,1\na,2\n", r"p\.csv:3: document 'a' is listed twice")
-    fails("document,polarity\n", r"p\.csv: no scores")
-    fails("document,much\na,1\n", "no column for the polarity; the columns are 'document', 'much'")
-    fails("name,score\na,1\n", "no column for the document")
-    fails("document,score\na,1\n", "no column 'x' for the score", columns={"score": "x"})
-    with pytest.raises(ParameterError, match="'grade' is not one of document, query, score"):
+    fails("document,polarity\na,1\na,2\n", r"p\.csv:3: .*'a'")
+    fails("document,polarity\n", r"p\.csv")
+    fails("document,much\na,1\n", r"polarity.*'document', 'much'")
+    fails("name,score\na,1\n", "document")
+    fails("document,score\na,1\n", "'x'", columns={"score": "x"})
+    with pytest.raises(ParameterError, match=r"'grade'.*document, query, score"):
         er.read_polarity(polars.DataFrame({"a": [1]}), columns={"grade": "a"})
     with pytest.raises(DataError, match="no such file"):
         er.read_polarity(tmp_path / "none.parquet")
@@ -113,20 +108,3 @@ def test_metadata_of_another_hand_is_no_crash(tmp_path: Path) -> None:
         pyarrow.parquet.write_table(table.replace_schema_metadata({"evenrank.polarity": text}), path)
         with pytest.raises(DataError, match=r"p\.parquet: .*metadata"):
             er.read_polarity(path)
-
-
-def test_categories(tmp_path: Path) -> None:
-    path = tmp_path / "c.csv"
-    path.write_text("query,category\nq,Law\nr,Art\nq,Art\nq,Law\n7,Art\n")
-    wanted = {"q": ["Law", "Art"], "r": ["Art"], "7": ["Art"]}
-    assert read_categories(path) == wanted
-    assert read_categories(polars.read_csv(path)) == wanted
-    path.write_text("topic,field\nq,Law\n")
-    assert read_categories(path, columns={"query": "topic", "category": "field"}) == {"q": ["Law"]}
-    with pytest.raises(DataError, match=r"c\.csv: no column for the category .*'topic', 'field'"):
-        read_categories(path)
-    with pytest.raises(InputTypeError, match="categories are read from a path or a table, got int"):
-        read_categories(7)
-    path.write_text("query,category\n")
-    with pytest.raises(DataError, match=r"c\.csv: no categories"):
-        read_categories(path)

@@ -1,21 +1,48 @@
+"""Queries in files, as a search for them shows: ids and what was asked; and products as shops export them."""
+
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from evenrank.errors import DataError, ParameterError
-from evenrank.io.made_query_ids import made_id
-from evenrank.io.queries import Queries, read_queries
+from evenrank import DataError, read_groups, read_run
+from evenrank.systems import read_texts
 
-ASKED = {"q1": "who wrote it", "7": "what <else>"}
+Evenrank = Callable[..., Any]
+DOCUMENTS = {
+    "wrote": "who wrote it", "else": "what else", "lamp": "red lamp", "rug": "a rug", "carpet": "läufer rot",
+}  # fmt: skip
+
+
+@pytest.fixture
+def found(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., dict[str, str]]:
+    """The best document of each query of a file, whose text nearly is what was asked."""
+    monkeypatch.chdir(tmp_path)
+    Path("d.tsv").write_text("".join(f"{name}\t{text}\n" for name, text in DOCUMENTS.items()))
+
+    def best(name: str, content: str, *options: str) -> dict[str, str]:
+        Path(name).write_text(content, encoding="utf-8")
+        done = evenrank(
+            "retrieve", "BM25", "--documents", "d.tsv", "--queries", name, "-o", "r.trec", *options
+        )
+        assert done.code == 0, done.err
+        run = read_run("r.trec")
+        return {query: run.documents(query)[0] for query in run}
+
+    return best
 
 
 @pytest.mark.parametrize(
     ("name", "content"),
     [
         ("q.tsv", "q1\twho wrote it\n7\twhat <else>\n"),
-        ("q.txt", "q1\twho wrote it\n7\twhat <else>\n"),
+        ("q.txt", "# two\n\nq1\twho wrote it\n7\twhat <else>\n"),
+        ("h.tsv", "query\ttext\tkind\nq1\twho wrote it\tx\n7\twhat <else>\ty\n"),
         ("q.csv", "family,qid,text\nx,q1,who wrote it\ny,7,what <else>\n"),
         ("q.jsonl", '{"_id": "q1", "text": "who wrote it"}\n{"_id": "7", "text": "what <else>"}\n'),
         (
@@ -25,85 +52,62 @@ ASKED = {"q1": "who wrote it", "7": "what <else>"}
         ),
     ],
 )
-def test_formats(tmp_path: Path, name: str, content: str) -> None:
-    (tmp_path / name).write_text(content, encoding="utf-8")
-    assert read_queries(str(tmp_path / name)).texts == ASKED
-
-
-def test_ids_alone_and_columns_beside_them(tmp_path: Path) -> None:
-    path = tmp_path / "q.csv"
-    path.write_text("qid,topic,region\na,sport,north\nb,,south\na,food,north\n", encoding="utf-8")
-    found = read_queries(str(path))
-    assert (found.ids, found.distinct, dict(found.texts)) == (("a", "b", "a"), ("a", "b"), {})
-    assert found.categories(["topic"]) == {"a": ["sport", "food"]}
-    assert found.categories(["topic", "region"]) == {
-        "a": ["topic: sport", "topic: food", "region: north"],
-        "b": ["region: south"],
-    }
-    with pytest.raises(
-        ParameterError, match=r"--by colour: .*q.csv has no such column; it has topic, region"
-    ):
-        found.categories(["colour"])
-
-
-def test_a_tsv_file_with_a_header_is_a_table(tmp_path: Path) -> None:
-    (tmp_path / "q.tsv").write_text("query\ttext\tkind\nq1\tone\tx\n", encoding="utf-8")
-    found = read_queries(str(tmp_path / "q.tsv"))
-    assert (found.ids, dict(found.texts), dict(found.columns)) == (("q1",), {"q1": "one"}, {"kind": ("x",)})
-    (tmp_path / "q.tsv").write_text("name\tasked\nq1\tone\n", encoding="utf-8")
-    named = read_queries(str(tmp_path / "q.tsv"), columns={"query": "name", "text": "asked"})
-    assert dict(named.texts) == {"q1": "one"}
+def test_ids_and_texts_in_every_format(found: Any, name: str, content: str) -> None:
+    assert found(name, content) == {"q1": "wrote", "7": "else"}
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("head", "row"),
     [
-        ("q.csv", "other,text\nq1,x\n", "no column for the query"),
-        ("q.xml", "<topics><topic>", "q.xml:1: is not XML"),
-        ("q.xml", "<topics/>", "no topic has a number and a title"),
-        ("q.xml", '<!DOCTYPE x [<!ENTITY a "b">]><topics/>', "without a document type"),
+        ("No.,search term,searches/month\n", "{n},{text},9\n"),
+        ("search term\n", "{text}\n"),
+        ("query,count\n", "{text},{n}\n"),
+        ("", "{text}\n"),
     ],
 )
-def test_bad_files(tmp_path: Path, name: str, content: str, message: str) -> None:
-    (tmp_path / name).write_text(content, encoding="utf-8")
-    with pytest.raises(DataError, match=message):
-        read_queries(str(tmp_path / name))
+def test_ids_are_made_from_the_words_and_not_from_their_place(found: Any, head: str, row: str) -> None:
+    texts = ["red lamp", "rug", "Red lamp", "a " * 60 + "lamp", "läufer, rot".replace(",", "")]
 
-
-@pytest.mark.parametrize(
-    ("name", "head", "row"),
-    [
-        ("q.csv", "No.,search term,searches/month\n", "{n},{text},9\n"),
-        ("q.csv", "search term\n", "{text}\n"),
-        ("q.csv", "query,count\n", "{text},{n}\n"),
-        ("q.txt", "", "{text}\n"),
-    ],
-)
-def test_ids_are_made_from_the_words_and_not_from_their_place(
-    tmp_path: Path, name: str, head: str, row: str
-) -> None:
-    texts = ["red lamp", "rug", "Red lamp", "a " * 60 + "lamp", "läufer, rot"]
-    texts = [text.replace(",", "") for text in texts]
-
-    def read(asked: list[str]) -> Queries:
+    def ids(asked: list[str]) -> dict[str, str]:
         rows = [row.format(n=n, text=text) for n, text in enumerate(asked, 1)]
-        (tmp_path / name).write_text(head + "".join(rows), encoding="utf-8")
-        return read_queries(str(tmp_path / name))
+        best: dict[str, str] = found("q.csv" if head else "q.txt", head + "".join(rows))
+        return best
 
-    first, second = read(texts), read([f" {text.replace(' ', '  ')}" for text in reversed(texts)])
-    assert dict(first.texts) == dict(second.texts) == {made_id(text): text for text in texts}
-    assert first.distinct == tuple(map(made_id, texts))
-    assert len(set(first.distinct)) == len(texts)
-    assert not any(" " in query or len(query) > 64 for query in first.distinct)
-    assert "rug" in first.ids
+    first = ids(texts)
+    assert ids([f" {text.replace(' ', '  ')}" for text in reversed(texts)]) == first
+    assert (len(first), first["rug"]) == (len(texts), "rug")
+    assert not any(" " in query or len(query) > 64 for query in first)
+    again = ids(texts[:1])
+    assert len(again) == 1
+    assert again.items() <= first.items()
 
 
-def test_made_ids_are_those_of_runs_that_have_the_words_as_ids(tmp_path: Path) -> None:
-    (tmp_path / "q.csv").write_text("search term,kind\nred lamp,a\nrug,b\n", encoding="utf-8")
-    found = read_queries(str(tmp_path / "q.csv"))
-    assert found.as_called_in({made_id("red lamp"), "rug"}) == found
-    assert found.as_called_in({"red lamp", "rug"}).ids == ("red lamp", "rug")
-    called = found.as_called_in({"red  lamp"})
-    assert called.ids == ("red  lamp", "rug")
-    assert dict(called.texts) == {"red  lamp": "red lamp", "rug": "rug"}
-    assert called.categories(["kind"]) == {"red  lamp": ["a"], "rug": ["b"]}
+@pytest.mark.parametrize("name", ["search term", "Search Term", "search_query", "Keyword", "query", "Query"])
+def test_what_people_searched_for_is_asked(found: Any, name: str) -> None:
+    made = found("q.csv", f"{name},count\nred lamp,3\nrug,1\n")
+    assert sorted(made.values()) == ["lamp", "rug"]
+    assert made["rug"] == "rug"
+    assert found("q.csv", f"id,{name}\n7,red lamp\n8,rug\n") == {"7": "lamp", "8": "rug"}
+
+
+@pytest.mark.parametrize("name", ["Product ID", "product id", "SKU", "sku", "product-id", "Doc ID", "Item"])
+def test_products_are_found_by_what_shops_call_them(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "products.csv"
+    path.write_text(f"{name},Title,Seller Size\np1,a lamp,small\np2,a rug,large\n")
+    assert read_groups(path, "size", column="Seller Size").doc_ids.to_pylist() == ["p1", "p2"]
+    assert read_texts(path) == {"p1": "a lamp", "p2": "a rug"}
+
+
+def test_our_own_names_of_columns_come_first(tmp_path: Path) -> None:
+    path = tmp_path / "products.csv"
+    path.write_text("sku,document,size\ns1,p1,small\ns2,p2,large\n")
+    assert read_groups(path, "size").doc_ids.to_pylist() == ["p1", "p2"]
+
+
+def test_several_possible_columns_are_an_error_with_a_way_out(tmp_path: Path) -> None:
+    path = tmp_path / "products.csv"
+    path.write_text("sku,Product ID,size\ns1,p1,small\ns2,p2,large\n")
+    with pytest.raises(DataError, match=r"'sku', 'Product ID'"):
+        read_groups(path, "size")
+    found = read_groups(path, "size", columns={"document": "Product ID"})
+    assert found.doc_ids.to_pylist() == ["p1", "p2"]

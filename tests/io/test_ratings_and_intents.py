@@ -2,38 +2,68 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 import evenrank as er
-from evenrank.cli import main
 from evenrank.errors import DataError, ParameterError
-from evenrank.inputs.group_options import GroupSources, groups_of, memberships
 from evenrank.io import write_qrels
-from evenrank.io.intents import read_intent_groups, read_intent_probabilities, read_iteration_groups
 from evenrank.io.ratings import read_ratings
 
+Evenrank = Callable[..., Any]
 RATINGS = "userId,movieId,rating,timestamp\nu1,m1,3.5,1\nu1,m2,5.0,2\nu2,m1,0.5,3\n"
 BY_INTENT = "q 1 a 2\nq 2 a 2\nq 2 b 1\nr 1 c 1\nr 2 d 1\n"
 
 
-def test_ratings_are_grades_as_they_are_or_in_steps(tmp_path) -> None:
-    path = tmp_path / "ratings.csv"
-    path.write_text(RATINGS)
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def write(name: str, content: str) -> None:
+    Path(name).write_text(content, encoding="utf-8")
+
+
+def asked(evenrank: Evenrank, lists: dict[str, str], measure: str, *options: str) -> dict[str, float]:
+    """The values of lists of documents with names of one letter, by query and column."""
+    rows = [f"{q} Q0 {d} {rank} {-rank} r\n" for q, own in lists.items() for rank, d in enumerate(own, 1)]
+    write("run.trec", "".join(rows))
+    done = evenrank("evaluate", "run.trec", "-m", measure, *options, "--view", "queries", "--format", "jsonl")
+    assert done.code == 0, done.err
+    found = [json.loads(line) for line in done.out.splitlines()]
+    return {row["query"] + (row.get("column") or ""): row["value"] for row in found if row.get("query")}
+
+
+def refused(evenrank: Evenrank, measure: str, *options: str) -> str:
+    write("run.trec", "q Q0 a 1 2 r\n")
+    done = evenrank("evaluate", "run.trec", "-m", measure, *options)
+    assert done.code in (1, 2)
+    assert done.out == ""
+    return str(done.err)
+
+
+def test_ratings_are_grades_as_they_are_or_in_steps() -> None:
+    path = Path("ratings.csv")
+    write("ratings.csv", RATINGS)
     assert read_ratings(path).to_dict() == {"u1": {"m2": 5.0, "m1": 3.5}, "u2": {"m1": 0.5}}
     assert not read_ratings(path).whole
     assert read_ratings(path, step=0.5).to_dict() == {"u1": {"m2": 10, "m1": 7}, "u2": {"m1": 1}}
     assert read_ratings(path, step=0.25).max_grade == 20
-    with pytest.raises(DataError, match=r"these have fractions: read the ratings in steps"):
-        write_qrels(read_ratings(path), tmp_path / "qrels.txt")
-    with pytest.raises(DataError, match=r"ratings\.csv:2: rating 3\.5 is not a multiple of 1: name the step"):
+    with pytest.raises(DataError, match="steps"):
+        write_qrels(read_ratings(path), "qrels.txt")
+    with pytest.raises(DataError, match=r"ratings\.csv:2: .*3\.5"):
         read_ratings(path, step=1)
-    with pytest.raises(ParameterError, match="step must be a number > 0, got 0"):
+    with pytest.raises(ParameterError, match="step"):
         read_ratings(path, step=0)
-    path.write_text("who,what,rating\nu,m,1\n")
-    with pytest.raises(DataError, match=r"no single column of users .* the columns found are who, what"):
+    write("ratings.csv", "who,what,rating\nu,m,1\n")
+    with pytest.raises(DataError, match="who, what"):
         read_ratings(path)
-    assert read_ratings(path, columns={"query": "who", "document": "what"}).to_dict() == {"u": {"m": 1}}
-    assert read_ratings(path, columns={"query": "who", "document": "what"}).whole
+    named = read_ratings(path, columns={"query": "who", "document": "what"})
+    assert (named.to_dict(), named.whole) == ({"u": {"m": 1}}, True)
 
 
 def test_the_step_does_not_change_linear_gain() -> None:
@@ -45,124 +75,82 @@ def test_the_step_does_not_change_linear_gain() -> None:
     assert fine == pytest.approx(coarse) == pytest.approx(own)
 
 
-def test_ratings_in_the_shell(tmp_path, capsys) -> None:
-    (tmp_path / "ratings.csv").write_text(RATINGS)
-    (tmp_path / "run.txt").write_text("u1 Q0 m1 1 2 r\nu1 Q0 m2 2 1 r\nu2 Q0 m1 1 1 r\n")
-    for judged in (f"{tmp_path / 'ratings.csv'}:ratings:step=0.5", f"{tmp_path / 'ratings.csv'}:ratings"):
-        assert main(["evaluate", str(tmp_path / "run.txt"), "-m", "nDCG@1", "--qrels", judged]) == 0
-        assert "0.8500" in capsys.readouterr().out  # 7 of 10, and 1 of 1
-    # a measure that another tool computes needs whole grades, and says how to get them
-    asked = ["evaluate", str(tmp_path / "run.txt"), "-m", "Bpref", "--qrels"]
-    assert main([*asked, f"{tmp_path / 'ratings.csv'}:ratings"]) != 0
-    said = capsys.readouterr().err
-    assert "which takes whole grades, and these judgements have 3.5" in said
+def test_a_measure_that_another_tool_computes_needs_whole_grades_and_says_how_to_get_them(
+    evenrank: Evenrank,
+) -> None:
+    write("r.csv", "userId,movieId,rating\nq,a,3.5\nq,b,5.0\n")
+    said = refused(evenrank, "Bpref", "--qrels", "r.csv:ratings")
+    assert "3.5" in said
     assert "FILE:ratings:step=0.5" in said
-    assert main([*asked, f"{tmp_path / 'ratings.csv'}:ratings:step=0.5"]) == 0
+    assert "q" in asked(evenrank, {"q": "ab"}, "Bpref", "--qrels", "r.csv:ratings:step=0.5")
 
 
-def test_probabilities_of_intents(tmp_path) -> None:
-    path = tmp_path / "chances.csv"
-    path.write_text("query,intent,probability\nq,1,0.75\nq,2,0.25\n")
-    assert read_intent_probabilities(path) == {"q": {"1": 0.75, "2": 0.25}}
-    judged = tmp_path / "intents.txt"
-    judged.write_text(BY_INTENT)
-    run = {"q": {"b": 2.0, "a": 1.0}, "r": {"c": 1.0}}
-    from evenrank.io.intents import with_probabilities
+def judged(chances: str = "") -> tuple[str, str]:
+    return "--qrels", "intents.txt:intents" + (f":probabilities={chances}" if chances else "")
 
-    likely = with_probabilities(er.read_qrels(judged, diversity=True), path)
+
+def test_probabilities_weigh_the_gains_of_intents(evenrank: Evenrank) -> None:
+    write("intents.txt", BY_INTENT)
+    write("chances.csv", "query,intent,probability\nq,1,0.75\nq,2,0.25\n")
+    found = asked(evenrank, {"q": "ba", "r": "c"}, "D_nDCG@2", *judged("chances.csv"))
     gains = {"a": 3 * 0.75 + 3 * 0.25, "b": 1 * 0.25}
     best = gains["a"] + gains["b"] / 1.584962500721156
-    expected = (gains["b"] + gains["a"] / 1.584962500721156) / best
-    assert er.evaluate(run, "D_nDCG@2", intents=likely).block("D_nDCG@2").values[0, 0] == pytest.approx(
-        expected
-    )
+    assert found["q"] == pytest.approx((gains["b"] + gains["a"] / 1.584962500721156) / best)
+    assert found["r"] == pytest.approx(1 / (1 + 1 / 1.584962500721156))  # equal, since none are given
 
 
 @pytest.mark.parametrize(
-    ("content", "complaint"),
+    ("content", "words"),
     [
-        ("q 1 0.5\nq 2 0.4\n", r"the probabilities of query 'q' sum to 0\.9, not to 1"),
-        ("q 1 x\n", r":1: a line is query, intent and probability"),
-        ("q 1 0.5\nq 1 0.5\n", r":2: intent '1' of query 'q' is there twice"),
-        ("q 1 1.5\n", r":1: probability 1\.5 is not between 0 and 1"),
-        ("q 1 -0.5\nq 2 1\n", r":1: probability -0\.5 is not between 0 and 1"),
-        ("q 1 nan\n", r":1: probability nan is not between 0 and 1"),
-        ("q 1 x\nq 2 2\n", r"(?s):1: a line is .*:2: probability 2 is not"),
-        ("q 1 1\nquery intent probability\n", r":2: a line is query, intent and probability"),
-        ("q 1 0.5\nq 2 0.499997\n", r"sum to 0\.999997, not to 1"),
-        ("", "there are no probabilities"),
+        ("q 1 0.5\nq 2 0.4\n", ["'q'", "0.9"]),
+        ("q 1 x\n", ["c.txt:1"]),
+        ("q 1 0.5\nq 1 0.5\n", ["c.txt:2", "'1'", "'q'"]),
+        ("q 1 1.5\n", ["c.txt:1", "1.5"]),
+        ("q 1 -0.5\nq 2 1\n", ["c.txt:1", "-0.5"]),
+        ("q 1 nan\n", ["c.txt:1", "nan"]),
+        ("q 1 x\nq 2 2\n", ["c.txt:1", "c.txt:2"]),
+        ("q 1 1\nquery intent probability\n", ["c.txt:2"]),
+        ("q 1 0.5\nq 2 0.499997\n", ["'q'", "0.999997"]),
+        ("", ["c.txt"]),
     ],
 )
-def test_probabilities_that_are_none(tmp_path, content: str, complaint: str) -> None:
-    path = tmp_path / "chances.txt"
-    path.write_text(content)
-    with pytest.raises(DataError, match=complaint):
-        read_intent_probabilities(path)
+def test_probabilities_that_are_none(evenrank: Evenrank, content: str, words: list[str]) -> None:
+    write("intents.txt", BY_INTENT)
+    write("c.txt", content)
+    said = refused(evenrank, "D_nDCG@2", *judged("c.txt"))
+    assert all(word in said for word in words), said
 
 
-def test_intents_as_groups(tmp_path) -> None:
-    judged, chances = tmp_path / "intents.txt", tmp_path / "chances.txt"
-    judged.write_text(BY_INTENT)
-    chances.write_text("q 1 0.75\nq 2 0.25\n")
-    groups = read_intent_groups(judged, "intent", probabilities=chances)
-    (same,) = memberships(groups_of(f"intent={judged}:intents:probabilities={chances}"), [], GroupSources())
-    run = {"q": {"a": 2.0, "b": 1.0}, "r": {"c": 1.0}}
-    name = "GF(decay=RBP)@2"
-    assert er.evaluate(run, name, groups=groups).mean(name) == er.evaluate(run, name, groups=same).mean(name)
-    # in q document a is half of each intent, where 3/4 and 1/4 are wanted; in r one of two
-    far = er.evaluate({"q": {"a": 1.0}}, "AWRF", groups=groups).mean("AWRF")
-    assert far == pytest.approx(0.5)
+@pytest.mark.parametrize(
+    "content",
+    [
+        "\ufeffquery\tintent\tprobability\nq\t1\t0.75\nq\t2\t0.25\n",
+        "query,intent,prob\nq,1,0.75\nq,2,0.25\n",
+        "query intent share\nq 1 0.75\nq 2 0.25\n",
+        "a b P\nq 1 0.75\nq 2 0.25\n",
+        "\ufeffq\t1\t0.75\nq\t2\t0.25\n",
+    ],
+)
+def test_a_header_and_a_mark_of_the_byte_order_are_no_lines(evenrank: Evenrank, content: str) -> None:
+    write("intents.txt", "q 1 a 1\nq 2 b 1\n")
+    write("c.txt", content)
+    found = asked(evenrank, {"q": "ba"}, "D_nDCG@1", *judged("c.txt"))
+    assert found["q"] == pytest.approx(0.25 / 0.75)
 
 
-def test_groups_in_the_second_column(tmp_path) -> None:
+def test_intents_are_groups_whose_target_is_their_probability(evenrank: Evenrank) -> None:
+    write("intents.txt", BY_INTENT)
+    write("chances.txt", "q 1 0.75\nq 2 0.25\n")
+    groups = ("--groups", "intent=intents.txt:intents:probabilities=chances.txt")
+    # document a is half of each intent, where 3/4 and 1/4 are wanted; c is one of two
+    assert asked(evenrank, {"q": "a", "r": "c"}, "AWRF", *groups) == pytest.approx({"q": 0.5, "r": 1.0})
+
+
+def test_groups_in_the_second_column(evenrank: Evenrank) -> None:
     """expeval's judgements: query, group, document, grade."""
-    judged = tmp_path / "fair.txt"
-    judged.write_text("q x a 1\nq y b 0\nq x c 1\nq y c 1\nr y a 1\n")
-    groups = read_iteration_groups(judged, "side")
-    assert groups.attribute.values == ("x", "y")
-    scores = er.evaluate({"q": {"a": 3.0, "b": 2.0, "c": 1.0}, "r": {"a": 1.0}}, "GroupShare", groups=groups)
-    assert scores.block("GroupShare").values.tolist() == [[0.5, 0.5], [0.0, 1.0]]
-    (same,) = memberships(groups_of(f"side={judged}:iteration"), [], GroupSources())
-    assert same.fingerprint == groups.fingerprint
-    with pytest.raises(ParameterError, match=r":iteration is for a file .* and goes without ordinal"):
-        memberships(groups_of(f"side={judged}:iteration:ordinal"), [], GroupSources())
-    with pytest.raises(ParameterError, match="probabilities= goes with :intents"):
-        memberships(groups_of(f"side={judged}:probabilities=p.txt"), [], GroupSources())
-
-
-@pytest.mark.parametrize("name", ["probability", "prob", "share", "p", "P"])
-def test_a_header_and_a_mark_of_the_byte_order_are_no_lines(tmp_path, name: str) -> None:
-    path = tmp_path / "chances.tsv"
-    path.write_text(f"\ufeffquery\tintent\t{name}\nq\t1\t1\n", encoding="utf-8")
-    assert read_intent_probabilities(path) == {"q": {"1": 1.0}}
-    path.write_text("\ufeffq\t1\t1\n", encoding="utf-8")
-    assert read_intent_probabilities(path) == {"q": {"1": 1.0}}
-
-
-def test_three_times_a_third_of_six_digits_is_a_distribution(tmp_path) -> None:
-    path = tmp_path / "chances.txt"
-    path.write_text("q 1 0.333333\nq 2 0.333333\nq 3 0.333333\n")
-    assert list(read_intent_probabilities(path)["q"].values()) == [0.333333] * 3
-
-
-def test_one_group_in_the_second_column_is_none(tmp_path) -> None:
-    path = tmp_path / "plain.txt"
-    path.write_text("q 0 a 1\nq 0 b 0\n")
-    with pytest.raises(DataError, match="the second column names one group only"):
-        read_iteration_groups(path, "side")
-
-
-def test_probabilities_of_intents_in_the_shell(tmp_path, capsys) -> None:
-    judged, chances, run = (tmp_path / name for name in ("intents.txt", "chances.txt", "run.txt"))
-    judged.write_text("q 1 a 1\nq 2 b 1\n")
-    chances.write_text("q 1 0.75\nq 2 0.25\n")
-    run.write_text("q 0 b 1 2 r\nq 0 a 2 1 r\n")
-    command = ["evaluate", str(run), "-m", "D_nDCG@1", "--format", "tsv", "--qrels"]
-    values = []
-    for qrels in (f"{judged}:intents", f"{judged}:intents:probabilities={chances}"):
-        assert main([*command, qrels]) == 0
-        values.append(float(capsys.readouterr().out.splitlines()[1].split("\t")[3]))
-    assert values == pytest.approx([1.0, 0.25 / 0.75])
-    chances.write_text("q 1 0.75\nq 2 0.5\n")
-    assert main([*command, f"{judged}:intents:probabilities={chances}"]) != 0
-    assert "the probabilities of query 'q' sum to 1.25, not to 1" in capsys.readouterr().err
+    write("fair.txt", "q x a 1\nq y b 0\nq x c 1\nq y c 1\nr y a 1\n")
+    found = asked(evenrank, {"q": "abc", "r": "a"}, "GroupShare", "--groups", "side=fair.txt:iteration")
+    assert found == {"qx": 0.5, "qy": 0.5, "rx": 0.0, "ry": 1.0}
+    for options in ("iteration:ordinal", "probabilities=p.txt"):
+        said = refused(evenrank, "GroupShare", "--groups", f"side=fair.txt:{options}")
+        assert options.split(":")[0].split("=")[0] in said
