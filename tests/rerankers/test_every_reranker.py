@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from functools import cache, lru_cache, partial
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +14,8 @@ from reranker_oracles import ATTRIBUTES, DET
 
 import evenrank as er
 from evenrank import Inputs, Membership, rerank
-from evenrank.data.evidence_source import Evidence
-from evenrank.grammar import REGISTRY
-from evenrank.rerankers import Reordered, Reranker, parse_reranker
-from evenrank.testing import check_reranker, random_case
+from evenrank.rerankers import Reordered, Reranker, all_rerankers, parse_reranker
+from evenrank.testing import check_reranker
 
 ORACLES = {**reranker_oracles.ORACLES, **GREEDY_ORACLES}
 PROMISES = {**reranker_oracles.PROMISES, **GREEDY_PROMISES}
@@ -115,7 +114,7 @@ STILL |= dict.fromkeys(GREEDY_VARIANTS, False)  # by relevance and opinions, too
 
 
 def known() -> dict[str, type[Reranker]]:
-    return {name: cls for name, cls in REGISTRY["reranker"].items() if cls.__module__.startswith("evenrank.")}
+    return {name: cls for name, cls in all_rerankers().items() if cls.__module__.startswith("evenrank.")}
 
 
 def instances() -> list[Reranker]:
@@ -134,15 +133,6 @@ def quick_ones() -> list[Reranker]:
         methods = [method for method in instances() if method.name == name]
         found += methods[:: 13 if name == "FOE" else 5]
     return found
-
-
-made_case = lru_cache(maxsize=256)(random_case)
-
-
-@pytest.fixture(autouse=True)
-def same_cases_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Methods that need the same evidence share their cases."""
-    monkeypatch.setattr("evenrank.testing.rerankers.random_case", made_case)
 
 
 @pytest.mark.parametrize("method", quick_ones(), ids=repr)
@@ -172,7 +162,6 @@ def evidence_for(method: Reranker):
     return random_evidence(getattr(method, "missing", "error") != "error")
 
 
-@cache  # the same function for the same evidence, so that its cases can be kept
 def random_evidence(gaps: bool):
     return partial(reranker_oracles.evidence, partial=gaps)
 
@@ -192,7 +181,7 @@ def still_for(method: Reranker):
     return one_group
 
 
-def one_group(documents: list[str], generator: np.random.Generator) -> list[Evidence]:
+def one_group(documents: list[str], generator: np.random.Generator) -> list[Any]:
     return reranker_oracles.one_group(documents, generator)
 
 

@@ -12,10 +12,9 @@ from types import SimpleNamespace
 import pytest
 
 import evenrank as er
-from evenrank.errors import DataError, ParameterError
-from evenrank.rerankers.index_field import FORMS, IndexField, query_of, weight_of, write_field
 
 Evenrank = Callable[..., SimpleNamespace]
+FORMS = ("opensearch", "elasticsearch", "rank_feature", "solr", "vespa", "postgresql")
 LEXICON = er.Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
 TEXTS = {"a": "he he", 'b",\u00fc': "he he she", "c": "she she", "n": "nobody", "e": ""}
 EXPECTED = {"a": 0.0, 'b",\u00fc': 2 / 3, "c": 0.0, "n": 1.0, "e": 1.0}
@@ -31,10 +30,21 @@ def counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "counts.parquet"
 
 
-def field_of(form: str, name: str = "neutrality") -> IndexField:
-    return (
-        IndexField(form, name, type="page", namespace="shop") if form == "vespa" else IndexField(form, name)
-    )
+def option(form: str, **settings: object) -> str:
+    given = {**({"type": "page", "namespace": "shop"} if form == "vespa" else {}), **settings}
+    return ":".join([form, *(f"{name}={value}" for name, value in given.items())])
+
+
+@pytest.fixture
+def field(evenrank: Evenrank) -> Callable[..., str]:
+    """Write a field of the counts to ``out``, and give the query that is printed for it."""
+
+    def written(form: str, **settings: object) -> str:
+        done = evenrank("scan", "counts.parquet", "--field", option(form, **settings), "-o", "out")
+        assert done.code == 0, done.err
+        return done.out
+
+    return written
 
 
 def read_back(form: str, path: str) -> dict[str, float]:
@@ -61,21 +71,25 @@ def read_back(form: str, path: str) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_holds_the_neutrality_of_every_document(form: str) -> None:
-    written = write_field("counts.parquet", "out", field_of(form))
-    assert written == len(TEXTS)
+def test_every_form_holds_the_neutrality_of_every_document(form: str, field: Callable[..., str]) -> None:
+    field(form)
     found = read_back(form, "out")
     assert found == pytest.approx(EXPECTED, abs=1e-11)
     if form == "rank_feature":  # a field of that type takes no 0
         assert min(found.values()) > 0
 
 
-def test_tau_is_that_of_the_measure() -> None:
-    write_field("counts.parquet", "out", IndexField("opensearch", tau=2))
+def test_tau_is_that_of_the_measure(field: Callable[..., str]) -> None:
+    field("opensearch", tau=2)
     assert read_back("opensearch", "out")["a"] == 1.0
 
 
-def test_the_weight_is_the_median_deviation() -> None:
+def weight_in(query: str) -> float:
+    """Of Solr's query."""
+    return float(query.partition("product(")[2].partition(",")[0])
+
+
+def test_the_weight_is_the_median_deviation(field: Callable[..., str], evenrank: Evenrank) -> None:
     """Of the first hundred scores, over the queries whose scores differ at all."""
     lists = {
         "q1": [9.0, 5.0, 1.0],
@@ -84,34 +98,25 @@ def test_the_weight_is_the_median_deviation() -> None:
         "q4": [7.0],
     }
     run = er.read_run({q: {f"d{at}": s for at, s in enumerate(own)} for q, own in lists.items()})
+    er.write_run(run, "r.csv")
     spreads = [statistics.pstdev(own[:100]) for own in lists.values()][:3]
-    found = weight_of(run, 0.5)
-    assert found.weight == pytest.approx(0.5 * statistics.median(spreads))
-    assert (found.queries, found.flat) == (3, 1)
-    with pytest.raises(DataError, match="no query of run 'run' has scores that differ"):
-        weight_of(er.read_run({"q": {"a": 1.0, "b": 1.0}}), 1)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"form": "sphinx"}, "opensearch, elasticsearch"),
-        ({"form": "solr", "name": "a b"}, "letters, digits"),
-        ({"form": "vespa"}, "type=DOCUMENT_TYPE"),
-        ({"form": "solr", "type": "page"}, "Vespa"),
-        ({"form": "solr", "tau": -1}, "tau must be"),
-    ],
-)
-def test_what_cannot_be_a_field(settings: dict[str, object], message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        IndexField(**settings)  # type: ignore[arg-type]
+    found = weight_in(field("solr", run="r.csv", lam=0.5))
+    assert found == pytest.approx(0.5 * statistics.median(spreads), rel=1e-5)
+    er.write_run(er.read_run({"q": {"a": 1.0, "b": 1.0}}), "flat.csv")
+    done = evenrank("scan", "counts.parquet", "--field", "solr:run=flat.csv", "-o", "field")
+    assert (done.code, Path("field").exists()) == (1, False)
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_query_names_the_field_and_its_weight(form: str) -> None:
-    text = query_of(field_of(form, name="w_1"), 0.125)
-    assert "w_1" in text
-    assert "0.125" in text
+def test_the_query_is_that_of_the_guide_with_the_field_and_its_weight(
+    form: str, field: Callable[..., str]
+) -> None:
+    Path("r.trec").write_text("q Q0 a 1 4 x\nq Q0 n 2 2 x\n")  # whose deviation is 1
+    guide = Path(__file__).resolve().parents[2] / "docs/guides/scan.md"
+    assert field(form, run="r.trec", lam=0.5).strip() in guide.read_text(encoding="utf-8")
+    named = field(form, run="r.trec", lam=0.125, name="LAM_FIELD")
+    assert "LAM_FIELD" in named
+    assert "0.125" in named
 
 
 def test_the_command_scans_and_writes_the_field(evenrank: Evenrank) -> None:
@@ -133,8 +138,7 @@ def test_the_command_takes_counts_and_a_run(evenrank: Evenrank) -> None:
     )
     assert outcome.code == 0, outcome.err
     assert '"doc":{"w":' in Path("field.jsonl").read_text()
-    assert "lam 0.5 is 0.5 in the scores of 'r'" in outcome.err
-    assert "deviation of the first 100 scores of 1 query is 1" in outcome.err
+    assert '{"lam": 0.5}' in outcome.out
 
 
 def test_bad_usage(evenrank: Evenrank) -> None:
@@ -144,6 +148,10 @@ def test_bad_usage(evenrank: Evenrank) -> None:
         (("counts.parquet", "--field", "solr", "-o", "counts.parquet"), "would be overwritten"),
         (("counts.parquet", "--field", "solr:lam=x", "-o", "f"), "lam must be a number >= 0, got 'x'"),
         (("counts.parquet", "--field", "solr:lam=1", "-o", "f"), "lam= needs run=RUN"),
+        (("counts.parquet", "--field", "solr:name=a b", "-o", "f"), "'a b'"),
+        (("counts.parquet", "--field", "vespa", "-o", "f"), "type="),
+        (("counts.parquet", "--field", "solr:type=page", "-o", "f"), "Vespa"),
+        (("counts.parquet", "--field", "solr:tau=-1", "-o", "f"), "tau must be"),
         (("counts.parquet", "--field", "slor", "-o", "f"), "called 'slor'; did you mean solr?"),
         (("counts.parquet", "--field", "solr:tua=2", "-o", "f"), "'tua' is no key of the field for solr"),
         (("counts.parquet", "--field", "solr:tua=2:lam=1", "-o", "f"), "did you mean tau?"),
@@ -152,12 +160,6 @@ def test_bad_usage(evenrank: Evenrank) -> None:
         outcome = evenrank("scan", *arguments)
         assert (outcome.code, message in outcome.err) == (2, True), (arguments, outcome.err)
         assert not Path("f").exists()
-
-
-def test_the_guide_shows_the_queries_that_are_printed() -> None:
-    page = Path(__file__).resolve().parents[2] / "docs/guides/scan.md"
-    text = page.read_text(encoding="utf-8")
-    assert [form for form in FORMS if query_of(field_of(form), 0.5) not in text] == []
 
 
 def test_no_file_of_somebody_else_is_touched(evenrank: Evenrank) -> None:
@@ -184,19 +186,14 @@ def test_ranks_are_no_scores(evenrank: Evenrank) -> None:
     for name in ("tied.csv", "tied.trec"):
         er.write_run(tied, name)
         right = evenrank(*command, f"solr:run={name}:lam=0.5")
-        assert f"lam 0.5 is {expected:.6g} in the scores" in right.err
+        assert weight_in(right.out) == pytest.approx(expected, rel=1e-5)
     er.write_run(er.read_run({"q": {f"d{at}": 0.5 for at in range(60)}}, name="tied"), "tied.trec")
     refused = evenrank(*command, "solr:run=tied.trec:lam=0.5")
     assert refused.code == 1
-    assert "run 'tied' has ranks in place of the engine's scores" in refused.err
+    assert "'tied'" in refused.err
     with Path("tied.trec").open("a") as file:
         file.write("q2 Q0 a 1 4 x\nq2 Q0 n 2 2 x\n")
     mixed = evenrank(*command, "solr:run=tied.trec:lam=0.5")
-    assert "scores of 1 query is 1; 1 query with ranks in place of scores left out" in mixed.err
-    with pytest.raises(DataError, match="ranks in place of the engine's scores"):
-        weight_of(er.read_run({"q": {"a": -1.0, "b": -2.0, "c": -3.0}}), 1)
-
-
-def test_a_name_may_hold_the_word_for_the_weight() -> None:
-    assert "doc['FLAME'].value" in query_of(IndexField("opensearch", "FLAME"), 0.5)
-    assert "LAM_FIELD" in query_of(IndexField("solr", "LAM_FIELD"), 0.5)
+    assert weight_in(mixed.out) == 0.5  # of the other query
+    er.write_run(er.read_run({"q": {"a": -1.0, "b": -2.0, "c": -3.0}}), "ranks.csv")
+    assert evenrank(*command, "solr:run=ranks.csv").code == 1

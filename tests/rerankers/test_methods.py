@@ -8,12 +8,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from evenrank import Attribute, Lexicon, Membership, Run, WordCounts, evaluate, rerank
-from evenrank.comparison.tradeoff import variants
+from evenrank import Attribute, Lexicon, Membership, Run, WordCounts, evaluate, rerank, tradeoff
 from evenrank.data.tables import DocumentTable
 from evenrank.errors import EvenrankWarning, MissingEvidenceError, ParameterError
-from evenrank.rerankers import Random, parse_reranker
-from evenrank.rerankers.grouped import hard_groups
+from evenrank.rerankers import parse_reranker
 
 RUN = Run.build(["q"] * 5, list("abcde"), [5, 4, 3, 2, 1])
 
@@ -54,17 +52,16 @@ def test_unique_among_very_many_values() -> None:
     assert rerank(run, "Unique", groups=groups).documents("q") == names[::2]
 
 
-def test_hard_groups_are_the_largest_share_and_of_equal_ones_the_first() -> None:
-    from evenrank.evidence.align import Sources, align
-
+def test_a_document_counts_for_its_largest_share_and_of_equal_ones_for_the_first() -> None:
     side = Attribute("side", ("l", "r", "m"))
-    shares = [[0.2, 0.5, 0.3], [0.4, 0.2, 0.4], [0.0, 0.5, 0.5]]
-    membership = Membership.from_matrix(side, list("abc"), shares)
-    for sparse in (False, True):
-        if sparse:
-            membership.__dict__["_table"] = None  # as for a table too large to be dense
-        aligned = align(RUN, ["q"], {"ranked.group:side"}, Sources({"group:side": membership}))
-        assert hard_groups(aligned, "group:side").tolist() == [[1, 0, 1, -1, -1]]
+    shares = [[0.2, 0.5, 0.3], [0.4, 0.2, 0.4], [0.0, 0.5, 0.5], [0.1, 0.2, 0.7], [0.3, 0.4, 0.3]]
+    mixed = Membership.from_matrix(side, list("abcde"), shares)
+    hard = Membership.from_labels(side, dict(zip("abcde", "rlrmr", strict=True)))
+    for method in ("DetCons", "DetConstSort", "FA_IR(protected='m',p=0.7)"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EvenrankWarning)
+            found, expected = (rerank(RUN, method, groups=groups) for groups in (mixed, hard))
+        assert found.documents("q") == expected.documents("q") != list("abcde")
 
 
 def test_mmr_alternates() -> None:
@@ -116,8 +113,6 @@ def test_documents_without_evidence_are_named() -> None:
 
 
 def test_a_query_without_a_target_stays_and_is_reported() -> None:
-    from evenrank.errors import EvenrankWarning
-
     side = Membership.from_labels(
         Attribute("side", ("l", "r"), target={"other": (0.5, 0.5)}), dict(zip("abcde", "lllrr", strict=True))
     )
@@ -135,7 +130,7 @@ def test_a_reranked_run_is_measured_like_any_other() -> None:
 
 def test_a_chain_takes_no_cutoff_of_its_own() -> None:
     with pytest.raises(ParameterError, match=r"Random \| Random@3 takes no cut-off: give each step its own"):
-        (Random() | Random() @ 3) @ 5
+        parse_reranker("Random | Random@3") @ 5
 
 
 def test_queries_without_judgements_take_relevance_from_their_ranking() -> None:
@@ -170,7 +165,7 @@ def test_a_parameter_given_twice_is_refused(text: str, twice: str) -> None:
     with pytest.raises(ParameterError, match=f"{twice} is given twice, keep one of them"):
         parse_reranker(text)
     with pytest.raises(ParameterError, match=f"{twice} is given twice, keep one of them"):
-        variants([text])
+        tradeoff(RUN, [text], "RR", qrels={"q": {"a": 1}})
 
 
 def test_a_chain_may_have_thousands_of_steps() -> None:

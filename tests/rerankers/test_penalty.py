@@ -4,46 +4,43 @@ from __future__ import annotations
 
 import statistics
 
-import numpy as np
 import pytest
 
 import evenrank as er
-from evenrank.rerankers.score_scale import scaled
 
 
 def list_of(scores: list[float]) -> tuple[er.Run, dict[str, str]]:
     """Every third document has words of one group only."""
     texts = {
-        f"d{place}": "she said she would" if place % 3 == 0 else "no words" for place in range(len(scores))
+        f"d{place:03}": "she said she would" if place % 3 == 0 else "no words" for place in range(len(scores))
     }
-    return er.read_run({"q": dict(zip(texts, scores, strict=True))}), texts
+    return er.Run.build(["q"] * len(scores), list(texts), scores, ties="file"), texts
+
+
+def penalised(scores: list[float], method: str) -> list[int]:
+    """The new order, as places in the old one."""
+    run, texts = list_of(scores)
+    words = er.scan(texts, er.read_lexicon("gender-en"))
+    return [int(name[1:]) for name in er.rerank(run, method, words=words).documents("q")]
 
 
 @pytest.mark.parametrize("cutoff", [None, 10, 120])
 def test_the_deviation_is_that_of_a_hundred_ranks(cutoff: int | None) -> None:
     """150 scores, of which the last fifty are far away: they must not make the penalty small."""
     scores = [200.0 - place for place in range(100)] + [-10_000.0 - place for place in range(50)]
-    run, texts = list_of(scores)
-    words = er.scan(texts, er.read_lexicon("gender-en"))
-    method = "Penalty(lam=0.4)" + ("" if cutoff is None else f"@{cutoff}")
-    found = er.rerank(run, method, words=words)
+    found = penalised(scores, "Penalty(lam=0.4)" + ("" if cutoff is None else f"@{cutoff}"))
     spread = statistics.pstdev(scores[:100])
-    value = {
-        name: score / spread - (0.4 if place % 3 == 0 else 0.0)
-        for place, (name, score) in enumerate(zip(texts, scores, strict=True))
-    }
-    names = list(texts)
-    head = sorted(names[:cutoff], key=lambda name: -value[name])
-    assert found.documents("q") == [*head, *names[len(head) :]]
-    assert found.documents("q") != names
+    value = [score / spread - (0.4 if place % 3 == 0 else 0.0) for place, score in enumerate(scores)]
+    head = sorted(range(150)[:cutoff], key=lambda place: -value[place])
+    assert found == [*head, *range(len(head), 150)]
+    assert found != [*range(150)]
 
 
 @pytest.mark.parametrize("factor", [1e-300, 1.0, 1e300])
 def test_the_unit_of_scores_does_not_matter(factor: float) -> None:
-    scores = np.array([[3.0, 2.0, 1.0, 0.5, 0.0]]) * factor
-    mask = np.array([[True, True, True, True, False]])
-    expected = np.array([3.0, 2.0, 1.0, 0.5]) / statistics.pstdev([3.0, 2.0, 1.0, 0.5])
-    assert scaled(scores, mask, "sd")[0, :4] == pytest.approx(expected)
+    """In deviations of 1.08 the scores are 2.8, 1.9, 0.9, 0.5, 0, of which the first and fourth lose 1.5."""
+    scores = [score * factor for score in (3.0, 2.0, 1.0, 0.5, 0.0)]
+    assert penalised(scores, "Penalty(lam=1.5)") == [1, 0, 2, 4, 3]
 
 
 def test_equal_distances_of_groups_keep_the_order() -> None:
@@ -55,8 +52,10 @@ def test_equal_distances_of_groups_keep_the_order() -> None:
 
 
 def test_scores_that_are_all_equal_are_left_as_they_are() -> None:
-    scores, mask = np.array([[2.0, 2.0], [7.0, 0.0]]), np.array([[True, True], [True, False]])
-    assert scaled(scores, mask, "sd")[mask].tolist() == [2.0, 2.0, 7.0]
-    assert scaled(scores, mask, "none") is scores
-    rounded = np.array([[-0.1] * 100 + [-0.3] * 20])  # their mean is not -0.1 to the last bit
-    assert scaled(rounded, np.ones_like(rounded, dtype=bool), "sd").tolist() == rounded.tolist()
+    """The mean of a hundred times -0.1 is not -0.1 to the last bit, and no deviation to divide by."""
+    found = penalised([-0.1] * 100 + [-0.3] * 20, "Penalty(lam=0.4)")
+    value = [(-0.1 if place < 100 else -0.3) - (0.4 if place % 3 == 0 else 0.0) for place in range(120)]
+    assert found == sorted(range(120), key=lambda place: -value[place])
+    assert penalised([5.0], "Penalty(lam=0.4)") == [0]
+    unscaled = penalised([1.0, 0.8, 0.1, 0.0], "Penalty(lam=0.4,scale='none')")
+    assert unscaled == [1, 0, 2, 3]

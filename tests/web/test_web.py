@@ -1,172 +1,123 @@
-"""Pages with forms, from a server on loopback: who may send what, how much and how often."""
+"""What no page shows: that answers are on disk, and that those who wait hold nobody else up.
+
+No public name reaches these, and a fault of the disk or a full lecture hall cannot be made with one.
+"""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import study_walks as walks
 
-pytestmark = pytest.mark.needs("starlette", "uvicorn", "httpx2")
-
-FIELD_BYTES = 64 * 1024
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[walks.Served]:
-    server = walks.Served(walks.write_study(tmp_path_factory.mktemp("served") / "study"))
-    yield server
-    server.stop()
+from evenrank.errors import DataError
+from evenrank.web.application import WRITERS, Reply, Site, make_application
+from evenrank.web.forms import FormTokens
+from evenrank.web.store import SQLiteStore
 
 
-def client_of(served: walks.Served) -> Any:
-    """A browser without scripts, with cookies of its own."""
-    import httpx2
-
-    return httpx2.Client(base_url=served.address, timeout=60)
-
-
-def test_a_form_without_our_token_is_refused(served: walks.Served) -> None:
-    client = client_of(served)
-    assert client.post("/", data={"consent": "agree"}).status_code == 403  # no session
-    token = walks.token(client.get("/").text)
-    purpose, _, signature = token.rpartition(".")
-    wrong = [
-        "",
-        ".",
-        purpose,
-        token[:-1],
-        f"{purpose}x.{signature}",
-        f"x{token}",
-        f"{token}ä",
-        f"{purpose}.0",
-    ]
-    for one in wrong:
-        assert client.post("/", data={"consent": "agree", "token": one}).status_code == 403, one
-    other = client_of(served)
-    other.get("/")
-    assert other.post("/", data={"consent": "agree", "token": token}).status_code == 403
-    foreign = {"sec-fetch-site": "cross-site"}
-    assert client.post("/", data={"consent": "agree", "token": token}, headers=foreign).status_code == 403
-    assert client.post("/", data={"consent": "agree", "token": token}).status_code == 303
+def make_site(**handlers: Any) -> Site:
+    return Site(
+        handlers={tuple(name.split("_")): handler for name, handler in handlers.items()},  # type: ignore[misc]
+        files={}, tokens=FormTokens("key"), failed=lambda status: Reply(f"failed {status}", status),
+        secure=False,
+    )  # fmt: skip
 
 
-def test_nobody_can_make_up_a_session(served: walks.Served) -> None:
-    client = client_of(served)
-    client.get("/")
-    own = client.cookies["session"]
-    for session in (f"x{own}", own[:-1] + ("0" if own[-1] != "0" else "1"), "mine", ""):
-        other = client_of(served)
-        assert "set-cookie" in other.get("/", headers={"cookie": f"session={session}"}).headers
-
-
-def assert_strict(headers: Any) -> None:
-    policy = headers["content-security-policy"]
-    assert policy.startswith("default-src 'none'")
-    assert "unsafe" not in policy
-    assert headers["x-content-type-options"] == "nosniff"
-    assert headers["x-frame-options"] == "DENY"
-    assert headers["referrer-policy"] == "no-referrer"
-
-
-def test_headers_and_cookies_are_strict(served: walks.Served) -> None:
-    client = client_of(served)
-    answer = client.get("/")
-    assert_strict(answer.headers)
-    assert answer.headers["cache-control"] == "no-store"
-    cookie = answer.headers["set-cookie"]
-    assert "HttpOnly" in cookie
-    assert "SameSite=lax" in cookie
-    assert "set-cookie" not in client.get("/").headers  # it has one
-    for path, status in (("/nowhere", 404), ("/static/nothing.css", 404), ("/static/../study.toml", 404)):
-        answer = client.get(path)
-        assert answer.status_code == status
-        assert_strict(answer.headers)
-    assert client.get("/static/%2e%2e/study.toml").status_code == 404
-    assert client.get("/static/web.css").status_code == 200
-    assert client.delete("/").status_code == 405
-
-
-def test_cookies_of_a_site_with_https_are_sent_by_https_alone(tmp_path: Path) -> None:
-    folder = walks.write_study(tmp_path / "study", public_address='"https://study.example.org"')
-    server = walks.Served(folder)
-    try:
-        headers = client_of(server).get("/").headers
-    finally:
-        server.stop()
-    assert headers["set-cookie"].startswith("__Host-session=")
-    assert "Secure" in headers["set-cookie"]
-    assert "max-age" in headers["strict-transport-security"]
-
-
-def test_too_much_is_refused(served: walks.Served) -> None:
-    client = client_of(served)
-    token = walks.token(client.get("/").text)
-    assert client.post("/", data={"token": token, "a": "x" * FIELD_BYTES}).status_code == 413
-    assert client.post("/", content="&".join(f"a{n}=1" for n in range(200)).encode()).status_code == 400
-    assert client.post("/", content=b"a=%ff").status_code == 400
-    assert client.post("/", content=b"\xff").status_code == 400
-
-
-def test_only_the_owner_reads_what_is_stored(served: walks.Served) -> None:
-    client_of(served).get("/")
-    files = list(served.folder.glob("study.sqlite*"))
-    assert len(files) == 3  # with its log
-    assert {path.stat().st_mode & 0o077 for path in files} == {0}
-
-
-def test_a_store_that_another_program_has_locked_is_said_and_pages_are_shown(served: walks.Served) -> None:
-    client = client_of(served)
-    token = walks.token(client.get("/").text)
-    other = sqlite3.connect(served.folder / "study.sqlite", isolation_level=None)
+def test_only_the_first_waits_for_another_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenrank.web.store.PATIENCE", 0.5)
+    store = SQLiteStore(tmp_path / "a.sqlite")
+    other = sqlite3.connect(tmp_path / "a.sqlite", isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
-    for _ in range(2):
-        answer = client.post("/", data={"consent": "agree", "token": token})
-        assert answer.status_code == 503
-        assert "retry-after" in answer.headers
-        assert_strict(answer.headers)
-        assert client.get("/").status_code == 200
+
+    def refused() -> float:
+        began = time.monotonic()
+        with pytest.raises(DataError, match=r"a\.sqlite"), store.writing():
+            pass
+        return time.monotonic() - began
+
+    assert refused() >= 0.5
+    assert sum(refused() for _ in range(20)) < 5  # rather than 10 seconds
     other.execute("ROLLBACK")
+    for _ in range(2):
+        with store.writing() as transaction:
+            transaction.rows("SELECT 1")
+    other.execute("BEGIN EXCLUSIVE")
+    assert refused() >= 0.5  # it is patient again
     other.close()
-    assert client.post("/", data={"consent": "agree", "token": token}).status_code == 303
 
 
-def test_too_often_is_refused(tmp_path: Path) -> None:
-    """Of newcomers from one address 240, and then two a second; who was here before is let in."""
-    server = walks.Served(walks.write_study(tmp_path / "study"))
-    try:
-        here = client_of(server)
-        assert here.get("/").status_code == 200
-        client, found = client_of(server), []
-        while len(found) < 2000 and found[-1:] != [429]:
-            client.cookies.clear()
-            found.append(client.get("/").status_code)
-        assert found[-1] == 429
-        assert len(found) > 200
-        assert here.get("/").status_code == 200
-    finally:
-        server.stop()
+def test_a_transaction_is_on_disk_when_it_ends(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "a.sqlite")
+    with store.writing() as transaction:
+        assert transaction.rows("PRAGMA synchronous") == [(2,)]  # FULL
+        assert transaction.rows("PRAGMA journal_mode") == [("wal",)]
 
 
-@pytest.mark.parametrize("content", [b"not a database, but a text that is long enough" * 9, None])
-def test_a_store_that_is_no_database(tmp_path: Path, evenrank: Any, content: bytes | None) -> None:
-    folder = walks.write_study(tmp_path / "study")
-    path = folder / "a.sqlite"
-    if content is None:
-        walks.change(folder, store='"nowhere/a.sqlite"')
-    else:
-        walks.change(folder, store='"a.sqlite"')
-        path.write_bytes(content)
-    done = evenrank("study", "status", folder)
-    assert (done.code, "a.sqlite" in done.err) == (1, True)
-    assert content is None or path.read_bytes() == content
+@pytest.mark.needs("uvicorn", "httpx")
+def test_forms_that_wait_leave_other_pages_alone() -> None:
+    """Whatever many forms wait for: pages are shown meanwhile."""
+    import httpx
+
+    from evenrank.study.browser import served
+
+    waiting, begun = threading.Event(), threading.Semaphore(0)
+
+    def slow(visit: Any) -> Reply:
+        begun.release()
+        waiting.wait(60)
+        return Reply("written")
+
+    def page(visit: Any) -> Reply:
+        return Reply(visit.token("form"))
+
+    site = make_site(**{"GET_/": page, "POST_/": slow})
+    with served(SimpleNamespace(site=lambda: site)) as address, httpx.Client(base_url=address) as client:  # type: ignore[arg-type]
+        client.timeout = 90
+        token = client.get("/").text
+        with ThreadPoolExecutor(60) as threads:
+            sent = [threads.submit(client.post, "/", data={"token": token}) for _ in range(60)]
+            assert all(begun.acquire(timeout=60) for _ in range(WRITERS))
+            shown = [client.get("/").text for _ in range(5)]
+            finished = [one.done() for one in sent]
+            waiting.set()
+            assert {one.result().text for one in sent} == {"written"}
+    assert shown == [token] * 5
+    assert not any(finished)
 
 
-@pytest.mark.parametrize("wrong", ["", "8000", "localhost:", "localhost:http", ":80", "a:99999"])
-def test_an_address_that_cannot_be_listened_on(tmp_path: Path, evenrank: Any, wrong: str) -> None:
-    folder = walks.write_study(tmp_path / "study", address=f'"{wrong}"')
-    done = evenrank("study", "serve", folder)
-    assert (done.code, "HOST:PORT" in done.err) in ((1, True), (2, True))
+def test_a_mistake_is_a_strict_answer_and_a_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(visit: Any) -> Reply:
+        raise KeyError("somewhere")
+
+    testclient = pytest.importorskip("starlette.testclient", reason="starlette is not installed")
+    answer = testclient.TestClient(make_application(make_site(**{"GET_/broken": broken}))).get("/broken")
+    assert answer.status_code == 500
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+    assert "somewhere" not in answer.text
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+
+
+def test_threads_that_end_leave_no_connection_open(tmp_path: Path) -> None:
+    """A server starts a thread when many ask at once, and ends it when nobody does."""
+    store = SQLiteStore(tmp_path / "a.sqlite")
+    files = Path("/proc/self/fd")
+    if not files.exists():
+        pytest.skip("open files cannot be counted here")
+
+    def read() -> None:
+        with store.reading() as transaction:
+            transaction.rows("SELECT 1")
+
+    read()
+    before = len(list(files.iterdir()))
+    for _ in range(20):
+        thread = threading.Thread(target=read)
+        thread.start()
+        thread.join()
+    assert len(list(files.iterdir())) <= before
