@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from counted_words import rows
 from effort import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from evenrank.errors import DataError
-from evenrank.evidence.scan.json_files import JsonCollection
+from evenrank import DataError, Lexicon, scan
+
+LETTERS = Lexicon.build("letters", {"ascii": ["a", "b", "x", "ab"], "other": ["é", "一", "e"]})
 
 FIRST = {"_id": "first", "text": "the first object decides which keys there are"}
 ALPHABET = 'ab "\\/\b\f\n\r\t\x00\x1f\x7fé一🙂\u2028{}[]:,'
@@ -42,31 +47,40 @@ lines = st.builds(line_of, objects, glue, st.booleans()) | st.builds(
 )
 
 
-def read(path: Path, *, fast: bool) -> list[tuple[str, bytes]] | str:
-    found = []
+CAREFUL = """
+import json, sys
+sys.modules["numba"] = None
+sys.path[:0] = {folders!r}
+from test_json_lines import found
+for path in sys.stdin:
+    print(json.dumps(found(path.strip())), flush=True)
+"""
+
+
+def found(path: str) -> list[Any] | str:
+    """What a scan counts, or why it does not."""
     try:
-        collection = JsonCollection(path, "c.jsonl", 1 << 20, None, fast=fast)
-        for fetch in collection.pieces(frozenset()):
-            assert fetch is not None
-            documents = fetch()
-            data, starts, ends = documents.texts
-            spans = zip(starts.tolist(), ends.tolist(), strict=True)
-            texts = [bytes(data[start:end]) for start, end in spans]
-            for row, text in enumerate(texts):
-                try:
-                    text.decode()
-                except UnicodeDecodeError:
-                    raise documents.unsound(row) from None
-            found += zip(documents.ids.to_pylist(), texts, strict=True)
+        return [list(row[:3]) for row in rows(scan(path, LETTERS, tokenizer="whitespace"))]
     except DataError as error:
         return str(error)
-    return found
 
 
-def compare(path: Path, content: list[bytes]) -> list[tuple[str, bytes]] | str:
+@pytest.fixture(scope="module")
+def careful() -> Iterator[subprocess.Popen[str]]:
+    """A process without a compiler, which reads each line by a parser of JSON."""
+    folders = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "support")]
+    command = [sys.executable, "-c", CAREFUL.format(folders=folders)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield process
+        process.stdin.close()
+
+
+def compare(careful: subprocess.Popen[str], path: Path, content: list[bytes]) -> list[Any] | str:
     path.write_bytes(b"\n".join([json.dumps(FIRST).encode(), *content]))
-    fast = read(path, fast=True)
-    assert fast == read(path, fast=False)
+    careful.stdin.write(f"{path}\n")
+    careful.stdin.flush()
+    fast = found(str(path))
+    assert fast == json.loads(careful.stdout.readline())
     return fast
 
 
@@ -82,8 +96,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @example([rb'{"_id": "a", "text": "\n", "text": "yy"}'])
 @example([b'{"_id": "a", "text": "x", "title": "t"}'])
 @example([b'{"_id": "b", "text": "x", "title": ""}'])
-def test_as_the_careful_reader(path: Path, content: list[bytes]) -> None:
-    compare(path, content)
+def test_as_the_careful_reader(careful: subprocess.Popen[str], path: Path, content: list[bytes]) -> None:
+    compare(careful, path, content)
 
 
 @pytest.mark.parametrize(
@@ -101,15 +115,14 @@ def test_as_the_careful_reader(path: Path, content: list[bytes]) -> None:
         b"{}", b"[]", b"x", b'"x"', b" ", b'{"_id": "a", "text": "x"}x', b'{"_id": 7, "text": "x"}',
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named_as_before(path: Path, line: bytes) -> None:
-    compare(path, [b'{"_id": "good", "text": "x"}', line])
-    compare(path, [line, b'{"_id": "good", "text": "x"}\n'])
+def test_what_is_wrong_is_named_as_before(careful: subprocess.Popen[str], path: Path, line: bytes) -> None:
+    compare(careful, path, [b'{"_id": "good", "text": "x"}', line])
+    compare(careful, path, [line, b'{"_id": "good", "text": "x"}\n'])
 
 
-def test_plain_objects_take_the_short_way(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(JsonCollection, "_tables", None)
-    rows = [{"text": 'é "x" ' * 30, "url": "é", "_id": str(number), "title": ""} for number in range(50)]
-    content = [json.dumps(row, ensure_ascii=number % 2 == 0).encode() for number, row in enumerate(rows)]
-    path.write_bytes(b"\r\n\n".join([json.dumps(FIRST).encode(), *content]))
-    expected = [(str(row["_id"]), str(row["text"]).encode()) for row in rows]
-    assert read(path, fast=True)[1:] == expected
+def test_objects_with_other_keys_and_blank_lines_between(careful: subprocess.Popen[str], path: Path) -> None:
+    objects = [{"text": 'é "x" ' * 30, "url": "é", "_id": str(number), "title": ""} for number in range(50)]
+    content = [json.dumps(row, ensure_ascii=number % 2 == 0).encode() for number, row in enumerate(objects)]
+    assert compare(careful, path, [b"\r\n\n".join(content)])[1:] == [
+        [str(number), 60, [0, 30]] for number in range(50)
+    ]
