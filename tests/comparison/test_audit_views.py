@@ -1,346 +1,307 @@
-"""The tables of the audit papers: what stands in each cell, against plain sums over toy scores."""
+"""The tables of the audit papers: the rows that the command prints, against plain sums over given scores."""
 
 from __future__ import annotations
 
 import itertools
 import json
-import math
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from drawn import made
 from scipy import stats
 
-import evenrank as er
-from evenrank import DataError, ParameterError
-from evenrank.cli import main
-from evenrank.cli.compare import AUDITS
-from evenrank.comparison.audits import AUDIT_VIEWS, Audited, RunLabel, audit_tables
-from evenrank.comparison.audits.audited import SystemEstimate
-from evenrank.comparison.audits.marked import Footnotes, marked_column
-from evenrank.comparison.audits.system_files import read_systems
-from evenrank.errors import UnknownNameError
+from evenrank import Scores
+
+Evenrank = Callable[..., SimpleNamespace]
+Values = dict[str, dict[str, list[float]]]  # by run and measure, of one query after the other
 
 QUERIES = [f"q{place}" for place in range(12)]
-DOCUMENTS = [f"d{place}" for place in range(8)]
-QRELS = {query: {document: (place + at) % 3 for at, document in enumerate(DOCUMENTS)}
-         for place, query in enumerate(QUERIES)}  # fmt: skip
-RUNS = ("bm25", "dense.1", "dense.2", "cross")
-LABELS = {"bm25": RunLabel("bm25", "lexical"), "cross": RunLabel("cross", "re-ranker"),
-          "dense.1": RunLabel("dense", "dense"), "dense.2": RunLabel("dense", "dense")}  # fmt: skip
 DOMAINS = {query: ["law"] if place < 6 else ["art"] if place < 9 else ["art", "law"]
            for place, query in enumerate(QUERIES)} | {"q0": ["law", "alone"]}  # fmt: skip
+SYSTEMS = {"bm25": ("lexical", "bm25"), "cross": ("re-ranker", "cross"),
+           "dense.1": ("dense", "dense"), "dense.2": ("dense", "dense")}  # fmt: skip
 
 
-def runs(seed: int) -> dict[str, er.Run]:
+def drawn(seed: int, measures: str = "nDCG@5 RR AP", runs: Sequence[str] = tuple(SYSTEMS)) -> Values:
     draw = np.random.default_rng(seed)
-    return {
-        name: er.read_run(
-            {query: dict(zip(DOCUMENTS, draw.random(8), strict=True)) for query in QUERIES}, name=name
-        )
-        for name in RUNS
-    }
+    return {run: {measure: draw.random(12).round(6).tolist() for measure in measures.split()} for run in runs}
 
 
-def scores(seed: int, measures: str = "nDCG@5 RR AP") -> er.Scores:
-    return er.evaluate(runs(seed), measures.split(), qrels=QRELS)
+ONE, TWO = drawn(1), drawn(2, "nDCG@5 RR")
 
 
-@pytest.fixture(scope="module")
-def audited() -> Audited:
-    return Audited({"one": scores(1), "two": scores(2, "nDCG@5 RR")}, LABELS, DOMAINS)
-
-
-def values(found: er.Scores, measure: str, run: str) -> dict[str, float]:
-    return found.to_dict()[run][measure]
-
-
-def dense(found: er.Scores, measure: str) -> dict[str, float]:
+def of_system(values: Values, system: str, measure: str) -> list[float]:
     """The mean over seeds, query by query."""
-    first, second = (values(found, measure, run) for run in ("dense.1", "dense.2"))
-    return {query: (first[query] + second[query]) / 2 for query in first}
+    runs = [values[run][measure] for run, (_, name) in SYSTEMS.items() if name == system and run in values]
+    return [statistics.fmean(row) for row in zip(*runs, strict=True)]
 
 
-def test_systems_by_class_and_corpus(audited: Audited) -> None:
-    (table,) = audit_tables(audited, "systems")
-    assert table.head[:3] == ("class", "system", "one: nDCG@5 \u2191")
-    assert [row[:2] for row in table.rows] == [
-        ("lexical", "bm25"),
-        ("dense", "dense"),
-        ("re-ranker", "cross"),
-    ]
-    own = scores(1)
-    columns = [values(own, "nDCG@5", "bm25"), dense(own, "nDCG@5"), values(own, "nDCG@5", "cross")]
-    means = [statistics.mean(column.values()) for column in columns]
-    cells = [row[2] for row in table.rows]
-    assert [cell.value for cell in cells] == pytest.approx(means)
-    assert [cell.raised for cell in cells] == [
-        "best" if mean == max(means) else "worst" if mean == min(means) else "" for mean in means
-    ]
-    assert all(cell.low < cell.value < cell.high for cell in cells)
-    seeds = [statistics.mean(values(own, "nDCG@5", run).values()) for run in ("dense.1", "dense.2")]
-    assert cells[1].after == f"sd {statistics.stdev(seeds):.4f}"
-    # AP was not scored on the second corpus: the cells say why
-    assert table.head[-1] == "two: AP \u2191"
-    assert {(row[-1].value, row[-1].raised) for row in table.rows} == {("n/a", "1")}
-    assert "n/a 1: AP was not scored there" in table.notes
-    assert any("seeds" in note for note in table.notes)
-    assert len(table.records) == 3 * 3 * 2
+@pytest.fixture
+def view(evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """What a view prints of some corpora: rows for programs, and the table."""
+    monkeypatch.chdir(tmp_path)
+
+    def printed(
+        corpora: Mapping[str, Values | Scores],
+        asked: str,
+        systems: Mapping[str, tuple[str, str]] | None = None,
+        domains: Mapping[str, Sequence[str]] | None = None,
+    ) -> SimpleNamespace:
+        given = ["compare", "--no-project"]
+        for place, (name, values) in enumerate(corpora.items()):
+            scores = values if isinstance(values, Scores) else made(values, QUERIES)
+            scores.write(f"c{place}.jsonl")
+            given += ["--scores", f"{name}=c{place}.jsonl" if name else f"c{place}.jsonl"]
+        if domains is not None:
+            lines = [f'{query},"{name}"' for query, own in domains.items() for name in own]
+            Path("by.csv").write_text("\n".join(["query,domain", *lines]))
+            given += ["--by", "by.csv"]
+        if systems is not None:
+            lines = [f"{run},{kind},{system}" for run, (kind, system) in systems.items()]
+            Path("systems.csv").write_text("\n".join(["run,class,system", *lines]))
+            asked += ":systems=systems.csv"
+        given += ["--view", asked]
+        shown, rows = evenrank(*given), evenrank(*given, "--format", "jsonl")
+        assert shown.code == rows.code
+        records = [json.loads(line) for line in rows.out.splitlines()] if rows.code == 0 else []
+        return SimpleNamespace(code=rows.code, rows=records, out=shown.out, err=shown.err)
+
+    return printed
 
 
-def test_how_many_queries_a_value_is_of() -> None:
-    """nDCG is undefined for queries without a relevant document: the head counts the others."""
-    judged = {query: grades if place < 9 else dict.fromkeys(grades, 0)
-              for place, (query, grades) in enumerate(QRELS.items())}  # fmt: skip
-    (table,) = audit_tables(Audited({"": er.evaluate(runs(1), ["nDCG@5"], qrels=judged)}), "systems")
-    assert table.head[1:] == ("nDCG@5 \u2191 (n=9 of 12)",)
-    found = [SystemEstimate(0.5, 0.4, 0.6, queries, 1, math.nan) for queries in (9, 7)]
-    cells = marked_column(er.parse_measure("P@5"), found, Footnotes())
-    assert [cell.after for cell in cells] == ["", "n=7"]  # fewer queries than its neighbour
+def test_systems_by_class_and_corpus(view: Any) -> None:
+    found = view({"one": ONE, "two": TWO}, "systems", systems=SYSTEMS)
+    order = [("lexical", "bm25"), ("dense", "dense"), ("re-ranker", "cross")]
+    assert list(dict.fromkeys((row["class"], row["system"]) for row in found.rows)) == order
+    assert len(found.rows) == 3 * 3 * 2
+    for row in found.rows:
+        values = ONE if row["corpus"] == "one" else TWO
+        if row["measure"] not in values["bm25"]:
+            assert (row["corpus"], row["measure"], row["value"]) == ("two", "AP", None)
+            assert row["reason"]
+            continue
+        own = of_system(values, row["system"], row["measure"])
+        assert row["value"] == pytest.approx(statistics.fmean(own))
+        interval = made({"a": {row["measure"]: own}}).interval(row["measure"])
+        assert (row["low"], row["high"]) == pytest.approx(interval)
+        assert (row["queries"], row["seeds"], row["reason"]) == (12, 1 + (row["system"] == "dense"), "")
+        if row["system"] == "dense":
+            seeds = [statistics.fmean(values[run][row["measure"]]) for run in ("dense.1", "dense.2")]
+            assert row["spread"] == pytest.approx(statistics.stdev(seeds))
+    assert "n/a" in found.out
 
 
-def test_a_measure_of_which_less_is_better() -> None:
-    groups = er.Membership.from_labels(
-        er.Attribute("side", ["a", "b"]), dict(zip(DOCUMENTS, "abaabbba", strict=True))
+def marks(out: str, name: str) -> list[str]:
+    """What is raised in the cells of a row of Markdown."""
+    (line,) = (line for line in out.splitlines() if f"| {name} |" in line)
+    return [cell.partition("<sup>")[2].partition("</sup>")[0] for cell in line.strip("|").split("|")[1:]]
+
+
+@pytest.mark.parametrize(
+    ("measure", "order"), [("nDCG@5", ["worst", "", "best"]), ("NDKL@5", ["best", "", "worst"])]
+)
+def test_best_and_worst_follow_the_measure(
+    measure: str, order: list[str], view: Any, evenrank: Evenrank
+) -> None:
+    """A value of few queries is neither, and of a signed measure none is."""
+    level = {"a": 0.1, "b": 0.2, "c": 0.3}
+    values = {run: {measure: [value] * 12, "ARaB@5": [value] * 12} for run, value in level.items()}
+    values["few"] = dict.fromkeys(values["a"], [0.9 if measure == "nDCG@5" else 0.0] + [float("nan")] * 11)
+    assert view({"": values}, "systems").code == 0
+    out = evenrank(
+        "compare", "--no-project", "--scores", "c0.jsonl", "--view", "systems", "--format", "markdown"
+    ).out
+    assert [marks(out, run)[0] for run in ("a", "b", "c", "few")] == [*order, ""]
+    assert [marks(out, run)[1] for run in ("a", "b", "c")] == ["", "", ""]
+
+
+def test_a_system_of_two_classes_is_an_error(view: Any) -> None:
+    """Its runs would be averaged as seeds, and the mean shown twice."""
+    values = drawn(1, "RR", ["a", "b"])
+    found = view({"": values}, "systems", systems={"a": ("lexical", "mine"), "b": ("dense", "mine")})
+    assert found.code == 1
+    assert all(name in found.err for name in ("'mine'", "lexical", "dense"))
+    kept = {"a": {"system": "mine", "class": "lexical"}, "b": {"system": "mine", "class": ""}}
+    found = view({"": made(values, QUERIES, {"systems": kept})}, "systems")
+    assert [(row["class"], row["system"]) for row in found.rows] == [("lexical", "mine")]
+
+
+def test_a_run_without_a_class_does_not_get_the_one_above(view: Any) -> None:
+    found = view(
+        {"": drawn(1, "RR", ["bm25", "rm3", "new"])}, "systems", systems={"bm25": ("lexical", "bm25")}
     )
-    found = er.evaluate(runs(3), ["NDKL@5"], groups=groups)
-    (table,) = audit_tables(Audited({"": found}), "systems")
-    means = {row[0]: row[1] for row in table.rows}
-    best = min(means, key=lambda name: means[name].value)
-    assert means[best].raised == "best"
-    assert means[max(means, key=lambda name: means[name].value)].raised == "worst"
-    (orders,) = audit_tables(Audited({"": found}), "orders")
-    assert orders.rows[0][1].startswith(best)
-
-
-def test_domains(audited: Audited) -> None:
-    tables = audit_tables(audited, "domains", {"": "nDCG@5"})
-    heads = [head for table in tables for head in table.head[2:]]
-    assert heads == ["art one (n=6)", "art two (n=6)", "law one (n=9)", "law two (n=9)"]
-    own = values(scores(1), "nDCG@5", "bm25")
-    expected = statistics.mean(own[query] for query in QUERIES if "law" in DOMAINS[query])
-    cell = tables[0].rows[0][4]
-    assert cell.value == pytest.approx(expected)
-    assert cell.low < cell.value
-    assert "left out, with one query or none: alone" in tables[-1].notes
-    few = Audited({"": scores(1)}, LABELS, dict.fromkeys(QUERIES[:4], "x"))
-    (small,) = audit_tables(few, "domains", {"": "RR"})
-    assert math.isnan(small.rows[0][2].low)
-    assert "without intervals, with fewer than 5 queries: x" in small.notes
-    with pytest.raises(ParameterError, match="needs the domains of queries: add --by"):
-        audit_tables(Audited({"": scores(1)}), "domains", {"": "RR"})
-
-
-def test_gaps(audited: Audited) -> None:
-    one, two = audit_tables(audited, "gaps", {"": "nDCG@5"})
-    assert (one.title, two.title) == ("nDCG@5 one", "nDCG@5 two")
-    assert len(one.rows) == 4  # two domains, two systems that are not the best
-    own = scores(1)
-    columns = {
-        "bm25": values(own, "nDCG@5", "bm25"),
-        "dense": dense(own, "nDCG@5"),
-        "cross": values(own, "nDCG@5", "cross"),
-    }
-    queries = {name: [query for query in QUERIES if name in DOMAINS[query]] for name in ("art", "law")}
-    p_values: dict[str, dict[str, float]] = {}
-    for record in one.records:
-        means = {name: statistics.mean(column[query] for query in queries[record["domain"]])
-                 for name, column in columns.items()}  # fmt: skip
-        assert record["best"] == max(means, key=means.__getitem__)
-        assert record["gap"] == pytest.approx(means[record["system"]] - means[record["best"]])
-        own, other = (
-            [columns[record[which]][query] for query in queries[record["domain"]]]
-            for which in ("system", "best")
-        )
-        found = stats.ttest_rel(own, other)
-        p_values.setdefault(record["system"], {})[record["domain"]] = found.pvalue
-    for record in one.records:
-        own_p = sorted(p_values[record["system"]].values())
-        holm = min(1.0, own_p[0] * len(own_p))
-        if len(own_p) == 2 and p_values[record["system"]][record["domain"]] == own_p[1]:
-            holm = max(holm, own_p[1])
-        assert record["corrected_p"] == pytest.approx(holm)
-    assert [row[-1] for row in one.rows] == [
-        "trails" if record["corrected_p"] < 0.05 else "" for record in one.records
+    assert [(row["class"], row["system"]) for row in found.rows] == [
+        ("lexical", "bm25"),
+        ("", "rm3"),
+        ("", "new"),
     ]
-    with pytest.raises(ParameterError, match="no corpus is called 'three'"):
-        audit_tables(audited, "gaps", {"": "nDCG@5", "corpus": "three"})
-    (nothing,) = audit_tables(Audited({"": scores(1)}, LABELS, {"q1": "x"}), "gaps", {"": "RR"})
-    assert nothing.notes[0] == "no domain has enough queries"
 
 
-def test_agreement_of_measures_and_of_corpora(audited: Audited) -> None:
-    (table,) = audit_tables(audited, "agreement")
-    named = [(record["of"], *row[:2]) for record, row in zip(table.records, table.rows, strict=True)]
+def test_odd_names_are_told(view: Any) -> None:
+    named = {"bm25": ("dens", "bm25"), "bogus": ("dense", "bogus")}
+    found = view({"": drawn(1, "RR", ["bm25", "rm3"])}, "systems", systems=named)
+    assert all(name in found.out + found.err for name in ("'bogus'", "'dens'", "dense?"))
+    found = view({"": drawn(1, "RR", ["bm25", "rm3"])}, "systems", systems={"other": ("dense", "other")})
+    assert (found.code, "'other'" in found.err) == (1, True)
+
+
+def test_domains(view: Any) -> None:
+    found = view({"one": ONE, "two": TWO}, "domains:nDCG@5", systems=SYSTEMS, domains=DOMAINS)
+    assert len(found.rows) == 2 * 2 * 3
+    for row in found.rows:
+        rows = [place for place, query in enumerate(QUERIES) if row["domain"] in DOMAINS[query]]
+        own = of_system(ONE if row["corpus"] == "one" else TWO, row["system"], "nDCG@5")
+        assert row["value"] == pytest.approx(statistics.fmean(own[place] for place in rows))
+        assert row["queries"] == len(rows) == {"art": 6, "law": 9}[row["domain"]]
+        assert row["low"] < row["value"] < row["high"]
+    assert "alone" in found.out  # one query is too few, and named
+    few = view({"": ONE}, "domains:RR", domains={query: ["x"] for query in QUERIES[:4]})
+    assert {row["queries"] for row in few.rows} == {4}
+    assert {row["low"] for row in few.rows} == {None}
+    none = view({"": ONE}, "domains:RR")
+    assert (none.code, "--by" in none.err) == (2, True)
+
+
+def test_a_domain_whose_name_is_in_another_is_written_once(view: Any) -> None:
+    """Five domains are more than stand side by side. A query of several has a row for each of them."""
+    names = ["art", "martial", "smart things", "zart", "a,b"]
+    found = view({"": drawn(1, "RR", ["bm25", "rm3"])}, "domains", domains=dict.fromkeys(QUERIES, names))
+    rows = [(row["domain"], row["system"]) for row in found.rows]
+    assert sorted(rows) == sorted(itertools.product(names, ("bm25", "rm3")))
+
+
+def test_gaps(view: Any) -> None:
+    found = view({"one": ONE, "two": TWO}, "gaps:nDCG@5", systems=SYSTEMS, domains=DOMAINS)
+    assert len(found.rows) == 2 * 2 * 2  # two corpora, two domains, two systems that are not the best
+    p_values: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for row in found.rows:
+        rows = [place for place, query in enumerate(QUERIES) if row["domain"] in DOMAINS[query]]
+        values = ONE if row["corpus"] == "one" else TWO
+        columns = {
+            name: [of_system(values, name, "nDCG@5")[place] for place in rows]
+            for name in ("bm25", "dense", "cross")
+        }
+        means = {name: statistics.fmean(column) for name, column in columns.items()}
+        assert row["best"] == max(means, key=means.__getitem__)
+        assert row["gap"] == pytest.approx(means[row["system"]] - means[row["best"]])
+        assert row["low"] < row["gap"] < row["high"]
+        p = stats.ttest_rel(columns[row["system"]], columns[row["best"]]).pvalue
+        assert row["p"] == pytest.approx(p)
+        p_values.setdefault((row["corpus"], row["system"]), []).append((p, row["corrected_p"]))
+    for own in p_values.values():  # Holm over the domains of a system
+        (small, first), *rest = sorted(own)
+        assert first == pytest.approx(min(1.0, small * len(own)))
+        assert [after for _, after in rest] == pytest.approx([max(first, p) for p, _ in rest])
+    only = view({"one": ONE, "two": TWO}, "gaps:nDCG@5:corpus=two", systems=SYSTEMS, domains=DOMAINS)
+    assert only.rows == [row for row in found.rows if row["corpus"] == "two"]
+    wrong = view({"one": ONE}, "gaps:nDCG@5:corpus=xx", domains=DOMAINS)
+    assert (wrong.code, "'xx'" in wrong.err) == (2, True)
+    assert view({"": ONE}, "gaps:RR", domains={"q1": ["x"]}).rows == []
+
+
+def test_agreement_of_measures_and_of_corpora(view: Any) -> None:
+    found = view({"one": ONE, "two": TWO}, "agreement", systems=SYSTEMS)
+    named = [(row["of"], row["first"], row["second"]) for row in found.rows]
     assert named[0] == ("measures", "nDCG@5 one", "RR one")
     assert named[-2:] == [("corpora", "nDCG@5 one", "nDCG@5 two"), ("corpora", "RR one", "RR two")]
-    own = scores(1)
-    points = [
-        [statistics.mean(column.values()) for column in
-         (values(own, measure, "bm25"), dense(own, measure), values(own, measure, "cross"))]
-        for measure in ("nDCG@5", "RR")
-    ]  # fmt: skip
-    assert table.rows[0][2].value == pytest.approx(stats.spearmanr(*points).statistic)
-    assert "(exact)" in table.rows[0][3]
-    assert table.rows[0][-1] == "cannot be significant with so few systems"
-    with pytest.raises(ParameterError, match="two measures, or one measure on two corpora"):
-        audit_tables(Audited({"": scores(1, "RR")}), "agreement")
+    for row in found.rows:
+        points = []
+        for measure, corpus in (row["first"].split(), row["second"].split()):
+            values = ONE if corpus == "one" else TWO
+            points.append(
+                [statistics.fmean(of_system(values, s, measure)) for s in ("bm25", "dense", "cross")]
+            )
+        assert row["value"] == pytest.approx(stats.spearmanr(*points).statistic)
+        assert (row["p_method"], row["systems"]) == ("exact", 3)
+        assert row["reason"]  # three systems are too few
+    assert view({"": drawn(1, "RR")}, "agreement").code == 2
+    assert [row["method"] for row in view({"": drawn(1, "RR AP")}, "agreement:kendall").rows] == ["kendall"]
 
 
-def test_orders(audited: Audited) -> None:
-    (table,) = audit_tables(audited, "orders", {"": "nDCG@5"})
-    own = scores(1)
-    means = {"bm25": statistics.mean(values(own, "nDCG@5", "bm25").values()),
-             "dense": statistics.mean(dense(own, "nDCG@5").values()),
-             "cross": statistics.mean(values(own, "nDCG@5", "cross").values())}  # fmt: skip
-    ranked = sorted(means, key=means.__getitem__, reverse=True)
-    expected = ranked[0]
-    for before, after in itertools.pairwise(ranked):
-        expected += (" \u227d " if round(means[before], 2) == round(means[after], 2) else " \u227b ") + after
-    assert table.rows[0][:2] == ("one", expected)
-    with pytest.raises(ParameterError, match="decimals must be 1, 2, 3 or 4"):
-        audit_tables(audited, "orders", {"": "RR", "decimals": "x"})
+@pytest.mark.parametrize("decimals", [1, 2, 4])
+def test_orders(decimals: int, view: Any) -> None:
+    levels = {"a": 0.581, "b": 0.604, "c": 0.579, "d": 0.6}
+    values = {run: {"nDCG@5": [level] * 12, "NDKL@5": [level] * 12} for run, level in levels.items()}
+    two = {run: own for run, own in values.items() if run != "c"}
+    for measure in ("nDCG@5", "NDKL@5"):
+        found = view({"syn": values, "nat": two}, f"orders:{measure}:decimals={decimals}")
+        for row, known in zip(found.rows, (values, two), strict=True):
+            ranked = sorted(known, key=levels.__getitem__, reverse=measure == "nDCG@5")
+            expected = ranked[0]
+            for before, after in itertools.pairwise(ranked):
+                same = round(levels[before], decimals) == round(levels[after], decimals)
+                expected += (" ≽ " if same else " ≻ ") + after
+            assert row["order"] == expected
+    assert "n=3" in found.out  # the systems that both have
+    wrong = view({"": values}, "orders:NDKL@5:decimals=x")
+    assert (wrong.code, "'x'" in wrong.err) == (2, True)
 
 
-def test_methods_with_their_correlation(audited: Audited) -> None:
-    (table,) = audit_tables(audited, "methods", {"": "nDCG@5,RR"})
-    assert table.head[2:6] == ("one: nDCG@5", "one: RR", "one: AP", "one: r")
-    own = scores(1)
-    expected = stats.pearsonr(
-        list(values(own, "nDCG@5", "bm25").values()), list(values(own, "RR", "bm25").values())
+def test_methods_with_their_correlation(view: Any) -> None:
+    better = {"bm25": {"nDCG@5": ONE["bm25"]["nDCG@5"], "RR": ONE["bm25"]["RR"]}, "again": {}, "best": {}}
+    for run, gain in (("again", 0.0), ("best", 0.3)):
+        better[run] = {name: [value + gain for value in own] for name, own in better["bm25"].items()}
+    found = view({"": better}, "methods:nDCG@5,RR")
+    assert [row["verdict"] for row in found.rows] == ["", "", "better"] * 2
+    r = stats.pearsonr(better["bm25"]["nDCG@5"], better["bm25"]["RR"])
+    assert all(
+        f"{r.statistic:.4f}" in line for line in found.out.splitlines() if line.startswith(tuple(better))
     )
-    assert table.rows[0][5].value == f"{expected.statistic:.4f}"
-    assert table.rows[0][5].raised == ("\u2020" if expected.pvalue < 0.05 else "")
-    assert any("the family is the 2 other systems on one measure in one set" in note for note in table.notes)
-    alone = Audited({"": er.evaluate({"bm25": runs(1)["bm25"]}, ["nDCG@5", "RR"], qrels=QRELS)})
-    (single,) = audit_tables(alone, "methods", {"": "nDCG@5,RR"})
-    assert single.rows[0][3].value == table.rows[0][5].value  # also of one run
-    with pytest.raises(ParameterError, match="r is of two measures"):
-        audit_tables(audited, "methods", {"": "RR"})
+    alone = view({"": {"bm25": better["bm25"]}}, "methods:nDCG@5,RR")
+    assert f"{r.statistic:.4f}" in alone.out  # also of one run
+    wrong = view({"": better}, "methods:RR")
+    assert (wrong.code, "'RR'" in wrong.err) == (2, True)
 
 
-def test_a_mark_for_what_is_significantly_better() -> None:
-    perfect = er.read_run(
-        {query: {d: QRELS[query][d] for d in DOCUMENTS} for query in QUERIES}, name="perfect"
-    )
-    poor = er.read_run({query: {d: -QRELS[query][d] for d in DOCUMENTS} for query in QUERIES}, name="bm25")
-    found = er.evaluate(
-        {"bm25": poor, "perfect": perfect, "again": perfect.renamed("again")}, ["nDCG@5"], qrels=QRELS
-    )
-    (table,) = audit_tables(Audited({"": found}, correction="bonferroni"), "methods")
-    assert [row[1].raised for row in table.rows] == ["", "\u2021", "\u2021"]
-    (changes,) = audit_tables(
-        Audited({"x": found, "x+qrels": found}, baseline="bm25"),
-        "changes",
-        {"over": "perfect>bm25,again>perfect"},
-    )
-    assert [row[1].raised for row in changes.rows] == ["", "\u2021\u2020", "\u2021"]
-    assert [row[2].value for row in changes.rows] == [0.0, 0.0, 0.0]
-    assert changes.head == ("system", "x", "change on x+qrels")
-    with pytest.raises(ParameterError, match="needs scores in pairs"):
-        audit_tables(Audited({"x": found}), "changes")
-    with pytest.raises(ParameterError, match="over must be SYSTEM>ORIGINAL"):
-        audit_tables(Audited({"x": found, "x+q": found}), "changes", {"over": "nobody>bm25"})
+def test_changes_between_pairs_of_corpora(view: Any) -> None:
+    low = drawn(1, "RR", ["bm25"])["bm25"]["RR"]
+    first = {run: {"RR": [value + gain for value in low]} for run, gain in
+             (("bm25", 0), ("adv", 0.3), ("again", 0.3))}  # fmt: skip
+    second = {run: {"RR": [value + 0.125 for value in own["RR"]]} for run, own in first.items()}
+    found = view({"x": first, "x+qrels": second}, "changes:over=adv>bm25,again>adv")
+    assert [row["change"] for row in found.rows] == pytest.approx([0.125] * 3)
+    assert [row["marks"] for row in found.rows] == ["", "\u2021\u2020", "\u2021"]
+    for corpora, asked in (
+        ({"x": first}, "changes"),
+        ({"x": first, "x+q": second}, "changes:over=nobody>bm25"),
+    ):
+        assert view(corpora, asked).code == 2
 
 
-def test_a_rule_for_missing_evidence_need_not_be_repeated() -> None:
-    groups = er.Membership.from_labels(er.Attribute("side", ["a", "b"]), {"d0": "a", "d1": "b"})
-    found = er.evaluate(runs(3), ["NDKL@5"], groups=groups, missing="drop")
-    (table,) = audit_tables(Audited({"": found}), "orders", {"": "NDKL@5"})
-    assert table.title == "NDKL@5"
-    (systems,) = audit_tables(Audited({"": found}), "systems")
-    assert systems.head[1] == "NDKL@5 \u2193"
-    assert any("missing='drop'" in note for note in systems.notes)
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ("orders", ["nDCG@5", "RR", "AP"]),
+        ("orders:P@1", ["'P@1'", "nDCG@5"]),
+        ("oders", ["'oders'", "orders"]),
+        ("domains:RR:x=1", ["domains"]),
+        ("systems:systems=none.csv", ["none.csv"]),
+    ],
+)
+def test_what_is_not_there_is_named(asked: str, named: list[str], view: Any) -> None:
+    found = view({"": ONE}, asked)
+    assert found.code in (1, 2)
+    assert all(name in found.err for name in named)
 
 
-def test_what_is_not_there(audited: Audited, tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="name one measure behind the view: nDCG@5, RR, AP"):
-        audit_tables(audited, "orders")
-    with pytest.raises(UnknownNameError, match="'P@1' was not scored; there are"):
-        audit_tables(audited, "orders", {"": "P@1"})
-    with pytest.raises(UnknownNameError, match="no view is called 'x'; there are agreement, "):
-        audit_tables(audited, "x")
-    with pytest.raises(UnknownNameError, match=r"no view is called 'oders'; did you mean orders\?"):
-        audit_tables(audited, "oders")
-    with pytest.raises(DataError, match="none of the runs that the file of systems names was scored"):
-        Audited({"": scores(1)}, {"other": RunLabel("other")})
-    (tmp_path / "s.csv").write_text("name,class\na,b\n")
-    with pytest.raises(DataError, match="has no column 'run'"):
-        read_systems(str(tmp_path / "s.csv"))
+def test_a_rule_for_missing_evidence_need_not_be_repeated(view: Any) -> None:
+    name = "NDKL(missing='drop')@5"
+    values = {run: {name: own["RR"]} for run, own in ONE.items()}
+    assert len(view({"": values}, "orders:NDKL@5").rows) == 1
+    assert {row["measure"] for row in view({"": values}, "systems").rows} == {name}
 
 
-Command = Callable[..., int]
-
-
-@pytest.mark.needs("altair")
-def test_the_figure_has_a_row_for_each_set_of_queries(tmp_path: Path, capsys: Any) -> None:
-    from evenrank.report.figures.cutoffs import cutoff_rows_figure
-
-    sets = {name: er.evaluate(runs(seed), ["nDCG", "P"], cutoffs=[1, 3, 5], qrels=QRELS)
-            for seed, name in enumerate(("QS1", "QS2"))}  # fmt: skip
-    drawn = cutoff_rows_figure(sets).to_dict()
-    assert [row["title"] for row in drawn["vconcat"]] == ["QS1", "QS2"]
-    assert [len(row["hconcat"]) for row in drawn["vconcat"]] == [2, 2]
-    many = er.evaluate(runs(1), ["nDCG", "P", "RR", "R"], cutoffs=[1, 3], qrels=QRELS)
-    with pytest.raises(ParameterError, match="QS: 4 measures are too many for a row of a figure"):
-        cutoff_rows_figure({"QS": many})
-    for name, found in sets.items():
-        found.write(tmp_path / f"{name}.jsonl")
-    given = ["compare", "--scores", f"{tmp_path}/QS1.jsonl", "--scores", f"{tmp_path}/QS2.jsonl"]
-    figure = tmp_path / "rows.svg"
-    assert main([*given, "--view", "methods", "--figure", str(figure)]) == 0
-    assert "QS2" in figure.read_text(encoding="utf-8")
-    assert main([*given, "--view", "systems", "--figure", str(figure)]) == 2
-    assert "or --view methods: ask for one of them" in capsys.readouterr().err
-
-
-def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    monkeypatch.chdir(tmp_path)
-    scores(1).write("one.jsonl")
-    scores(2, "nDCG@5 RR").write("two.jsonl")
-    Path("systems.csv").write_text(
-        "run,class,system\nbm25,lexical,bm25\ndense.1,dense,dense\ndense.2,dense,dense\n"
-    )
-    Path("by.csv").write_text(
-        "query,domain\n" + "".join(f"{q},{d}\n" for q, own in DOMAINS.items() for d in own)
-    )
-    given = ["compare", "--scores", "one=one.jsonl", "--scores", "two=two.jsonl", "--by", "by.csv"]
-    assert tuple(AUDIT_VIEWS) != ()
-    assert set(AUDITS) == set(AUDIT_VIEWS)  # the help names them all
-    for view in ("systems:systems=systems.csv", "domains:RR", "gaps:RR:corpus=one", "agreement:kendall",
-                 "orders:RR:decimals=3", "methods:nDCG@5,RR", "orders:nDCG(dcg='log2')@5"):  # fmt: skip
-        assert main([*given, "--view", view]) == 0, capsys.readouterr().err
-        assert capsys.readouterr().out
-        assert main([*given, "--view", view, "--format", "jsonl"]) == 0
-        assert all(json.loads(line) for line in capsys.readouterr().out.splitlines())
-    assert main([*given, "--view", "systems", "-o", "table.tex"]) == 0
-    assert "\\textsuperscript{best}" in Path("table.tex").read_text()
-    capsys.readouterr()
-    for view, complaint in (("sytems", "no view is called 'sytems'; did you mean systems?"),
-                            ("domains:RR:x=1", "domains takes VALUE, systems=.."),
-                            ("systems:systems=none.csv", "none.csv")):  # fmt: skip
-        assert main([*given, "--view", view]) in (1, 2)
-        assert complaint in capsys.readouterr().err
-    for name, run in runs(1).items():
-        er.write_run(run, f"{name}.trec")
-        Path(f"{name}.trec.system.json").write_text(
-            json.dumps({"class": "dense" if "dense" in name else "lexical"})
-        )
-    Path("qrels.txt").write_text(
-        "".join(f"{q} 0 {d} {g}\n" for q, own in QRELS.items() for d, g in own.items())
-    )
-    assert (
-        main(
-            ["compare", "bm25.trec", "dense.1.trec", "--qrels", "qrels.txt", "-m", "RR", "--view", "systems"]
-        )
-        == 0
-    )
-    shown = capsys.readouterr().out
-    assert shown.splitlines()[0].split()[:2] == ["class", "system"]
-    assert "lexical" in shown
-    assert (
-        main(["compare", "bm25.trec", "--qrels", "qrels.txt", "-m", "RR AP", "--view", "methods:RR,AP"]) == 0
-    )
+@pytest.mark.needs("altair", "vl_convert")
+def test_a_figure_of_methods_has_a_row_for_each_set_of_queries(view: Any, evenrank: Evenrank) -> None:
+    cutoffs = {"bm25": {f"nDCG@{depth}": [depth / 10] * 12 for depth in (1, 3, 5)}}
+    assert view({"QS1": cutoffs, "QS2": cutoffs}, "methods").code == 0
+    given = ("compare", "--no-project", "--scores", "QS1=c0.jsonl", "--scores", "QS2=c1.jsonl")
+    assert evenrank(*given, "--view", "methods", "--figure", "rows.svg").code == 0
+    drawn_as = Path("rows.svg").read_text(encoding="utf-8")
+    assert all(name in drawn_as for name in ("QS1", "QS2"))
+    assert evenrank(*given, "--view", "systems", "--figure", "other.svg").code == 2
