@@ -1,8 +1,13 @@
-"""A hash of every byte: any change shows, whichever kernel computes it, however the bytes come."""
+"""Counts know the content that they were made from: every byte that was read, however it came."""
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,87 +15,102 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenrank.io import content_hash
-from evenrank.io.content_hash import (
-    SHIFT,
-    WORDS,
-    StreamHash,
-    hash_of_columns,
-    hash_of_file,
-    joined_digests,
-    piece_digest,
-    simple_sums,
-)
+from evenrank import DataError, read_counts
+from evenrank.evidence.scan import scan_file
 
-CHUNK = 8 * WORDS
-DATA = np.random.default_rng(0).integers(0, 256, 3 * CHUNK + 100, dtype=np.uint8).tobytes()
+CHUNK, PIECE = 1 << 13, 1 << 23
 
 
-def test_the_sums_are_those_of_nh() -> None:
-    """Black et al. (1999): the sum of products of neighbouring 32-bit words, each with its key, mod 2**64."""
-    key = content_hash._key()
-    sums = np.empty((3, 2), np.uint64)
-    simple_sums(np.frombuffer(DATA[: 3 * CHUNK], "<u8").reshape(-1, WORDS), key, sums)
-    halves = np.frombuffer(key.tobytes(), "<u4").tolist()
-    words = np.frombuffer(DATA[CHUNK : 2 * CHUNK], "<u4").tolist()
-    for column, shift in enumerate((0, 2 * SHIFT)):
-        own = [(word + halves[place + shift]) % 2**32 for place, word in enumerate(words)]
-        slow = sum(own[place] * own[place + 1] for place in range(0, len(own), 2)) % 2**64
-        assert int(sums[1, column]) == slow
+def slow_hash(data: bytes) -> str:
+    """NH (Black et al., 1999): sums of products of neighbouring 32-bit words, each with its key.
+
+    Twice, with the key moved on by four words of 64 bits; the sums of each piece go through BLAKE2b.
+    """
+    key = np.frombuffer(hashlib.shake_128(b"evenrank content").digest(CHUNK + 32), "<u4").astype(np.uint64)
+    pieces = []
+    for begin in range(0, len(data), PIECE):
+        own = data[begin : begin + PIECE]
+        halves = np.frombuffer(own.ljust(-(-len(own) // CHUNK) * CHUNK, b"\0"), "<u4").astype(np.uint64)
+        digest = hashlib.blake2b(len(own).to_bytes(8, "little"), digest_size=16)
+        for chunk in halves.reshape(-1, CHUNK // 4):
+            for shift in (0, 8):
+                keyed = (chunk + key[shift : shift + CHUNK // 4]) % (1 << 32)
+                digest.update(int((keyed[::2] * keyed[1::2]).sum()).to_bytes(8, "little"))
+        pieces.append(digest.digest())
+    return hashlib.sha256(b"".join(pieces)).hexdigest()
 
 
-@pytest.mark.skipif(find_spec("numba") is None, reason="numba is not installed: evenrank[scan]")
-@pytest.mark.parametrize("begin", [0, 1, 3])
-def test_the_kernel_equals_the_simple_one(begin: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    piece = memoryview(DATA)[begin:]
-    made = set()
-    for uses_kernel in (True, False):
-        monkeypatch.setattr(content_hash, "_use_kernel", lambda size, used=uses_kernel: used)
-        made.add(piece_digest(piece))
-    assert len(made) == 1
+def kept_hash(folder: Path) -> str:
+    return str(json.loads((folder / "_evenrank.json").read_text())["source"]["hash"])
 
 
-def test_every_change_shows() -> None:
-    seen = {piece_digest(DATA)}
-    for place in range(0, len(DATA), 997):
-        changed = bytearray(DATA)
+@pytest.mark.parametrize("size", [40, CHUNK, 3 * CHUNK + 100, PIECE + CHUNK + 7])
+def test_the_kept_hash_is_that_of_the_definition(tmp_path: Path, size: int) -> None:
+    """It lies in files of counts: another would make those of an earlier version look changed."""
+    lines = b"".join(b"%d\tshe he %d\n" % (number, number) for number in range(size // 12))
+    data = lines[: size - 20].rpartition(b"\n")[0].ljust(1, b"\n")
+    data = (data + b"\nlast\t").ljust(size - 1, b"x") + b"\n"
+    assert len(data) == size
+    (tmp_path / "c.tsv").write_bytes(data)
+    scan_file(tmp_path / "c.tsv", "gender-en", f"{tmp_path}/counts/")
+    assert kept_hash(tmp_path / "counts") == slow_hash(data)
+
+
+def test_it_is_the_same_without_a_compiler(tmp_path: Path) -> None:
+    lines = b"".join(b"%d\tshe he %d\n" % (number, number) for number in range(3000))
+    (tmp_path / "c.tsv").write_bytes(lines)
+    program = (
+        "import sys; sys.modules['numba'] = None\n"
+        "from evenrank.evidence.scan import scan_file\n"
+        "scan_file('c.tsv', 'gender-en', 'counts/')"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=os.environ, check=True)
+    assert kept_hash(tmp_path / "counts") == slow_hash(lines)
+
+
+@pytest.fixture
+def is_the_same(tmp_path: Path) -> Callable[[Path], bool]:
+    def same(source: Path) -> bool:
+        try:
+            read_counts(tmp_path / "counts.parquet", source=source)
+        except DataError:
+            return False
+        return True
+
+    return same
+
+
+def test_every_change_of_the_source_shows(tmp_path: Path, is_the_same: Callable[[Path], bool]) -> None:
+    source = tmp_path / "c.tsv"
+    data = b"".join(b"%05d\tshe said to him %07d\n" % (number, number) for number in range(1000))
+    source.write_bytes(data)
+    scan_file(source, "gender-en", tmp_path / "counts.parquet")
+    assert is_the_same(source)
+    for place in range(6, len(data), 1997):
+        changed = bytearray(data)
         changed[place] ^= 1
-        seen.add(piece_digest(changed))
-    words = np.frombuffer(DATA, "<u8", 2 * WORDS).copy()
-    for one, other in ((0, 1), (0, WORDS), (5, 900)):  # a sum alone would not see the order
+        source.write_bytes(changed)
+        assert not is_the_same(source), place
+    words = np.frombuffer(data, "<u8", 2 * CHUNK // 8)
+    for one, other in ((0, 1), (0, CHUNK // 8), (5, 900)):  # a sum alone would not see the order
         exchanged = words.copy()
         exchanged[[one, other]] = exchanged[[other, one]]
-        seen.add(piece_digest(exchanged.tobytes()))
-    seen |= {piece_digest(DATA[:-1]), piece_digest(DATA + b"\0"), piece_digest(b""), piece_digest(b"\0")}
-    assert len(seen) == 1 + len(range(0, len(DATA), 997)) + 3 + 4
+        source.write_bytes(exchanged.tobytes() + data[2 * CHUNK :])
+        assert not is_the_same(source)
+    for other in (data[:-1], data + b"\0", b""):
+        source.write_bytes(other)
+        assert not is_the_same(source)
+    source.write_bytes(data)
+    assert is_the_same(source)
 
 
-def test_a_stream_has_the_hash_of_its_file(tmp_path: Path) -> None:
-    (tmp_path / "f").write_bytes(DATA)
-    passed = StreamHash(piece=CHUNK)
-    for begin in range(0, len(DATA), 777):
-        passed.add(DATA[begin : begin + 777])
-    assert joined_digests(passed.digests()) == hash_of_file(tmp_path / "f", CHUNK)
-    assert passed.bytes == len(DATA)
-    assert hash_of_file(tmp_path / "f", 100) != hash_of_file(tmp_path / "f", CHUNK)
-
-
-def test_only_the_columns_that_are_read_count(tmp_path: Path) -> None:
-    table = pa.table({"id": ["a", "b"], "text": ["x", "y"], "more": ["1", "2"]})
-    others = {
-        "one": table,
-        "two": table.set_column(2, "more", pa.array(["3", "4"])),
-        "three": table.set_column(1, "text", pa.array(["x", "z"])),
-    }
-    for name, own in others.items():
-        pq.write_table(own, tmp_path / f"{name}.parquet", row_group_size=1)
-    one, two, three = (
-        hash_of_columns(tmp_path / f"{name}.parquet", ["id", "text"]) for name in ("one", "two", "three")
-    )
-    assert one == two != three
-
-
-def test_digests_stay_what_they_are() -> None:
-    """They are kept in files of counts, and others would make those of an earlier version look changed."""
-    found = [piece_digest(data).hex()[:16] for data in (b"", b"some text", bytes(range(256)) * 80)]
-    assert found == ["c804ce198ec337e3", "93cf36a4b43d4144", "cd15c40471af00c0"]
+def test_only_the_columns_that_are_read_count(tmp_path: Path, is_the_same: Callable[[Path], bool]) -> None:
+    source = tmp_path / "c.parquet"
+    table = pa.table({"id": ["a", "b"], "text": ["she", "he"], "more": ["1", "2"]})
+    pq.write_table(table, source, row_group_size=1)
+    scan_file(source, "gender-en", tmp_path / "counts.parquet")
+    assert is_the_same(source)
+    pq.write_table(table.set_column(2, "more", pa.array(["3", "4"])), source, row_group_size=1)
+    assert is_the_same(source)
+    pq.write_table(table.set_column(1, "text", pa.array(["she", "it"])), source, row_group_size=1)
+    assert not is_the_same(source)

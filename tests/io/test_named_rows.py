@@ -1,61 +1,69 @@
-"""Small tables that people write, read with the line of every row."""
+"""Small tables that people write, as the labels of topics of a corpus: each row has its line."""
 
 from __future__ import annotations
 
+import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from evenrank.errors import DataError
-from evenrank.io.named_rows import read_named_rows
+from evenrank.corpus import balance_folder, read_balance
+
+Evenrank = Callable[..., Any]
+(ONE, TWO, *_) = (topic["title"] for topic in read_balance().topics)
+
+
+def asked(evenrank: Evenrank, path: Path, content: bytes) -> Any:
+    path.write_bytes(content.replace(b"ONE", ONE.encode()).replace(b"TWO", TWO.encode()))
+    return evenrank("corpus", "topic-bias", path.parent / "corpus", "--from", path, "--format", "jsonl")
+
+
+@pytest.fixture(autouse=True)
+def corpus(tmp_path: Path) -> None:
+    shutil.copytree(balance_folder(), tmp_path / "corpus")
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "lines"),
+    ("name", "content", "line"),
     [
-        ("a.csv", "\ufeffname,text\nx,one\ny,two\n", [2, 3]),
-        ("a.tsv", "name\ttext\nx\tone\ny\ttwo\n", [2, 3]),
-        ("a.csv", 'name,text\n"x",one\n\ny,two\n', [2, 4]),
-        ("a.jsonl", '{"name": "x", "text": "one"}\n\n{"name": "y", "text": "two"}\n', [1, 3]),
+        ("a.csv", b"\xef\xbb\xbftopic,country\nONE,US\nTWO,DE\n", 4),
+        ("a.tsv", b"topic\tcountry\nONE\tUS\nTWO\tDE\n", 4),
+        ("a.csv", b'topic,country\n"ONE",US\n\nTWO,DE\n', 5),
+        ("a.csv", b'topic,note,country\nONE,"two\nlines",US\nTWO,,DE\n', 5),
+        ("a.jsonl", b'{"topic": "ONE", "country": "US"}\n\n{"topic": "TWO", "country": "DE"}\n', 4),
     ],
 )
 def test_the_same_rows_however_they_are_written(
-    tmp_path: Path, name: str, content: str, lines: list[int]
+    evenrank: Evenrank, tmp_path: Path, name: str, content: bytes, line: int
 ) -> None:
-    path = tmp_path / name
-    path.write_text(content, encoding="utf-8")
-    found = list(read_named_rows(path, columns=("name",)))
-    assert [dict(row) for _, row in found] == [{"name": "x", "text": "one"}, {"name": "y", "text": "two"}]
-    assert [line for line, _ in found] == lines
-
-
-def test_a_row_over_several_lines_is_named_by_its_first(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text('name,text\nx,"one\ntwo"\ny,three\n')
-    assert [(line, row["text"]) for line, row in read_named_rows(path)] == [(2, "one\ntwo"), (4, "three")]
+    done = asked(evenrank, tmp_path / name, content)
+    assert done.code == 0, done.err
+    rows = {row["label"]: row for row in map(json.loads, done.out.splitlines()) if row.get("label")}
+    assert {"US", "DE"} <= rows.keys()
+    again = content + content.splitlines(keepends=True)[-1].replace(b"TWO", b"nowhere")
+    done = asked(evenrank, tmp_path / name, again)
+    assert done.code == 1
+    assert f"{name}:{line}: " in done.err
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content", "words"),
     [
-        ("a.csv", b"text\nx\n", "a.csv:1: no column 'name'; the file needs name; its columns: 'text'"),
-        ("a.csv", b"", "a.csv:1: no column 'name'"),
-        ("a.csv", b'name\nx\n"y', "a.csv:3: is not CSV"),
-        ("a.csv", b"name\n\nx,y\n", "a.csv:3: 2 cells, the head has 1: quote cells that hold ','"),
-        ("a.csv", b"name\n\xff\n", "a.csv:2: is not UTF-8"),
-        ("a.jsonl", b'{"name": 1}\n[1]\n', "a.jsonl:2: is not a JSON object"),
-        ("a.jsonl", b"[" * 100_000, "a.jsonl:1: is not a JSON object"),
+        ("a.csv", b"text\nx\n", ["a.csv:1: ", "'topic'", "'text'"]),
+        ("a.csv", b"", ["a.csv:1: ", "'topic'"]),
+        ("a.csv", b'topic\nx\n"y', ["a.csv:3: "]),
+        ("a.csv", b"topic\n\nx,y\n", ["a.csv:3: ", "2"]),
+        ("a.csv", b"topic\n\xff\n", ["a.csv:2: ", "UTF-8"]),
+        ("a.jsonl", b'{"topic": 1}\n[1]\n', ["a.jsonl:2: "]),
+        ("a.jsonl", b"[" * 100_000, ["a.jsonl:1: "]),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, name: str, content: bytes, message: str) -> None:
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(DataError) as caught:
-        list(read_named_rows(tmp_path / name, columns=("name",)))
-    assert message in str(caught.value)
-
-
-def test_a_missing_file_says_what_it_should_hold(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no such file: it names the questions"):
-        list(read_named_rows(tmp_path / "a.csv", holds="it names the questions"))
-    with pytest.raises(DataError, match="is a directory"):
-        list(read_named_rows(tmp_path))
+def test_what_is_wrong_is_said_with_its_line(
+    evenrank: Evenrank, tmp_path: Path, name: str, content: bytes, words: list[str]
+) -> None:
+    done = asked(evenrank, tmp_path / name, content)
+    assert (done.code, done.out) == (1, "")
+    assert all(word in done.err for word in words), done.err
