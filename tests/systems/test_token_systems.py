@@ -10,8 +10,6 @@ import tiny_models
 
 from evenrank import DataError
 from evenrank.systems import make_system
-from evenrank.systems.late_interaction import max_sim
-from evenrank.systems.token_vectors import TokenEncoder
 
 torch = pytest.importorskip("torch", reason="the extra [embed] is not installed")
 pytest.importorskip("sentence_transformers", reason="the extra [embed] is not installed")
@@ -87,11 +85,15 @@ def test_max_sim_with_the_weights_of_colbert(tmp_path: Path, documents: dict[str
         assert run.documents("q") == ranked(scores)
 
 
-def test_token_vectors_that_are_none() -> None:
-    broken = TokenEncoder("mine", lambda texts, query: [np.full((2, 3), np.nan) for _ in texts])
-    with pytest.raises(DataError, match="mine: gave no token vectors for the text 'nurse'"):
-        broken.encode(["nurse"], query=True)
-    assert max_sim(np.eye(2), np.array([[0.6, 0.8]]), np.array([0])).tolist() == pytest.approx([1.4])
+def test_token_vectors_that_are_none(tmp_path: Path, documents: dict[str, str]) -> None:
+    from safetensors.torch import load_file, save_file
+
+    folder = tiny_models.encoder(tmp_path / "mine")
+    weights = load_file(folder / "model.safetensors")
+    broken = {name: torch.full_like(weight, np.nan) for name, weight in weights.items()}
+    save_file(broken, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(DataError, match="mine"):
+        make_system(f"LateInteraction(model='{folder}')").index(documents)
 
 
 @pytest.mark.parametrize("kind", ["Splade", "UniCoil"])
@@ -139,17 +141,20 @@ def test_sparse_weights_and_their_products(
 
 def test_what_was_encoded_is_kept(tmp_path: Path, documents: dict[str, str], monkeypatch) -> None:  # type: ignore[no-untyped-def]
     """A block of texts is encoded once; a file that is damaged is made again."""
-    from evenrank.systems.learned_sparse import LearnedSparse
+    from transformers import BertForMaskedLM
 
     folder = tiny_models.splade(tmp_path / "model")
     system = make_system(f"Splade(model='{folder}')", cache=tmp_path / "kept")
     system.index(documents)
     expected = system.retrieve({"q": "nurse"}).to_dict()
     encoded: list[int] = []
-    original = LearnedSparse._arrays
-    monkeypatch.setattr(
-        LearnedSparse, "_arrays", lambda self, texts: encoded.append(len(texts)) or original(self, texts)
-    )
+    original = BertForMaskedLM.forward
+
+    def counted(self, input_ids, *given, **named):  # type: ignore[no-untyped-def]
+        encoded.append(len(input_ids))
+        return original(self, input_ids, *given, **named)
+
+    monkeypatch.setattr(BertForMaskedLM, "forward", counted)
     again = make_system(f"Splade(model='{folder}')", cache=tmp_path / "kept")
     again.index(documents)
     assert again.retrieve({"q": "nurse"}).to_dict() == expected
