@@ -1,10 +1,10 @@
-"""From answers to tables: exclusions, the published regression, errors by cluster, assignment, simulation."""
+"""From answers to tables: exclusions, the published regression, the effect of assignment, power, export."""
 
 from __future__ import annotations
 
+import csv
 import json
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,225 +12,142 @@ import numpy as np
 import pytest
 import study_walks as walks
 
-from evenrank.stats.clusters import clustered_coefficient
-from evenrank.study.analysis import analyse_study
-from evenrank.study.bots import simulate
-from evenrank.study.power import planned_power
-from evenrank.study.records import FAILED_CHECK, NO_OPINION, dwell_of, trials_of
-from evenrank.study.settings import Planned
-from evenrank.study.simulation import draw_answers, simulate_studies
-from evenrank.web.steps import Event
+from evenrank.cli import main
+
+pytestmark = pytest.mark.needs("jinja2")
+SHIFT = "all assigned, unchanged if not answered"
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A study that 24 simulated participants have answered."""
-    pytest.importorskip("jinja2", reason="Jinja2 is not installed")
-    client = walks.client_of(walks.write_study(tmp_path_factory.mktemp("study") / "study"))
-    simulate(client.study_server, 24, 7)
-    return client
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study that 24 simulated participants have answered, with what was exported of it."""
+    folder = walks.write_study(tmp_path_factory.mktemp("study") / "study")
+    assert main(["study", "simulate", str(folder), "--participants", "24", "--seed", "7"]) == 0
+    for more in ([], ["--anonymous", "-o", str(folder / "released")]):
+        assert main(["study", "export", str(folder), "--store", "simulated.sqlite", *more]) == 0
+    return folder
 
 
-def found(client: Any) -> Any:
-    study = client.study_server.study
-    return analyse_study(client.study_server.store, list(study.conditions))
+@pytest.fixture
+def tables(folder: Path, evenrank: Any) -> dict[str, list[dict[str, Any]]]:
+    done = evenrank("study", "analyse", folder, "--store", "simulated.sqlite", "--format", "jsonl")
+    found: dict[str, list[dict[str, Any]]] = {}
+    for line in done.out.splitlines():
+        row = json.loads(line)
+        found.setdefault(row["table"], []).append(row)
+    return found
 
 
-def all_trials(client: Any) -> Any:
-    with client.study_server.store.reading() as transaction:
-        return trials_of(transaction)
+def trials_of(folder: Path) -> list[dict[str, str]]:
+    with (folder / "export/trials.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
-def test_every_row_has_its_corpus_behaviour_encoder_and_step(client: Any) -> None:
-    rows = {(row.corpus, row.trials, row.encoder, row.step) for row in found(client).effects}
-    corpora, behaviours = ("natural", "synthetic", "all corpora"), ("all", "clicked")
-    expected = {
-        (corpus, behaviour, encoder, step)
-        for corpus in corpora
-        for behaviour in behaviours
-        for encoder in ("labels", "graded")
-        for step in (1, 2)
-    }  # fmt: skip
-    assert rows == expected
+def slope(rows: list[dict[str, str]], after: list[float], exposed: list[float]) -> float:
+    design = np.column_stack([np.ones(len(rows)), [float(row["prior"]) for row in rows], exposed])
+    found: float = np.linalg.lstsq(design, np.array(after), rcond=None)[0][2]
+    return found
 
 
-def test_the_published_regression_is_least_squares_by_hand(client: Any) -> None:
-    """Every row against lstsq on the answers themselves, straight from the table of steps."""
-    trials = all_trials(client)
-    for row in found(client).effects:
+def test_the_published_regression_is_least_squares_by_hand(folder: Path, tables: Any) -> None:
+    """For each corpus, for all trials and those with a click, with both encoders and both steps of DUO."""
+    trials = trials_of(folder)
+    seen = set()
+    for row in tables["effect"]:
         kept = [
             trial for trial in trials
-            if trial.posterior is not None and trial.passed is not False
-            and row.corpus in (trial.corpus, "all corpora") and (row.trials == "all" or trial.clicked)
+            if not trial["excluded"] and row["corpus"] in (trial["corpus"], "all corpora")
+            and (row["trials"] == "all" or trial["clicked"] == "true")
         ]  # fmt: skip
-        duo = [trial.shown["leanings"][row.encoder][str(row.step)][1] for trial in kept]
-        design = np.column_stack([np.ones(len(kept)), [trial.prior for trial in kept], duo])
-        slope = np.linalg.lstsq(design, np.array([trial.posterior for trial in kept], float), rcond=None)[0][
-            2
-        ]
-        assert row.published.size == len(kept)
-        assert row.published.coefficient == pytest.approx(slope, abs=1e-10)
-        assert row.clustered.coefficient == pytest.approx(slope, abs=1e-10)
-        assert row.clustered.clusters[1] == 3
+        exposed = [float(trial[f"signed duo {row['encoder']} step {row['step']}"]) for trial in kept]
+        after = [float(trial["posterior"]) for trial in kept]
+        assert row["n"] == len(kept)
+        assert row["slope"] == pytest.approx(slope(kept, after, exposed), abs=1e-10)
+        assert row["questions"] == 3
+        assert row["participants"] == len({trial["participant"] for trial in kept})
+        seen.add((row["corpus"], row["trials"], row["encoder"], row["step"]))
+    assert len(seen) == 3 * 2 * 2 * 2
 
 
-def test_the_effect_of_assignment_takes_everybody(client: Any) -> None:
-    trials = [trial for trial in all_trials(client) if trial.passed is not False]
-    rows = {(row.corpus, row.trials): row for row in found(client).assignment}
-    whole = rows["all corpora", "all assigned, unchanged if not answered"]
-    assert whole.size == len(trials)
-    assert rows["all corpora", "answered"].size == sum(trial.posterior is not None for trial in trials)
-    after = [trial.prior if trial.posterior is None else trial.posterior for trial in trials]
-    design = np.column_stack(
-        [np.ones(len(trials)), [trial.prior for trial in trials], [trial.direction for trial in trials]]
-    )
-    names = [[trial.participant for trial in trials], [trial.question for trial in trials]]
-    assert whole.clustered[:6] == pytest.approx(clustered_coefficient(after, design, 2, names)[:6])
+def test_the_effect_of_assignment_takes_everybody(folder: Path, tables: Any) -> None:
+    trials = [trial for trial in trials_of(folder) if "check" not in trial["excluded"]]
+    rows = {(row["corpus"], row["trials"]): row for row in tables["assignment"]}
+    whole = rows["all corpora", SHIFT]
+    assert whole["n"] == len(trials)
+    assert rows["all corpora", "answered"]["n"] == sum(trial["posterior"] != "" for trial in trials)
+    after = [float(trial["posterior"] or trial["prior"]) for trial in trials]
+    exposed = [float(trial["direction"]) for trial in trials]
+    assert whole["effect"] == pytest.approx(slope(trials, after, exposed))
+    assert whole["low"] < whole["effect"] < whole["high"]
 
 
-def test_exclusions_have_reasons_and_the_flow_adds_up(client: Any) -> None:
-    analysis = found(client)
-    trials = all_trials(client)
-    reasons = dict(analysis.excluded)
-    assert set(reasons) <= {FAILED_CHECK, NO_OPINION}
-    assert reasons[NO_OPINION] > 0
-    kept = analysis.trials - sum(reasons.values())
-    row = next(row for row in analysis.effects if (row.corpus, row.trials) == ("all corpora", "all"))
-    assert row.published.size == kept
-    flow = {row.stage: row.people for row in analysis.flow}
+def test_the_flow_adds_up(folder: Path, tables: Any) -> None:
+    trials = trials_of(folder)
+    assert any(trial["excluded"] for trial in trials)
+    flow = {row["stage"]: row["participants"] for row in tables["flow"] if "stage" in row}
     assert flow["opened the first page"] == flow["agreed to take part"] == 24
     assert flow["finished"] + flow["have not finished"] == 24
-    assert sum(row.assigned for row in analysis.conditions) == len(trials)
-    assert "There are 3 questions" in analysis.notes[0]
+    assert sum(row["assigned"] for row in tables["condition"]) == len(trials)
 
 
-def test_an_empty_study_can_be_analysed(tmp_path: Path) -> None:
-    client = walks.client_of(walks.write_study(tmp_path / "study"))
-    analysis = found(client)
-    assert (analysis.trials, analysis.effects) == (0, ())
-    assert all(row.clustered.undefined for row in analysis.assignment)
-    assert all(math.isnan(row.shift) for row in analysis.conditions)
-
-
-def test_dwell_is_time_in_sight() -> None:
-    def event(number: int, kind: str, rank: int | None, at: int, page: str = "a") -> Event:
-        return Event(page, number, 5, kind, rank, at)
-
-    told = [
-        event(1, "shown", None, 0), event(2, "open", 1, 1000), event(3, "open", 2, 2000),
-        event(4, "close", 1, 4000), event(5, "hidden", None, 5000), event(6, "visible", None, 60_000),
-        event(7, "leave", None, 61_000), event(1, "open", 1, 500, "b"), event(2, "leave", None, 1500, "b"),
-    ]  # fmt: skip
-    assert dwell_of(told) == pytest.approx({1: 3 + 1, 2: 2 + 1 + 1})
-
-
-def test_simulated_answers_are_as_described() -> None:
-    """Blocks balance every question, and least squares on a huge study finds what was planted."""
-    plan = Planned(participants=4000, questions=6, slope=0.3, slope_spread=0.0, noise=0.5)
-    drawn = draw_answers(plan, (1.0, -1.0, 0.0, 0.0), 6, np.random.default_rng(0))
-    for question in range(6):
-        own = drawn.signed[drawn.questions == question]
-        assert [(own == value).sum() for value in (1, -1, 0)] == [1000, 1000, 2000]
-    design = np.column_stack([np.ones(len(drawn.prior)), drawn.prior, drawn.signed])
-    slopes = np.linalg.lstsq(design, drawn.posterior, rcond=None)[0]
-    error = 0.9 / math.sqrt(24_000 * 0.5)  # residuals have a standard deviation below .9
-    assert abs(slopes[2] - 0.3) < 5 * error
-    assert abs(slopes[1] - 0.7) < 5 * error
-    fewer = draw_answers(plan, (1.0, -1.0), 2, np.random.default_rng(0))
-    assert set(np.bincount(fewer.participants)) == {2}
+def test_a_study_that_nobody_has_answered_can_be_analysed(tmp_path: Path, serve: Any, evenrank: Any) -> None:
+    folder = walks.write_study(tmp_path / "study")
+    serve(folder).stop()
+    done = evenrank("study", "analyse", folder, "--format", "jsonl")
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    assert done.code == 0
+    assert not [row for row in rows if row["table"] == "effect"]
+    assert all(row["undefined"] for row in rows if row["table"] == "assignment")
+    assert all(row["shift"] is None for row in rows if row["table"] == "condition")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("participants", "questions"), [(60, 10), (200, 10), (200, 40)])
-def test_intervals_cover_the_planted_slope(participants: int, questions: int) -> None:
-    """400 studies: within 5 standard errors of .95 and inside what plain errors miss by far at 200 x 10."""
-    plan = Planned(participants=participants, questions=questions)
-    covered = simulate_studies(plan, (1.0, -1.0, 0.0, 0.0), studies=400, seed=3)
-    assert abs(covered.corrected - 0.95) < 5 * covered.error
-    assert covered.plain < covered.corrected - 0.05
-    none = simulate_studies(replace(plan, slope=0.0), (1.0, -1.0, 0.0, 0.0), studies=400, seed=4)
-    assert none.found < 0.05 + 5 * none.error
+def test_power_is_the_size_of_the_test_without_an_effect_and_grows_with_participants(
+    tmp_path: Path, evenrank: Any
+) -> None:
+    found = {}
+    for planned in ("0.0", "0.5"):
+        folder = walks.write_study(tmp_path / planned)
+        walks.change(folder, slope=planned, slope_spread="0.0")
+        done = evenrank("study", "power", folder, "--participants", "24", "--format", "jsonl", "--seed", "5")
+        found[planned] = [json.loads(line) for line in done.out.splitlines()]
+    for row in found["0.0"]:  # 500 studies
+        assert row["power"] <= 0.05 + 5 * math.sqrt(0.05 * 0.95 / 500)
+    fewer, usual, more, _ = found["0.5"]
+    assert [row["participants"] for row in found["0.5"]] == [12, 24, 48, 24]
+    assert fewer["power"] < usual["power"] < more["power"]
+    assert fewer["width"] > usual["width"] > more["width"]
 
 
 @pytest.mark.needs("altair")
 @pytest.mark.slow
-def test_tables_and_page(client: Any, tmp_path: Path) -> None:
-    """The page is one file that loads nothing, and its texts are escaped."""
-    from evenrank.study.page import write_analysis
-    from evenrank.study.tables import assignment_table, conditions_table, effects_table, flow_table
-
-    analysis = found(client)
-    tables = [
-        flow_table(analysis.flow, analysis.excluded, analysis.trials), conditions_table(analysis),
-        effects_table(analysis), assignment_table(analysis),
-    ]  # fmt: skip
-    record = tables[2].to_records()[0]
-    assert {"corpus", "encoder", "step", "slope", "ols_p", "p", "freedom", "participants"} <= set(record)
-    settings = replace(client.study_server.study.settings, title="<script>alert(1)</script>")
-    write_analysis(analysis, tables, settings, tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+def test_the_page_loads_nothing_and_escapes_the_title(folder: Path, evenrank: Any) -> None:
+    walks.change(folder, title='"<script>alert(1)</script>"')
+    out = folder / "page.html"
+    assert evenrank("study", "analyse", folder, "--store", "simulated.sqlite", "-o", out).code == 0
+    page = out.read_text(encoding="utf-8")
     assert "<script" not in page
     assert page.count('<img src="data:image/svg+xml;base64,') == 3
     assert "http://" not in page.replace("http://www.w3.org", "")
 
 
-def test_export_has_everything_and_anonymous_export_nobody(client: Any, tmp_path: Path) -> None:
-    from evenrank.study.export import export_study
-
-    server = client.study_server
-    settings = server.study.settings
-    export_study(settings, server.store, tmp_path / "all", anonymous=False)
-    export_study(settings, server.store, tmp_path / "released", anonymous=True)
-    assert sorted(path.name for path in (tmp_path / "released").iterdir()) == [
-        "events.csv", "steps.jsonl", "study.json", "trials.csv",
-    ]  # fmt: skip
-    people = [name for (name,) in walks.rows(client, "SELECT participant FROM participants")]
-    codes = [code for (code,) in walks.rows(client, "SELECT code FROM standings")]
-    released = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "released").iterdir())
-    whole = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "all").iterdir())
+def test_an_export_has_everything_and_an_anonymous_one_nobody(folder: Path, evenrank: Any) -> None:
+    whole = "".join(path.read_text(encoding="utf-8") for path in (folder / "export").iterdir())
+    released = {path.name: path.read_text(encoding="utf-8") for path in (folder / "released").iterdir()}
+    assert set(released) == {"events.csv", "steps.jsonl", "study.json", "trials.csv"}
+    people = {trial["participant"] for trial in trials_of(folder)}
+    with walks.stored(folder / "simulated.sqlite") as store:
+        codes = {code for (code,) in store.execute("SELECT code FROM standings")}
+        seed = store.execute("SELECT value FROM settings WHERE name = 'seed'").fetchall()
     for secret in (*people, *codes, "several of them give reasons"):
         assert secret in whole
-        assert secret not in released
-    steps = (tmp_path / "released/steps.jsonl").read_text(encoding="utf-8").splitlines()
-    assert all(isinstance(json.loads(line)["at"], float) for line in steps)  # no time of day
-    lines = (tmp_path / "all/trials.csv").read_text(encoding="utf-8").splitlines()
-    assert len(lines) - 1 == len(all_trials(client))
-    about = json.loads((tmp_path / "all/study.json").read_text(encoding="utf-8"))
-    assert about["seed"] is None  # the study is open
-    export_study(replace(settings, closed=True), server.store, tmp_path / "closed", anonymous=True)
-    seed = json.loads((tmp_path / "closed/study.json").read_text(encoding="utf-8"))["seed"]
-    assert [(seed,)] == walks.rows(client, "SELECT value FROM settings WHERE name = 'seed'")
-
-
-def test_power_by_counting_studies() -> None:
-    """The share of simulated studies whose own analysis finds the slope, with the same draws; it grows with
-    the participants, and without a slope it is the size of the test."""
-    plan = Planned(participants=24, questions=12, slope=0.4)
-    leanings = (1.0, -1.0)
-    rows = planned_power(plan, leanings, 12, studies=40, seed=5)
-    assert [(one.participants, one.questions) for one, _ in rows] == [(12, 12), (24, 12), (48, 12), (24, 24)]
-    generator = np.random.default_rng(5)
-    found = 0
-    for _ in range(40):
-        drawn = draw_answers(plan, leanings, 12, generator)
-        design = np.column_stack([np.ones(len(drawn.prior)), drawn.prior, drawn.signed])
-        found += (
-            clustered_coefficient(drawn.posterior, design, 2, [drawn.participants, drawn.questions]).p < 0.05
-        )
-    assert rows[1][1].found == found / 40
-    assert rows[0][1].found <= rows[2][1].found
-    assert rows[2][1].width < rows[0][1].width
-    none = planned_power(replace(plan, slope=0.0), leanings, 12, studies=40, seed=5)[1][1]
-    assert none.found <= 0.05 + 5 * math.sqrt(0.05 * 0.95 / 40)
-
-
-def test_power_from_the_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from evenrank.cli import main
-
-    folder = walks.write_study(tmp_path / "study")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("evenrank.cli.study.STUDIES", 3)
-        assert main(["study", "power", str(folder), "--participants", "10", "--format", "jsonl"]) == 0
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [row["participants"] for row in rows] == [5, 10, 20, 10]
-    assert all(0 <= row["power"] <= 1 and row["width"] > 0 for row in rows)
+        assert not [name for name, text in released.items() if secret in text]
+    steps = map(json.loads, released["steps.jsonl"].splitlines())
+    assert all(isinstance(step["at"], float) for step in steps)  # no time of day
+    assert (
+        json.loads((folder / "export/study.json").read_text(encoding="utf-8"))["seed"] is None
+    )  # it is open
+    walks.change(folder, closed="true")
+    closed = folder / "closed"
+    assert evenrank("study", "export", folder, "--store", "simulated.sqlite", "-o", closed).code == 0
+    assert [(json.loads((closed / "study.json").read_text(encoding="utf-8"))["seed"],)] == seed

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import sys
+import threading
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -13,23 +15,17 @@ import pages
 import pytest
 import study_walks as walks
 
-from evenrank.errors import DataError
 
-
-@pytest.fixture
-def client(tmp_path: Path) -> Any:
-    return walks.client_of(walks.write_study(tmp_path / "study"))
-
-
-def test_nothing_about_the_visitor_is_kept(tmp_path: Path) -> None:
+def test_nothing_about_the_visitor_is_kept(client: Any) -> None:
     """Neither the address nor what the browser says about itself, in any file of the folder."""
-    folder = walks.write_study(tmp_path / "study")
-    client = walks.client_of(folder)
+    folder = client.served.folder
     client.headers["user-agent"] = "a-browser-of-its-own"
     walks.walk(client)
-    client.study_server.store.close()
-    kept = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
-    for secret in (b"testclient", b"a-browser-of-its-own", client.cookies["session"].encode()):
+    said = client.served.stop()
+    settings = folder / "study.toml"
+    files = [path for path in folder.rglob("*") if path.is_file() and path != settings]
+    kept = b"".join(path.read_bytes() for path in files) + "".join(said.splitlines()[1:]).encode()
+    for secret in (b"127.0.0.1", b"a-browser-of-its-own", client.cookies["session"].encode()):
         assert secret not in kept
 
 
@@ -60,7 +56,7 @@ class Elements(HTMLParser):
 
 
 @pytest.mark.slow
-def test_texts_of_a_study_are_text(tmp_path: Path) -> None:
+def test_texts_of_a_study_are_text(tmp_path: Path, serve: Any) -> None:
     """Thirty payloads in every text of the pages, in the title and in the contact: no page has an element or
     an attribute more than with plain words in their places."""
     hostile = json.dumps(" ".join(pages.PAYLOADS), ensure_ascii=False)[1:-1]
@@ -73,7 +69,7 @@ def test_texts_of_a_study_are_text(tmp_path: Path) -> None:
         changed = [re.sub(r'^(\w+ = ")(?!"")', lambda head: head[1] + words, line) for line in lines]  # noqa: B023
         file.write_text("\n".join(changed), encoding="utf-8")
         walks.change(folder, title=f'"{words}"', contact=f'"{words}"')
-        client = walks.client_of(folder)
+        client = walks.visitor(serve(folder))
         seen = [client.get("/").text]
         while 'id="code"' not in seen[-1]:
             seen.append(walks.send(client, seen[-1], **walks.answers_to(seen[-1])))
@@ -109,15 +105,35 @@ def test_events_are_of_the_list_that_is_shown(client: Any) -> None:
     assert walks.rows(client, "SELECT COUNT(*) FROM events") == [(1,)]
 
 
-def test_the_admin_page_needs_the_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = walks.write_study(tmp_path / "study")
-    for password in (None, ""):
-        monkeypatch.delenv("EVENRANK_STUDY_PASSWORD", raising=False)
-        if password is not None:
-            monkeypatch.setenv("EVENRANK_STUDY_PASSWORD", password)
-        assert walks.client_of(folder).get("/admin", auth=("x", "")).status_code == 404
-    monkeypatch.setenv("EVENRANK_STUDY_PASSWORD", "correct horse")
-    client = walks.client_of(folder)
+def test_dwell_is_the_time_that_documents_are_open_and_in_sight(client: Any, evenrank: Any) -> None:
+    page = walks.walk(client, until="Results")[-1]
+    token = walks.EVENTS.search(page)[1]
+    for tab, told in (
+        ("0123456789abcdef", [
+            ("shown", "", 0), ("open", 1, 1000), ("open", 2, 2000), ("close", 1, 4000), ("hidden", "", 5000),
+            ("visible", "", 60_000), ("leave", "", 61_000),
+        ]),
+        ("fedcba9876543210", [("open", 1, 500), ("leave", "", 1500)]),
+    ):  # fmt: skip
+        for number, (kind, rank, at) in enumerate(told, 1):
+            event = {"page": tab, "number": number, "kind": kind, "rank": rank, "milliseconds": at}
+            sent = {"token": token} | {name: str(value) for name, value in event.items() if value != ""}
+            assert client.post("/events", data=sent).status_code == 204
+    walks.walk(client)
+    folder = client.served.folder
+    assert evenrank("study", "export", folder).code == 0
+    with (folder / "export/trials.csv").open(encoding="utf-8", newline="") as file:
+        trial = next(row for row in csv.DictReader(file) if row["place"] == "1")
+    assert (trial["clicked"], trial["opened"]) == ("true", "2")
+    assert float(trial["dwell_seconds"]) == 3 + 1 + 2 + 1 + 1
+
+
+def test_the_admin_page_needs_the_password(tmp_path: Path, serve: Any) -> None:
+    for name, password in (("none", {}), ("empty", {"EVENRANK_STUDY_PASSWORD": ""})):
+        served = serve(walks.write_study(tmp_path / name), **password)
+        assert walks.visitor(served).get("/admin", auth=("x", "")).status_code == 404
+    served = serve(walks.write_study(tmp_path / "study"), EVENRANK_STUDY_PASSWORD="correct horse")
+    client = walks.visitor(served)
     refused = client.get("/admin")
     assert (refused.status_code, refused.headers["www-authenticate"].split()[0]) == (401, "Basic")
     assert client.get("/admin", auth=("x", "")).status_code == 401
@@ -128,11 +144,11 @@ def test_the_admin_page_needs_the_password(tmp_path: Path, monkeypatch: pytest.M
     assert "agreed to take part" in answer.text
 
 
-def test_deleting_a_participant(tmp_path: Path, evenrank: Any) -> None:
+def test_deleting_a_participant(tmp_path: Path, serve: Any, evenrank: Any) -> None:
     folder = walks.write_study(tmp_path / "study")
     file = folder / "study.toml"
     file.write_text(file.read_text(encoding="utf-8") + '[panel]\nparameter = "PID"\n', encoding="utf-8")
-    client = walks.client_of(folder)
+    client = walks.visitor(serve(folder))
     for name in ("one", "two", "three"):
         client.cookies.clear()
         walks.walk(client, f"/?PID={name}")
@@ -161,17 +177,12 @@ def walk_with_kills(served: walks.Served, sessions: int, kills: int) -> None:
     """Several visitors, and a server that is killed while they are half way; nothing acknowledged is lost."""
     import httpx2
 
-    from evenrank.web.steps import digest, steps_of
-    from evenrank.web.store import open_store
-
     people = [httpx2.Client(base_url=served.address, timeout=60) for _ in range(sessions)]
     acknowledged = [0] * sessions
     pages_of = [client.get("/").text for client in people]
     for round_ in range(40):
         if round_ < kills:
             # a request that is on its way while the server dies
-            import threading
-
             dying = threading.Thread(target=served.kill)
             dying.start()
         for place, client in enumerate(people):
@@ -190,34 +201,36 @@ def walk_with_kills(served: walks.Served, sessions: int, kills: int) -> None:
             served.start()
         pages_of = [client.get("/").text for client in people]
     assert all('id="code"' in page for page in pages_of)
-    store = open_store(served.store)
-    with store.reading() as transaction:
-        for client, count in zip(people, acknowledged, strict=True):
-            participant = transaction.rows(
-                "SELECT participant FROM participants WHERE session = ?", digest(client.cookies["session"])
-            )[0][0]
-            steps = steps_of(transaction, participant)
-            assert [step.position for step in steps] == list(range(len(steps)))
-            assert len(steps) == 18 >= count
-    store.close()
+    codes = [re.search(r'id="code"[^>]*>\s*([^<\s]+)', page)[1] for page in pages_of]
+    with (folder_of_export(served) / "steps.jsonl").open(encoding="utf-8") as file:
+        steps = [json.loads(line) for line in file]
+    with (served.folder / "export/identities.csv").open(encoding="utf-8", newline="") as file:
+        participants = {row["completion_code"]: row["participant"] for row in csv.DictReader(file)}
+    for code, count in zip(codes, acknowledged, strict=True):
+        places = [step["step"] for step in steps if step["participant"] == participants[code]]
+        assert places == list(range(18))
+        assert count <= 18
+
+
+def folder_of_export(served: walks.Served) -> Path:
+    from evenrank.cli import main
+
+    assert main(["study", "export", str(served.folder)]) == 0
+    return served.folder / "export"
 
 
 @pytest.mark.needs("uvicorn")
 @pytest.mark.slow
-def test_a_killed_server_loses_no_step(tmp_path: Path) -> None:
-    folder = walks.write_study(tmp_path / "study")
-    served = walks.Served(folder)
-    served.store = str(folder / "study.sqlite")
-    try:
-        walk_with_kills(served, 4, 5)
-    finally:
-        served.stop()
+def test_a_killed_server_loses_no_step(tmp_path: Path, serve: Any) -> None:
+    walk_with_kills(serve(walks.write_study(tmp_path / "study")), 4, 5)
 
 
 @pytest.mark.needs("psycopg", "uvicorn")
 @pytest.mark.slow
-def test_postgresql_holds_what_sqlite_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same journey, races, withdrawal and kills on a real PostgreSQL."""
+def test_postgresql_holds_what_sqlite_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Any
+) -> None:
+    """The same journey, withdrawal, races and kills on a real PostgreSQL."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "engines"))
     import servers
 
@@ -225,25 +238,16 @@ def test_postgresql_holds_what_sqlite_holds(tmp_path: Path, monkeypatch: pytest.
         with servers.postgresql() as url:
             address = url if "@" in url else url.replace("://", f"://evenrank:{servers.KEY}@", 1)
             monkeypatch.setenv("STUDY_STORE", address)
-            folder = walks.write_study(tmp_path / "study", store='"$STUDY_STORE"')
-            client = walks.client_of(folder)
+            served = serve(walks.write_study(tmp_path / "study", store='"$STUDY_STORE"'))
+            client = walks.visitor(served)
             assert walks.heading(walks.walk(client)[-1]) == "Thank you"
             page = client.get("/withdraw").text
             client.post("/withdraw", data={"token": walks.token(page), "answers": "delete"})
-            assert walks.rows(client, "SELECT COUNT(*) FROM steps") == [(0,)]
+            assert (folder_of_export(served) / "steps.jsonl").read_text(encoding="utf-8") == ""
+            client.cookies.clear()
             races(client)
-            store = client.study_server.store
-            with store.writing() as one:  # who waits for a lock does not wait for ever
-                one.lock("held")
-                with pytest.raises(DataError), store.writing() as two:
-                    two.lock("held")
-            store.close()
-            served = walks.Served(folder)
-            served.store = address
-            try:
-                walk_with_kills(served, 4, 5)
-            finally:
-                served.stop()
+            walk_with_kills(served, 4, 5)
+            served.stop()
     except servers.NotThere as error:
         pytest.skip(str(error))
 
@@ -254,36 +258,30 @@ def test_forms_sent_at_once_are_taken_once(client: Any) -> None:
 
 def races(client: Any) -> None:
     """Eight threads send the same form of every step at the same moment."""
-    import secrets
-    import threading
 
-    from evenrank.study.assignment import planned_questions
-    from evenrank.study.journey import journey
-    from evenrank.web.application import Visit
-    from evenrank.web.steps import participant_of, steps_of
+    def send(fields: dict[str, str], session: str, given: list[Any]) -> None:
+        with walks.visitor(client.served, headers={"Cookie": f"session={session}"}) as one:
+            answer = one.post("/", data=fields, follow_redirects=False)
+            given.append((answer.status_code, answer.cookies.get("session")))
 
-    server, session = client.study_server, secrets.token_urlsafe(32)
-    renewed: set[str | None] = set()
-
-    def send(form: dict[str, str], position: int) -> None:
-        visit = Visit("/", {}, form, session, False, f"step-{position}", tokens=server.tokens)
-        renewed.add(server.submit(visit).session)
-
-    for position in range(100):
-        page = server.show(Visit("/", {}, {}, session, False, None, tokens=server.tokens)).body
-        if 'id="code"' in page:
-            break
-        threads = [threading.Thread(target=send, args=(walks.answers_to(page), position)) for _ in range(8)]
+    page, sent = client.get("/").text, 0
+    session = client.cookies["session"]
+    while 'id="code"' not in page:
+        fields, given = {"token": walks.token(page), **walks.answers_to(page)}, []
+        threads = [threading.Thread(target=send, args=(fields, session, given)) for _ in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        if position == 0:
-            (session,) = filter(None, renewed)  # all eight got the same one
-    with server.store.reading() as transaction:
-        participant = participant_of(transaction, session)
-        found = steps_of(transaction, participant)
-        places = journey(server.study, planned_questions(transaction, participant))
-        assigned = transaction.rows("SELECT COUNT(*) FROM assignments WHERE participant = ?", participant)
-    assert [step.name for step in found] == [place.page for place in places]
-    assert assigned == [(3,)]
+        assert [status for status, _ in given] == [303] * 8
+        if sent == 0:
+            (session,) = {own for _, own in given}  # all eight got the same one
+        sent += 1
+        with walks.visitor(client.served, headers={"Cookie": f"session={session}"}) as one:
+            page = one.get("/").text
+    steps = [
+        json.loads(line)
+        for line in (folder_of_export(client.served) / "steps.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    assert [step["step"] for step in steps] == list(range(sent))
+    assert sum(step["name"] == "prior" for step in steps) == 3

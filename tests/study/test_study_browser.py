@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pages as payloads
 import pytest
 import study_walks as walks
+
+from evenrank.cli import main
 
 pytestmark = pytest.mark.slow
 PATIENCE = 120_000  # milliseconds: machines are shared and slow at times
@@ -22,31 +27,49 @@ FITS = "document.documentElement.scrollWidth <= document.documentElement.clientW
 SHOTS = os.environ.get("EVENRANK_SCREENSHOTS")
 
 
-@pytest.fixture
-def client(tmp_path: Path) -> Any:
-    return walks.client_of(walks.write_study(tmp_path / "study"))
-
-
 @contextmanager
-def opened(browser: Any, server: Any, size: dict[str, int], **options: Any) -> Iterator[tuple[Any, str]]:
+def opened(
+    browser: Any, served: walks.Served, size: dict[str, int], **options: Any
+) -> Iterator[tuple[Any, str]]:
     """A page on the study. It is an error if the page complains, or asks anybody else for anything."""
-    from evenrank.study.browser import served
+    context = browser.new_context(viewport=size, **options)
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    complaints: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(served.address)
+    yield page, served.address
+    assert [text for text in complaints if not re.search("status of (422|404)", text)] == []
+    assert [url for url in asked if not url.startswith(served.address)] == []
+    context.close()
 
-    with served(server) as address:
-        context = browser.new_context(viewport=size, **options)
-        context.set_default_timeout(PATIENCE)
-        page = context.new_page()
-        complaints: list[str] = []
-        asked: list[str] = []
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(address)
-        yield page, address
-        assert [text for text in complaints if not re.search("status of (422|404)", text)] == []
-        assert [url for url in asked if not url.startswith(address)] == []
-        context.close()
+
+def press(page: Any, selector: str) -> None:
+    """Press a button; then the next page is there."""
+    with page.expect_navigation():
+        page.locator(selector).first.click()
+
+
+def fill_in(page: Any, answers: dict[str, str]) -> None:
+    """Give these answers and send them."""
+    for name, value in answers.items():
+        choice = page.locator(f"input[type=radio][name={name}]")
+        if choice.count():
+            quoted = value.replace('"', '\\"')
+            page.check(f'input[type=radio][name={name}][value="{quoted}"]')
+        else:
+            page.fill(f"[name={name}]", value)
+    press(page, "main form button[type=submit]")
+
+
+def trials_of(served: walks.Served) -> list[dict[str, str]]:
+    assert main(["study", "export", str(served.folder)]) == 0
+    with (served.folder / "export/trials.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def shoot(page: Any, name: str) -> None:
@@ -68,45 +91,38 @@ def steps(page: Any, answer: Any) -> Iterator[str]:
 
 def fill(page: Any) -> None:
     """Answer the page with the mouse."""
-    from evenrank.study.browser import _fill, press
-
     if page.locator("button[value=agree]").count():
         press(page, "button[value=agree]")
     elif page.locator("#results").count():
         page.locator("#results summary").nth(1).click()
         assert page.locator("#results details[open] .document").count() == 1  # it opens in the page
         quote = " ".join(page.locator("#results details[open] .document").inner_text().split()[:6])
-        _fill(page, {"opinion": walks.TEXT, "quote": quote})
+        fill_in(page, {"opinion": walks.TEXT, "quote": quote})
     else:
-        _fill(page, walks.answers_to(page.content()))
+        fill_in(page, walks.answers_to(page.content()))
 
 
 @pytest.mark.parametrize(("name", "size"), [("desk", DESK), ("phone", PHONE)])
 def test_the_whole_study_with_the_mouse(browser: Any, client: Any, name: str, size: dict[str, int]) -> None:
-    from evenrank.study.records import trials_of
-
     touch = {"has_touch": True, "is_mobile": True} if name == "phone" else {}
-    with opened(browser, client.study_server, size, **touch) as (page, address):
+    with opened(browser, client.served, size, **touch) as (page, address):
         for number, heading in enumerate(steps(page, fill)):
             assert page.evaluate(FITS), heading  # nothing is cut off at the side
             shoot(page, f"{name}-{number:02}")
         page.goto(f"{address}/withdraw")
         shoot(page, f"{name}-withdraw")
-    with client.study_server.store.reading() as transaction:
-        trials = trials_of(transaction)
-    assert [trial.opened for trial in trials] == [1, 1, 1]
-    assert all(trial.clicked for trial in trials)
+    trials = trials_of(client.served)
+    assert [trial["opened"] for trial in trials] == ["1"] * 3
+    assert all(trial["clicked"] == "true" for trial in trials)
     kinds = {kind for (kind,) in walks.rows(client, "SELECT DISTINCT kind FROM events")}
     assert {"shown", "open", "leave"} <= kinds
 
 
 def test_a_document_that_is_opened_before_the_script_arrives_counts(browser: Any, client: Any) -> None:
-    from evenrank.study.records import trials_of
-
     def tells_of_opening(response: Any) -> bool:
         return "kind=open" in (response.request.post_data or "")
 
-    with opened(browser, client.study_server, DESK) as (page, _):
+    with opened(browser, client.served, DESK) as (page, _):
         while not page.locator("#query").count():
             fill(page)
         held: list[Any] = []
@@ -119,19 +135,15 @@ def test_a_document_that_is_opened_before_the_script_arrives_counts(browser: Any
             page.wait_for_timeout(10)
         with page.expect_response(tells_of_opening):
             held.pop().continue_()
-    with client.study_server.store.reading() as transaction:
-        assert [trial.opened for trial in trials_of(transaction)] == [1]
+    assert [trial["opened"] for trial in trials_of(client.served)] == ["1"]
 
 
 def test_the_whole_study_without_scripts(browser: Any, client: Any) -> None:
-    from evenrank.study.records import trials_of
-
-    with opened(browser, client.study_server, DESK, java_script_enabled=False) as (page, _):
+    with opened(browser, client.served, DESK, java_script_enabled=False) as (page, _):
         assert list(steps(page, fill))[-1] == "Thank you"
-    with client.study_server.store.reading() as transaction:
-        trials = trials_of(transaction)
-    assert [trial.clicked for trial in trials] == [None, None, None]  # unknown, which is not no
-    assert [trial.posterior for trial in trials] == [1, 1, 1]
+    trials = trials_of(client.served)
+    assert [trial["clicked"] for trial in trials] == [""] * 3  # unknown, which is not no
+    assert [trial["posterior"] for trial in trials] == ["1"] * 3
 
 
 def test_the_whole_study_with_the_keyboard(browser: Any, client: Any) -> None:
@@ -168,19 +180,18 @@ def test_the_whole_study_with_the_keyboard(browser: Any, client: Any) -> None:
         with page.expect_navigation():
             page.keyboard.press("Enter")
 
-    with opened(browser, client.study_server, DESK) as (page, _):
+    with opened(browser, client.served, DESK) as (page, _):
         assert list(steps(page, answer))[-1] == "Thank you"
         focus(page, "footer a")
 
 
-def test_no_page_has_a_barrier(browser: Any, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_page_has_a_barrier(browser: Any, tmp_path: Path, serve: Any) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
-    monkeypatch.setenv("EVENRANK_STUDY_PASSWORD", "secret")
-    from evenrank.study.browser import _fill
+    served = serve(walks.write_study(tmp_path / "study"), EVENRANK_STUDY_PASSWORD="secret")
 
     # axe runs a script of its own, which the policy of the pages would forbid
     options = {"bypass_csp": True, "http_credentials": {"username": "x", "password": "secret"}}
-    with opened(browser, client.study_server, DESK, **options) as (page, address):
+    with opened(browser, served, DESK, **options) as (page, address):
 
         def check(name: str) -> None:
             found = axe.run(page).response["violations"]
@@ -195,7 +206,7 @@ def test_no_page_has_a_barrier(browser: Any, client: Any, monkeypatch: pytest.Mo
             if heading == "Results":  # with every document open, and with a complaint
                 page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
                 check("open results")
-                _fill(page, {"opinion": "no", "quote": "no"})
+                fill_in(page, {"opinion": "no", "quote": "no"})
                 assert page.locator("[role=alert]").count() == 1
                 check("a complaint")
         for path in ("/withdraw", "/admin"):
@@ -204,10 +215,10 @@ def test_no_page_has_a_barrier(browser: Any, client: Any, monkeypatch: pytest.Mo
             shoot(page, path.strip("/"))
 
 
-def test_nothing_that_researchers_or_participants_write_is_html(browser: Any, tmp_path: Path) -> None:
+def test_nothing_that_researchers_or_participants_write_is_html(
+    browser: Any, tmp_path: Path, serve: Any
+) -> None:
     """Thirty payloads in every field of documents and questions, and in what participants type."""
-    import json
-
     folder = walks.write_study(tmp_path / "study", questions_each="1", quote_words="0", minimum_words="0")
     names = ("title", "url", "snippet", "text")
     documents = [
@@ -223,23 +234,22 @@ def test_nothing_that_researchers_or_participants_write_is_html(browser: Any, tm
         lines = "".join(json.dumps(document) + "\n" for document in ten)
         for corpus in ("synthetic", "natural"):
             (folder / f"corpora/{corpus}.jsonl").write_text(lines, encoding="utf-8")
-        import csv
-
         with (folder / "questions.csv").open("w", encoding="utf-8", newline="") as file:
             rows = csv.writer(file)
             rows.writerow(["question", "text", "perspective"])
             rows.writerow(["q", " ".join(payloads.PAYLOADS), " ".join(payloads.PAYLOADS)])
         (folder / "consent.txt").write_text("\n\n".join(payloads.PAYLOADS), encoding="utf-8")
-        (folder / "study.sqlite").unlink(missing_ok=True)
-        client = walks.client_of(folder)
-        with opened(browser, client.study_server, DESK) as (page, _):
+        for store in folder.glob("study.sqlite*"):
+            store.unlink()
+        served = serve(folder)
+        with opened(browser, served, DESK) as (page, _):
             for heading in steps(page, fill_with_payloads):
                 assert page.evaluate("window.hurt") is None, heading
                 tags = page.evaluate(
                     "[...document.querySelectorAll('main *')].map(one => one.tagName.toLowerCase())"
                 )
                 assert set(tags) <= PLAIN, heading
-        assert client.get("/").status_code == 200
+        served.stop()
 
 
 PLAIN = {
@@ -249,32 +259,27 @@ PLAIN = {
 
 
 def fill_with_payloads(page: Any) -> None:
-    from evenrank.study.browser import _fill, press
-
     everything = " ".join(payloads.PAYLOADS).replace("\u2028", " ").replace("\u2029", " ")
     if page.locator("button[value=agree]").count():
         press(page, "button[value=agree]")
     elif page.locator("#results").count():
         page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
-        _fill(page, {"opinion": everything})
+        fill_in(page, {"opinion": everything})
     elif page.locator("#comment").count():
-        _fill(page, {"comment": everything})
+        fill_in(page, {"comment": everything})
     else:
-        _fill(page, walks.answers_to(page.content()))
+        fill_in(page, walks.answers_to(page.content()))
 
 
-def test_bots_walk_through_the_pages(browser: Any, client: Any) -> None:
-    """Simulated participants in the browser leave the same records as those at the level of answers."""
-    from evenrank.study.bots import Bots
-    from evenrank.study.browser import walk_in_browser
-    from evenrank.study.records import trials_of
-
-    study = client.study_server.study
-    bots = Bots(study, study.settings.plan, np.random.default_rng(3))
-    with opened(browser, client.study_server, DESK) as (page, address):
-        bot = bots.person()
-        bot.leaves = lambda place: False  # type: ignore[method-assign]
-        code = walk_in_browser(page, study, bot, address)
-    assert walks.rows(client, "SELECT code FROM standings") == [(code,)]
-    with client.study_server.store.reading() as transaction:
-        assert len(trials_of(transaction)) == 3
+@pytest.mark.needs("playwright", "chromium")
+def test_simulated_participants_walk_through_the_pages(tmp_path: Path) -> None:
+    """In a browser they leave what those at the level of answers leave."""
+    folder = walks.write_study(tmp_path / "study")
+    command = [sys.executable, "-m", "evenrank", "study", "simulate", str(folder), "--participants", "2"]
+    done = subprocess.run([*command, "--through", "browser"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    with walks.stored(folder / "simulated.sqlite") as store:
+        seen = {question for (question,) in store.execute("SELECT question FROM assignments")}
+        kinds = {kind for (kind,) in store.execute("SELECT kind FROM events")}
+    assert seen == {"cars", "homework", "museums"}
+    assert "shown" in kinds

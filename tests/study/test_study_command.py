@@ -60,14 +60,3 @@ def test_wrong_usage(tmp_path: Path, evenrank: Any, arguments: list[str], said: 
     assert outcome.code == 2
     assert said in outcome.err
     assert outcome.err.count("\n") == 1
-
-
-@pytest.mark.slow
-def test_check_sees_a_study_that_was_changed(tmp_path: Path, evenrank: Any) -> None:
-    folder = walks.write_study(tmp_path / "study")
-    walks.walk(walks.client_of(folder), until="Search")
-    assert evenrank("study", "check", str(folder)).code == 0
-    walks.change(folder, minimum_words="3")
-    outcome = evenrank("study", "check", str(folder))
-    assert outcome.code == 1
-    assert "was changed after 1 participants had begun: undo the change, or write version = 2" in outcome.err

@@ -13,16 +13,6 @@ import study_walks as walks
 ASKED = ["What do you think now?", "Search", "Results", "What do you think after your search?"]
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return walks.write_study(tmp_path / "study")
-
-
-@pytest.fixture
-def client(folder: Path) -> Any:
-    return walks.client_of(folder)
-
-
 def test_the_whole_journey(client: Any) -> None:
     pages = walks.walk(client)
     assert [walks.heading(page) for page in pages] == [
@@ -39,26 +29,25 @@ def test_the_whole_journey(client: Any) -> None:
 
 def test_results_are_hidden_until_the_prior_is_given(client: Any) -> None:
     pages = walks.walk(client, until="Results")
-    titles = [
-        document.title for shown in client.study_server.study.lists.values() for document in shown.documents
-    ]
+    titles = titles_of(client.served.folder)
     for page in pages[:-1]:
-        assert not any(title in unescape(page) for title in titles)
+        assert not any(title in unescape(page) for title in titles.values())
     assert walks.rows(client, "SELECT COUNT(*) FROM assignments") == [(1,)]
     shown = json.loads(walks.rows(client, "SELECT shown FROM assignments")[0][0])
     read = unescape(pages[-1])
-    places = [read.index(f">{_title(client, name)}<") for name in shown["shown"]]
+    places = [read.index(f">{titles[name]}<") for name in shown["shown"]]
     assert places == sorted(places)  # in the order that was stored
     assert set(shown["leanings"]) == {"labels", "graded"}
     assert set(shown["versions"]) == {"evenrank", "study", "fingerprint"}
 
 
-def _title(client: Any, name: str) -> str:
-    for shown in client.study_server.study.lists.values():
-        for document in shown.documents:
-            if document.id == name:
-                return document.title
-    raise AssertionError(name)
+def titles_of(folder: Path) -> dict[str, str]:
+    lines = [
+        line
+        for file in (folder / "corpora").iterdir()
+        for line in file.read_text(encoding="utf-8").splitlines()
+    ]
+    return {record["id"]: record["title"] for record in map(json.loads, lines)}
 
 
 def test_a_step_is_taken_once(client: Any) -> None:
@@ -80,15 +69,11 @@ def test_consent_sent_twice_makes_one_participant(client: Any) -> None:
 
 
 def test_a_form_of_another_step_changes_nothing(client: Any) -> None:
-    page = walks.walk(client, until="What do you think now?")[-1]
-    server, session = client.study_server, client.cookies["session"]
-    for position in (0, 1, 4, 99):
-        answer = client.post(
-            "/", data={"token": server.tokens.issue(session, f"step-{position}"), "opinion": "3"}
-        )
+    pages = walks.walk(client, until="What do you think now?")
+    for page in pages[1:-1]:
+        answer = client.post("/", data={"token": walks.token(page), "opinion": "3"})
         assert walks.heading(answer.text) == "What do you think now?"
     assert walks.rows(client, "SELECT COUNT(*) FROM steps") == [(3,)]
-    assert walks.heading(page) == "What do you think now?"
 
 
 @pytest.mark.parametrize(
@@ -170,14 +155,14 @@ def test_withdrawing_at_any_step(client: Any, until: str, choice: str) -> None:
         assert walks.heading(client.get("/").text) == "You have withdrawn"
 
 
-def test_a_panel_sends_each_participant_once(tmp_path: Path) -> None:
+def test_a_panel_sends_each_participant_once(tmp_path: Path, serve: Any) -> None:
     folder = walks.write_study(tmp_path / "study")
     file = folder / "study.toml"
     panel = (
         '[panel]\nparameter = "PID"\ncode = "C77"\nredirect = "https://panel.example.org/done?cc={code}"\n'
     )
     file.write_text(file.read_text(encoding="utf-8") + panel, encoding="utf-8")
-    client = walks.client_of(folder)
+    client = walks.visitor(serve(folder))
     assert walks.heading(client.get("/").text) == "The link is not complete"
     assert walks.heading(client.get("/?PID=<b>").text) == "The link is not complete"
     pages = walks.walk(client, "/?PID=abc123")
@@ -191,12 +176,13 @@ def test_a_panel_sends_each_participant_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_two_arrivals_of_one_panel_id_at_once(tmp_path: Path) -> None:
+def test_two_arrivals_of_one_panel_id_at_once(tmp_path: Path, serve: Any) -> None:
     """Both see the consent page before either agrees."""
     folder = walks.write_study(tmp_path / "study")
     file = folder / "study.toml"
     file.write_text(file.read_text(encoding="utf-8") + '[panel]\nparameter = "PID"\n', encoding="utf-8")
-    one, two = walks.client_of(folder), walks.client_of(folder)
+    served = serve(folder)
+    one, two = walks.visitor(served), walks.visitor(served)
     pages = [client.get("/?PID=x").text for client in (one, two)]
     found = [
         walks.heading(walks.send(client, page, consent="agree"))
@@ -206,35 +192,43 @@ def test_two_arrivals_of_one_panel_id_at_once(tmp_path: Path) -> None:
     assert walks.rows(one, "SELECT COUNT(*) FROM participants") == [(1,)]
 
 
-def test_a_study_that_is_closed_takes_nobody_new(folder: Path) -> None:
-    client = walks.client_of(folder)
+def test_a_study_that_is_closed_takes_nobody_new(tmp_path: Path, serve: Any) -> None:
+    folder = walks.write_study(tmp_path / "study")
+    client = walks.visitor(serve(folder))
     walks.walk(client, until="Search")
+    session = client.cookies["session"]
+    client.served.stop()
     walks.change(folder, closed="true")
-    later = walks.client_of(folder)
+    later = walks.visitor(serve(folder))
     assert walks.heading(later.get("/").text) == "This study is closed"
     later.cookies.clear()
-    later.cookies.set("session", client.cookies["session"])
+    later.cookies.set("session", session)
     assert walks.heading(later.get("/").text) == "Search"  # who has begun may finish
+    later.served.stop()
     walks.change(folder, closed="false", retention="2001-01-01")
-    assert walks.heading(walks.client_of(folder).get("/").text) == "This study is closed"
+    assert walks.heading(walks.visitor(serve(folder)).get("/").text) == "This study is closed"
 
 
 @pytest.mark.slow
-def test_an_edited_study_is_refused_or_a_new_version(folder: Path) -> None:
-    from evenrank.errors import DataError
-
-    walks.client_of(folder)
+def test_an_edited_study_is_refused_or_a_new_version(tmp_path: Path, serve: Any, evenrank: Any) -> None:
+    folder = walks.write_study(tmp_path / "study")
+    serve(folder).stop()
     walks.change(folder, minimum_words="3")  # nobody has seen it yet
-    began = walks.client_of(folder)
+    began = walks.visitor(serve(folder))
     walks.walk(began, until="Search")
     session = began.cookies["session"]
+    began.served.stop()
+    assert evenrank("study", "check", folder).code == 0
     walks.change(folder, minimum_words="4")
-    with pytest.raises(DataError, match=r"was changed .* after 1 participants had begun with version 1"):
-        walks.client_of(folder)
+    for action in ("check", "serve"):
+        refused = evenrank("study", action, folder)
+        assert refused.code == 1
+        assert "version = 2" in refused.err
     walks.change(folder, version="2")
-    client = walks.client_of(folder)
+    client = walks.visitor(serve(folder))
     assert walks.rows(client, "SELECT version FROM versions ORDER BY version") == [(1,), (2,)]
     client.cookies.set("session", session)
     assert walks.heading(client.get("/").text) == "This study is closed"  # begun with version 1
+    client.served.stop()
     walks.change(folder, closed="true", retention="2031-01-01")  # what participants do not see may change
-    walks.client_of(folder)
+    assert evenrank("study", "check", folder).code == 0

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
-import shutil
+import sqlite3
 from html import unescape
 from pathlib import Path
 from typing import Any
 
-from evenrank.study.texts import EXAMPLE
-
 TOKEN = re.compile(r'name="token" value="([^"]+)"')
 EVENTS = re.compile(r'data-token="([^"]+)"')
-LOADED: dict[str, Any] = {}
 TEXT = "I think that this is right because the reports that I have read give clear reasons for it"
 
 
 def write_study(folder: Path, **changes: str) -> Path:
     """A copy of the example; ``changes`` are lines of study.toml by their name."""
-    shutil.copytree(EXAMPLE, folder)
+    from evenrank.cli import main
+
+    with contextlib.redirect_stderr(io.StringIO()):
+        assert main(["study", "new", str(folder)]) == 0
     if changes:
         change(folder, **changes)
     return folder
@@ -34,38 +36,13 @@ def change(folder: Path, **changes: str) -> None:
     file.write_text(text, encoding="utf-8")
 
 
-def client_of(folder: Path, **options: Any) -> Any:
-    """A client of a server on the folder's store, as a browser would be."""
-    import pytest
+def visitor(served: Served, **options: Any) -> Any:
+    """A browser of its own, without scripts."""
+    import httpx2
 
-    pytest.importorskip("starlette", reason="starlette is not installed: the study's pages are not tested")
-    from starlette.testclient import TestClient
-
-    from evenrank.study.server import StudyServer
-    from evenrank.study.settings import read_settings
-    from evenrank.web.application import make_application
-    from evenrank.web.store import open_store
-
-    settings = read_settings(folder)
-    server = StudyServer(_loaded(folder), open_store(settings.store_address))
-    client = TestClient(make_application(server.site(**options)), base_url=settings.public_address)
-    client.study_server = server
+    client = httpx2.Client(base_url=served.address, follow_redirects=True, timeout=60, **options)
+    client.served = served
     return client
-
-
-def _loaded(folder: Path) -> Any:
-    """The study of a folder; the lists of equal ones are made once."""
-    from dataclasses import replace
-
-    from evenrank.study.conditions import load_study
-    from evenrank.study.corpora import fingerprint
-    from evenrank.study.settings import read_settings
-
-    settings = read_settings(folder)
-    found = LOADED.get(fingerprint(settings))
-    if found is None:
-        found = LOADED[fingerprint(settings)] = load_study(settings)
-    return replace(found, settings=settings)
 
 
 def heading(page: str) -> str:
@@ -115,9 +92,15 @@ def walk(client: Any, start: str = "/", until: str | None = None) -> list[str]:
     return pages
 
 
-def rows(client: Any, sql: str, *values: Any) -> list[Any]:
-    with client.study_server.store.reading() as transaction:
-        return transaction.rows(sql, *values)
+def stored(file: Path) -> Any:
+    """A store of a study, to look into."""
+    return contextlib.closing(sqlite3.connect(file))
+
+
+def rows(where: Any, sql: str) -> list[Any]:
+    """What the store of a study holds; ``where`` is a server or a visitor of it."""
+    with stored(getattr(where, "served", where).folder / "study.sqlite") as store:
+        return store.execute(sql).fetchall()
 
 
 def free_port() -> int:
@@ -173,11 +156,9 @@ class Served:
 
 def serve_and_visit(folder: Path) -> None:
     """Serve a study for a moment and take part once."""
-    import httpx2
-
     served = Served(folder)
     try:
-        with httpx2.Client(base_url=served.address, follow_redirects=True, timeout=60) as client:
+        with visitor(served) as client:
             walk(client)
     finally:
         said = served.stop()
