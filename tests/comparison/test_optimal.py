@@ -5,20 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
 import evenrank as er
-from evenrank.comparison.optimal import OptimalReference, optimal_reference
+from evenrank.comparison.optimal import optimal_reference
 
 SIDES = er.Lexicon.build("sides", {"m": ["he"], "f": ["she"]})
-COUNTS = [
-    (4, 0),
-    (5, 1),
-    (4, 2),
-    (3, 3),
-]  # of words of both sides, in a document of neutrality 0, 1/3, 2/3, 1
+COUNTS = [(4, 0), (5, 1), (4, 2), (3, 3)]  # of words of both sides, for neutrality of 0, 1/3, 2/3, 1
 Lists = list[list[int]]  # for each document of each list the place of its neutrality, or its grade
 
 
@@ -26,19 +22,12 @@ def sums(order: Sequence[int], values: Sequence[float], cutoff: int) -> float:
     return sum(values[place] / math.log2(2 + rank) for rank, place in enumerate(order[:cutoff]))
 
 
-def reference(fair: Lists, grades: Lists, cutoff: int, loss: float) -> OptimalReference:
+def reference(fair: Lists, grades: Lists, cutoff: int, loss: float) -> Any:
     names = [[f"d{q}-{place}" for place in range(len(own))] for q, own in enumerate(fair)]
     run = er.read_run({f"q{q}": {d: float(-at) for at, d in enumerate(own)} for q, own in enumerate(names)})
-    documents = [
-        (d, COUNTS[at]) for own, row in zip(names, fair, strict=True) for d, at in zip(own, row, strict=True)
-    ]
-    words = er.WordCounts.build(
-        [d for d, _ in documents], [9] * len(documents), [c for _, c in documents], SIDES
-    )
-    qrels = {
-        f"q{q}": dict(zip(own, row, strict=True))
-        for q, (own, row) in enumerate(zip(names, grades, strict=True))
-    }
+    counts = {d: COUNTS[fair[q][at]] for q, own in enumerate(names) for at, d in enumerate(own)}
+    words = er.WordCounts.build(list(counts), [9] * len(counts), list(counts.values()), SIDES)
+    qrels = {f"q{q}": dict(zip(own, grades[q], strict=True)) for q, own in enumerate(names)}
     measures = {"fairness": f"NFaiRR@{cutoff}", "relevance": f"nDCG@{cutoff}"}
     found = optimal_reference(run, **measures, loss=loss, qrels=qrels, words=words)
     assert found.queries == len(fair)
@@ -47,9 +36,8 @@ def reference(fair: Lists, grades: Lists, cutoff: int, loss: float) -> OptimalRe
 
 def normalised(lists: Lists, cutoff: int) -> list[list[float]]:
     """What a document adds to the measure at rank 1: its value, where the best order of its list has 1."""
-    return [
-        [value / sums(range(len(own)), sorted(own, reverse=True), cutoff) for value in own] for own in lists
-    ]
+    best = [sums(range(len(own)), sorted(own, reverse=True), cutoff) for own in lists]
+    return [[value / whole for value in own] for own, whole in zip(lists, best, strict=True)]
 
 
 def best_of_all(fair: list[list[float]], gain: list[list[float]], cutoff: int, loss: float) -> float:
