@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from evenrank import Lexicon, Qrels
+from evenrank.io import write_qrels
 
 WORDS = [
     "moon",
@@ -85,3 +86,26 @@ def examples(planted: Planted) -> Any:
     from evenrank.neural import build_examples
 
     return build_examples(planted.qrels, planted.queries, planted.documents, negatives=3)
+
+
+@pytest.fixture
+def files(tmp_path: Path, checkpoint: Path, planted: Planted) -> dict[str, Any]:
+    """A configuration over files, quick to train."""
+    write_qrels(planted.qrels, tmp_path / "qrels.txt")
+    for name, texts in (("queries", planted.queries), ("documents", planted.documents)):
+        (tmp_path / f"{name}.tsv").write_text("".join(f"{key}\t{text}\n" for key, text in texts.items()))
+    rows = [
+        f"{query} Q0 {query}-{place} {place} {-place} x\n" for query in planted.queries for place in range(8)
+    ]
+    (tmp_path / "run.trec").write_text("".join(rows))
+    (tmp_path / "kin.csv").write_text("word,group\nhe,m\nhis,m\nshe,f\nher,f\n")
+    return {
+        "examples": {"validation": 0.2},
+        "attributes": [{"name": "kin", "lexicon": "kin.csv"}],
+        "model": {"encoder": str(checkpoint), "max_length": 32},
+        "training": {"device": "cpu", "batch": 8, "learning_rate": 1e-3, "save_seconds": 0},
+        "tune": {"epochs": 1, "checkpoints": 2},
+        "adversary": {"epochs": 0.5},
+        "joint": {"strengths": [0.2, 1], "epochs": 0.5, "checkpoints": 2},
+        "evaluate": {"run": "run.trec", "queries": "queries.tsv", "depth": 5},
+    }

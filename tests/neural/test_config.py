@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evenrank.errors import DataError, ParameterError
-from evenrank.inputs.project import Project
+from evenrank import DataError, ParameterError
+from evenrank.errors import UnknownNameError
 from evenrank.neural import make_config, read_config
-from evenrank.neural.config import changed, config_of, described
 
 
 def test_defaults_are_those_of_the_paper() -> None:
@@ -18,6 +18,16 @@ def test_defaults_are_those_of_the_paper() -> None:
     assert config.joint.strengths == (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
     assert (config.joint.epochs, config.joint.checkpoints) == (2.0, 20)
     assert [attribute.name for attribute in config.attributes] == ["gender"]
+
+
+def test_presets_of_the_paper() -> None:
+    config = make_config({"preset": "advbert-L4", "joint": {"epochs": 1}})
+    assert config.joint.strengths == (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+    assert (config.joint.epochs, config.joint.checkpoints, config.model.layers) == (1.0, 20, 4)
+    assert (config.examples.balance, config.evaluate.depth, config.tune.stop_on) == ("paper", 200, "RR@10")
+    assert make_config({"preset": "advbert-L2"}).joint.strengths[0] == 0.1
+    with pytest.raises(UnknownNameError, match="advbert-L2, advbert-L4"):
+        make_config({"preset": "L3"})
 
 
 def test_files_and_their_paths(tmp_path: Path) -> None:
@@ -57,55 +67,49 @@ def test_files_and_their_paths(tmp_path: Path) -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"example": {}}, "example: there is no such key; did you mean examples"),
-    ({"examples": {"pol": "x"}}, r"examples\.pol: there is no such key; did you mean pool"),
-    ({"data": {"qrels": "q.txt"}}, "'data' is no section: qrels, queries and documents are inputs"),
-    (
-        {"joint": {"lambdas": [1]}},
-        r"joint\.lambdas: there is no such key; there are strengths, epochs",
-    ),
-    (
-        {"joint": {"strengths": [0.1, 0.1]}},
-        r"joint\.strengths: must be a list of different numbers >= 0",
-    ),
-    ({"joint": {"strengths": [0.1, 0.1000001]}}, r"joint\.strengths: must be a list"),
-    ({"joint": {"strengths": []}}, r"joint\.strengths: must be a list"),
-    ({"training": {"batch": 0}}, r"training\.batch: must be an integer >= 1, got 0"),
-    ({"training": {"precision": "int8"}}, r"training\.precision: must be one of 'float32'"),
-    ({"training": 3}, "training: must be a table, got 3"),
-    ({"attributes": {"name": "x"}}, "attributes: must be a list"),
+    ({"example": {}}, "example: .*did you mean examples"),
+    ({"examples": {"pol": "x"}}, r"examples\.pol: .*did you mean pool"),
+    ({"data": {"qrels": "q.txt"}}, "'data' .*qrels"),
+    ({"joint": {"lambdas": [1]}}, r"joint\.lambdas: .*strengths, epochs"),
+    ({"joint": {"strengths": [0.1, 0.1]}}, r"joint\.strengths"),
+    ({"joint": {"strengths": [0.1, 0.1000001]}}, r"joint\.strengths"),
+    ({"joint": {"strengths": []}}, r"joint\.strengths"),
+    ({"training": {"batch": 0}}, r"training\.batch: .*>= 1, got 0"),
+    ({"training": {"precision": "int8"}}, r"training\.precision: .*'float32'"),
+    ({"training": 3}, "training: .*got 3"),
+    ({"attributes": {"name": "x"}}, "attributes: .*list"),
     ({"attributes": []}, "at least one"),
-    ({"attributes": [{}, {}]}, "different names, got gender, gender"),
+    ({"attributes": [{}, {}]}, "gender, gender"),
     ({"examples": {"pool": "p", "triples": "t"}}, r"leave out examples\.pool"),
-    ({"examples": {"folds": 3, "fold": 3}}, r"examples\.fold must be below the 3 folds, got 3"),
-    ({"evaluate": {"run": "r"}}, r"evaluate\.queries must be given"),
-    ({"seed": -1}, "seed: must be greater than or equal to 0, got -1"),
-    ({"seed": True}, "seed: must be an integer, got True"),
+    ({"examples": {"folds": 3, "fold": 3}}, r"examples\.fold .*3 folds, got 3"),
+    ({"evaluate": {"run": "r"}}, r"evaluate\.queries"),
+    ({"seed": -1}, "seed: .*got -1"),
+    ({"seed": True}, "seed: .*got True"),
+    ({"joint": {"stop_on": "GFR@10"}}, r"joint\.stop_on = 'GFR@10'"),
+    ({"model": {"kind": "bi-encoder"}}, r"model\.loss = 'distillation'"),
+    ({"model": {"loss": "distillation"}, "examples": {"triples": "x"}}, r"examples\.triples"),
+    ({"model": {"loss": "distillation"}, "tune": {"stop_on": "RR@10"}}, "stop_on"),
+    ({"adversary": {"dropout": 1}}, r"adversary\.dropout"),
+    ({"distil": {"documents": 2}}, "documents: .*>= 3"),  # two columns are a triple
 ]
 
 
 @pytest.mark.parametrize(("content", "said"), WRONG)
-def test_what_is_wrong_is_said(content: dict[str, Any], said: str) -> None:
+def test_what_is_wrong_is_named(content: dict[str, Any], said: str) -> None:
     with pytest.raises(ParameterError, match=said):
         make_config(content)
 
 
-def test_unknown_keys_are_named(tmp_path: Path) -> None:
+def test_what_is_wrong_with_a_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "adv.toml"
     path.write_text("[debias.jont]\n")
-    with pytest.raises(DataError, match=r"adv\.toml: debias\.jont: there is no such key; did you mean joint"):
+    with pytest.raises(DataError, match=r"adv\.toml: debias\.jont: .*did you mean joint"):
         read_config(path)
     path.write_text("[data\n")
-    with pytest.raises(DataError, match=r"adv\.toml: is not TOML"):
+    with pytest.raises(DataError, match=r"adv\.toml: .*TOML"):
         read_config(path)
-    with pytest.raises(DataError, match="no such file"):
+    with pytest.raises(DataError, match=r"none\.toml"):
         read_config(tmp_path / "none.toml")
-
-
-def test_every_key_says_what_it_means() -> None:
-    rows = list(described())
-    assert len({name for name, *_ in rows}) == len(rows) > 40
-    assert all(wording and meaning for _, _, wording, meaning in rows)
 
 
 def test_an_old_file_shows_its_new_form(tmp_path: Path) -> None:
@@ -116,22 +120,14 @@ def test_an_old_file_shows_its_new_form(tmp_path: Path) -> None:
         'validation = 0.2\n[[attributes]]\nname = "kin"\n[[attributes]]\nlexicon = "a\\\\b.csv"\n'
         "[training]\ndeterministic = false\n[joint]\nstrengths = [0.5, 1]\n"
     )
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(DataError, match="earlier version") as caught:
         read_config(path)
-    first, _, form = str(caught.value).partition("\n")
-    assert first == (
-        f"{path}: is a training configuration of an earlier version; "
-        "in a project file (evenrank.toml) it is written"
-    )
+    _, _, form = str(caught.value).partition("\n")
+    assert all(f'{key} = "{name}"' in form for key, name in (("qrels", "q.txt"), ("documents", "d.tsv")))
     path.write_text(form)
-    project = Project.read(path)
-    assert project.description().files() == [str(tmp_path / name) for name in ("q.txt", "d.tsv", "q.tsv")]
     config = read_config(path)
-    assert (config.seed, config.examples.validation, config.examples.pool) == (
-        3,
-        0.2,
-        str(tmp_path / "run.trec"),
-    )
+    assert (config.seed, config.examples.validation) == (3, 0.2)
+    assert config.examples.pool == str(tmp_path / "run.trec")
     assert [(one.name, one.lexicon) for one in config.attributes] == [
         ("kin", "gender-en"),
         ("gender", str(tmp_path / "a\\b.csv")),
@@ -143,43 +139,42 @@ def test_an_old_file_shows_its_new_form(tmp_path: Path) -> None:
 def test_any_key_of_an_old_file_is_seen(tmp_path: Path, text: str) -> None:
     path = tmp_path / "adv.toml"
     path.write_text(text)
-    with pytest.raises(DataError, match="is a training configuration of an earlier version"):
-        Project.read(path)
+    with pytest.raises(DataError, match="earlier version"):
+        read_config(path)
 
 
+@pytest.mark.needs("torch", "transformers")
 @pytest.mark.parametrize(
-    "text",
+    ("key", "text"),
     [
-        '[debias.model]\nencoder = "google/bert_uncased_L-4_H-256_A-4"',
-        '[debias.evaluate]\ndocuments = "ir_datasets:msmarco-passage"',
-        '[debias.examples]\npool = "https://example.org/run.trec"',
+        ("model.encoder", '[debias.model]\nencoder = "google/bert_uncased_L-4_H-256_A-4"'),
+        ("evaluate.documents", '[debias.evaluate]\ndocuments = "ir_datasets:msmarco-passage"'),
+        ("examples.pool", '[debias.examples]\npool = "https://example.org/run.trec"'),
     ],
 )
-def test_a_file_that_was_only_found_fetches_nothing(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "evenrank.toml"
-    path.write_text(text)
-    config_of(Project.read(path))
-    with pytest.raises(ParameterError, match=r"debias\.(model|evaluate|examples)\."):
-        config_of(Project.read(path, named=False))
+def test_a_file_that_was_only_found_fetches_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, evenrank: Callable[..., Any], key: str, text: str
+) -> None:
+    data = '[data]\nqrels = "q.txt"\nqueries = "q.tsv"\ndocuments = "d.tsv"\n'
+    (tmp_path / "evenrank.toml").write_text(data + text)
+    monkeypatch.chdir(tmp_path)
+    refused = evenrank("debias", "-o", "out")
+    assert refused.code == 2
+    assert f"debias.{key}" in refused.err
+    assert f"debias.{key}" not in evenrank("debias", "--project", "evenrank.toml", "-o", "out").err
 
 
-def test_an_encoder_beside_the_file_is_fetched_from_nowhere(tmp_path: Path) -> None:
+@pytest.mark.needs("torch", "transformers")
+@pytest.mark.parametrize("name", ["bert", "./bert"])
+def test_an_encoder_beside_the_file_is_fetched_from_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, evenrank: Callable[..., Any], name: str
+) -> None:
     (tmp_path / "bert").mkdir()
-    for name in ("bert", "./bert"):
-        (tmp_path / "evenrank.toml").write_text(f'[debias.model]\nencoder = "{name}"')
-        config = config_of(Project.read(tmp_path / "evenrank.toml", named=False))
-        assert Path(config.model.encoder) == tmp_path / "bert"
-
-
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        ("joint.strengths=[0.5, 1]", (0.5, 1.0)),
-        ("joint.schedule=linear", "linear"),
-        ('joint.schedule="linear"', "linear"),
-    ],
-)
-def test_keys_are_set_from_the_command_line(change: str, expected: Any) -> None:
-    config = make_config(changed({"joint": {"epochs": 1}}, [change]))
-    assert getattr(config.joint, change.partition("=")[0].removeprefix("joint.")) == expected
-    assert config.joint.epochs == 1
+    (tmp_path / "evenrank.toml").write_text(
+        f'[data]\nqrels = "q.txt"\nqueries = "q.tsv"\ndocuments = "d.tsv"\n[debias.model]\nencoder = "{name}"'
+    )
+    assert read_config(tmp_path / "evenrank.toml").model.encoder == str(tmp_path / "bert")
+    monkeypatch.chdir(tmp_path)
+    found = evenrank("debias", "-o", "out")
+    assert found.code == 1  # it goes on to the files, which are not there
+    assert "model.encoder" not in found.err

@@ -5,6 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import re
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -28,3 +31,13 @@ class FullDisk:
         if self.refused < self.times and re.search(self.name, path):
             self.refused += 1
             raise OSError(self.number, os.strerror(self.number), path)
+
+
+@contextmanager
+def no_room(size: int) -> Iterator[Callable[[], None]]:
+    """A function that lets no file of this process grow beyond so many bytes, until the block ends."""
+    before, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (before, hard))
