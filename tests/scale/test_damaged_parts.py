@@ -1,0 +1,264 @@
+"""A byte that a disk or a network changed is noticed: in parts that wait, and in what is made of them."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from backwards import InRounds, Stops
+from collections_in_formats import rows, write
+
+import evenrank as er
+from evenrank import DataError, EvenrankError, EvenrankWarning, Lexicon, read_groups
+from evenrank.evidence.scan import derive_groups, scan_file
+
+LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
+SIZES: Any = {"block_bytes": 1 << 13, "partition_bytes": 1 << 15}
+
+
+class Damaging(InRounds):
+    """Does something to parts behind each task: they are damaged before they are used."""
+
+    def __init__(self, damage: Callable[[], None]) -> None:
+        super().__init__()
+        self.damage = damage
+
+    def behind(self, place: int) -> None:
+        self.damage()
+
+
+def flip(path: Path, share: float) -> None:
+    """Change one bit of a file, at a share of its length."""
+    content = bytearray(path.read_bytes())
+    content[int(share * (len(content) - 1))] ^= 16
+    path.write_bytes(content)
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    files = [path] if path.is_file() else sorted(path.iterdir())
+    return {"" if file == path else file.name: file.read_bytes() for file in files}
+
+
+def with_other_bits(path: Path, count: int) -> Iterator[bytes]:
+    """A file with one bit changed, at its first sixteen bytes and ``count`` others, and then as it was."""
+    content, generator = path.read_bytes(), random.Random(1)
+    others = range(16, len(content))
+    for place in [*range(16), *generator.sample(others, min(count, len(others)))]:
+        changed = bytearray(content)
+        changed[place] ^= 1 << generator.randrange(8)
+        path.write_bytes(changed)
+        yield changed
+    path.write_bytes(content)
+
+
+def is_same(found: Any, sound: Any) -> bool:
+    return bool(
+        found.doc_ids.equals(sound.doc_ids)
+        and np.array_equal(found.counts, sound.counts)
+        and np.array_equal(found.lengths, sound.lengths)
+        and found.lexicon == sound.lexicon
+    )
+
+
+@pytest.mark.parametrize("share", [0, 0.3, 0.5, 0.8, 1])
+@pytest.mark.parametrize("output", ["out.parquet", "out/"])
+def test_a_damaged_part_of_an_interrupted_scan_is_made_again(
+    tmp_path: Path, output: str, share: float
+) -> None:
+    source = write(tmp_path / "c.tsv", rows(3000))
+    scan_file(source, LEXICON, f"{tmp_path}/whole-{output}", on=(whole := InRounds()), **SIZES)
+    with pytest.raises(Stops):
+        scan_file(source, LEXICON, f"{tmp_path}/{output}", on=InRounds(0, after=3), **SIZES)
+    parts = tmp_path / f"{output.rstrip('/')}.parts"
+    (part,) = (path for path in parts.glob("part-00001-*") if path.suffix != ".json")
+    flip(part, share)
+    resumed = scan_file(source, LEXICON, f"{tmp_path}/{output}", on=(again := InRounds()), **SIZES)
+    assert 0 < resumed.found < resumed.pieces
+    assert again.rounds == [whole.rounds[0] - 2]
+    assert contents(tmp_path / output) == contents(tmp_path / f"whole-{output}")
+
+
+def test_a_part_that_is_damaged_before_it_is_joined_is_an_error_and_then_made_again(tmp_path: Path) -> None:
+    source, output = write(tmp_path / "c.tsv", rows(3000)), tmp_path / "out.parquet"
+    scan_file(source, LEXICON, tmp_path / "whole.parquet", **SIZES)
+
+    def damage() -> None:
+        for part in tmp_path.glob("out.parquet.parts/part-00002-*.arrow"):
+            flip(part, 0.5)
+
+    with pytest.raises(EvenrankError, match=r"part-00002-.*arrow: .* was kept"):
+        scan_file(source, LEXICON, output, on=Damaging(damage), **SIZES)
+    assert not output.exists()
+    scan_file(source, LEXICON, output, on=InRounds(), **SIZES)
+    assert output.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("output", ["g.parquet", "g/"])
+def test_a_damaged_part_of_groups_is_noticed_before_it_is_used(tmp_path: Path, output: str) -> None:
+    source = write(tmp_path / "c.tsv", rows(3000))
+    derive_groups(source, f"{tmp_path}/whole-{output}", LEXICON, **SIZES)
+    damaged: set[Path] = set()
+
+    def damage() -> None:
+        for part in set(tmp_path.glob("g*.parts/part-00002-*.parquet")) - damaged:
+            flip(part, 0.5)
+            damaged.add(part)
+
+    with pytest.raises(EvenrankError, match=r"part-00002-.*parquet: .* was kept"):
+        derive_groups(source, f"{tmp_path}/{output}", LEXICON, on=Damaging(damage), **SIZES)
+    assert not (tmp_path / output).exists()
+    derive_groups(source, f"{tmp_path}/{output}", LEXICON, **SIZES)
+    assert contents(tmp_path / output) == contents(tmp_path / f"whole-{output}")
+
+
+def test_a_damaged_piece_of_an_interrupted_scan_is_counted_again(tmp_path: Path) -> None:
+    source, output = write(tmp_path / "c.tsv", rows(3000)), tmp_path / "out.parquet"
+    scan_file(source, LEXICON, tmp_path / "whole.parquet", **SIZES)
+    calls = iter(range(9))
+
+    def progress(*_: object) -> None:
+        if next(calls, None) is None:
+            raise Stops
+
+    with pytest.raises(Stops):
+        scan_file(source, LEXICON, output, progress=progress, **SIZES)
+    flip(tmp_path / "out.parquet.parts" / "journal", 0.5)
+    with pytest.warns(EvenrankWarning, match="journal: is damaged"):
+        scan_file(source, LEXICON, output, **SIZES)
+    assert output.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+
+
+def scanned(source: Path, output: str, on: Any) -> Any:
+    return scan_file(source, LEXICON, output, on=on, **SIZES)
+
+
+def derived(counts: Path, output: str, on: Any) -> Any:
+    return derive_groups(counts, output, on=on)
+
+
+@pytest.mark.parametrize(
+    ("work", "output"), [(scanned, "o.parquet"), (scanned, "o/"), (derived, "o.parquet"), (derived, "o/")]
+)
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda record: record.replace(b'"part"', b'"qart"'),
+        lambda record: re.sub(rb"\d", lambda digit: b"%d" % ((int(digit[0]) + 1) % 10), record, count=1),
+        lambda record: re.sub(rb", \"check\": \"\w+\"", b"", record),  # as before there was one
+        lambda record: b"[]",
+    ],
+    ids=["a key", "a digit", "no check", "no object"],
+)
+def test_a_part_whose_record_is_damaged_is_made_again(
+    tmp_path: Path, work: Any, output: str, damage: Any
+) -> None:
+    source = write(tmp_path / "c.tsv", rows(3000))
+    if work is derived:
+        scan_file(source, LEXICON, f"{tmp_path}/counts/", **SIZES)
+        source = tmp_path / "counts"
+    expected = work(source, f"{tmp_path}/whole-{output}", whole := InRounds())
+    with pytest.raises(Stops):
+        work(source, f"{tmp_path}/{output}", InRounds(0, after=2))
+    (record,) = tmp_path.glob("o*.parts/part-00001-*.json")
+    sound = record.read_bytes()
+    record.write_bytes(damage(sound))
+    assert record.read_bytes() != sound
+    found = work(source, f"{tmp_path}/{output}", again := InRounds())
+    assert contents(tmp_path / output) == contents(tmp_path / f"whole-{output}")
+    assert found.documents == expected.documents
+    assert again.rounds == [whole.rounds[0] - 1]
+
+
+def test_no_bit_of_finished_counts_changes_them_in_silence(tmp_path: Path) -> None:
+    output = tmp_path / "out.parquet"
+    scan_file(write(tmp_path / "c.tsv", rows(1000)), LEXICON, output)
+    sound = er.read_counts(output)
+    errors = []
+    for _ in with_other_bits(output, 150):
+        try:
+            assert is_same(er.read_counts(output), sound)
+        except DataError as error:
+            errors.append(str(error))
+    assert len(errors) > 75
+    assert all(str(output) in error for error in errors)
+
+
+def test_no_bit_of_the_types_of_counts_changes_them_in_silence(tmp_path: Path) -> None:
+    """The footer has no checksum: numbers that are said to be true or false would all be 0 or 1."""
+    counts = tmp_path / "out.parquet"
+    scan_file(write(tmp_path / "c.tsv", rows(300)), LEXICON, counts, terms=True)
+    sound, content = er.read_counts(counts), counts.read_bytes()
+    for name in (b"length", b"left", b"right"):
+        end = content.index(b"\x18" + bytes([len(name)]) + name)
+        for bit in range(12 * 8):
+            changed = bytearray(content)
+            changed[end - 12 + bit // 8] ^= 1 << bit % 8
+            counts.write_bytes(changed)
+            with suppress(DataError):
+                found = er.read_counts(counts)
+                np.testing.assert_array_equal(found.counts, sound.counts)
+                np.testing.assert_array_equal(found.tokens, sound.tokens)
+
+
+@pytest.mark.parametrize("output", ["g.parquet", "g/"])
+def test_no_bit_of_derived_groups_changes_them_in_silence(tmp_path: Path, output: str) -> None:
+    derive_groups(write(tmp_path / "c.tsv", rows(300)), f"{tmp_path}/{output}", LEXICON)
+    place = tmp_path / output
+    sound = read_groups(place, "side")
+    errors = []
+    for _ in with_other_bits(place if place.is_file() else place / "part-00000.parquet", 700):
+        try:
+            found = read_groups(place, "side")
+            assert found.fingerprint == sound.fingerprint
+            assert found.attribute.target == sound.attribute.target
+        except DataError as error:
+            errors.append(str(error))
+    assert len(errors) > 500
+    assert all(str(place) in error for error in errors)
+    # of a file without its description nobody knows that it was derived
+    assert sum("derive them again" in error for error in errors) > 400
+
+
+def test_derived_groups_whose_description_is_lost_are_no_ordinary_table(tmp_path: Path) -> None:
+    """Of a damaged list of descriptions Arrow gives none, and the groups would have lost their target."""
+    place = tmp_path / "g.parquet"
+    derive_groups(write(tmp_path / "c.tsv", rows(300)), place, LEXICON)
+    sound, content = read_groups(place, "side").fingerprint, place.read_bytes()
+    first = content.index(b"evenrank.source") - 24
+    for bit in range(24 * 8):
+        changed = bytearray(content)
+        changed[first + bit // 8] ^= 1 << bit % 8
+        place.write_bytes(changed)
+        with suppress(DataError):
+            assert read_groups(place, "side").fingerprint == sound
+
+
+def test_no_bit_of_a_commit_changes_it_in_silence(tmp_path: Path) -> None:
+    """Some keys are told to nobody, such as where the counts came from."""
+    source = write(tmp_path / "c.tsv", rows(300))
+    scan_file(source, LEXICON, f"{tmp_path}/counts/")
+    derive_groups(source, f"{tmp_path}/groups/", LEXICON)
+    counts, groups = er.read_counts(tmp_path / "counts"), read_groups(tmp_path / "groups", "side")
+    for name, is_sound in (
+        ("counts", lambda: is_same(er.read_counts(tmp_path / "counts"), counts)),
+        ("groups", lambda: read_groups(tmp_path / "groups", "side").fingerprint == groups.fingerprint),
+    ):
+        commit, errors = tmp_path / name / "_evenrank.json", []
+        for _ in with_other_bits(commit, 300):
+            try:
+                assert is_sound()
+            except DataError as error:
+                errors.append(str(error))
+        assert len(errors) > 200
+        assert all(str(commit.parent) in error for error in errors)
+        about = json.loads(commit.read_text())
+        del about["check"]  # as before there was one
+        commit.write_text(json.dumps(about))
+        assert is_sound()
