@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,9 +12,6 @@ from typing import Any
 
 import pytest
 from small_shop import write_small_shop
-
-from evenrank.audit.summary import AuditSummary
-from evenrank.verdict import describe
 
 Evenrank = Callable[..., SimpleNamespace]
 
@@ -42,7 +40,7 @@ floor = 0.001
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_small_shop(tmp_path)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("evenrank.audit.making._write_report", lambda *_: False)  # it takes seconds
+    monkeypatch.setitem(sys.modules, "altair", None)  # reports take seconds
     products = [json.loads(line) for line in (tmp_path / "products.jsonl").read_text().splitlines()]
     for place, product in enumerate(products):
         product["brand"] = "ab"[place % 2]
@@ -87,8 +85,8 @@ def test_a_project_has_the_same_order_in_audit_and_gate(evenrank: Evenrank, shop
     gated = evenrank("gate", *trusted)
     assert gated.code == 0, gated.err
     (folder,) = (shop / "audit").glob("2*")
-    for verdict in AuditSummary.read(folder / "summary.json").verdicts:
-        assert describe(verdict) in gated.err
+    for sentence in json.loads((folder / "summary.json").read_text())["sentences"]:
+        assert sentence in gated.err
 
 
 def judged(shop: Path, evenrank: Evenrank) -> Path:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from small_shop import write_small_shop
-
-from evenrank.io.made_query_ids import made_id
 
 Evenrank = Callable[..., SimpleNamespace]
 
@@ -33,7 +32,7 @@ limits = ["GroupShare(attr='seller_size', attention=log2)@10[small] >= {floor}"]
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_small_shop(tmp_path)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("evenrank.audit.making._write_report", lambda *_: False)  # it takes seconds
+    monkeypatch.setitem(sys.modules, "altair", None)  # reports take seconds
     return tmp_path
 
 
@@ -62,7 +61,9 @@ def test_every_command_reads_what_the_audit_wrote(evenrank: Evenrank, shop: Path
     audited = evenrank("audit", *TRUSTED)
     assert audited.code == 0, audited.err
     (run,) = (shop / "audit").glob("2*/runs/*.trec")
-    assert {line.split()[0] for line in run.read_text().splitlines()} == set(map(made_id, texts))
+    asked = {line.split()[0] for line in run.read_text().splitlines()}
+    assert len(asked) == len(texts)
+    assert not asked & {str(number) for number in range(len(texts))}  # the numbers of rows are no ids
     fairer(evenrank, audited.out)
     (shop / "evenrank.toml").write_text(PROJECT.format(floor=0.01, runs='runs = ["fairer.trec"]'))
     for words in (["doctor"], ["gate"], ["gate", "fairer.trec"], ["evaluate"], ["audit", "fairer.trec"]):

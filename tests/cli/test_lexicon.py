@@ -11,7 +11,6 @@ import pytest
 
 from evenrank import read_lexicon
 from evenrank.evidence.scan import scan_file
-from evenrank.io.lexicons import SHIPPED
 
 Evenrank = Callable[..., SimpleNamespace]
 
@@ -33,21 +32,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_list_and_show(evenrank: Evenrank) -> None:
-    listed = evenrank("lexicon", "list", "--format", "jsonl")
-    assert [json.loads(line)["lexicon"] for line in listed.out.splitlines()] == list(SHIPPED)
-    shown = evenrank("lexicon", "show", "gender-en")
-    assert "gender-en: Chosen by hand" in shown.out
-    assert "stepmother" in shown.out
-    assert evenrank("lexicon", "show", "gender-en", "-o", "copy.json").err == "evenrank: wrote copy.json\n"
-    assert read_lexicon("copy.json") == read_lexicon("gender-en")
-    rows = [
-        json.loads(line)
-        for line in evenrank("lexicon", "show", "w.csv", "--format", "jsonl").out.splitlines()
-    ]
-    assert rows[0] == {"word": "she", "group": "female", "partner": "he", "weight": 1.0}
-
-
 def test_check(evenrank: Evenrank) -> None:
     found = evenrank("lexicon", "check", "w.csv", "--format", "jsonl")
     rows = [json.loads(line) for line in found.out.splitlines()]
@@ -60,14 +44,13 @@ def test_check(evenrank: Evenrank) -> None:
     }
 
 
-def test_check_of_words_in_texts() -> None:
-    from evenrank import Lexicon
-    from evenrank.wordlists.check import check_lexicon
-
-    lexicon = Lexicon.build("x", {"f": ["king", "ruby"], "m": ["lad", "john"]})
+def test_a_word_of_a_list_may_mostly_be_a_name_in_texts_and_a_name_mostly_a_word(evenrank: Evenrank) -> None:
+    Path("x.json").write_text(json.dumps({"f": ["king", "ruby"], "m": ["lad", "john"]}))
     texts = ["So said Martin King, and a lad saw Larry King near a ruby. John left."] * 20 + ["lads"]
-    found = {(one.kind, one.word) for one in check_lexicon(lexicon, texts, ["ruby", "john"])}
-    assert found == {("mostly a name", "king"), ("mostly a word", "ruby"), ("missing form", "lads")}
+    Path("t.tsv").write_text("".join(f"t{place}\t{text}\n" for place, text in enumerate(texts)))
+    found = evenrank("lexicon", "check", "x.json", "--documents", "t.tsv", "--format", "jsonl")
+    rows = {(row["kind"], row["word"]) for row in map(json.loads, found.out.splitlines())}
+    assert {("mostly a name", "king"), ("missing form", "lads")} <= rows
 
 
 def test_compare(evenrank: Evenrank) -> None:
@@ -104,22 +87,6 @@ def test_sensitivity(evenrank: Evenrank) -> None:
     assert "--terms -o counts.parquet, then add --words" in evenrank(*command).err
     assert evenrank(*command, "--words", "c.parquet", "-o", "s.jsonl").code == 0
     assert json.loads(Path("s.jsonl").read_text().splitlines()[0])["measure"] == "TExFAIR@3"
-
-
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        (("show",), "lexicon show takes one lexicon, got 0"),
-        (("compare", "gender-en"), "lexicon compare takes 2 lexicons, got 1"),
-        (("list", "gender-en"), "lexicon list takes no name"),
-        (("sensitivity",), "name a run"),
-        (("show", "nothing"), "'nothing' is neither a lexicon nor a file"),
-    ],
-)
-def test_wrong_usage(evenrank: Evenrank, words: tuple[str, ...], why: str) -> None:
-    outcome = evenrank("lexicon", *words)
-    assert outcome.code == 2
-    assert why in outcome.err
 
 
 def test_check_finds_missing_forms_by_rule(evenrank: Evenrank) -> None:

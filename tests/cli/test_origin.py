@@ -12,9 +12,9 @@ import pytest
 
 import evenrank as er
 from evenrank import origin, select
-from evenrank.comparison.origin import BACKGROUND, COLLECTION
 
 Evenrank = Callable[..., Any]
+COLLECTION, BACKGROUND = "(collection)", "(background)"  # places beside the runs
 TEXTS = ["he and his son", "she saw her mother", "a king and a queen", "nothing of note", "the man", "her"]
 DOCUMENTS = {f"d{place}": text for place, text in enumerate(TEXTS * 2)}
 MEASURES = "NFaiRR@3 TExFAIR@3"

@@ -11,34 +11,40 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import evenrank as er
-from evenrank import Membership
-from evenrank.inputs.repeated_values import repeated_of, repeating_queries
-
 Evenrank = Callable[..., SimpleNamespace]
 
 
 @pytest.mark.parametrize("depth", [3, 6, 10])
-def test_the_rule_of_the_paper_by_its_words(depth: int) -> None:
+def test_the_rule_of_the_paper_by_its_words(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, depth: int
+) -> None:
     """One company has several stores in the top; a store without a company is one of its own."""
+    monkeypatch.chdir(tmp_path)
     draw = np.random.default_rng(depth)
     chains = {f"d{n}": f"c{draw.integers(0, 40)}" for n in range(120) if draw.random() < 0.6}
     lists = {f"q{q}": [f"d{n}" for n in draw.permutation(120)[:25]] for q in range(60)}
-    run = er.read_run({q: {d: -float(r) for r, d in enumerate(ids)} for q, ids in lists.items()})
-    expected = tuple(
+    rows = "".join(f"{document},{chain}\n" for document, chain in chains.items())
+    Path("chains.csv").write_text("document,chain\n" + rows)
+    lines = [f"{q} 0 {d} {r} {-r} x\n" for q, own in lists.items() for r, d in enumerate(own, 1)]
+    Path("base.trec").write_text("".join(lines))
+    expected = {
         query
-        for query in run.query_ids
-        if max(Counter(chains[d] for d in lists[query][:depth] if d in chains).values(), default=0) > 1
-    )
+        for query, own in lists.items()
+        if max(Counter(chains[d] for d in own[:depth] if d in chains).values(), default=0) > 1
+    }
     assert 0 < len(expected) < 60
-    assert repeating_queries(run, Membership.from_labels("chain", chains), depth=depth) == expected
+    asked = ["--queries", f"repeated:chain:depth={depth}", "--view", "queries", "--format", "jsonl"]
+    done = evenrank(*ASK[:2], *ASK[3:], *asked, "--missing", "uniform")
+    assert {json.loads(line)["query"] for line in done.out.splitlines()} == expected
 
 
-def test_a_document_of_two_values_shares_each_of_them() -> None:
-    attribute = er.Attribute("topic", ("x", "y", "z"))
-    several = Membership.build(attribute, ["a", "a", "b"], ["x", "y", "y"], multilabel=True)
-    run = er.read_run({"q": {"a": 2, "b": 1}})
-    assert repeating_queries(run, several) == ("q",)
+def test_a_document_of_two_values_shares_each_of_them(evenrank: Evenrank, folder: Path) -> None:
+    Path("chains.csv").write_text("document,chain\na,x\na,y\nc,y\nb,z\n")
+    groups = ["--groups", "chain=chains.csv:multilabel", "-m", "AWRF@3"]
+    done = evenrank(
+        *ASK[:2], *groups, "--queries", "repeated:chain", "--view", "queries", "--format", "jsonl"
+    )
+    assert {json.loads(line)["query"] for line in done.out.splitlines()} == {"q1", "q2"}
 
 
 @pytest.fixture
@@ -84,7 +90,3 @@ def test_no_such_query(evenrank: Evenrank, folder: Path) -> None:
     done = evenrank(*ASK, "--queries", "repeated:chain")
     assert done.code != 0
     assert "no query has a value of 'chain' twice in the first 20 ranks of run 'base'" in done.err
-
-
-def test_the_option_alone() -> None:
-    assert repeated_of("repeated:chain:run=base") == ("chain", 20, "base")
