@@ -1,45 +1,87 @@
-"""Polarisation accuracy: both orientations, scores of 0, and what chance gives."""
+"""Polarisation accuracy, which the command prints: both orientations, scores of 0, and what chance gives."""
 
 from __future__ import annotations
 
 import itertools
 import math
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import numpy as np
+import polars
 import pytest
 
-from evenrank.evidence.polarise.accuracy import Accuracy, chance_share, share_right
-from evenrank.stats.intervals import TOO_FEW
+from evenrank.cli import main
+
+Printed = Callable[[Mapping[str, tuple[list[float], str]]], list[float]]
 
 
-def test_the_better_orientation_counts_and_zero_is_wrong_under_both() -> None:
-    first = np.array([True, True, False, False])
-    assert share_right(np.array([1.0, 2, -1, -2]), first) == 1
-    assert share_right(np.array([-1.0, -2, 1, 2]), first) == 1
-    assert share_right(np.array([1.0, 2, 1, 2]), first) == 0.5
-    assert share_right(np.array([0.0, 2, -1, 0]), first) == 0.5
-    assert share_right(np.zeros(4), first) == 0
+@pytest.fixture
+def printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Printed:
+    """The numbers that are printed for queries, whose documents have these coordinates and sides."""
+
+    def run(queries: Mapping[str, tuple[list[float], str]]) -> list[float]:
+        rows = [
+            (query, f"{query}{place}", x, side)
+            for query, (coordinates, sides) in queries.items()
+            for place, (x, side) in enumerate(zip(coordinates, sides, strict=True))
+        ]
+        table = polars.DataFrame(
+            [(q, d, "text", None if side == "-" else side) for q, d, _, side in rows],
+            ["query", "document", "text", "perspective"], orient="row",
+        )  # fmt: skip
+        table.write_parquet(tmp_path / "debates.parquet")
+        vectors = {"document": [d for _, d, _, _ in rows], "vector": [[float(x), 1.0] for _, _, x, _ in rows]}
+        polars.DataFrame(vectors).write_parquet(tmp_path / "vectors.parquet")
+        words = ["polarise", tmp_path / "debates.parquet", "--encoder", tmp_path / "vectors.parquet"]
+        assert main([*map(str, words), "-o", str(tmp_path / "polarity.parquet")]) == 0
+        line = re.search(r"accuracy (.*)", capsys.readouterr().err)
+        return [] if line is None else [float(n) for n in re.findall(r"\d+\.\d+|\d+(?= quer)", line[1])]
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("scores", "share"),
+    [
+        ([1.0, 2, -1, -2], 1),
+        ([-1.0, -2, 1, 2], 1),
+        ([1.0, -1, 1, -1], 0.5),
+        ([0.0, 2, -2, 0], 0.5),  # 0 is on no side, and wrong under both
+    ],
+)
+def test_the_better_orientation_counts_and_zero_is_wrong(
+    scores: list[float], share: float, printed: Printed
+) -> None:
+    assert printed({"q": (scores, "aabb")})[:2] == [share, 1]
 
 
 @pytest.mark.parametrize(("count", "known"), [(8, 22 / 35), (4, 2 / 3), (2, 1.0)])
-def test_chance_is_the_mean_over_all_labellings(count: int, known: float) -> None:
-    scores = np.array([1.0, -1.0] * (count // 2))
-    half = count // 2
-    labellings = [np.isin(np.arange(count), chosen) for chosen in itertools.combinations(range(count), half)]
-    shares = [share_right(scores, first) for first in labellings]
-    exact = float(np.mean(shares))
+def test_chance_is_the_mean_over_all_labellings(count: int, known: float, printed: Printed) -> None:
+    signs, half = np.array([1.0, -1.0] * (count // 2)), count // 2
+    shares = []
+    for chosen in itertools.combinations(range(count), half):
+        right = (signs > 0) == np.isin(np.arange(count), chosen)
+        shares.append(max(right.mean(), 1 - right.mean()))
     # 8 documents that fall on either side like coins have .637; four on each side, a little less
-    assert exact == pytest.approx(known, abs=1e-12)
-    drawn = chance_share(scores, labellings[0], np.random.default_rng(0), draws=20000)
-    assert drawn == pytest.approx(exact, abs=6 * np.std(shares) / math.sqrt(20000) + 1e-12)
+    assert np.mean(shares) == pytest.approx(known, abs=1e-12)
+    _, _, chance = printed({"q": (signs.tolist(), "ab" * half)})
+    assert chance == pytest.approx(known, abs=6 * np.std(shares) / math.sqrt(1000) + 1e-4)
 
 
-def test_the_mean_is_over_queries_and_has_an_interval() -> None:
-    values = np.array([1.0, 0.5, 0.75, 0.5, 1.0, 0.625])
-    found = Accuracy(tuple("abcdef"), values, np.full(6, 0.6))
-    assert found.mean == pytest.approx(values.mean())
-    assert found.mean_chance == pytest.approx(0.6)
-    low, high, reason = found.interval()
-    assert 0.4 < low < found.mean < high < 1
-    assert reason is None
-    assert Accuracy(tuple("abcd"), values[:4], values[:4]).interval().reason == TOO_FEW
+def test_the_mean_is_over_queries_and_has_an_interval(printed: Printed) -> None:
+    right, half = ([2.0, 1, -1, -2], "aabb"), ([2.0, -1.5, 1, -1.5], "aabb")
+    two = {f"q{number}": right if number % 2 else half for number in range(6)}
+    found = printed(two)
+    assert found[0] == pytest.approx(0.75)
+    assert min(found[1:3]) < 0.75 < max(found[1:3])
+    assert 6 in found
+
+
+def test_accuracy_needs_perspectives(printed: Printed) -> None:
+    coordinates = [2.0, 1, -1, -2]
+    assert printed({"q": (coordinates, "----")}) == []
+    assert printed({"q": (coordinates, "a--b")})[:2] == [1, 1]  # of the two that are labelled
+    both = {"q": (coordinates, "abab"), "r": (coordinates, "aaaa")}  # one has no other side
+    assert printed(both)[:2] == [0.5, 1]
