@@ -8,9 +8,6 @@ from pathlib import Path
 import pytest
 
 import evenrank as er
-from evenrank.counterfactuals.experiment import Experiment
-from evenrank.counterfactuals.swap import KINDS, make_swapper
-from evenrank.systems import make_system
 
 pytestmark = pytest.mark.needs("bm25s")
 
@@ -46,13 +43,13 @@ def time_collection(shared: Path) -> tuple[dict[str, str], dict[str, str]]:
 def test_time(system: str, time_collection: tuple[dict[str, str], dict[str, str]]) -> None:
     documents, queries = time_collection
     assert (len(documents), len(queries)) == (423, 83)
-    trial = Experiment(make_system(system), documents, queries)
-    result = trial.swap(make_swapper(tagger="rules"))
+    known = {"queries": queries, "tagger": "rules"}
+    result = er.counterfactual(system, documents, **known)
     low, high = result.interval
     moved = sum(value < 1 - 1e-9 for value in result.scores.blocks[0].values[:, 0])
     words = er.scan(list(documents.items()), "gender-en+gender-en-names")
-    bm25 = Experiment(make_system("bm25"), documents, queries).original
-    beside = er.evaluate(trial.original, "TExFAIR@10 NFaiRR@10", words=words, background=bm25)
+    bm25 = er.counterfactual("bm25", documents, **known).original
+    beside = er.evaluate(result.original, "TExFAIR@10 NFaiRR@10", words=words, background=bm25)
     assert rows("TIME")[system] == [
         f"{result.crbo:.4f}",
         f"[{low:.4f}, {high:.4f}]",
@@ -60,6 +57,7 @@ def test_time(system: str, time_collection: tuple[dict[str, str], dict[str, str]
         f"{beside.mean('TExFAIR@10'):.4f}",
         f"{beside.mean('NFaiRR@10'):.4f}",
     ]
-    by_kind = [f"{trial.swap(make_swapper(kinds=[kind], tagger='rules')).crbo:.4f}" for kind in KINDS]
-    both = trial.swap(make_swapper(tagger="rules"), swap_queries=True)
+    kinds = ("pronouns", "nouns", "titles", "names")
+    by_kind = [f"{er.counterfactual(system, documents, kinds=[kind], **known).crbo:.4f}" for kind in kinds]
+    both = er.counterfactual(system, documents, swap_queries=True, **known)
     assert rows("Which words, and the query too")[f"TIME, {system}"] == [*by_kind, f"{both.crbo:.4f}"]

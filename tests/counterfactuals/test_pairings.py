@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from evenrank import counterfactual
-from evenrank.counterfactuals.pairings import agreement_table, over_pairings
-from evenrank.counterfactuals.table import ALL, SwapRow
+from evenrank.counterfactuals.pairings import over_pairings
 from evenrank.errors import ParameterError
 
 TEXTS = {
@@ -32,28 +31,10 @@ def test_the_interval_is_over_pairings() -> None:
     found = over_pairings("bm25", TEXTS, queries=QUERIES, seeds=range(6))
     low, high = found.interval[:2]
     assert 0 <= low <= found.crbo <= high <= 1
-    rows = found.to_table().to_text().splitlines()
-    assert [row.split()[0] for row in rows[1:8]] == ["0", "1", "2", "3", "4", "5", "all"]
+    assert [row[0] for row in found.to_table().rows] == [*"012345", "all"]
 
 
 def test_seeds_must_differ() -> None:
     for seeds in ([], [1, 1]):
-        with pytest.raises(ParameterError, match="seeds must be different numbers, at least one"):
+        with pytest.raises(ParameterError, match="seeds"):
             over_pairings("bm25", TEXTS, queries=QUERIES, seeds=seeds)
-
-
-def test_agreement_over_systems_comes_with_the_caution() -> None:
-    results = [counterfactual("bm25", TEXTS, queries=dict(list(QUERIES.items())[:n])) for n in (1, 2, 3)]
-    order = np.argsort([result.crbo for result in results])
-    ranks = {int(place): float(rank) for rank, place in enumerate(order)}
-    rows = [
-        SwapRow(f"s{n}", ALL, result, {"TExFAIR@10": ranks[n], "NFaiRR@10": -ranks[n]})
-        for n, result in enumerate(results)
-    ]
-    assert len({result.crbo for result in results}) == 3
-    text = agreement_table(rows).to_text()
-    assert "TExFAIR@10   1.0000" in text
-    assert "NFaiRR@10   -1.0000" in text
-    assert "not whether they are fair" in " ".join(text.split())
-    with pytest.raises(ParameterError, match="three of them or more, got 2"):
-        agreement_table(rows[:2])
