@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import socket
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +9,6 @@ import annotation
 import pytest
 
 from evenrank.queryset import Procedure, read_sheets
-from evenrank.queryset.page import AnnotationPages
 
 pytestmark = pytest.mark.slow
 PATIENCE = 120_000  # milliseconds: machines are shared and slow at times
@@ -24,43 +16,13 @@ PROCEDURE = Procedure()
 TEXTS = {f"q{place}": f"what is question {place}" for place in range(8)}
 
 
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
-
-
-@contextmanager
-def serving(folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
-    """The command in a process of its own, which is killed at the end and has no time to write anything."""
-    command = [sys.executable, "-m", "evenrank", "queryset", "page", str(folder), f"127.0.0.1:{port}"]
-    process = subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, env={**os.environ, "LC_ALL": "C.UTF-8"}
-    )
-    try:
-        for _ in range(600):
-            with socket.socket() as there:
-                there.settimeout(1)
-                if there.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            try:
-                process.wait(0.1)
-            except subprocess.TimeoutExpired:
-                continue
-            raise AssertionError(process.stderr and process.stderr.read())
-        yield process
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-
-
-def opened(browser: Any, port: int, path: str, complaints: list[str], **options: Any) -> Any:
+def opened(browser: Any, address: str, complaints: list[str], **options: Any) -> Any:
     context = browser.new_context(**options)
     context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(f"http://127.0.0.1:{port}{path}")
+    page.goto(address)
     return page
 
 
@@ -83,17 +45,15 @@ def press(page: Any, *keys: str) -> None:
 def test_two_annotators_at_once_killed_and_resumed(browser: Any, tmp_path: Path) -> None:
     """By keys alone. The server is killed twice between answers; nothing that was answered is lost."""
     paths = annotation.written(tmp_path, 1, TEXTS)
-    pages = AnnotationPages(tmp_path, PROCEDURE)
-    addresses = [pages.path_of(sheet) for sheet in pages.sheets]
-    port, complaints = free_port(), []
+    port, complaints = annotation.free_port(), []
     labels = {0: "nmfonmfo", 1: "nnnnmmmm"}
     ways = ({"n": "n", "m": "m", "f": "f", "o": "o"}, {"n": "1", "m": "2", "f": "3", "o": "4"})
     people: list[Any] = []
     done = 0
     for until in (3, 5, 8):
-        with serving(tmp_path, port):
+        with annotation.served(tmp_path, port) as addresses:
             if not people:
-                people = [opened(browser, port, addresses[who], complaints) for who in (0, 1)]
+                people = [opened(browser, addresses[who], complaints) for who in ("worker1", "worker2")]
             for page in people:
                 page.reload()
             for number in range(done, until):
@@ -116,10 +76,9 @@ def test_two_annotators_at_once_killed_and_resumed(browser: Any, tmp_path: Path)
 @pytest.mark.parametrize("scripts", [True, False])
 def test_an_expert_with_keys_and_without_scripts(browser: Any, tmp_path: Path, scripts: bool) -> None:
     paths = annotation.written(tmp_path, 2, dict(list(TEXTS.items())[:2]))
-    pages = AnnotationPages(tmp_path, PROCEDURE)
-    port, complaints = free_port(), []
-    with serving(tmp_path, port):
-        page = opened(browser, port, pages.path_of(pages.sheets[0]), complaints, java_script_enabled=scripts)
+    complaints: list[str] = []
+    with annotation.served(tmp_path) as addresses:
+        page = opened(browser, addresses["expert1"], complaints, java_script_enabled=scripts)
         if scripts:
             press(page, "y")
             press(page, "1")
@@ -152,11 +111,9 @@ def test_an_expert_with_keys_and_without_scripts(browser: Any, tmp_path: Path, s
 def test_no_page_has_a_barrier(browser: Any, tmp_path: Path) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
     annotation.written(tmp_path, 2, {"1": "best school"})
-    pages = AnnotationPages(tmp_path, PROCEDURE)
-    port = free_port()
-    with serving(tmp_path, port):
-        path = pages.path_of(pages.sheets[0])
-        page = opened(browser, port, path, [], bypass_csp=True)  # axe runs a script of its own
+    with annotation.served(tmp_path) as addresses:
+        address = addresses["expert1"]
+        page = opened(browser, address, [], bypass_csp=True)  # axe runs a script of its own
 
         def check(name: str) -> None:
             found = axe.run(page).response["violations"]
@@ -173,7 +130,7 @@ def test_no_page_has_a_barrier(browser: Any, tmp_path: Path) -> None:
         page.fill("#reason", "roles")
         send(page)
         check("the end")
-        for address in (f"{path}?at=1", "/nowhere"):
-            page.goto(f"http://127.0.0.1:{port}{address}")
-            check(address)
+        for other in (f"{address}?at=1", f"{address.rpartition('/')[0]}/nowhere"):
+            page.goto(other)
+            check(other)
         page.context.close()

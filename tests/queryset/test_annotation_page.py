@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import annotation
 import pages as payloads
 import pytest
 
-from evenrank.errors import DataError, ParameterError
 from evenrank.queryset import Procedure, decide, read_sheets
-from evenrank.queryset.page import AnnotationPages, local_address
 
+pytestmark = pytest.mark.needs("starlette", "uvicorn")
 PROCEDURE = Procedure()
 
 
-def test_workers_fill_their_sheets_and_only_theirs(tmp_path: Path) -> None:
+@pytest.fixture
+def visit() -> Iterator[Callable[[Path], Any]]:
+    """Serve the page of a folder, and visit it until the test ends."""
+    with ExitStack() as running:
+        yield lambda folder: running.enter_context(annotation.visited(folder))
+
+
+def test_workers_fill_their_sheets_and_only_theirs(tmp_path: Path, visit: Any) -> None:
     paths = annotation.written(tmp_path, 1)
-    client = annotation.client_of(tmp_path)
+    client = visit(tmp_path)
     assert list(client.addresses) == ["worker1", "worker2", "worker3"]
     for who, labels in {"worker1": "nmn", "worker2": "nmn", "worker3": "nn"}.items():
         for label in labels:
@@ -31,16 +40,17 @@ def test_workers_fill_their_sheets_and_only_theirs(tmp_path: Path) -> None:
     assert [one.why for one in decide(votes, PROCEDURE).decisions][1] == "majority 'm'"
 
 
-def test_an_expert_is_asked_the_next_question_after_yes_only(tmp_path: Path) -> None:
+def test_an_expert_is_asked_the_next_question_after_yes_only(tmp_path: Path, visit: Any) -> None:
     paths = annotation.written(tmp_path, 2)
-    client = annotation.client_of(tmp_path)
+    client = visit(tmp_path)
     address = client.addresses["expert1"]
     assert "Is the query non-gendered?" in client.get(address).text
     assert "socially problematic?" in annotation.answer(client, address, answer="yes").text
     # what is recorded is on disk though the row is not complete, and another server goes on from there
     assert paths[0].read_text().splitlines()[1] == "expert1,1,best school,yes,,,"
-    client = annotation.client_of(tmp_path)
-    assert client.addresses["expert1"] == address
+    client = visit(tmp_path)
+    assert client.addresses["expert1"].rpartition("/")[2] == address.rpartition("/")[2]
+    address = client.addresses["expert1"]
     page = annotation.answer(client, address, answer="yes").text
     assert "Violence and Exploitation" in page
     refused = annotation.answer(client, address, reason="roles")
@@ -57,9 +67,9 @@ def test_an_expert_is_asked_the_next_question_after_yes_only(tmp_path: Path) -> 
     assert votes.opinions["2"]["expert1"].answers == (False, None)
 
 
-def test_an_answer_can_be_given_again_and_a_form_counts_once(tmp_path: Path) -> None:
+def test_an_answer_can_be_given_again_and_a_form_counts_once(tmp_path: Path, visit: Any) -> None:
     path, *_ = annotation.written(tmp_path, 1)
-    client = annotation.client_of(tmp_path)
+    client = visit(tmp_path)
     address = client.addresses["worker1"]
     page = client.get(address).text
     token = annotation.TOKEN.search(page).group(1)  # type: ignore[union-attr]
@@ -73,21 +83,23 @@ def test_an_answer_can_be_given_again_and_a_form_counts_once(tmp_path: Path) -> 
     assert path.read_text().splitlines()[1].endswith(",o")
 
 
-def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
+def test_what_is_refused_changes_nothing(tmp_path: Path, visit: Any) -> None:
     path, *_ = annotation.written(tmp_path, 1)
     before = path.read_bytes()
-    client = annotation.client_of(tmp_path)
+    client = visit(tmp_path)
     address = client.addresses["worker1"]
     assert annotation.answer(client, address, answer="x").status_code == 422
     assert annotation.answer(client, address).status_code == 422
     assert client.post(address, data={"answer": "n"}).status_code == 403  # no token
     page = client.get(client.addresses["worker2"]).text
     token = annotation.TOKEN.search(page).group(1)  # type: ignore[union-attr]
-    assert client.get("/").status_code == client.get("/worker1").status_code == 404
+    home = "/".join(address.split("/")[:3])
+    assert client.get(home).status_code == client.get(f"{home}/worker1").status_code == 404
     wrong = client.post(address, data={"token": token, "answer": "n"})  # the form of another annotator
     assert wrong.status_code == 403
-    stranger = annotation.client_of(tmp_path)
-    assert stranger.post(address, data={"token": token, "answer": "n"}).status_code == 403
+    with annotation.visited(tmp_path) as other:  # which another server knows as well, but not in this session
+        stranger = other.addresses["worker1"]
+        assert other.post(stranger, data={"token": token, "answer": "n"}).status_code == 403
     cross = client.post(
         address, data={"token": token, "answer": "n"}, headers={"Sec-Fetch-Site": "cross-site"}
     )
@@ -100,10 +112,10 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
     assert client.get(address).status_code == 503
 
 
-def test_query_texts_are_text(tmp_path: Path) -> None:
+def test_query_texts_are_text(tmp_path: Path, visit: Any) -> None:
     texts = {f"{place} {payload}": payload for place, payload in enumerate(payloads.PAYLOADS)}
     annotation.written(tmp_path, 1, texts)
-    client = annotation.client_of(tmp_path)
+    client = visit(tmp_path)
     address = client.addresses["worker1"]
     structures = set()
     for place in range(1, len(texts) + 1):
@@ -129,26 +141,27 @@ PLAIN = {
 }  # fmt: skip
 
 
-def test_folders_and_addresses_that_cannot_be_used(tmp_path: Path) -> None:
-    with pytest.raises(
-        DataError, match=r"no such folder: write sheets with evenrank queryset sheets FILE -o"
-    ):
-        AnnotationPages(tmp_path / "none", PROCEDURE)
+def test_folders_and_addresses_that_cannot_be_used(tmp_path: Path, evenrank: Any) -> None:
+    def refused(folder: Path, address: str = "127.0.0.1:0") -> str:
+        done = evenrank("queryset", "page", folder, address)
+        assert done.code in (1, 2)
+        said: str = done.err
+        return said
+
+    assert str(tmp_path / "none") in refused(tmp_path / "none")
     (tmp_path / "queries.csv").write_text("query,text\n1,a\n")
-    with pytest.raises(DataError, match="has no sheet of this procedure"):
-        AnnotationPages(tmp_path, PROCEDURE)
+    assert str(tmp_path) in refused(tmp_path)
     one, *_ = annotation.written(tmp_path, 1)
     (tmp_path / "model.csv").write_text("annotator,query,text,label\nmodel:x,1,a,n\n")
-    pages = AnnotationPages(tmp_path, PROCEDURE)
-    assert [sheet.annotator for sheet in pages.sheets] == ["worker1", "worker2", "worker3"]
-    assert [path.name for path in pages.others] == ["queries.csv"]
-    (tmp_path / "again.csv").write_bytes(one.read_bytes())
-    with pytest.raises(DataError, match=r"is a second sheet of worker1, after again\.csv"):
-        AnnotationPages(tmp_path, PROCEDURE)
-    (tmp_path / "again.csv").write_text("annotator,query,text,label\na,1,x,\nb,1,x,\n")
-    with pytest.raises(DataError, match="a page is for one annotator, and this sheet has 2"):
-        AnnotationPages(tmp_path, PROCEDURE)
-    with pytest.raises(ParameterError, match="on this machine alone"):
-        local_address("0.0.0.0:8000")
+    with annotation.served(tmp_path) as addresses:  # neither of a model nor of what is no sheet
+        assert [*addresses] == ["worker1", "worker2", "worker3"]
     assert re.fullmatch(r"[0-9a-f]{64}", (tmp_path / "page.key").read_text())
     assert (tmp_path / "page.key").stat().st_mode & 0o077 == 0
+    (tmp_path / "again.csv").write_bytes(one.read_bytes())
+    said = refused(tmp_path)
+    assert "worker1" in said
+    assert "again.csv" in said
+    (tmp_path / "again.csv").write_text("annotator,query,text,label\na,1,x,\nb,1,x,\n")
+    assert "again.csv" in refused(tmp_path)
+    (tmp_path / "again.csv").unlink()
+    assert "0.0.0.0:8000" in refused(tmp_path, "0.0.0.0:8000")

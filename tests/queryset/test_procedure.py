@@ -12,13 +12,10 @@ import numpy as np
 import pytest
 
 from evenrank.errors import DataError
-from evenrank.io.queries import read_queries
 from evenrank.queryset import Procedure, decide, read_procedure, read_sheets, write_sheets
-from evenrank.queryset.agreement import agreement_rows, machine_rows
-from evenrank.stats.raters import fleiss_kappa
+from evenrank.queryset.agreement import agreement_rows
 
 Evenrank = Callable[..., SimpleNamespace]
-FLOW = ("in the log", "drawn from", "candidates", "annotated by workers", "majority 'n'", "kept")
 SHARED = Path(__file__).resolve().parents[3] / "shared/data"
 PROCEDURE = Procedure()
 TEXTS = {"1": "best school", "2": "who is he", "3": "what is pay", "4": "a tie", "5": "a gap", "6": "rain"}
@@ -118,14 +115,15 @@ def test_neither_a_machine_nor_a_contradiction_makes_too_many_voters() -> None:
     assert read_sheets(sheets, PROCEDURE, machines=["w4"]).problems == ()
 
 
-def test_the_query_set_is_read_by_every_command_and_names_nobody() -> None:
+def test_the_query_set_is_read_by_commands_and_names_nobody(evenrank: Evenrank) -> None:
     decide(read_sheets([*workers(), *experts()], PROCEDURE), PROCEDURE).write("set.csv", "3 workers")
-    queries = read_queries("set.csv")
-    assert queries.ids == ("1", "3")
-    assert queries.texts == {"1": "best school", "3": "what is pay"}
-    assert queries.categories(["domains"]) == {"1": ["Education"], "3": ["Career", "Social Inequality"]}
-    assert queries.reasons["3"] == "pay gap | salary"
+    with Path("set.csv").open(newline="") as file:
+        rows = {row["query"]: row for row in csv.DictReader(file)}
+    assert {query: row["text"] for query, row in rows.items()} == {"1": "best school", "3": "what is pay"}
+    assert rows["3"]["domains"].split(", ") == ["Career", "Social Inequality"]
+    assert rows["3"]["reason"] == "pay gap | salary"
     assert not any(name in Path("set.csv").read_text() for name in ("w1", "w2", "e1", "e2"))
+    assert evenrank("queryset", "sheets", "set.csv", "-o", "again").code == 0
 
 
 def test_every_inconsistency_is_listed() -> None:
@@ -144,21 +142,19 @@ def test_every_inconsistency_is_listed() -> None:
     votes = read_sheets(
         [one, again, same, twice, expert, bare, worker, was_worker, other, changed], PROCEDURE
     )
-    said = [f"{p.source}:{p.line} {p.query}: {p.what}" for p in votes.problems]
-    expected = [
-        "w1.csv:3 2: unknown label 'x': there are n, m, f, o",
-        "again.csv:2 1: w1 voted on it before (w1.csv:2): another vote, so neither counts",
-        "twice.csv:2 3: w1 voted on it before (same.csv:2): the same vote, which counts once",
-        "e1.csv:2 1: problematic is answered without a yes before it; the answer does not count",
-        "e1.csv:2 1: unknown domain 'Sport': there are Education, Career, Health, Violence and Exploitation, "
-        "Social Inequality, Politics",
-        "e2.csv:2 3: yes without a reason",
-        "e2.csv:2 3: yes without a domain",
-        "e3.csv:2 6: an answer is yes or no, got 'perhaps'; the vote does not count",
-        "changed.csv:2 4: has another text than before: 'another', not 'a tie'; the vote does not count",
-        "w1b.csv:2 : the expert w1 was a worker; none of the opinions counts",
-    ]
-    assert [line.removeprefix(f"{Path.cwd()}/") for line in said] == expected
+    said = [(Path(p.source).name, p.line, p.query) for p in votes.problems]
+    assert said == [
+        ("w1.csv", 3, "2"), ("again.csv", 2, "1"), ("twice.csv", 2, "3"), ("e1.csv", 2, "1"),
+        ("e1.csv", 2, "1"),        ("e2.csv", 2, "3"), ("e2.csv", 2, "3"), ("e3.csv", 2, "6"), ("changed.csv", 2, "4"),
+        ("w1b.csv", 2, ""),
+    ]  # fmt: skip
+    for problem, words in zip(
+        votes.problems,
+        (["'x'"], ["w1.csv:2"], ["same.csv:2"], ["problematic"], ["'Sport'"], ["reason"], ["domain"],
+         ["'perhaps'"], ["'another'", "'a tie'"], ["w1"]),
+        strict=True,
+    ):  # fmt: skip
+        assert [word for word in words if word not in problem.what] == []
     assert votes.labels["1"] == {}
     assert votes.labels["3"] == {"w1": "n"}
     assert votes.labels["4"] == {"w2": "n"}
@@ -169,10 +165,9 @@ def test_every_inconsistency_is_listed() -> None:
 def test_agreement_is_by_question_and_domain() -> None:
     votes = read_sheets([*workers(), *experts()], PROCEDURE)
     rows = {(question, one.name): one for question, one in agreement_rows(votes, PROCEDURE)}
-    codes = np.array([[0, 0, 0], [1, 1, 0], [0, 0, 0], [0, 1, 2], [0, -1, -1], [0, 0, 0]])
-    assert rows["label", "Krippendorff's alpha"].value == pytest.approx(_alpha(codes))
+    labels = ["nnn", "mmn", "nnn", "nmf", "nnn"]  # and one that only one worker voted on
+    assert rows["label", "Krippendorff's alpha"].value == pytest.approx(_alpha(labels))
     assert rows["label", "Fleiss' kappa"].reason == "some items lack votes"
-    assert fleiss_kappa(codes[[0, 1, 2, 3, 5]], 4).reason is None
     assert rows["problematic", "per cent"].value == pytest.approx(2 / 3)
     assert rows["domain Social Inequality", "per cent"].value == pytest.approx(0.5)
     assert rows["problematic", "Cohen's kappa"].items == 3
@@ -195,13 +190,22 @@ def test_cohens_kappa_needs_the_same_two_annotators() -> None:
     assert pair["Cohen's kappa"].items == 2
 
 
-def _alpha(codes: np.ndarray) -> float:
-    from evenrank.stats.raters import krippendorff_alpha
+def _alpha(units: list[str]) -> float:
+    """Krippendorff's alpha of labels without an order, from every pair of votes on the same item."""
+    pairs = [
+        (one, other, 1 / (len(unit) - 1))
+        for unit in units
+        for place, one in enumerate(unit)
+        for at, other in enumerate(unit)
+        if at != place
+    ]
+    apart = sum(weight for one, other, weight in pairs if one != other)
+    every = "".join(units)
+    by_chance = sum(one != other for one in every for other in every) / (len(every) - 1)
+    return 1 - apart / by_chance
 
-    return krippendorff_alpha(codes, 4).value
 
-
-def test_a_machine_never_decides_and_is_shown_beside_people() -> None:
+def test_a_machine_never_decides_and_changes_no_agreement_of_people() -> None:
     model = stage1({"1": "m", "2": "m", "3": "m", "4": "n", "5": "n", "6": "m"}, "model")
     without = decide(read_sheets(workers(), PROCEDURE), PROCEDURE)
     votes = read_sheets([*workers(), model], PROCEDURE, machines=["model"])
@@ -211,12 +215,6 @@ def test_a_machine_never_decides_and_is_shown_beside_people() -> None:
         (q, one.name): one.value for q, one in agreement_rows(read_sheets(workers(), PROCEDURE), PROCEDURE)
     }
     assert people == pytest.approx(alone, nan_ok=True)
-    found = machine_rows(votes, PROCEDURE)
-    assert [(who, one.name, one.value) for who, _, one in found if one.name == "per cent"] == [
-        ("model and one person", "per cent", pytest.approx(3 / 6)),
-        ("model and one person", "per cent", pytest.approx(1 / 5)),
-        ("model and one person", "per cent", pytest.approx(0 / 5)),
-    ]
 
 
 def test_other_attributes_by_settings() -> None:
@@ -228,60 +226,20 @@ def test_other_attributes_by_settings() -> None:
     paths = write_sheets("one", 1, procedure, {"q": "bread"})
     filled = paths[0].read_text().replace("worker1,q,bread,", "worker1,q,bread,plain")
     paths[0].write_text(filled)
-    with pytest.raises(DataError, match="is there already and may hold votes"):
+    with pytest.raises(DataError, match="stage1-worker1"):
         write_sheets("one", 1, procedure, {"q": "bread"})
     (expert,) = write_sheets("two", 2, procedure, {"q": "bread"})
     assert expert.read_text().splitlines()[0] == "annotator,query,text,ageless,domains,reason"
     expert.write_text(expert.read_text().replace("bread,,,", "bread,yes,Work,because"))
     assert len(decide(read_sheets([*paths, expert], procedure), procedure).kept) == 1
-    Path("bad.toml").write_text('workers = "three"\n')
-    with pytest.raises(DataError, match="workers must be like 3, got 'three'"):
-        read_procedure("bad.toml")
     Path("bad.toml").write_text('labels = ["a"]\n')
-    with pytest.raises(DataError, match="passing must be one of the labels"):
+    with pytest.raises(DataError, match="passing"):
         read_procedure("bad.toml")
-
-
-def test_the_command_from_log_to_set(evenrank: Evenrank) -> None:
-    Path("log.csv").write_text("query,text,count\n" + "".join(f"{q},{t},{q}\n" for q, t in TEXTS.items()))
-    drawn = evenrank(
-        "queryset", "suggest", "log.csv", "--lexicon", "gender-en", "--sample", "9", "-o", "c.csv"
-    )
-    assert "6 in the log; 1 with a word of the lexicon; 5 drawn" in drawn.err
-    assert "who is he" not in Path("c.csv").read_text()
-    assert evenrank("queryset", "sheets", "c.csv", "-o", "w").code == 0
-    assert len(list(Path("w").glob("stage1-worker*.csv"))) == 3
-    assert evenrank("queryset", "sheets", *workers(), "-o", "e").code == 0
-    assert Path("e/stage2-expert1.csv").read_text().count("\n") == 4
-    done = evenrank("queryset", "collect", *workers(), *experts(), "--queries", "c.csv", "-o", "set.csv")
-    assert done.code == 0, done.err
-    assert "kept" in done.out
-    assert "2 queries are not decided (ties and missing votes):" in done.err
-    assert "4 (tie): a tie" in done.err
-    undefined = (
-        "the share of the 5 queries that were drawn from that would be kept is undefined: no drawn query "
-    )
-    assert f"{undefined}of the stratum 'middle' was decided, which holds 1 of the 5 queries" in done.err
-    assert "wrote set.csv: 2 queries" in done.err
-    assert "wrote set.rejected.csv: 4 queries that were not kept, with the stage and the reason" in done.err
-    with Path("set.rejected.csv").open(newline="") as file:
-        rejected = [(row["query"], row["stage"], row["why"]) for row in csv.DictReader(file)]
-    assert rejected == [
-        ("2", "1", "majority 'm'"), ("4", "1", "tie"), ("5", "1", "votes are missing"),
-        ("6", "2", "experts disagree on problematic"),
-    ]  # fmt: skip
-    assert not any(name in Path("set.rejected.csv").read_text() for name in ("w1", "w2", "e1", "e2"))
-    counts = [line.split("  ")[0].strip() for line in done.out.splitlines()]
-    assert [name for name in counts if name in FLOW] == list(FLOW)
-    assert any(line.split() == ["in", "the", "log", "6"] for line in done.out.splitlines())
-    assert any(line.split()[:2] == ["candidates", "5"] for line in done.out.splitlines())
-    assert evenrank("queryset", "collect", *workers(), "--machine", "nobody").code == 2
-    assert evenrank("queryset", "sheets", "c.csv").code == 2
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="the published annotations are not here")
-def test_the_published_files(evenrank: Evenrank) -> None:
-    """1,765 of 3,750 labelled queries are n; the 30 queries have the published categories."""
+def test_the_published_labels() -> None:
+    """1,765 of 3,750 labelled queries are n."""
     labels = SHARED / "gender_lexicons/rekabsaz2020_queries_gender_annotated.csv"
     procedure = Procedure(workers=1)
     outcome = decide(read_sheets([labels], procedure), procedure)
@@ -289,12 +247,6 @@ def test_the_published_files(evenrank: Evenrank) -> None:
     for one in outcome.decisions:
         counts[one.label] = counts.get(one.label, 0) + 1
     assert counts["n"] == 1765
-    thirty = read_queries(str(SHARED / "msmarco_trecdl/trecdeep19_passage.fair.FULL_ANNOTATION.tsv"))
-    assert len(thirty.ids) == 30
-    assert thirty.texts["148538"] == "difference between rn and bsn"
-    categories = thirty.categories(["categories"])
-    assert sum(own == ["Education", "Career"] for own in categories.values()) == 10
-    assert thirty.reasons["148538"] == "gender roles in career choice"
 
 
 def test_the_flow_begins_with_the_log(evenrank: Evenrank) -> None:
