@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,9 +13,6 @@ from types import SimpleNamespace
 import pytest
 
 import evenrank as er
-from evenrank.cli import main
-from evenrank.evidence.scan import scan_file
-from evenrank.rerankers import all_rerankers
 
 Evenrank = Callable[..., SimpleNamespace]
 
@@ -33,58 +34,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "".join(f"{d}\t{'he ' * 5}\n" for d in "abcde") + "x\tn\ny\tn\nz\tn\n"
     )
     return tmp_path
-
-
-def test_it_writes_what_rerank_gives(evenrank: Evenrank) -> None:
-    done = evenrank(
-        "rerank", "bm25.trec", "--with", "DetCons", "--groups", GROUPS, "-o", "fair.trec", "--tag", "fair"
-    )
-    assert (done.code, done.out) == (0, "")
-    written = er.read_run("fair.trec")
-    groups = er.read_groups("groups.csv", "side", values=["left", "right"])
-    with pytest.warns(er.EvenrankWarning):
-        wanted = er.rerank(er.read_run("bm25.trec"), "DetCons", groups=groups)
-    assert {query: written.documents(query) for query in written} == {
-        query: wanted.documents(query) for query in wanted
-    }
-    assert written.documents("q1") == list("axbycz")
-    assert Path("fair.trec").read_text().splitlines()[0] == "q1 Q0 a 1 6.0 fair"
-
-
-def test_infeasible_queries_are_counted_and_named(evenrank: Evenrank) -> None:
-    done = evenrank("rerank", "bm25.trec", "--with", "DetCons", "--groups", GROUPS, "-o", "fair.trec")
-    assert done.err.splitlines() == [
-        "evenrank: warning: DetCons(attr='side'): a group has fewer documents than its minimum "
-        "for 1 of 2 queries: 'q2'",
-        "evenrank: bm25+DetCons(attr='side'): 2 of 2 lists have another order",
-        "evenrank: target of side: equal (--target side=..)",
-        "evenrank: wrote fair.trec",
-    ]
-
-
-def test_one_after_the_other(evenrank: Evenrank) -> None:
-    options = ["--groups", GROUPS, "--qrels", "qrels.txt"]
-    done = evenrank("rerank", "bm25.trec", "--with", "Oracle | DetCons@5", *options)
-    assert done.code == 0
-    assert [line.split()[2] for line in done.out.splitlines()[:6]] == list("zabxcy")
-    turned = evenrank("rerank", "bm25.trec", "--with", "DetCons@5 | Oracle", *options)
-    assert [line.split()[2] for line in turned.out.splitlines()[:6]] == list("zaxbyc")
-
-
-def test_stdout_is_a_run(evenrank: Evenrank) -> None:
-    done = evenrank("rerank", "bm25.trec", "--with", "Oracle", "--qrels", "qrels.txt")
-    Path("piped.trec").write_text(done.out)
-    assert er.read_run("piped.trec").documents("q2") == list("eabcdx")
-    assert done.out.splitlines()[0] == "q1 Q0 z 1 6.0 bm25+Oracle"
-
-
-def test_with_words(evenrank: Evenrank) -> None:
-    scan_file("documents.tsv", er.read_lexicon("gender-en"), "counts.parquet")
-    done = evenrank(
-        "rerank", "bm25.trec", "--with", "Neutral(band=None)", "--words", "counts.parquet", "-o", "n.parquet"
-    )
-    assert done.code == 0
-    assert er.read_run("n.parquet").documents("q1") == list("xyzabc")
 
 
 def test_sorting_by_numbers(evenrank: Evenrank) -> None:
@@ -150,41 +99,27 @@ def test_a_run_on_stdout_by_its_name(evenrank: Evenrank) -> None:
     assert not Path("-").exists()
 
 
-def test_a_folder_of_draws_is_whole_or_not_there(evenrank: Evenrank, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two of six draws would be taken for all of them."""
-    import evenrank.io as package
-
-    command = ("rerank", "bm25.trec", "--with", "Random(seed=4)", "--repeat", "6", "-o", "draws")
-    real, written = package.write_run, []
-
-    def fail(draw: object, path: Path, **options: object) -> None:
-        if len(written) == 2:
-            raise KeyboardInterrupt
-        written.append(path)
-        real(draw, path, **options)  # type: ignore[arg-type]
-
-    with monkeypatch.context() as patch:
-        patch.setattr(package, "write_run", fail)
-        assert evenrank(*command).code == 130
-    assert len(written) == 2
+def test_a_folder_of_draws_is_whole_or_not_there_and_has_one_writer(evenrank: Evenrank, folder: Path) -> None:
+    """Some of the draws would be taken for all of them."""
+    command = ["rerank", "bm25.trec", "--with", "Random(seed=4)", "--repeat", "4000", "-o", "draws"]
+    before = {path.name for path in folder.iterdir()}
+    with subprocess.Popen([sys.executable, "-m", "evenrank", *command], stderr=subprocess.PIPE) as writer:
+        while writer.poll() is None and not any(
+            path.is_dir() and any(path.iterdir()) for path in folder.iterdir()
+        ):
+            time.sleep(0.01)
+        writer.send_signal(signal.SIGSTOP)
+        other = evenrank(*command[:-3], "6", "-o", "draws")
+        assert (other.code, "draws: " in other.err) == (1, True)
+        writer.send_signal(signal.SIGCONT)
+        writer.send_signal(signal.SIGINT)
+        assert writer.wait() == 130
     assert not Path("draws").exists()
-
-    def second(draw: object, path: Path, **options: object) -> None:
-        if not written:
-            written.append(path)
-            assert main(list(command)) == 1  # another writer while this one is at work
-        real(draw, path, **options)  # type: ignore[arg-type]
-
-    written.clear()
-    with monkeypatch.context() as patch:
-        patch.setattr(package, "write_run", second)
-        done = evenrank(*command)
-    assert done.code == 0
-    assert "draws: another process is writing it: wait for its end, or choose another name" in done.err
+    evenrank(*command[:-3], "6", "-o", "draws")
     assert len(list(Path("draws").iterdir())) == 6
-    assert not [path for path in Path().iterdir() if path.name.startswith(".")]
-    assert evenrank(*command[:-1], ".").code == 2
-    assert evenrank(*command[:-1], "-").code == 2
+    assert {path.name for path in folder.iterdir()} == {*before, "draws"}
+    for wrong in (".", "-"):
+        assert evenrank(*command[:-1], wrong).code == 2
 
 
 def test_draws_go_into_a_folder(evenrank: Evenrank) -> None:
@@ -202,58 +137,6 @@ def test_draws_go_into_a_folder(evenrank: Evenrank) -> None:
         2,
         "evenrank: draws: --repeat writes into a folder that is new or empty\n",
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "says"),
-    [
-        (["bm25.trec"], 2, "name a method: evenrank rerank RUN --with METHOD"),
-        (["--with", "Random"], 2, "name a run: a file such as"),
-        (["bm25.trec", "--with", "Nothing"], 2, "no reranker is called 'Nothing'"),
-        (["bm25.trec", "--with", "DetCon"], 2, "did you mean DetCons"),
-        (["bm25.trec", "--with", "DetCons(top=0)"], 2, "DetCons: top must be an integer >= 1"),
-        (["bm25.trec", "--with", "DetCons"], 2, "DetCons"),
-        (["bm25.trec", "--with", "Oracle"], 2, "Oracle needs judgements: pass --qrels FILE"),
-        (["bm25.trec", "--with", "Random", "-o", "bm25.trec"], 2, "bm25.trec: is also an input"),
-        (["bm25.trec", "--with", "Oracle", "--qrels", "qrels.txt", "-o", "qrels.txt"], 2, "is also an input"),
-        (["bm25.trec", "--with", "Random", "--by", "x.csv"], 2, "--by is for the trade-off of several"),
-        (["bm25.trec", "--with", "Random", "--repeat", "3"], 2, "name a folder for them"),
-        (["bm25.trec", "--with", "Random", "--repeat", "0", "-o", "d"], 2, "must be an integer > 0"),
-        (["bm25.trec", "--with", "Oracle", "--qrels", "qrels.txt", "--repeat", "3", "-o", "d"], 2, "leave"),
-        (["bm25.trec", "--with", "SortBy", "--table", "x"], 2, "must be NAME=FILE"),
-        (["bm25.trec", "--with", "SortBy", "--table", "g=groups.csv", "-o", "groups.csv"], 2, "an input"),
-        (["bm25.trec", "--with", "Random", "--columns", "query=q"], 2, "--columns needs a table"),
-        (["none.trec", "--with", "Random"], 1, "none.trec: no such file"),
-        (["-", "--with", "Oracle", "--qrels", "-"], 2, "standard input (-) can stand for one file only"),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_is_said(evenrank: Evenrank, arguments: list[str], code: int, says: str) -> None:
-    before = sorted(Path().iterdir())
-    old = Path("bm25.trec").read_bytes()
-    done = evenrank("rerank", *arguments)
-    assert (done.code, done.out) == (code, "")
-    assert says in done.err
-    assert sorted(Path().iterdir()) == before
-    assert Path("bm25.trec").read_bytes() == old
-
-
-def test_what_is_wrong_is_said_before_files_are_read(evenrank: Evenrank) -> None:
-    Path("bm25.trec").write_text("broken\n")
-    assert "no reranker is called" in evenrank("rerank", "bm25.trec", "--with", "Nothing").err
-    assert (
-        "name a folder for them" in evenrank("rerank", "bm25.trec", "--with", "Random", "--repeat", "2").err
-    )
-
-
-def test_the_list_has_all_of_them(evenrank: Evenrank) -> None:
-    done = evenrank("rerank", "--with")
-    assert (done.code, done.err) == (0, "")
-    text = " ".join(done.out.split())
-    for name, cls in all_rerankers().items():
-        assert f"{name} {cls.summary()}" in text
-        for field in cls.parameters():
-            assert f"{field.name}={field.default!r} {field.metadata['meaning']}" in text
-    assert max(map(len, done.out.splitlines())) <= 100
 
 
 def test_the_rule_for_missing_evidence_reaches_a_method_alone(evenrank: Evenrank, files: Path) -> None:
