@@ -20,13 +20,8 @@ from echoes import KEY, echoed, leaks
 from evenrank.cli import main
 from evenrank.corpus import read_corpus
 from evenrank.corpus.pipeline import read_stage, write_stage
-from evenrank.corpus.records import read_records, write_records
-from evenrank.corpus.settings import read_settings
-from evenrank.corpus.writers import EndpointWriter
 from evenrank.errors import DataError, ParameterError, RemoteError
-from evenrank.evidence.polarise import read_opinions
-from evenrank.remote import ChatAnswer, ChatEndpoint, Clock, Limits, Secrets
-from evenrank.remote.chat import Messages
+from evenrank.remote import ChatAnswer, Secrets
 
 TOPICS = "title,domains,page\nzoos,Environment,101\nhomework,History; Philosophy,102\ncash,Technology,103\n"
 SETTINGS = """
@@ -102,8 +97,6 @@ def test_end_to_end(tmp_path: Path) -> None:
         before = len(server.calls)
         run_all(folder)  # everything is on disk
         assert len(server.calls) == before
-        assert read_opinions(folder / "distractors.jsonl").sides == ("p1", "p2")
-        assert read_opinions(folder / "documents.jsonl").sides == ("p1", "p2")
 
 
 def troublesome(call: Call, number: int) -> Answer | None:
@@ -125,13 +118,7 @@ def test_failures_that_pass_are_tried_again(tmp_path: Path) -> None:
         first = prepared(tmp_path / "good", good)
         run_all(first)
         second = prepared(tmp_path / "bad", bad, retries=3, concurrency=4)
-        asked = read_settings(second).writer
-        limits = Limits(retries=3, rate=1e6, concurrency=4)
-        for stage in STAGES:  # without the waits between attempts
-            endpoint = ChatEndpoint(bad.url, limits=limits, clock=Clock(sleep=lambda seconds: None))
-            write_stage(stage, second, writer=EndpointWriter(asked, endpoint))
-            if stage == "documents":
-                read_stage("filters", second, [])
+        run_all(second)
         assert max(bad.seen.values()) == 2
         assert written(first) == written(second)
 
@@ -207,7 +194,7 @@ def test_the_log_of_a_writer_holds_none_of_its_secrets(tmp_path: Path) -> None:
     class Repeats:
         secrets = Secrets({"key": "EVENRANK_K"}, {"EVENRANK_K": KEY})
 
-        def write(self, messages: Messages, seed: int) -> ChatAnswer:
+        def write(self, messages: Any, seed: int) -> ChatAnswer:
             lines = "\n".join(f"{at}. Should {KEY} be number {at}?" for at in range(1, 9))
             return ChatAnswer(lines, "stop", MODEL, 1, 1)
 
@@ -329,8 +316,9 @@ def test_distractors_need_another_question_that_is_distinct(tmp_path: Path) -> N
         assert made.records == ()
         assert all("no other question on its topic is distinct" in each.reason for each in made.rejected)
         used = read_corpus(folder).queries
-        questions = read_records(folder / "questions.jsonl", "questions")
-        write_records(folder / "questions.jsonl", [row for row in questions if row["query"] in used])
+        lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+        kept = [line for line in lines if json.loads(line)["query"] in used]
+        (folder / "questions.jsonl").write_text("".join(kept), encoding="utf-8")
         reasons = {each.reason for each in write_stage("distractors", folder).made.rejected}
         assert "its topic has no other question" in reasons
 
@@ -363,33 +351,6 @@ def test_a_cost_is_never_above_its_limit(tmp_path: Path) -> None:
         (folder / "corpus.toml").write_text(free, encoding="utf-8")
         with pytest.raises(ParameterError, match="--max-cost needs prices"):
             write_stage("documents", folder, max_cost=1.0)
-
-
-def test_a_dry_run_prints_every_prompt_and_sends_none(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with ChatServer().running() as server:
-        folder = prepared(tmp_path / "c", server)
-        assert main(["corpus", "questions", str(folder), "--dry-run"]) == 0
-        printed = capsys.readouterr().out
-        assert printed.count("debate questions about the topic") == 3
-        assert server.calls == []
-        assert not (folder / "questions.jsonl").exists()
-        assert not (folder / "answers").exists()
-
-
-def test_the_key_is_sent_and_never_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EVENRANK_KEY", "s3cret-value")
-    with ChatServer().running() as server:
-        folder = prepared(tmp_path / "c", server)
-        text = (folder / "corpus.toml").read_text(encoding="utf-8")
-        (folder / "corpus.toml").write_text(
-            text.replace("[writer]", '[writer]\nkey = "EVENRANK_KEY"'), encoding="utf-8"
-        )
-        write_stage("questions", folder)
-        assert server.authorizations == {"Bearer s3cret-value"}
-    for path in folder.rglob("*"):
-        assert path.is_dir() or b"s3cret" not in path.read_bytes()
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ def write(name: str, head: str, rows: Iterable[Sequence[object]]) -> None:
 def collected(
     evenrank: Evenrank, sizes: Sequence[int], drawn: Sequence[int], kept: Mapping[str, bool]
 ) -> SimpleNamespace:
-    """So many queries were drawn from strata of these sizes; their ids are numbers, and these were decided."""
+    """So many queries were drawn from strata of these sizes, with numbers as ids; these were decided."""
     strata = [place for place, own in enumerate(drawn) for _ in range(own)]
     candidates = [
         (i, f"text {i}", f"s{place}", sizes[place] / drawn[place]) for i, place in enumerate(strata)

@@ -145,7 +145,8 @@ def test_every_inconsistency_is_listed() -> None:
     said = [(Path(p.source).name, p.line, p.query) for p in votes.problems]
     assert said == [
         ("w1.csv", 3, "2"), ("again.csv", 2, "1"), ("twice.csv", 2, "3"), ("e1.csv", 2, "1"),
-        ("e1.csv", 2, "1"),        ("e2.csv", 2, "3"), ("e2.csv", 2, "3"), ("e3.csv", 2, "6"), ("changed.csv", 2, "4"),
+        ("e1.csv", 2, "1"),
+        ("e2.csv", 2, "3"), ("e2.csv", 2, "3"), ("e3.csv", 2, "6"), ("changed.csv", 2, "4"),
         ("w1b.csv", 2, ""),
     ]  # fmt: skip
     for problem, words in zip(
