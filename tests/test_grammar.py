@@ -1,26 +1,17 @@
+"""A measure as text: what it means, how it is printed, and what no measure is."""
+
 from __future__ import annotations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenrank import ParameterError, parse_measure
+from evenrank import ParameterError, all_measures, parse_measure
 from evenrank.errors import UnknownNameError
-from evenrank.grammar import split_list
-from evenrank.measures import (
-    AP,
-    AWRF,
-    ERR,
-    RBP,
-    RR,
-    Delegated,
-    P,
-    Product,
-    WeightedSum,
-    alpha_nDCG,
-    nDCG,
-    parse_measures,
-)
+from evenrank.measures import WeightedSum, parse_measures
+
+NAMES = ("AP", "AWRF", "ERR", "RBP", "RR", "P", "alpha_nDCG", "nDCG")
+AP, AWRF, ERR, RBP, RR, P, alpha_nDCG, nDCG = (all_measures()[name] for name in NAMES)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +32,7 @@ from evenrank.measures import (
         ("nDCG(dcg=log2)", nDCG()),
         ("RR + P@5", RR() + P() @ 5),
         ("0.2*RR@3+0.8*AP", 0.2 * (RR() @ 3) + 0.8 * AP()),
-        ("nDCG@10 * RR", Product(factors=(nDCG() @ 10, RR()))),
+        ("nDCG@10 * RR", (nDCG() @ 10) * RR()),
         ("nDCG@10*P@5*RR@3", (nDCG() @ 10) * (P() @ 5) * (RR() @ 3)),
         ("(P@5)*(RR)", P() @ 5 * RR()),
         ("0.5*P@5*RR + 0.5*AP", 0.5 * ((P() @ 5) * RR()) + 0.5 * AP()),
@@ -77,59 +68,64 @@ def test_any_text_is_a_measure_or_a_clear_error(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "named"),
     [
-        ("nDGC@10", r"no measure is called 'nDGC'; did you mean nDCG"),
-        ("NDcg@10", r"no measure is called 'NDcg'; did you mean nDCG"),
-        ("ndcg", r"'ndcg' is trec_eval's name; here it is nDCG"),
-        ("ndcg_cut_10", r"'ndcg_cut_10' is trec_eval's name; here it is nDCG@10"),
-        ("recip_rank", r"'recip_rank' is trec_eval's name; here it is RR"),
-        ("10", r"'10' is a number: several cut-offs are given by cutoffs=\[5, 10\]"),
-        ("RR(judged_only=true)", r"write True, not true"),
-        ("Qwertz", r"no measure is called 'Qwertz'; known: .*AP, "),
-        ("nDCG(depth=3)@10", r"nDCG has no parameter 'depth'; it takes dcg, judged_only"),
-        ("nDCG(judge_only=True)@10", r"'judge_only'; did you mean judged_only\? It takes dcg, judged_only"),
-        ("P(rel=a.csv)@5", r"another term; the name of a file stands in quotes, as 'a\.csv'"),
-        ("P(rel=my/a-b.csv)@5", r"the name of a file stands in quotes, as 'my/a-b\.csv'"),
-        ("P(rel=0)@5", r"P: rel must be an integer >= 1 or a fraction > 0, got 0"),
-        ("P(rel=two)@5", r"P: rel must be an integer >= 1 or a fraction > 0, got 'two'"),
-        ("AWRF(distance=hellinger)", r"distance must be one of 'L1', 'JSD', 'KL', 'Hellinger', got 'hell"),
-        ("AWRF(attention=log3)", r"no attention is called 'log3'; did you mean log2\?"),
-        ("AWRF(attention=3)", r"must be an attention \(log2, rbp\(p=0\.8\), reciprocal, uniform"),
-        ("P(rel=1.0)@5", r"P: rel must be an integer >= 1 or a fraction > 0, got 1.0"),
-        ("P(rel=True)@5", r"P: rel must be an integer >= 1 or a fraction > 0, got True"),
-        ("RBP(p=1)", r"RBP: p must be a number >= 0 and < 1, got 1"),
-        ("RBP(p=1e400)", r"RBP: p must be a number >= 0 and < 1, got inf"),
-        ("nDCG(dcg='ln')", r"nDCG: dcg must be one of 'log2', 'exp-log2', got 'ln'"),
-        ("nDCG(judged_only=1)", r"nDCG: judged_only must be True or False, got 1"),
-        ("RR@0", r"RR: cutoff must be an integer >= 1 or None, got 0"),
-        ("RR@2.5", r"RR: cutoff must be an integer >= 1 or None, got 2.5"),
-        ("P", r"P needs a cut-off, as in P@10"),
-        ("P(2)@5", r"parameters are given by name"),
-        ("P(rel=[1])@5", r"a value is a number, a quoted string, True, False, None or another term"),
-        ("P(rel=1)(rel=2)@5", r"is not of the form Name\(param=value, ...\)@cutoff"),
-        ("RR@", r"is not of the form Name\(param=value, ...\)@cutoff: invalid syntax"),
-        ("RR(rel=./folder)", r"a file or folder stands in quotes, as model='./folder'"),
-        ("", r"an empty string names no measure"),
-        ("__import__('os')", r"parameters are given by name|no measure is called"),
-        ("RR.name", r"is not of the form"),
-        ("RR*0.5", r"a weight is a number and stands first"),
-        ("0*RR", r"weights must be numbers > 0"),
-        ("RR - AP", r"is not of the form"),
-        ("AP(rel=1,rel=2)", r"'AP\(rel=1,rel=2\)': rel is given twice, keep one of them"),
-        ("AP(rel=1, rel=1)", r"rel is given twice"),
-        ("0.5*RR + 0.5*AP(rel=1,rel=2)@5", r"rel is given twice"),
-        ("FAIR(irm=RBP(p=0.8,p=0.9))@10", r": p is given twice"),
-        ("AWRF(attention=rbp(p=0.8,p=0.7))", r": p is given twice"),
-        ("SetP(rel=1,rel=2)", r"rel is given twice"),  # of ir_measures
-        ("nDCG(gains={1: 5, 1: 6})@10", r": 1 is given twice"),
-        ("AP(rel=" + "-" * 60 + "1)", r"is nested more than 50 deep"),
-        ("AP(rel=" + "-" * 50_000 + "1)", r"'AP\(rel=-{100,200}\.\.\.' (has too many|is nested)"),
+        ("nDGC@10", "'nDGC' nDCG"),
+        ("NDcg@10", "'NDcg' nDCG"),
+        ("ndcg", "'ndcg' trec_eval nDCG"),
+        ("ndcg_cut_10", "'ndcg_cut_10' trec_eval nDCG@10"),
+        ("recip_rank", "'recip_rank' trec_eval RR"),
+        ("10", "'10' cutoffs="),
+        ("RR(judged_only=true)", "True true"),
+        ("Qwertz", "'Qwertz' AP,"),
+        ("nDCG(depth=3)@10", "nDCG 'depth' dcg judged_only"),
+        ("nDCG(judge_only=True)@10", "nDCG 'judge_only' dcg judged_only"),
+        ("P(rel=a.csv)@5", "'a.csv'"),
+        ("P(rel=my/a-b.csv)@5", "'my/a-b.csv'"),
+        ("P(rel=0)@5", "P: rel 0"),
+        ("P(rel=two)@5", "P: rel 'two'"),
+        ("P(rel=1.0)@5", "P: rel 1.0"),
+        ("P(rel=True)@5", "P: rel True"),
+        ("AWRF(distance=hellinger)", "distance 'L1' 'JSD' 'KL' 'Hellinger' 'hellinger'"),
+        ("AWRF(attention=log3)", "attention 'log3' log2"),
+        ("AWRF(attention=3)", "attention log2 rbp(p=0.8) reciprocal uniform"),
+        ("RBP(p=1)", "RBP: p 1"),
+        ("RBP(p=1e400)", "RBP: p inf"),
+        ("nDCG(dcg='ln')", "nDCG: dcg 'log2' 'exp-log2' 'ln'"),
+        ("nDCG(judged_only=1)", "nDCG: judged_only True False 1"),
+        ("RR@0", "RR: cutoff 0"),
+        ("RR@2.5", "RR: cutoff 2.5"),
+        ("GF@ten", "'GF@ten' nDCG@10 'ten'"),
+        ("P", "P P@10"),
+        ("P(2)@5", "'P(2)@5'"),
+        ("P(rel=[1])@5", "P(rel=[1])@5"),
+        ("P(rel=1)(rel=2)@5", "P(rel=1)(rel=2)@5"),
+        ("RR@", "'RR@'"),
+        ("RR(rel=./folder)", "'./folder'"),
+        ("", "measure"),
+        ("__import__('os')", "__import__"),
+        ("RR.name", "RR.name"),
+        ("RR*0.5", "RR*0.5"),
+        ("0*RR", "0"),
+        ("RR - AP", "RR - AP"),
+        ("AP(rel=1,rel=2)", "'AP(rel=1,rel=2)' rel"),
+        ("AP(rel=1, rel=1)", "rel"),
+        ("0.5*RR + 0.5*AP(rel=1,rel=2)@5", "rel"),
+        ("FAIR(irm=RBP(p=0.8,p=0.9))@10", " p "),
+        ("AWRF(attention=rbp(p=0.8,p=0.7))", " p "),
+        ("SetP(rel=1,rel=2)", "rel"),  # of ir_measures
+        ("nDCG(gains={1: 5, 1: 6})@10", "gains={1: 5"),
+        ("AP(rel=" + "-" * 60 + "1)", "'AP(rel="),
+        ("AP(rel=" + "-" * 50_000 + "1)", "'AP(rel="),
+        (" + ".join(["RR"] * 50_000), "'RR + RR"),
     ],
-)
-def test_what_is_wrong_is_said(text: str, message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
+)  # fmt: skip
+def test_what_is_no_measure_is_an_error_that_names_what_is_wrong(text: str, named: str) -> None:
+    with pytest.raises(ParameterError) as caught:
         parse_measure(text)
+    said = str(caught.value)
+    assert len(said) < 2000
+    assert all(name in said for name in named.split()), said
 
 
 def test_a_sum_may_have_thousands_of_terms() -> None:
@@ -139,12 +135,6 @@ def test_a_sum_may_have_thousands_of_terms() -> None:
     assert len(measure.terms) == terms
     assert measure.terms[1999] == (2000.0, P() @ 2000)  # in the order written
     assert parse_measure(repr(measure)) == measure
-
-
-def test_a_sum_that_python_cannot_read_is_a_short_error() -> None:
-    with pytest.raises(ParameterError, match="has too many terms, or is nested too deeply") as caught:
-        parse_measure(" + ".join(["RR"] * 50_000))
-    assert len(str(caught.value)) < 400
 
 
 def test_an_unknown_name_is_its_own_error() -> None:
@@ -157,7 +147,6 @@ def test_an_unknown_name_is_its_own_error() -> None:
 )
 def test_other_measures_of_ir_measures_are_accepted(text: str) -> None:
     measure = parse_measure(text)
-    assert isinstance(measure, Delegated)
     assert parse_measure(repr(measure)) == measure
 
 
@@ -170,18 +159,14 @@ def test_lists_of_measures() -> None:
     names = [str(measure) for measure in parse_measures("nDCG @10, RR\n0.5*P@5 + 0.5*RR  AP(rel=2)")]
     assert names == ["nDCG@10", "RR", "0.5*P@5 + 0.5*RR", "AP(rel=2)"]
     assert parse_measures(["RR", "RR AP", RR()]) == [RR(), AP()]
-    with pytest.raises(ParameterError, match="no measure was given"):
+    with pytest.raises(ParameterError, match="measure"):
         parse_measures([])
-    with pytest.raises(TypeError, match="a string, a Measure or a list of them, got int"):
+    with pytest.raises(TypeError, match="int"):
         parse_measures(3)
 
 
-def test_splitting_keeps_brackets_and_quotes_together() -> None:
-    assert split_list("A(x='a b, c') B(y=C(z=1, w=2))@3") == ["A(x='a b, c')", "B(y=C(z=1, w=2))@3"]
-
-
-def test_a_cutoff_that_is_no_number_is_named() -> None:
-    with pytest.raises(
-        ParameterError, match="'GF@ten': a cut-off is a whole number, as in nDCG@10, got 'ten'"
-    ):
-        parse_measure("GF@ten")
+def test_lists_keep_brackets_and_quotes_together() -> None:
+    text = "AWRF(attr='a b, c') FAIR(irm=RBP(p=0.5, rel=2))@3"
+    assert [str(measure) for measure in parse_measures(text)] == [
+        "AWRF(attr='a b, c')", "FAIR(irm=RBP(p=0.5,rel=2))@3",
+    ]  # fmt: skip
