@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 from collections import Counter, defaultdict
-from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from evenrank.corpus import balance_folder, corpus_hash, read_balance
-from evenrank.corpus.records import digest
-from evenrank.corpus.settings import DOMAINS
-from evenrank.corpus.style import FEATURES, style_check, style_features
-from evenrank.evidence.polarise import read_opinions
 
 CORPUS = read_balance()
 CARD = (balance_folder() / "README.md").read_text(encoding="utf-8")
@@ -22,7 +21,6 @@ def test_size() -> None:
     assert len(CORPUS.queries) >= 40
     domains = Counter(domain for query in CORPUS.queries for domain in CORPUS.domains(query))
     assert len(domains) >= 10
-    assert set(domains) <= set(DOMAINS)
     sides = Counter((record["query"], record["perspective"]) for record in CORPUS.documents)
     assert sides == Counter({(query, side): 4 for query in CORPUS.queries for side in ("p1", "p2")})
     others = Counter((record["query"], record["perspective"]) for record in CORPUS.distractors)
@@ -38,15 +36,6 @@ def test_the_card_has_the_hash_of_the_texts() -> None:
 def test_the_card_says_what_the_texts_are() -> None:
     for words in ("machine-written", "CC0", "What it is not"):
         assert words in CARD
-
-
-def test_records_name_what_they_were_made_from() -> None:
-    questions = {record["query"]: record for record in CORPUS.questions}
-    sides = {(record["query"], record["perspective"]): record for record in CORPUS.perspectives}
-    for record in CORPUS.documents:
-        above = [questions[record["query"]], sides[record["query"], record["perspective"]]]
-        assert record["made_from"] == digest(above)
-        assert record["document"].startswith(f"{record['query']}_{record['perspective']}_d")
 
 
 def test_form_of_the_documents() -> None:
@@ -75,33 +64,50 @@ def test_no_two_documents_share_eight_words() -> None:
     assert [pair for pair in homes.items() if len(pair[1]) > 1] == []
 
 
-def test_the_files_are_read_as_polarise_reads_them() -> None:
-    for name in ("documents", "distractors"):
-        opinions = read_opinions(balance_folder() / f"{name}.jsonl")
-        assert opinions.sides == ("p1", "p2")
-        assert len(opinions.query_ids) == len(CORPUS.queries)
+STYLE = re.compile(
+    r"puts ([\d.]+) of .*?([\d.]+) with labels\s+shuffled within questions\s+\(p = ([\d.]+), (\d+)"
+)
 
 
-def test_style_does_not_tell_the_sides_apart() -> None:
-    found = style_check(CORPUS.documents).accuracy
-    assert found.queries == len(CORPUS.queries)
-    assert f"{found.value:.3f}".removeprefix("0") in CARD
-    assert f"{found.chance:.3f}".removeprefix("0") in CARD
-    assert f"first principal component of {len(FEATURES)} features" in CARD
-    assert found.p > 0.05
+def style_of(evenrank: Any, folder: object) -> list[float]:
+    """How far style tells the sides apart, by chance as well, with p and the number of questions."""
+    said = re.sub(r"\s+", " ", evenrank("corpus", "statistics", folder).out)
+    found = STYLE.search(said)
+    assert found, said
+    return [float(one) for one in found.groups()]
 
 
-def test_style_that_differs_by_side_is_seen() -> None:
+def test_style_does_not_tell_the_sides_apart(evenrank: Any) -> None:
+    value, _, p, questions = style_of(evenrank, "balance-en")
+    assert questions == len(CORPUS.queries)
+    assert f"{value:.3f}".removeprefix("0") in CARD
+    assert p > 0.05
+
+
+def test_style_that_differs_by_side_is_seen(evenrank: Any, tmp_path: Path) -> None:
     """With a mark of style on one side of every question the check must find it."""
+    folder = tmp_path / "marked"
+    shutil.copytree(balance_folder(), folder)
     marked = [
         record | {"text": record["text"].replace(",", ";").replace(" the ", " this ")}
         if record["perspective"] == "p2"
         else record
         for record in CORPUS.documents
     ]
-    assert style_check(marked, draws=500).accuracy.p < 0.01
+    lines = "".join(json.dumps(record) + "\n" for record in marked)
+    (folder / "documents.jsonl").write_text(lines, encoding="utf-8")
+    assert style_of(evenrank, folder)[2] < 0.01
 
 
-def test_features_have_names() -> None:
-    assert len(style_features("One. Two, three.")) == len(FEATURES)
-    assert all(one != other for one, other in pairwise(FEATURES))
+def test_what_was_made_from_something_else_is_named(evenrank: Any, tmp_path: Path) -> None:
+    """In the shipped corpus nothing is; of a side whose sentence is changed, its four documents are."""
+    assert "d1" not in evenrank("corpus", "statistics", "balance-en").out
+    folder = tmp_path / "changed"
+    shutil.copytree(balance_folder(), folder)
+    file = folder / "perspectives.jsonl"
+    first, *others = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    changed = [first | {"text": "Another sentence."}, *others]
+    file.write_text("".join(json.dumps(record) + "\n" for record in changed), encoding="utf-8")
+    said = evenrank("corpus", "statistics", folder).out
+    assert f"{first['query']}_{first['perspective']}_d1" in said
+    assert "4 documents" in said

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import csv
+import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from evenrank.corpus import balance_folder, read_balance, read_corpus
-from evenrank.corpus.pipeline import read_stage
-from evenrank.corpus.quality import ASPECTS, agreement_rows, quality_tables, read_ratings, write_sheet
-from evenrank.corpus.statistics import statistics_table
-from evenrank.errors import DataError
-from evenrank.stats.reliability import krippendorff_alpha
+from evenrank.corpus import balance_folder, read_balance
 
 SHARED = Path(__file__).resolve().parents[3] / "shared/data/pair_wikibalance_audit"
 AUDIT = pytest.mark.skipif(not SHARED.is_dir(), reason=f"needs {SHARED.name}, which is not distributed")
@@ -37,76 +35,94 @@ def one_digit(value: float) -> str:
     return f"{int(value * 10 + 0.5 + 1e-9) / 10:.1f}"
 
 
+ASPECTS = ("query relevance", "query subjectiveness", "faithfulness", "coherence", "relevance", "fluency")
+
+
+def rows_of(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def rated(evenrank: Any, folder: object, *files: object) -> list[dict[str, Any]]:
+    given = [word for file in files for word in ("--from", file)]
+    done = evenrank("corpus", "quality", folder, *given, "--format", "jsonl")
+    assert done.code == 0, done.err
+    return rows_of(done.out)
+
+
 @AUDIT
-def test_table_1_to_its_digits() -> None:
+def test_table_1_to_its_digits(evenrank: Any, tmp_path: Path) -> None:
+    """Published ratings need no corpus."""
     files = sorted(path for path in SHARED.glob("*.csv") if path.name != "categories.csv")
     assert len(files) == 8
-    table = quality_tables(read_ratings(files))[0]
-    found = {row[0]: " ".join(one_digit(value) for value in row[2:]) for row in table.rows}
+    rows = [row for row in rated(evenrank, tmp_path / "none", *files) if "domain" in row]
+    found = {row["domain"]: " ".join(one_digit(row[aspect]) for aspect in ASPECTS) for row in rows}
     assert found == TABLE_1
     page = PAGE.read_text(encoding="utf-8")
-    for row in table.rows:
-        values = " | ".join(f"{value:.3f}" for value in row[2:])
-        assert values in page, row[0]
-    equal = {(each.domain, each.aspect) for each in read_ratings(files).given}
-    assert len(equal) == 48
+    for row in rows:
+        assert " | ".join(f"{row[aspect]:.3f}" for aspect in ASPECTS) in page, row["domain"]
 
 
 @AUDIT
-def test_topics_by_domain(tmp_path: Path) -> None:
+def test_topics_by_domain(evenrank: Any, tmp_path: Path) -> None:
     """By title they are those of Table 1; by page the list names 32 topics twice, which is refused."""
     printed = dict(zip(list(TABLE_1)[:8], (26, 122, 15, 110, 243, 112, 86, 20), strict=True))
     with (SHARED / "categories.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     fill(tmp_path / "list.csv", [{"title": row["key"], "domains": row["categories"]} for row in rows])
-    read_stage("topics", tmp_path / "c", [tmp_path / "list.csv"])
-    table = statistics_table(read_corpus(tmp_path / "c"))
-    found = {str(row[0]).replace(",", ""): row[1] for row in table.rows}
+    assert evenrank("corpus", "topics", tmp_path / "c", "--from", tmp_path / "list.csv").code == 0
+    counted = rows_of(evenrank("corpus", "statistics", tmp_path / "c", "--format", "jsonl").out)
+    found = {row["domain"].replace(",", ""): row["topics"] for row in counted}
     assert {name: found[name] for name in printed} == printed
     assert found["all"] == 1376
-    with pytest.raises(DataError, match="page '924166' is that of 'Gay rights' already"):
-        read_stage("topics", tmp_path / "c", [SHARED / "categories.csv"])
+    refused = evenrank("corpus", "topics", tmp_path / "c", "--from", SHARED / "categories.csv")
+    assert refused.code == 1
+    assert "'924166'" in refused.err
     pages = {row["id"] for row in rows}
     assert (len(rows), len(pages)) == (1376, 1344)
 
 
-def test_the_ratings_of_the_shipped_corpus_are_those_of_its_card() -> None:
+def test_the_ratings_of_the_shipped_corpus_are_those_of_its_card(evenrank: Any) -> None:
     folder = balance_folder()
     files = sorted(folder.glob("ratings_model_*.csv"))
     assert len(files) == 2
-    ratings = read_ratings(files, read_balance())
+    found: dict[str, dict[str, Any]] = {}
+    for row in rated(evenrank, "balance-en", *files):
+        if "aspect" in row:
+            found.setdefault(row["aspect"], {}).update(row)
     card = (folder / "README.md").read_text(encoding="utf-8")
-    overall = {row[0]: row for row in quality_tables(ratings)[1].rows}
-    for aspect, items, equal, within, alpha in agreement_rows(ratings):
-        _, mean, interval, count, _ = overall[aspect]
+    assert set(found) == set(ASPECTS)
+    for aspect, row in found.items():
         line = next(line for line in card.splitlines() if line.startswith(f"| {aspect} |"))
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        assert float(cells[1]) == pytest.approx(mean, abs=0.0051)
-        low, high = (float(text) for text in cells[2].strip("[]").split(","))
-        assert (low, high) == pytest.approx((interval.low, interval.high), abs=0.0051)
-        assert float(cells[3]) == pytest.approx(equal, abs=0.0051)
-        assert float(cells[4]) == pytest.approx(alpha, abs=0.0051)
-        assert (items, within, count) == (84, 1.0, 168)
+        assert float(cells[1]) == pytest.approx(row["mean"], abs=0.0051)
+        interval = [float(text) for text in cells[2].strip("[]").split(",")]
+        assert interval == pytest.approx(row["95% interval"], abs=0.0051)
+        assert float(cells[3]) == pytest.approx(row["equal"], abs=0.0051)
+        assert float(cells[4]) == pytest.approx(row["alpha"], abs=0.0051)
+        assert (row["items"], row["within 1"], row["ratings"]) == (84, 1.0, 168)
     assert "ratings by a model" in card
 
 
-def test_a_sheet_is_blind_and_comes_back(tmp_path: Path) -> None:
-    corpus = read_balance()
-    assert write_sheet(corpus, tmp_path, per_domain=2) == 28
-    text = (tmp_path / "sheet.csv").read_text(encoding="utf-8")
+def test_a_sheet_is_blind_and_comes_back(tmp_path: Path, evenrank: Any) -> None:
+    corpus, folder = read_balance(), tmp_path / "corpus"
+    shutil.copytree(balance_folder(), folder)
+    assert evenrank("corpus", "quality", folder).code == 0
+    text = (folder / "sheet.csv").read_text(encoding="utf-8")
     assert "_p1_" not in text
     assert "perspective" not in text.partition("\n")[0]
     rows = list(csv.DictReader(text.splitlines()))
-    key = {row["item"]: row for row in csv.DictReader((tmp_path / "sheet-key.csv").open(encoding="utf-8"))}
+    key = {row["item"]: row for row in csv.DictReader((folder / "sheet-key.csv").open(encoding="utf-8"))}
     texts = {record["document"]: record["text"] for record in corpus.documents}
     assert all(texts[key[row["item"]]["document"]] == row["text"] for row in rows)
     rows[0]["fluency"], rows[1]["fluency"] = "5", "2"
     fill(tmp_path / "rater.csv", rows)
-    ratings = read_ratings([tmp_path / "rater.csv"], corpus, tmp_path)
-    assert [each.value for each in ratings.given] == [5.0, 2.0]
-    assert ratings.unrated == 28 * 6 - 2  # empty cells are not zeros
-    assert write_sheet(corpus, tmp_path, per_domain=2) == 28
-    assert (tmp_path / "sheet.csv").read_text(encoding="utf-8") == text  # the same seed draws the same
+    by_aspect = {
+        row["aspect"]: row for row in rated(evenrank, folder, tmp_path / "rater.csv") if "mean" in row
+    }
+    assert (by_aspect["fluency"]["mean"], by_aspect["fluency"]["ratings"]) == (3.5, 2)
+    assert not [row for row in by_aspect.values() if row["aspect"] != "fluency" and row["ratings"]]
+    assert evenrank("corpus", "quality", folder).code == 0
+    assert (folder / "sheet.csv").read_text(encoding="utf-8") == text  # the same seed draws the same
 
 
 def fill(path: Path, rows: list[dict[str, str]]) -> None:
@@ -116,40 +132,39 @@ def fill(path: Path, rows: list[dict[str, str]]) -> None:
         writer.writerows(rows)
 
 
-@pytest.mark.parametrize("cell", ["6", "0", "five", "nan"])
-def test_a_rating_out_of_range_is_refused_with_its_line(tmp_path: Path, cell: str) -> None:
-    path = tmp_path / "r.csv"
-    path.write_text(f"document,fluency\nt01_q1_p1_d1,4\nt01_q1_p1_d2,{cell}\n", encoding="utf-8")
-    with pytest.raises(
-        DataError, match=rf"r\.csv:3: fluency: a rating is a number from 1 to 5, got '{cell}'"
-    ):
-        read_ratings([path], read_balance())
+@pytest.mark.parametrize(
+    ("sheet", "named"),
+    [
+        *(
+            (f"document,fluency\nt01_q1_p1_d1,4\nt01_q1_p1_d2,{cell}\n", ["r.csv:3", "fluency", f"'{cell}'"])
+            for cell in ("6", "0", "five", "nan")
+        ),
+        ("item,fluency\n77,4\n", ["r.csv:2", "'77'"]),
+        ("name,stars\nx,4\n", ["r.csv"]),
+    ],
+)
+def test_ratings_that_are_none_are_refused_with_their_line(
+    tmp_path: Path, evenrank: Any, sheet: str, named: list[str]
+) -> None:
+    (tmp_path / "r.csv").write_text(sheet, encoding="utf-8")
+    done = evenrank("corpus", "quality", "balance-en", "--from", tmp_path / "r.csv")
+    assert done.code == 1
+    assert [word for word in named if word not in done.err] == []
 
 
-def test_an_item_that_nobody_knows_and_a_file_without_ratings(tmp_path: Path) -> None:
-    path = tmp_path / "r.csv"
-    path.write_text("item,fluency\n77,4\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"r\.csv:2: item '77' is neither"):
-        read_ratings([path], read_balance())
-    path.write_text("name,stars\nx,4\n", encoding="utf-8")
-    with pytest.raises(DataError, match="is no sheet of ratings"):
-        read_ratings([path])
-
-
-def test_alpha_of_the_published_example() -> None:
-    """Krippendorff 2011, four observers and twelve units: nominal .743, ordinal .815, interval .849."""
-    gap = None
+def test_alpha_of_the_published_example(tmp_path: Path, evenrank: Any) -> None:
+    """Krippendorff 2011, four observers and twelve units: ordinal .815."""
+    gap = ""
     observers = [
         [1, 2, 3, 3, 2, 1, 4, 1, 2, gap, gap, gap],
         [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, gap, 3],
         [gap, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, gap],
         [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, gap],
     ]
-    units = [[value for value in unit if value is not None] for unit in zip(*observers, strict=True)]
-    assert krippendorff_alpha(units, level="ordinal") == pytest.approx(0.815, abs=5e-4)
-    assert krippendorff_alpha(units, level="interval") == pytest.approx(0.849, abs=5e-4)
-    assert krippendorff_alpha([[3, 3], [3, 3]]) != krippendorff_alpha([[3, 3], [3, 3]])  # NaN: nothing varies
-
-
-def test_aspects_are_those_of_the_paper() -> None:
-    assert len(ASPECTS) * 8 == 48
+    documents = [record["document"] for record in read_balance().documents[:12]]
+    for number, own in enumerate(observers):
+        rows = [{"document": name, "fluency": str(v)} for name, v in zip(documents, own, strict=True)]
+        fill(tmp_path / f"rater{number}.csv", rows)
+    rows = rated(evenrank, "balance-en", *sorted(tmp_path.glob("rater*.csv")))
+    (alpha,) = [row["alpha"] for row in rows if row.get("aspect") == "fluency" and "alpha" in row]
+    assert alpha == pytest.approx(0.815, abs=5e-4)
