@@ -59,6 +59,12 @@ def test_adjusted_alpha_is_the_largest_that_keeps_to_alpha(ranks: int, p: float)
         assert failing(table, Fraction(str(p))) <= Fraction(alpha)
 
 
+def test_tests_that_fail_together_exactly_as_often_as_alpha_keep_to_it() -> None:
+    """One document of a fair list is not protected in half of the cases."""
+    assert table_of(1, 0.5, 0.5, adjust=True) == [1]
+    assert table_of(1, 0.5, 0.49, adjust=True) == [0]
+
+
 def said(ranks: int, p: float, alpha: float, adjust: bool = False) -> tuple[list[int], float]:
     """The table and how often a fair list fails, from the note of the measure."""
     names = [f"d{place}" for place in range(ranks)]

@@ -52,10 +52,16 @@ def test_unique_among_very_many_values() -> None:
     assert rerank(run, "Unique", groups=groups).documents("q") == names[::2]
 
 
-def test_a_document_counts_for_its_largest_share_and_of_equal_ones_for_the_first() -> None:
-    side = Attribute("side", ("l", "r", "m"))
+@pytest.mark.parametrize("more", [0, 4200], ids=["few values", "more than a dense table has room for"])
+def test_a_document_counts_for_its_largest_share_and_of_equal_ones_for_the_first(more: int) -> None:
+    others = [f"other{place}" for place in range(more)]
+    side = Attribute("side", ("l", "r", "m", *others), target=(1 / 3, 1 / 3, 1 / 3, *(0.0 for _ in others)))
     shares = [[0.2, 0.5, 0.3], [0.4, 0.2, 0.4], [0.0, 0.5, 0.5], [0.1, 0.2, 0.7], [0.3, 0.4, 0.3]]
-    mixed = Membership.from_matrix(side, list("abcde"), shares)
+    rows = [(name, name, 1.0) for name in others]
+    for document, own in zip("abcde", shares, strict=True):
+        rows += [(document, value, share) for value, share in zip("lrm", own, strict=True)]
+    documents, values, numbers = map(list, zip(*rows, strict=True))
+    mixed = Membership.build(side, documents, values, numbers)
     hard = Membership.from_labels(side, dict(zip("abcde", "rlrmr", strict=True)))
     for method in ("DetCons", "DetConstSort", "FA_IR(protected='m',p=0.7)"):
         with warnings.catch_warnings():
