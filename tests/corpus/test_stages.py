@@ -5,26 +5,28 @@ from __future__ import annotations
 import csv
 import json
 import re
+import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evenrank import read_qrels
-from evenrank.cli import main
-from evenrank.corpus import balance_folder, corpus_hash, read_balance, read_corpus
-from evenrank.corpus.checks import Seen, find_problem
-from evenrank.corpus.pipeline import read_stage
-from evenrank.corpus.records import read_records, write_records
-from evenrank.corpus.release import write_release
-from evenrank.corpus.safety import given_scores, moderate, unreviewed, write_review
-from evenrank.corpus.settings import FilterSettings, Settings, read_settings
-from evenrank.corpus.stages.perspectives import find_sides, sides_problem
-from evenrank.corpus.statistics import stale, statistics_table
-from evenrank.corpus.topic_bias import topic_bias_table
+from evenrank.corpus import balance_folder, corpus_hash, read_corpus
+from evenrank.corpus.pipeline import read_stage, write_stage
 from evenrank.errors import DataError, MissingExtraError
-from evenrank.io.queries import read_queries
+from evenrank.remote import ChatAnswer, Secrets
 
 ARTICLE = "The city keeps the law that is in the school of the river and the farm. " * 4
+
+
+def read_records(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def write_records(path: Path, records: Iterable[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
 
 
 @pytest.fixture
@@ -33,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
     there = tmp_path / "corpus"
     there.mkdir()
     for stage in ("topics", "questions", "perspectives", "documents", "distractors"):
-        records = read_records(balance_folder() / f"{stage}.jsonl", stage)
+        records = read_records(balance_folder() / f"{stage}.jsonl")
         kept = [
             record
             for record in records
@@ -57,42 +59,60 @@ def folder(tmp_path: Path) -> Path:
         ("I'm sorry, but I cannot write about this.", "a refusal"),
     ],
 )
-def test_answers_with_perspectives(text: str, problem: str | None) -> None:
-    assert sides_problem(text, "stop", FilterSettings()) == problem
-    if problem is None:
-        assert [side.position for side in find_sides(text)] == ["A", "B"]
+def test_answers_with_perspectives(folder: Path, text: str, problem: str | None) -> None:
+    """Written for each question of the folder by something that always says the same."""
+
+    class Says:
+        secrets = Secrets({}, {})
+
+        def write(self, messages: Any, seed: int) -> ChatAnswer:
+            return ChatAnswer(text, "stop", "m", 1, 1)
+
+        def close(self) -> None: ...
+
+    for stage in ("perspectives", "documents", "distractors"):
+        (folder / f"{stage}.jsonl").unlink()
+    made = write_stage("perspectives", folder, writer=Says()).made
+    assert {each.reason for each in made.rejected} == ({problem} if problem else set())
+    sides = [record["text"] for record in made.records]
+    assert sides == ([] if problem else ["A", "B"] * (len(sides) // 2))
+    assert bool(sides) is (problem is None)
 
 
 @pytest.mark.parametrize(
-    ("text", "finish", "problem"),
+    ("text", "problem"),
     [
-        (ARTICLE, "stop", None),
-        (ARTICLE, "length", "cut off"),
-        (ARTICLE.strip().rstrip("."), "stop", "cut off"),
-        (ARTICLE, "content_filter", "a refusal"),
-        ("  \n", "stop", "empty"),
-        (f"Perspective 1: Yes\n{ARTICLE}", "stop", "a header in the text"),
-        ("Too short.", "stop", "2 words, not 40 to 2000"),
-        ("Der Hund geht heute morgen nicht mehr nach Hause zurück. " * 6, "stop", "not in English"),
+        (ARTICLE, None),
+        (ARTICLE.strip().rstrip("."), "cut off"),
+        (f"Perspective 1: Yes\n{ARTICLE}", "a header in the text"),
+        ("Too short.", "2 words, not 40 to 2000"),
+        ("Der Hund geht heute morgen nicht mehr nach Hause zurück. " * 6, "not in English"),
     ],
 )
-def test_documents(text: str, finish: str, problem: str | None) -> None:
-    assert find_problem(text, FilterSettings(), finish) == problem
+def test_documents(folder: Path, text: str, problem: str | None) -> None:
+    records = read_records(folder / "documents.jsonl")
+    records[0]["text"] = text
+    write_records(folder / "documents.jsonl", records)
+    made = read_stage("filters", folder, []).made
+    assert [each.reason for each in made.rejected] == ([problem] if problem else [])
 
 
-def test_duplicates_and_near_duplicates() -> None:
-    seen = Seen(0.5)
-    texts = [record["text"] for record in read_balance().documents[:3]]
-    for number, text in enumerate(texts):
-        assert seen.problem(text) is None
-        seen.add(f"d{number}", text)
-    assert seen.problem(texts[0].upper()) == "a duplicate of d0"
-    words = texts[1].split()
-    assert seen.problem(" ".join(["Moreover", *words[:-3], "and", "so", "on."])) == "a near-duplicate of d1"
+def test_duplicates_and_near_duplicates(folder: Path) -> None:
+    records = read_records(folder / "documents.jsonl")
+    words = records[1]["text"].split()
+    records[5]["text"] = records[0]["text"].upper()
+    records[6]["text"] = " ".join(["Moreover", *words[:-3], "and", "so", "on."])
+    write_records(folder / "documents.jsonl", records)
+    (folder / "corpus.toml").write_text("[filters]\nnear = 0.5\n", encoding="utf-8")
+    reasons = {each.about: each.reason for each in read_stage("filters", folder, []).made.rejected}
+    assert reasons == {
+        records[5]["document"]: f"a duplicate of {records[0]['document']}",
+        records[6]["document"]: f"a near-duplicate of {records[1]['document']}",
+    }
 
 
 def test_filters_reject_with_reasons_and_drop_or_keep_the_rest(folder: Path) -> None:
-    records = read_records(folder / "documents.jsonl", "documents")
+    records = read_records(folder / "documents.jsonl")
     records[1]["text"] = records[0]["text"]
     records[9]["text"] = "As an AI language model I cannot take a side in this."
     write_records(folder / "documents.jsonl", records)
@@ -167,26 +187,19 @@ def test_bad_stage_files_are_said_with_their_line(folder: Path, stage: str, line
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "named"),
     [
-        ("[writer]\nmodell = 'x'", "[writer] has no setting 'modell'; did you mean 'model'?"),
-        ("[writer]\nrate = 'fast'", "[writer] rate must be a number, got 'fast'"),
-        ("[documents]\nincomplete = 'maybe'", "must be one of keep, drop"),
-        ("[filters]\nnear = 2", "[filters] near must be at least 0 and at most 1, got 2"),
-        ("[safty]\nreview = 2", "has no setting 'safty'; did you mean 'safety'?"),
+        ("[writer]\nrate = 'fast'", ["rate", "'fast'"]),
+        ("[documents]\nincomplete = 'maybe'", ["keep", "drop"]),
+        ("[filters]\nnear = 2", ["near", "0", "1", "2"]),
+        ("[safty]\nreview = 2", ["'safty'", "'safety'"]),
     ],
 )
-def test_bad_settings(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "corpus.toml").write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match=re.escape(message)):
-        read_settings(tmp_path)
-
-
-def test_a_stage_out_of_order_names_the_one_before(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["corpus", "documents", str(tmp_path)]) == 1
-    assert "run evenrank corpus perspectives" in capsys.readouterr().err
+def test_bad_settings(folder: Path, evenrank: Any, text: str, named: list[str]) -> None:
+    (folder / "corpus.toml").write_text(text, encoding="utf-8")
+    done = evenrank("corpus", "statistics", folder)
+    assert done.code == 1
+    assert [word for word in ("corpus.toml", *named) if word not in done.err] == []
 
 
 @pytest.mark.needs("trafilatura")
@@ -225,101 +238,103 @@ def test_natural_results_with_text_need_no_extra_and_bad_rows_are_named(folder: 
     assert [problem.line for problem in caught.value.problems] == [1, 2, 3]
 
 
-def test_reading_pages_without_trafilatura_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    from evenrank.corpus.stages.natural import body_text
-
-    monkeypatch.setitem(__import__("sys").modules, "trafilatura", None)
+def test_reading_pages_without_trafilatura_names_the_extra(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "trafilatura", None)
+    (tmp_path / "one.html").write_text("<p>x</p>", encoding="utf-8")
+    row = {"query": "t01_q1", "rank": 1, "file": "one.html"}
+    write_records(tmp_path / "results.jsonl", [row])
     with pytest.raises(MissingExtraError, match=r"\[corpus\]"):
-        body_text("<p>x</p>")
+        read_stage("natural", folder, [tmp_path / "results.jsonl"])
 
 
-def test_safety_blocks_a_release_until_somebody_has_read(folder: Path, tmp_path: Path) -> None:
-    topics = read_records(folder / "topics.jsonl", "topics")
+def test_safety_blocks_a_release_until_somebody_has_read(folder: Path, tmp_path: Path, evenrank: Any) -> None:
+    topics = read_records(folder / "topics.jsonl")
     write_records(folder / "topics.jsonl", [{**topic, "domains": ["=1+1"]} for topic in topics])
-    corpus, settings = read_corpus(folder), Settings(name="tiny", license="CC0 1.0")
-    with pytest.raises(DataError, match="30 documents are not reviewed"):
-        write_release(corpus, settings, tmp_path / "out")
-    bad = {corpus.documents[0]["text"]: 0.5, corpus.documents[5]["text"]: 0.2}
-    asked: list[int] = []
+    (folder / "corpus.toml").write_text(
+        'name = "tiny"\nlicense = "CC0 1.0"\n[safety]\nthreshold = 0.09\nreview = 4\n', encoding="utf-8"
+    )
+    out = tmp_path / "out"
 
-    def moderator(texts: object) -> list[dict[str, float]]:
-        asked.append(len(list(texts)))  # type: ignore[call-overload]
-        return [{"hate": bad.get(text, 0.01), "harm": 0.001} for text in texts]  # type: ignore[attr-defined]
+    def refused() -> str:
+        done = evenrank("corpus", "release", folder, "-o", out)
+        assert done.code == 1
+        assert not out.exists()
+        said: str = done.err
+        return said
 
-    scored = moderate(corpus, moderator)
-    assert [each.worst for each in scored][:1] == [("hate", 0.5)]
-    moderate(corpus, moderator)
-    assert sum(asked) == 30  # nothing is asked for twice
-    assert unreviewed(corpus, 0.09) == [corpus.documents[0]["document"], corpus.documents[5]["document"]]
-    assert write_review(corpus, scored, 0.09, 4) == 4
-    with pytest.raises(DataError, match="2 documents are not reviewed"):
-        write_release(corpus, settings, tmp_path / "out")
+    assert "30 documents" in refused()
+    corpus = read_corpus(folder)
+    names = [record["document"] for record in (*corpus.documents, *corpus.distractors)]
+    bad = {names[0]: 0.5, names[5]: 0.2}
+    write_records(
+        tmp_path / "scores.jsonl",
+        [{"document": name, "hate": bad.get(name, 0.01), "harm": 0.001} for name in names],
+    )
+    scored = ("corpus", "safety", folder, "--from", tmp_path / "scores.jsonl")
+    assert evenrank(*scored).code == 0
+    assert "2 documents" in refused()
     with (folder / "review.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
+    assert len(rows) == 4
+    assert [row["document"] for row in rows][:2] == [names[0], names[5]]
     rows[0]["verdict"], rows[1]["verdict"] = "drop", "keep"
     with (folder / "review.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    assert write_review(corpus, scored, 0.09, 4) == 4  # verdicts stay
+    assert evenrank(*scored).code == 0  # verdicts stay
     (folder / "natural.jsonl").write_text("", encoding="utf-8")
-    found = write_release(corpus, settings, tmp_path / "out")
-    assert found == corpus_hash(tmp_path / "out")
-    card = (tmp_path / "out/README.md").read_text(encoding="utf-8")
-    assert found in card
+    assert evenrank("corpus", "release", folder, "-o", out).code == 0
+    card = (out / "README.md").read_text(encoding="utf-8")
+    assert corpus_hash(out) in card
     assert "machine-written" in card
-    released = read_corpus(tmp_path / "out")
+    released = read_corpus(out)
     assert len(released.documents) == 23
-    assert not (tmp_path / "out/natural.jsonl").exists()
-    asked = (tmp_path / "out/queries.csv").read_text(encoding="utf-8")
+    assert names[0] not in {record["document"] for record in released.documents}
+    assert not (out / "natural.jsonl").exists()
+    asked = (out / "queries.csv").read_text(encoding="utf-8")
     assert (asked.count(",'=1+1,"), asked.count(",=1+1,")) == (3, 0)  # no formula for a spreadsheet
-    assert set(read_queries(str(tmp_path / "out/queries.csv")).columns["domain"]) == {"=1+1"}
-    sides = read_qrels(tmp_path / "out/sides.txt", diversity=True).to_dict()
+    sides = read_qrels(out / "sides.txt", diversity=True).to_dict()
     assert len(sides["t02_q1"]["for"]) == 4
 
 
-def test_scores_of_another_moderator_are_checked(folder: Path, tmp_path: Path) -> None:
-    corpus = read_corpus(folder)
-    path = tmp_path / "scores.jsonl"
+def test_scores_and_verdicts_that_are_none_are_refused_with_their_line(
+    folder: Path, tmp_path: Path, evenrank: Any
+) -> None:
+    corpus, path = read_corpus(folder), tmp_path / "scores.jsonl"
     names = [record["document"] for record in (*corpus.documents, *corpus.distractors)]
-    path.write_text(
-        "".join(json.dumps({"document": name, "hate": 0.01}) + "\n" for name in names), encoding="utf-8"
-    )
-    assert len(given_scores(path, corpus)) == 30
-    assert unreviewed(corpus, 0.09) == []
-    with path.open("a", encoding="utf-8") as file:
-        file.write('{"document": "nix", "hate": 0.1}\n{"document": "t01_q1_p1_d1", "hate": 7}\n')
-    with pytest.raises(DataError) as caught:
-        given_scores(path, corpus)
-    assert [problem.line for problem in caught.value.problems] == [31, 32]
+    scores = [{"document": name, "hate": 0.01} for name in names]
+    write_records(path, [*scores, {"document": "nix", "hate": 0.1}, {"document": names[0], "hate": 7}])
+    done = evenrank("corpus", "safety", folder, "--from", path)
+    assert done.code == 1
+    assert [word for word in ("scores.jsonl:31", "'nix'", "scores.jsonl:32") if word not in done.err] == []
+    write_records(path, scores)
+    assert evenrank("corpus", "safety", folder, "--from", path).code == 0
+    (folder / "review.csv").write_text(f"document,verdict\n{names[0]},perhaps\n", encoding="utf-8")
+    done = evenrank("corpus", "release", folder, "-o", tmp_path / "out")
+    assert done.code == 1
+    assert [word for word in ("review.csv:2", "'perhaps'") if word not in done.err] == []
 
 
-def test_a_verdict_that_is_none_is_refused(folder: Path) -> None:
-    (folder / "review.csv").write_text("document,verdict\nt01_q1_p1_d1,perhaps\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"review\.csv:2: verdict must be keep or drop, got 'perhaps'"):
-        unreviewed(read_corpus(folder), 0.09)
+def test_statistics_count_domains(folder: Path, evenrank: Any) -> None:
+    done = evenrank("corpus", "statistics", folder, "--format", "jsonl")
+    rows = {row["domain"]: row for row in map(json.loads, done.out.splitlines())}
+    found = {
+        name: tuple(rows[name][column] for column in ("topics", "queries", "documents"))
+        for name in ("Entertainment", "all", "mean")
+    }
+    assert found == {"Entertainment": (2, 2, 16), "all": (3, 3, 24), "mean": (1.5, 1.5, 12.0)}
 
 
-def test_statistics_count_what_is_missing_and_old(folder: Path) -> None:
-    corpus = read_corpus(folder)
-    rows = {row[0]: row[1:] for row in statistics_table(corpus).rows}
-    assert rows["Entertainment"][:3] == (2, 2, 16)
-    assert rows["all"][:3] == (3, 3, 24)
-    assert rows["mean"][:3] == (1.5, 1.5, 12.0)
-    assert stale(corpus) == []
-    records = read_records(folder / "perspectives.jsonl", "perspectives")
-    records[0]["text"] = "Another sentence."
-    write_records(folder / "perspectives.jsonl", records)
-    assert stale(read_corpus(folder)) == [f"t01_q1_p1_d{number}" for number in range(1, 5)]
-
-
-def test_topic_bias_has_shares_with_intervals(folder: Path, tmp_path: Path) -> None:
+def test_topic_bias_has_shares_of_the_labelled(folder: Path, tmp_path: Path, evenrank: Any) -> None:
     path = tmp_path / "labels.csv"
     path.write_text("topic,country\nt01,United States\nt02,United States\n", encoding="utf-8")
-    table = topic_bias_table(read_corpus(folder), path)
-    assert table.rows[0][:3] == ("United States", 2, 1.0)
-    assert table.notes == ("topics without a label, which are left out: 1",)
+    command = ("corpus", "topic-bias", folder, "--from", path)
+    row, *_ = map(json.loads, evenrank(*command, "--format", "jsonl").out.splitlines())
+    assert [*row.values()][:3] == ["United States", 2, 1.0]
     path.write_text("topic,country\nt01,A\nt01,B\nt77,C\n", encoding="utf-8")
-    with pytest.raises(DataError) as caught:
-        topic_bias_table(read_corpus(folder), path)
-    assert [problem.line for problem in caught.value.problems] == [3, 4]
+    done = evenrank(*command)
+    assert done.code == 1
+    assert [word for word in ("labels.csv:3", "labels.csv:4") if word not in done.err] == []
