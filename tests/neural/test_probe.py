@@ -10,35 +10,73 @@ import numpy as np
 import pytest
 import torch
 
-from evenrank import Lexicon
-from evenrank.errors import DataError
-from evenrank.neural import CrossEncoderRanker, PairLabels, PairTokens, Probe, label_pairs, probe_ranker
-from evenrank.neural.probe import describe_probe, probe_vectors
-from evenrank.stats.intervals import TOO_FEW
+from evenrank import DataError, Lexicon, Qrels
+from evenrank.neural import (
+    CrossEncoderRanker,
+    PairLabels,
+    PairTokens,
+    Probe,
+    build_examples,
+    label_pairs,
+    probe_ranker,
+)
 
 pytestmark = pytest.mark.needs("torch")
 
-QUERIES = np.repeat(np.arange(30), 20)
-LABELS = PairLabels("x", ("no", "yes"), np.zeros(1, dtype=np.int64))
+
+class Vectors:
+    """A ranker, and the tokens that it reads, that give a row of a table for each pair."""
+
+    separate, training, device = False, False, torch.device("cpu")
+
+    def __init__(self, table: Any) -> None:
+        self.table = torch.from_numpy(table.astype(np.float32))
+
+    def eval(self) -> None: ...
+
+    def train(self, mode: bool) -> None: ...
+
+    def lengths(self, pairs: Any) -> Any:
+        return np.ones(len(pairs), np.int64)
+
+    def batch(self, pairs: Any, device: Any = None) -> Any:
+        return {"rows": torch.from_numpy(pairs)}
+
+    def encode(self, batch: Any) -> Any:
+        return self.table[batch["rows"]]
+
+    def seen(self, vectors: Any) -> Any:
+        return vectors
 
 
-def vectors(signal: float, seed: int = 0) -> tuple[Any, Any]:
-    generator = np.random.default_rng(seed)
-    codes = generator.integers(0, 2, 600)
-    noise = generator.normal(size=(600, 8)).astype(np.float32)
-    noise[:, 3] += (signal * (2 * codes - 1)).astype(np.float32)
-    return noise, codes
-
-
-def found(signal: float, seed: int = 0, codes: Any = None) -> Probe:
-    x, own = vectors(signal, seed)
-    return probe_vectors(
-        x, own if codes is None else codes, QUERIES, np.ones(600, np.int64), LABELS, least_steps=200
+def of_queries(queries: int, documents: int = 20) -> Any:
+    """Examples in which half of the documents of each query are relevant."""
+    names = [f"q{query}" for query in range(queries) for _ in range(documents)]
+    texts = {f"{name}-{place}": f"{name} text {place}" for place, name in enumerate(names)}
+    grades = [place % 2 for place in range(len(names))]
+    return build_examples(
+        Qrels.build(names, list(texts), grades), {name: name for name in names}, texts, negatives=4
     )
 
 
+def found(table: Any, codes: Any, examples: Any, **options: Any) -> Probe:
+    ranker: Any = Vectors(table)
+    labels = PairLabels("x", ("no", "yes"), codes)
+    return probe_ranker(ranker, ranker, examples, labels, **{"least_steps": 200, **options})
+
+
+def told(examples: Any, signal: float) -> tuple[Any, Any]:
+    """Noise with a signal of the label in one dimension, and the labels."""
+    generator = np.random.default_rng(0)
+    codes = generator.integers(0, 2, len(examples.pair_queries))
+    table = generator.normal(size=(len(codes), 8))
+    table[:, 3] += signal * (2 * codes - 1)
+    return table, codes
+
+
 def test_a_signal_is_found_and_noise_is_chance() -> None:
-    strong, none = found(3.0), found(0.0)
+    examples = of_queries(30)
+    strong, none = (found(*told(examples, signal), examples) for signal in (3.0, 0.0))
     assert strong.accuracy > 0.97
     low, high, _ = none.interval()
     assert low < 0.5 < high
@@ -46,12 +84,26 @@ def test_a_signal_is_found_and_noise_is_chance() -> None:
     change, low, high = none.change_from(strong)
     assert change == pytest.approx(none.accuracy - strong.accuracy)
     assert low < change < high < -0.3
-
-
-def test_shuffled_labels_are_chance() -> None:
-    codes = np.random.default_rng(3).permutation(vectors(3.0)[1])
-    low, high, _ = found(3.0, codes=codes).interval()
+    low, high, _ = found(*told(examples, 3.0), examples, shuffled=True).interval()
     assert low < 0.5 < high
+
+
+def test_queries_are_never_tested_by_a_probe_that_saw_them() -> None:
+    """Vectors that only name their query tell everything to who has seen it, and nothing to others."""
+    examples = of_queries(30)
+    of_query = np.random.default_rng(1).integers(0, 2, 30)
+    codes = of_query[examples.pair_queries]
+    codes[np.random.default_rng(2).random(len(codes)) < 0.05] ^= 1  # so that every combination is there
+    probe = found(np.eye(30)[examples.pair_queries], codes, examples)
+    assert probe.accuracy < 0.7
+
+
+def test_few_queries_are_fewer_folds() -> None:
+    examples = of_queries(3, documents=100)
+    assert found(*told(examples, 3.0), examples).accuracy > 0.97
+    one = of_queries(1, documents=100)
+    with pytest.raises(DataError, match="two are needed"):
+        found(*told(one, 3.0), one)
 
 
 def test_rare_values_count_as_much_as_frequent_ones() -> None:
@@ -59,30 +111,15 @@ def test_rare_values_count_as_much_as_frequent_ones() -> None:
     right, total = np.array([[90.0, 1.0], [0.0, 1.0]]), np.array([[100.0, 2.0], [0.0, 2.0]])
     one = Probe("x", ("no", "yes"), right, total)
     assert one.accuracy == pytest.approx((90 / 100 + 2 / 4) / 2)
-    assert math.isnan(one.interval().low)
-    assert one.interval().reason == TOO_FEW  # two queries say nothing of others
+    assert math.isnan(one.interval().low)  # two queries say nothing of others
+    assert one.interval().reason
     with pytest.raises(DataError, match="same queries"):
         one.change_from(Probe("x", ("no", "yes"), right[:1], total[:1]))
 
 
-def test_queries_are_never_tested_by_a_probe_that_saw_them() -> None:
-    """Vectors that only name their query tell everything to who has seen it, and nothing to others."""
-    generator = np.random.default_rng(1)
-    of_query = generator.integers(0, 2, 30)
-    x = np.eye(30, dtype=np.float32)[QUERIES]
-    probe = probe_vectors(x, of_query[QUERIES], QUERIES, np.ones(600, np.int64), LABELS, least_steps=200)
-    assert probe.accuracy < 0.7
-
-
-def test_few_queries_are_fewer_folds() -> None:
-    x, codes = vectors(3.0)
-    few, ones = np.repeat(np.arange(3), 200), np.ones(600, np.int64)
-    assert probe_vectors(x, codes, few, ones, LABELS, least_steps=200).accuracy > 0.97
-    with pytest.raises(DataError, match="two are needed"):
-        probe_vectors(x, codes, few * 0, ones, LABELS)
-
-
-def test_the_probe_of_a_ranker(checkpoint: Path, examples: Any, kin: Lexicon) -> None:
+def test_the_probe_of_a_ranker_leaves_everything_as_it_was(
+    checkpoint: Path, examples: Any, kin: Lexicon
+) -> None:
     ranker = CrossEncoderRanker.start(str(checkpoint), {"kin": ("neutral", "biased")}, max_length=32)
     before = {name: value.clone() for name, value in ranker.state_dict().items()}
     tokens = PairTokens(ranker.tokenizer, examples.texts, len(examples.pair_queries), 32)
@@ -97,8 +134,6 @@ def test_the_probe_of_a_ranker(checkpoint: Path, examples: Any, kin: Lexicon) ->
     assert all(torch.equal(value, before[name]) for name, value in ranker.state_dict().items())
     assert one.total.sum() == 2 * (len(examples) // 4 * 4)  # two pairs a triple, as many of each combination
     assert one.total.sum(axis=0)[0] == one.total.sum(axis=0)[1]
-    assert describe_probe(one, one).startswith("kin: balanced accuracy 0.")
-    assert "change 0.0000 [-0." in describe_probe(one, one)
 
 
 def test_an_interval_is_that_of_queries_drawn_again() -> None:

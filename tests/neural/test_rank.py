@@ -1,26 +1,26 @@
-"""A trained ranker as a re-ranker, in Python and on the command line."""
+"""A trained ranker as a re-ranker and as a second look of a system, in Python and on the command line."""
 
 from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
+from small_trainers import VALUES
 
 import evenrank as er
-from evenrank.cli import main
-from evenrank.errors import DataError, EvenrankWarning, MissingEvidenceError
-from evenrank.neural import CrossEncoderRanker, NeuralReranker, PairTokens
-from evenrank.neural.scoring import pair_scores, pair_vectors
+from evenrank import DataError, EvenrankWarning, MissingEvidenceError
+from evenrank.neural import CrossEncoderRanker, NeuralReranker
+from evenrank.rerankers import parse_reranker
+from evenrank.systems import BM25, make_system
 
 pytestmark = pytest.mark.needs("torch")
 
-VALUES = {"kin": ("neutral", "biased")}
+Evenrank = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +43,14 @@ def slow_score(ranker: CrossEncoderRanker, query: str, text: str) -> float:
         return float(ranker.relevance.weight[0] @ first + ranker.relevance.bias[0])
 
 
-def test_documents_are_ordered_by_the_rankers_score(ranker: Any, run: er.Run, planted: Any) -> None:
-    method = NeuralReranker.of(ranker, planted.queries, planted.documents, batch=3)
+@pytest.mark.parametrize("batch", [3, 64])
+def test_documents_are_ordered_by_the_rankers_score(
+    ranker: Any, run: er.Run, planted: Any, batch: int
+) -> None:
+    told: list[tuple[int, int]] = []
+    method = NeuralReranker.of(
+        ranker, planted.queries, planted.documents, batch=batch, progress=lambda *at: told.append(at)
+    )
     done = er.rerank(run, method)
     for query in run:
         scores = {
@@ -53,6 +59,7 @@ def test_documents_are_ordered_by_the_rankers_score(ranker: Any, run: er.Run, pl
         wanted = sorted(run.documents(query), key=lambda d: -scores[d])
         assert done.documents(query) == wanted
     assert done.name == "run+Neural"
+    assert told[-1] == (57, 57)
 
 
 def test_only_so_many_ranks_and_another_method_behind(ranker: Any, run: er.Run, planted: Any) -> None:
@@ -61,20 +68,17 @@ def test_only_so_many_ranks_and_another_method_behind(ranker: Any, run: er.Run, 
     for query in run:
         assert set(top.documents(query)[:3]) == set(run.documents(query)[:3])
         assert top.documents(query)[3:] == run.documents(query)[3:]
-    assert (method @ 3).__repr__() == "Neural@3"
-    chained = er.rerank(run, method | er.rerankers.parse_reranker("Oracle"), qrels=planted.qrels)
+    chained = er.rerank(run, method | parse_reranker("Oracle"), qrels=planted.qrels)
     first = {query: chained.documents(query)[0] for query in run}
     assert all(planted.qrels.to_dict()[query][document] == 1 for query, document in first.items())
 
 
 def test_texts_that_are_missing_are_named(ranker: Any, run: er.Run, planted: Any) -> None:
     texts = {name: text for name, text in planted.documents.items() if not name.endswith("-2")}
-    with pytest.raises(
-        MissingEvidenceError, match=r"7 ranked documents have no text: 'q1-2', 'q2-2', 'q3-2', \.\.\.;"
-    ):
+    with pytest.raises(MissingEvidenceError, match=r"7 ranked documents .*'q1-2', 'q2-2', 'q3-2'"):
         er.rerank(run, NeuralReranker.of(ranker, planted.queries, texts))
     er.rerank(run, NeuralReranker.of(ranker, planted.queries, texts) @ 2)  # they are below
-    with pytest.raises(MissingEvidenceError, match="8 ranked queries have no text"):
+    with pytest.raises(MissingEvidenceError, match="8 ranked queries"):
         er.rerank(run, NeuralReranker.of(ranker, {}, planted.documents))
 
 
@@ -85,21 +89,11 @@ def test_odd_texts_are_ranked(ranker: Any) -> None:
     assert sorted(done.documents("q")) == ["empty", "long", "other"]
 
 
-def test_scores_come_back_in_order(ranker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = ["moon " * length for length in np.random.default_rng(0).integers(0, 15, 37)]
-    tokens = PairTokens(
-        ranker.tokenizer, lambda rows: (["star"] * len(rows), [texts[r] for r in rows]), 37, 24
-    )
-    pairs = np.random.default_rng(1).permutation(37)
-    seen: list[tuple[int, int]] = []
-    whole = pair_scores(ranker, tokens, pairs, batch=37)
-    pieces = pair_scores(ranker, tokens, pairs, batch=4, progress=lambda *at: seen.append(at))
-    np.testing.assert_allclose(whole, pieces, atol=1e-5)
-    np.testing.assert_allclose(whole, [slow_score(ranker, "star", texts[p]) for p in pairs], atol=1e-5)
-    assert seen[-1] == (37, 37)
-    assert pair_vectors(ranker, tokens, pairs[:5]).shape == (5, 16)
-    assert pair_scores(ranker, tokens, pairs[:0]).shape == (0,)
-    encode, sizes = ranker.encode, []
+def test_too_little_memory_halves_what_is_scored_at_once(
+    ranker: Any, run: er.Run, planted: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method = NeuralReranker.of(ranker, planted.queries, planted.documents, batch=32)
+    expected, encode, sizes = er.rerank(run, method), ranker.encode, []
 
     def scarce(batch: Any) -> Any:
         sizes.append(len(batch["input_ids"]))
@@ -109,11 +103,10 @@ def test_scores_come_back_in_order(ranker: Any, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(ranker, "encode", scarce)
     with pytest.warns(EvenrankWarning) as said:
-        np.testing.assert_allclose(whole, pair_scores(ranker, tokens, pairs, batch=32), atol=1e-5)
+        found = er.rerank(run, method)
+    assert all(found.documents(query) == expected.documents(query) for query in run)
     assert sizes[:3] == [32, 16, 8]
-    assert [str(w.message) for w in said] == [
-        f"scoring: out of memory; {n} pairs at once from here" for n in (16, 8)
-    ]
+    assert len(said) == 2
 
 
 def test_scores_that_are_not_finite_order_nothing(
@@ -125,52 +118,37 @@ def test_scores_that_are_not_finite_order_nothing(
         er.rerank(run, NeuralReranker.of(ranker, planted.queries, planted.documents))
 
 
-def test_tokens_need_not_be_held(ranker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = lambda rows: (["star"] * len(rows), [f"moon {'river ' * int(r)}" for r in rows])  # noqa: E731
-    held = PairTokens(ranker.tokenizer, texts, 9, 24)
-    monkeypatch.setattr("evenrank.neural.tokens.KEEP", 4)
-    made = PairTokens(ranker.tokenizer, texts, 9, 24)
-    rows = np.array([3, 0, 8, 3])
-    one, other = held.batch(rows), made.batch(rows)
-    assert one.keys() == other.keys()
-    assert all(torch.equal(one[name], other[name]) for name in one)
-    np.testing.assert_allclose(pair_scores(ranker, made, rows), pair_scores(ranker, held, rows), atol=1e-5)
-
-
-@pytest.fixture
-def command(capfd: pytest.CaptureFixture[str]) -> Any:
-    def call(*arguments: object) -> SimpleNamespace:
-        code = main([str(argument) for argument in arguments])
-        said = capfd.readouterr()
-        return SimpleNamespace(code=code, out=said.out, err=said.err)
-
-    return call
-
-
-@pytest.fixture
-def files(tmp_path: Path, planted: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    from evenrank.io import write_qrels
-
-    write_qrels(planted.qrels, "qrels.txt")
-    for name, texts in (("queries", planted.queries), ("docs", planted.documents)):
-        Path(f"{name}.tsv").write_text("".join(f"{key}\t{text}\n" for key, text in texts.items()))
-    lists = {query: {f"{query}-{n}": -float(n) for n in range(8)} for query in planted.queries}
-    er.write_run(er.read_run(lists), "bm25.trec")
-    Path("kin.csv").write_text("word,group\nhe,m\nhis,m\nshe,f\nher,f\n")
-    return tmp_path
+@pytest.mark.needs("bm25s")
+def test_a_folder_is_a_second_look_with_its_own_head(checkpoint: Path, tmp_path: Path) -> None:
+    """It orders as ``NeuralReranker`` does; a second reading gives the same numbers."""
+    documents = {"d1": "the mother said", "d2": "a father and a mother said", "d3": "said said", "d4": ""}
+    queries = {"q1": "mother said", "q2": "father"}
+    ranker = CrossEncoderRanker.start(str(checkpoint), VALUES, max_length=32, seed=3)
+    ranker.save(tmp_path / "mine")
+    first = BM25()
+    first.index(documents)
+    expected = er.rerank(first.retrieve(queries), NeuralReranker.of(ranker, queries, documents))
+    runs = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        system = make_system(f"bm25>>{tmp_path / 'mine'}")
+        system.index(documents)
+        runs.append(system.retrieve(queries))
+    assert system.name == "bm25>>mine"
+    assert runs[0] == runs[1]
+    assert {q: runs[0].documents(q) for q in queries} == {q: expected.documents(q) for q in queries}
 
 
 PROJECT = """
 [data]
 qrels = "qrels.txt"
 queries = "queries.tsv"
-documents = "docs.tsv"
+documents = "documents.tsv"
 [[debias.attributes]]
 name = "kin"
 lexicon = "kin.csv"
 [debias.model]
-encoder = "{checkpoint}"
+encoder = "bert"
 max_length = 24
 [debias.training]
 device = "cpu"
@@ -184,124 +162,110 @@ strengths = [0.5, 1]
 epochs = 1
 checkpoints = 2
 [debias.evaluate]
-run = "bm25.trec"
+run = "run.trec"
 queries = "queries.tsv"
 """
+TEXTS = ["--queries", "queries.tsv", "--documents", "documents.tsv"]
 
 
-def test_train_rank_and_select_from_a_shell(command: Any, files: Path, checkpoint: Path) -> None:
-    shutil.copytree(checkpoint, "bert")
-    Path("evenrank.toml").write_text(PROJECT.format(checkpoint="bert"))
-    done = command("debias")  # which needs no option in a project folder
+@pytest.fixture
+def folder(files: Any, tmp_path: Path, checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The files of a training, and we stand among them."""
+    shutil.copytree(checkpoint, tmp_path / "bert")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+def test_train_rank_and_select_from_a_shell(evenrank: Evenrank) -> None:
+    Path("evenrank.toml").write_text(PROJECT)
+    done = evenrank("debias")  # which needs no option in a project folder
     assert (done.code, done.out) == (0, ""), done.err
-    assert done.err.startswith("evenrank: project file: evenrank.toml (--no-project ignores it)\n")
-    assert done.err.endswith("evenrank: wrote 5 rankers into models\n")
     assert "Loading weights" not in done.err
-    assert command("debias").code == 0  # it was finished
-    again = command("debias", "--set", "joint.epochs=2")
-    assert (again.code, "was begun with another joint.epochs" in again.err) == (2, True)
+    names = ["base", *(f"lambda-{strength}/checkpoint-0{n}" for strength in ("0.5", "1") for n in (1, 2))]
+    lines = Path("models/variants.jsonl").read_text().splitlines()
+    assert [json.loads(line)["name"] for line in lines] == names
+    assert evenrank("debias").code == 0  # it was finished
+    again = evenrank("debias", "--set", "joint.epochs=2")
+    assert (again.code, "joint.epochs" in again.err) == (2, True)
     Path("fewer.txt").write_text("".join(Path("qrels.txt").read_text().splitlines(True)[:-9]))
-    again = command("debias", "--qrels", "fewer.txt")
-    assert (again.code, "was begun with other judgements, queries, documents or lexicons" in again.err) == (
-        2,
-        True,
-    )
-    name = "lambda-1/checkpoint-02"
-    arguments = ["--queries", "queries.tsv", "--documents", "docs.tsv"]
-    model = f"models/{name}"
-    done = command("rerank", "bm25.trec", "--with", f"{model}:device=cpu", *arguments, "-o", "neural.trec")
+    again = evenrank("debias", "--qrels", "fewer.txt")
+    assert (again.code, "judgements" in again.err) == (2, True)
+    model = f"models/{names[-1]}"
+    done = evenrank("rerank", "run.trec", "--with", f"{model}:device=cpu", *TEXTS, "-o", "neural.trec")
     assert done.code == 0, done.err
-    assert er.read_run("neural.trec") == er.read_run(f"models/{name}/run.trec")
-    assert Path("neural.trec").read_text().splitlines()[0].endswith(f" bm25+{name}")
-    out = command("rerank", "bm25.trec", "--with", f"{model}:depth=2", *arguments, "--tag", "mine")
+    assert er.read_run("neural.trec") == er.read_run(f"{model}/run.trec")
+    out = evenrank("rerank", "run.trec", "--with", f"{model}:depth=2", *TEXTS, "--tag", "mine")
     assert out.code == 0
     assert out.out.splitlines()[0].endswith(" mine")
     rows = [line.split("\t") for line in Path("queries.tsv").read_text().splitlines()]
     Path("q.csv").write_text("query,asked\n" + "".join(f"{query},{text}\n" for query, text in rows))
-    arguments[1] = "q.csv"
-    named = command(
-        "rerank", "bm25.trec", "--with", model, *arguments, "--columns", "text=asked", "-o", "c.trec"
-    )
+    named = evenrank(
+        "rerank", "run.trec", "--with", model, "--queries", "q.csv", *TEXTS[2:], "--columns", "text=asked",
+        "-o", "c.trec",
+    )  # fmt: skip
     assert named.code == 0, named.err
     assert er.read_run("c.trec") == er.read_run("neural.trec")
-    er.scan("docs.tsv", er.read_lexicon("kin.csv"), "counts.parquet")
-    done = command(
-        "select", "models", "--qrels", "qrels.txt", "--words", "counts.parquet", "--background",
-        "bm25.trec", "--relevance", "nDCG@5", "--fairness", "NFaiRR@5", "--beta", "0,1,inf",
-        "--format", "tsv",
+    er.scan("documents.tsv", er.read_lexicon("kin.csv"), "counts.parquet")
+    done = evenrank(
+        "select", "models", "--qrels", "qrels.txt", "--words", "counts.parquet", "--background", "run.trec",
+        "--relevance", "nDCG@5", "--fairness", "NFaiRR@5", "--beta", "0,1,inf", "--format", "tsv",
     )  # fmt: skip
     assert done.code == 0, done.err
-    rows = [line.split("\t") for line in done.out.splitlines()]
-    assert [row[0] for row in rows[-3:]] == ["0", "1", "inf"]
+    assert [line.split("\t")[0] for line in done.out.splitlines()[-3:]] == ["0", "1", "inf"]
     assert "base" in done.out
     Path("models/lambda-1/checkpoint-01/run.trec").unlink()
-    done = command("select", "models", "--qrels", "qrels.txt", "--relevance", "RR", "--fairness", "P@5")
-    assert (done.code, "lambda-1/checkpoint-01 has no run.trec" in done.err) == (1, True)
+    done = evenrank("select", "models", "--qrels", "qrels.txt", "--relevance", "RR", "--fairness", "P@5")
+    assert (done.code, "lambda-1/checkpoint-01" in done.err) == (1, True)
 
 
-def test_bad_command_lines(command: Any, files: Path, checkpoint: Path) -> None:
-    done = command("debias", "--queries", "queries.tsv")
+def test_bad_command_lines(evenrank: Evenrank, folder: Path) -> None:
+    done = evenrank("debias", *TEXTS[:2])
     assert done.code == 2
-    assert done.err == (
-        "evenrank: debias learns from judgements, queries and documents: give --qrels, --documents, or "
-        "qrels, documents in [data] of a project file (or examples.triples in [debias])\n"
-    )
-    data = ["--qrels", "qrels.txt", "--queries", "queries.tsv", "--documents", "docs.tsv"]
+    assert "--qrels" in done.err
+    assert "--documents" in done.err
+    data = ["--qrels", "qrels.txt", *TEXTS]
     Path("bad.toml").write_text("[debias.tun]\n")
-    done = command("debias", "--project", "bad.toml", *data, "-o", "x")
-    assert (done.code, done.err.splitlines()[-1]) == (
-        1,
-        "evenrank: bad.toml: debias.tun: there is no such key; did you mean tune?",
-    )
-    done = command("debias", *data, "--set", "training.device", "-o", "x")
-    assert (done.code, done.err) == (
-        2,
-        "evenrank: a key is set by KEY=VALUE, as training.device=cuda, got 'training.device'\n",
-    )
-    rest = ["--queries", "queries.tsv", "--documents", "docs.tsv"]
-    done = command("rerank", "bm25.trec", "--with", "no/where", *rest)
-    assert (
-        done.code,
-        "'no/where' is neither a re-ranker nor the folder of a trained ranker" in done.err,
-    ) == (2, True)
-    done = command("rerank", "bm25.trec", "--with", str(files), *rest)
-    assert (done.code, "this folder holds no ranker (it has no ranker.json)" in done.err) == (1, True)
-    Path("adv.toml").write_text(PROJECT.format(checkpoint=checkpoint))
-    done = command("debias", "--project", "adv.toml", "-o", "y", "--set", "training.device=tpu")
-    assert (done.code, "device 'tpu' cannot be used here" in done.err) == (2, True)
-    short = [word for stage in ("tune", "adversary", "joint") for word in ("--set", f"{stage}.epochs=0")]
-    done = command("debias", "--project", "adv.toml", *short, "-o", "adv", "--seed", "3")
-    assert (done.code, done.err.splitlines()[-1]) == (0, "evenrank: wrote 1 ranker into adv")
+    done = evenrank("debias", "--project", "bad.toml", *data, "-o", "x")
+    assert (done.code, "bad.toml: debias.tun" in done.err) == (1, True)
+    done = evenrank("debias", *data, "--set", "training.device", "-o", "x")
+    assert (done.code, "KEY=VALUE" in done.err) == (2, True)
+    done = evenrank("rerank", "run.trec", "--with", "no/where", *TEXTS)
+    assert (done.code, "'no/where'" in done.err) == (2, True)
+    done = evenrank("rerank", "run.trec", "--with", folder, *TEXTS)
+    assert (done.code, "ranker.json" in done.err) == (1, True)
+    Path("adv.toml").write_text(PROJECT)
+    done = evenrank("debias", "--project", "adv.toml", "-o", "y", "--set", "training.device=tpu")
+    assert (done.code, "'tpu'" in done.err) == (2, True)
+    changes = ["tune.epochs=0", "adversary.epochs=0", "joint.epochs=0", "joint.schedule=linear",
+               "joint.strengths=[0.25, 2]"]  # fmt: skip
+    chosen = [word for change in changes for word in ("--set", change)]
+    assert evenrank("debias", "--project", "adv.toml", *chosen, "-o", "adv", "--seed", "3").code == 0
     assert Path("adv/base/ranker.json").is_file()
-    assert json.loads(Path("adv/config.json").read_text())["seed"] == 3
-    done = command("select", "--relevance", "RR", "--fairness", "P@5")
-    assert (done.code, done.err) == (
-        2,
-        "evenrank: name a run: a file such as bm25.trec, or `runs` in the project file\n",
+    about = json.loads(Path("adv/config.json").read_text())
+    assert (about["seed"], about["joint"]["schedule"], about["joint"]["strengths"]) == (
+        3,
+        "linear",
+        [0.25, 2],
     )
+    for change in ("tune.stop_on=NFaiRR@10", "joint.stop_on=GFR@10"):
+        done = evenrank("debias", "--set", "examples.triples=t.tsv", "--set", change, "-o", "x")
+        assert (done.code, f"{change.partition('=')[0]} = " in done.err) == (2, True)
 
 
-def test_texts_are_scrubbed_before_they_are_ranked(command: Any, files: Path, ranker: Any) -> None:
+@pytest.mark.usefixtures("folder")
+def test_texts_are_scrubbed_before_they_are_ranked(evenrank: Evenrank, ranker: Any) -> None:
     """As if the words had never been there; the documents themselves stay as they are."""
     ranker.save("model")
-    texts = ["--queries", "queries.tsv", "--documents", "docs.tsv", "-o"]
-    assert command("rerank", "bm25.trec", "--with", "model:scrub=kin.csv", *texts, "scrubbed.trec").code == 0
-    assert command("rerank", "bm25.trec", "--with", "model", *texts, "plain.trec").code == 0
+
+    def ranked(method: str) -> dict[str, list[str]]:
+        assert evenrank("rerank", "run.trec", "--with", method, *TEXTS, "-o", "out.trec").code == 0
+        found = er.read_run("out.trec")
+        return {query: found.documents(query) for query in found}
+
+    scrubbed, plain = ranked("model:scrub=kin.csv"), ranked("model")
     group = {"he", "his", "she", "her"}
-    rows = [line.split("\t") for line in Path("docs.tsv").read_text().splitlines()]
+    rows = [line.split("\t") for line in Path("documents.tsv").read_text().splitlines()]
     left = [(name, " ".join(word for word in text.split() if word not in group)) for name, text in rows]
-    Path("docs.tsv").write_text("".join(f"{name}\t{text}\n" for name, text in left))
-    assert command("rerank", "bm25.trec", "--with", "model", *texts, "expected.trec").code == 0
-    expected, found, plain = (
-        er.read_run(f"{name}.trec").to_dict() for name in ("expected", "scrubbed", "plain")
-    )
-    assert {query: list(found[query]) for query in found} == {
-        query: list(expected[query]) for query in expected
-    }
-    assert {query: list(plain[query]) for query in plain} != {query: list(found[query]) for query in found}
-
-
-def test_the_keys_are_listed(command: Any) -> None:
-    done = command("debias", "--set")
-    assert done.code == 0
-    assert "joint.strengths = (0.1, 0.2" in done.out
+    Path("documents.tsv").write_text("".join(f"{name}\t{text}\n" for name, text in left))
+    assert ranked("model") == scrubbed != plain
