@@ -79,7 +79,7 @@ def test_jsonl_keeps_other_fields_and_the_way_it_is_written(tmp_path: Path) -> N
     assert (told["documents"], told["documents_changed"], told["words"]) == (9, 8, 14)
 
 
-@pytest.mark.parametrize("kind", ["tsv", "jsonl"])
+@pytest.mark.parametrize("kind", ["tsv", pytest.param("jsonl", marks=pytest.mark.slow)])
 def test_a_file_of_several_blocks_is_swapped_line_by_line(tmp_path: Path, kind: str) -> None:
     """Blocks end in the middle of a line, of a word or of a letter."""
     generator = random.Random(3)
@@ -200,7 +200,7 @@ main(sys.argv[1:])
 """
 
 
-@pytest.mark.parametrize("options", [[], ["--kinds", "names"]])
+@pytest.mark.parametrize("options", [[], pytest.param(["--kinds", "names"], marks=pytest.mark.slow)])
 def test_a_swap_that_was_killed_goes_on_or_starts_anew(tmp_path: Path, options: list[str]) -> None:
     """What an interrupted swap of other words left is not used."""
     write_collection(tmp_path / "c.tsv", 400)
@@ -216,7 +216,7 @@ def test_a_swap_that_was_killed_goes_on_or_starts_anew(tmp_path: Path, options: 
     assert told == undisturbed
 
 
-@pytest.mark.parametrize("suffix", ["tsv", "jsonl"])
+@pytest.mark.parametrize("suffix", ["tsv", pytest.param("jsonl", marks=pytest.mark.slow)])
 def test_a_folder_names_the_bytes_that_are_bad(
     tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -234,7 +234,7 @@ def test_a_folder_names_the_bytes_that_are_bad(
     assert [(int(line), int(byte)) for line, byte in found] == list(zip((4, 5, 151), at, strict=True))
 
 
-@pytest.mark.needs("spacy", "en_core_web_sm")
+@pytest.mark.needs("spacy")
 @pytest.mark.slow
 def test_the_tagger_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "c.tsv").write_text("d1\tThe committee admired her speech\n")
