@@ -217,7 +217,8 @@ without("Prior attempt to load libhdfs failed")
 fs.HadoopFileSystem = lambda host, port: (
     print(host, port) or fs.SubTreeFileSystem(str(Path.cwd()), fs.LocalFileSystem())
 )
-print(scan("hdfs://another-name-node:8020/a.tsv", words).doc_ids.to_pylist())
+for name in ("a.tsv", "web", "web/*.tsv"):
+    print(scan(f"hdfs://another-name-node:8020/{name}", words).doc_ids.to_pylist())
 del fs.HadoopFileSystem
 try:
     scan("hdfs://a-third-name-node:8020/a.tsv", words)
@@ -228,9 +229,12 @@ except MissingExtraError as error:
 
 def test_arrows_client_of_hadoop_is_used_where_no_other_is_installed(tmp_path: Path) -> None:
     """Where there is none at all, the error is the line that installs one. The client is made up."""
-    filled(tmp_path, "a.tsv")
+    filled(tmp_path, "a.tsv", "web/b.tsv", "web/c.tsv")
     done = subprocess.run(
         [sys.executable, "-c", HADOOP], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-500:]
-    assert done.stdout.split("\n")[:-1] == ["True", "True", "another-name-node 8020", "['a.tsv']", "True"]
+    web = "['b.tsv', 'c.tsv']"
+    assert done.stdout.split("\n")[:-1] == [
+        "True", "True", "another-name-node 8020", "['a.tsv']", web, web, "True",
+    ]  # fmt: skip
