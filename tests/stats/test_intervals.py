@@ -138,9 +138,10 @@ def test_fewer_than_five_values_have_none(measure: str, n: int) -> None:
     assert math.isnan(found.difference) == (n == 0)
 
 
-def test_values_beyond_the_bounds_move_them() -> None:
-    low, high = interval([0.9, 1.2, 1.3, 0.8, 1.1, 1.0])
-    assert low < 1.05 < high <= 1.3
+@pytest.mark.parametrize("sign", [1, -1])
+def test_values_beyond_the_bounds_move_them(sign: int) -> None:
+    x = [0.5 + sign * each for each in (0.4, 0.7, 0.8, 0.3, 0.6, 0.5)]
+    assert interval(x) == pytest.approx(oracle(x, min(0.0, *x), max(1.0, *x), 0.95), abs=1e-9)
 
 
 def test_numbers_of_any_size() -> None:
