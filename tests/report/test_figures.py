@@ -5,14 +5,12 @@ from __future__ import annotations
 import builtins
 import re
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import evenrank as er
-from evenrank.cli import main
 from evenrank.errors import MissingExtraError, ParameterError
 from evenrank.report.figures import cutoff_figure
 
@@ -123,45 +121,3 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingExtraError, match=re.escape("pip install '.[report]'")):
         cutoff_figure(scores())
-
-
-@pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    for number, name in enumerate(["one", "two"]):
-        er.write_run(random_run(name, number), f"{name}.trec")
-    (tmp_path / "qrels.txt").write_text("".join(f"q{n} 0 d{n} 1\n" for n in range(8)))
-    return tmp_path
-
-
-def test_the_command_draws(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["evaluate", "one.trec", "two.trec", "--qrels", "qrels.txt", "-m", "nDCG P"]
-    assert main([*command, "--cutoffs", "5,10", "--figure", "curves.svg"]) == 0
-    captured = capsys.readouterr()
-    assert "nDCG@10" in captured.out
-    assert "wrote curves.svg" in captured.err
-    assert "cut-off k" in (files / "curves.svg").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (["--cutoffs", "5,10", "--figure", "curves.gif"], "must end in"),
-        (["--cutoffs", "5", "--figure", "curves.svg"], "two cut-offs or more"),
-    ],
-)
-def test_the_command_refuses(
-    files: Path, capsys: pytest.CaptureFixture[str], options: list[str], says: str
-) -> None:
-    assert main(["evaluate", "one.trec", "--qrels", "qrels.txt", "-m", "nDCG", *options]) == 2
-    captured = capsys.readouterr()
-    assert says in captured.err
-    assert not (files / "curves.svg").exists()
-    assert captured.out == ""
-
-
-def test_the_command_does_not_draw_over_its_input(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (files / "one.svg").write_bytes((files / "one.trec").read_bytes())
-    command = ["evaluate", "one.svg:format=trec", "--qrels", "qrels.txt", "-m", "nDCG"]
-    assert main([*command, "--cutoffs", "5,10", "--figure", "one.svg"]) == 2
-    assert "would be overwritten" in capsys.readouterr().err

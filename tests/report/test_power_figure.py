@@ -10,7 +10,6 @@ import pytest
 from drawn import layers, made, marks, rows
 
 from evenrank import compare
-from evenrank.cli import main
 from evenrank.errors import ParameterError
 from evenrank.report.figures import correlation_figure, power_figure
 
@@ -129,35 +128,3 @@ def test_figure_2_and_table_1_of_gfr_on_touche(shared: Path) -> None:
         at = names.index(name), names.index("GF@5")
         known = f"{matrix.values[at]:.3f} [{matrix.low[at]:.3f}, {matrix.high[at]:.3f}]"
         assert agreement == ("" if name == "GF@5" else known)
-
-
-@pytest.fixture
-def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    comparison().scores.write("scores.jsonl")  # type: ignore[attr-defined]
-    return tmp_path
-
-
-@pytest.mark.parametrize(
-    ("options", "shown"),
-    [
-        (["--view", "power:trials=50"], ["Discriminative power", "of 21"]),
-        (["--view", "power:trials=50", "--test", "0.3"], ["pairs with p &lt; 0.3"]),
-        (["--view", "correlations:kendall"], ["How measures agree: Kendall's tau", "over systems, n = 7"]),
-        (
-            ["--view", "correlations:pearson:over=queries:system=run 3"],
-            ["Pearson's r", "over queries of run 3, n = 20"],
-        ),
-    ],
-)
-def test_compare_draws_them(written: Path, options: list[str], shown: list[str]) -> None:
-    assert main(["compare", "--scores", "scores.jsonl", *options, "--figure", "x.svg"]) == 0
-    drawn = (written / "x.svg").read_text(encoding="utf-8").replace("&#x27;", "'").replace("&apos;", "'")
-    assert all(text in drawn for text in shown)
-
-
-def test_compare_has_nothing_else_to_draw(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", "--scores", "scores.jsonl", "--figure", "x.svg"]) == 2
-    assert "--figure draws --view power, --view correlations or --view methods" in capsys.readouterr().err
-    assert main(["compare", "--scores", "scores.jsonl", "--view", "power", "--figure", "x.gif"]) == 2
-    assert not (written / "x.svg").exists()

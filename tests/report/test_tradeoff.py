@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +9,8 @@ import pytest
 from drawn import layers, marks, rows
 
 import evenrank as er
-from evenrank import Membership, report, tradeoff
-from evenrank.cli import main
+from evenrank import Membership, tradeoff
 from evenrank.errors import ParameterError
-from evenrank.io import write_qrels
 from evenrank.report.figures import cloud_figure, plane_figure, ranks_figure
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")
@@ -176,99 +172,3 @@ def test_nothing_to_draw_by_rank(measures: str) -> None:
         ranks_figure(made(["DetCons"], measures))
     with pytest.raises(ParameterError, match="-m must name two"):
         plane_figure(made(["DetCons"], "AP"))
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    er.write_run(run(), "bm25.trec")
-    write_qrels(qrels(), "qrels.txt")
-    lines = [f"d{d},{('left', 'right')[d % 2]}" for d in range(DOCUMENTS)]
-    (tmp_path / "groups.csv").write_text("document,side\n" + "\n".join(lines) + "\n")
-    return tmp_path
-
-
-def command(*options: str, methods: tuple[str, ...] = ("MMR(lam={0,0.4,0.8})", "Random")) -> int:
-    asked = [word for method in methods for word in ("--with", method)]
-    return main(
-        ["rerank", "bm25.trec", "--qrels", "qrels.txt", "--groups", "side=groups.csv", *asked, *options]
-    )
-
-
-@pytest.mark.parametrize(
-    ("what", "says"), [("ranks", "rank position"), ("plane", "NDKL@6 ↓ against nDCG@6 ↑")]
-)
-def test_the_command(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, what: str, says: str
-) -> None:
-    options = ["-m", "nDCG@6", "-m", "NDKL@6", "--repeat", "5"]
-    assert command(*options, "--figure", "figure.svg", "--kind", what, "-o", "scores.jsonl") == 0
-    said = capsys.readouterr()
-    assert "wrote figure.svg" in said.err
-    assert [line.split()[0] for line in said.out.splitlines()[:6]] == [
-        "method", "bm25", "MMR(lam=0)", "MMR(lam=0.4)", "MMR(lam=0.8)", "Random",
-    ]  # fmt: skip
-    assert says in (folder / "figure.svg").read_text(encoding="utf-8")
-    kept: list[Any] = []
-    monkeypatch.setattr(report, "save_figure", lambda chart, path: kept.append(chart))
-    assert command(*options, "--figure", "again.svg", "--kind", what, "--format", "tsv") == 0
-    table = [line.split("\t") for line in capsys.readouterr().out.splitlines()][1:]
-    printed = {(cells[0], cells[3]): float(cells[5]) for cells in table}
-    own = er.Scores.read("scores.jsonl")
-    assert printed == {(row.run, row.measure): row.value for row in own.summary()}
-    if what == "plane":
-        (points,) = marks(layers(kept[0]), "point")
-        for row in rows(points):
-            assert (row["x"], row["y"]) == (
-                printed[row["method"], "nDCG@6"],
-                printed[row["method"], "NDKL@6"],
-            )
-    else:
-        for name, panel in zip(("nDCG@6", "NDKL@6"), panels(kept[0]), strict=True):
-            for row in panel["layer"][1].get("data", panel["data"])["values"]:
-                if row["cutoff"] == 6:
-                    assert row["value"] == printed[row["run"], name]
-
-
-def test_ranks_are_drawn_unless_asked(folder: Path) -> None:
-    assert command("-m", "nDCG@6 AP", "--figure", "figure.svg") == 0
-    text = (folder / "figure.svg").read_text(encoding="utf-8")
-    assert "rank position" in text
-    assert "AP" not in re.sub(r"MAP", "", text)
-
-
-@pytest.mark.parametrize("form", ["jsonl", "markdown"])
-def test_formats(folder: Path, capsys: pytest.CaptureFixture[str], form: str) -> None:
-    assert command("-m", "nDCG@6", "--format", form) == 0
-    first = capsys.readouterr().out.splitlines()[0]
-    assert first.startswith('{"method"' if form == "jsonl" else "| method | front |")
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (["-m", "nDCG@6", "--figure", "x.svg", "--kind", "plane"], "-m must name two"),
-        (["-m", "AP", "--figure", "x.svg"], "values by rank need a measure"),
-        (["-m", "AP", "--kind", "plane"], "add --figure FILE"),
-        (["-m", "AP", "--figure", "x.doc"], "the name of a figure must end in"),
-        (["-m", "AP", "--figure", "qrels.txt"], "is also an input"),
-        (["-m", "AP", "-o", "bm25.trec"], "is also an input"),
-        (["-m", "AP", "--with", "MMR(lam={2})"], "MMR: lam must be a number"),
-        (["-m", "AP", "--repeat", "x"], "must be an integer > 0"),
-        (["-m", "Nothing@3"], "Nothing"),
-    ],
-)
-def test_what_is_wrong_is_said_before_files_are_read(
-    folder: Path, capsys: pytest.CaptureFixture[str], options: list[str], says: str
-) -> None:
-    (folder / "bm25.trec").write_text("broken\n")
-    assert command(*options) == 2
-    said = capsys.readouterr()
-    assert says in said.err
-    assert said.out == ""
-    assert not (folder / "x.svg").exists()
-
-
-def test_repeat_of_what_does_not_vary(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command("-m", "AP", "--repeat", "3", methods=("DetCons",)) == 2
-    assert "leave --repeat out" in capsys.readouterr().err
