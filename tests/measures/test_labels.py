@@ -111,13 +111,15 @@ def test_lists_that_are_unlike_all_lists_before_them(div: str) -> None:
     assert (values(1500) == values(1)).all()  # to the last bit
 
 
-def test_targets_of_two_queries_are_their_own() -> None:
-    groups = [[0, 1, 0, 1, 0, 1]] * 2
-    run, same = lists_of(groups, 2, {"q0": [0.3, 0.7], "q1": [0.3, 0.7]})
-    _, other = lists_of(groups, 2, {"q0": [0.3, 0.7], "q1": [0.9, 0.1]})
-    found = [evaluate(run, "GF(decay='RBP')", groups=one).to_dict()["run"] for one in (same, other)]
-    one, two = (values["GF(decay='RBP')"] for values in found)
-    assert one["q0"] == one["q1"] == two["q0"] != two["q1"]
+@pytest.mark.parametrize("div", ["JSD", "NMD", "RNOD"])
+@pytest.mark.parametrize("values", [2, 3])
+def test_targets_of_two_queries_are_their_own(div: str, values: int) -> None:
+    groups, own = [[0, 1, values - 1, 1, 0, 1]] * 2, [0.3, *[0.7 / (values - 1)] * (values - 1)]
+    run, same = lists_of(groups, values, {"q0": own, "q1": own}, ordinal=True)
+    _, other = lists_of(groups, values, {"q0": own, "q1": own[::-1]}, ordinal=True)
+    measure = f"GF(decay=RBP,div={div})"
+    found = [evaluate(run, measure, groups=known).block(measure).values[:, 0] for known in (same, other)]
+    assert found[0][0] == found[0][1] == found[1][0] != found[1][1]
 
 
 def test_long_lists_keep_their_digits() -> None:

@@ -49,6 +49,7 @@ def printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Printed:
         ([-1.0, -2, 1, 2], 1),
         ([1.0, -1, 1, -1], 0.5),
         ([0.0, 2, -2, 0], 0.5),  # 0 is on no side, and wrong under both
+        ([0.0, -2, 2, 0], 0.5),
     ],
 )
 def test_the_better_orientation_counts_and_zero_is_wrong(
@@ -57,16 +58,25 @@ def test_the_better_orientation_counts_and_zero_is_wrong(
     assert printed({"q": (scores, "aabb")})[:2] == [share, 1]
 
 
-@pytest.mark.parametrize(("count", "known"), [(8, 22 / 35), (4, 2 / 3), (2, 1.0)])
-def test_chance_is_the_mean_over_all_labellings(count: int, known: float, printed: Printed) -> None:
-    signs, half = np.array([1.0, -1.0] * (count // 2)), count // 2
+@pytest.mark.parametrize(
+    ("scores", "known"),
+    [
+        # 8 documents that fall on either side like coins have .637; four on each side, a little less
+        ([1, -1] * 4, 22 / 35),
+        ([1, -1] * 2, 2 / 3),
+        ([1, -1], 1.0),
+        ([1, -1, 0, 0], 5 / 12),
+    ],
+)
+def test_chance_is_the_mean_over_all_labellings(scores: list[int], known: float, printed: Printed) -> None:
+    values, half = np.array(scores), len(scores) // 2
     shares = []
-    for chosen in itertools.combinations(range(count), half):
-        right = (signs > 0) == np.isin(np.arange(count), chosen)
-        shares.append(max(right.mean(), 1 - right.mean()))
-    # 8 documents that fall on either side like coins have .637; four on each side, a little less
+    for chosen in itertools.combinations(range(len(scores)), half):
+        first = np.isin(np.arange(len(scores)), chosen)
+        sides = [((values * sign > 0) & first) | ((values * sign < 0) & ~first) for sign in (1, -1)]
+        shares.append(max(side.mean() for side in sides))
     assert np.mean(shares) == pytest.approx(known, abs=1e-12)
-    _, _, chance = printed({"q": (signs.tolist(), "ab" * half)})
+    chance = printed({"q": ([float(score) for score in scores], "ab" * half)})[-1]
     assert chance == pytest.approx(known, abs=6 * np.std(shares) / math.sqrt(1000) + 1e-4)
 
 
