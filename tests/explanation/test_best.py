@@ -117,3 +117,23 @@ def test_the_best_order_of_opinions_is_the_most_balanced_one(text: str, run: er.
     shown = explanation.documents[0]
     assert shown.known.other["polarity"] == pytest.approx(own[shown.document])
     assert f"{own[shown.document]:.4g}" in repr(explanation).partition("\n\n")[2].splitlines()[1].split()
+
+
+@pytest.mark.slow
+def test_a_list_of_very_many_documents_is_explained_in_pieces() -> None:
+    """The search for its best order is given up, and what it found by then is no worse than the list."""
+    chance, size = np.random.default_rng(7), 1500
+    ids = [f"d{place}" for place in range(size)]
+    lexicon = er.Lexicon.build("sides", {"left": ["l"], "right": ["r"]})
+    words = er.WordCounts.build(ids, [20] * size, chance.integers(0, 9, (size, 2)), lexicon)
+    run = er.Run.build(["q"] * size, ids, np.arange(size, 0, -1))
+    found = explain(run, "TExFAIR", "q", words=words, depth=size)
+    assert found.best is not None
+    assert not found.best.exact
+    assert found.best.value >= found.value
+    for place in (0, 1, 700, 1400, 1499):
+        lists = {"q": {name: -float(rank) for rank, name in enumerate(ids) if rank != place}}
+        shorter = er.evaluate(er.read_run(lists), "TExFAIR", words=words).mean("TExFAIR")
+        change = found.documents[place].change_without
+        assert change is not None
+        assert change[""] == pytest.approx(shorter - found.value, abs=1e-9)
