@@ -192,6 +192,26 @@ def test_labels_that_differ_within_a_unit_are_dealt_within_it_too(tmp_path: Path
     assert scaled([found.share_low, found.share_high]) == pytest.approx(expected, abs=ANGLE)
 
 
+def test_few_queries_that_differ_make_intervals_wider_than_many_would(tmp_path: Path) -> None:
+    """Each list has documents of its own, all of one group: what is drawn again is queries, 13 of them."""
+    lists = np.arange(130).reshape(13, 10)
+    labels = {f"d{n}": "ab"[n // 10 % 2] for n in range(130)}
+    found = verdict_of(tmp_path, run_of(lists), labels, target="equal").group("a")
+    weight = 1 / np.log2(np.arange(10) + 2)
+    weight /= weight.sum()
+    share = 7 / 13
+    between = share * (1 - share)
+    kappa = kappa_of(np.kron(np.eye(13), weight))
+    excess = between / 12 - kappa * between
+    draw = np.random.default_rng(0)
+    moved = np.tile(weight, 13) / 13 - 1 / 130
+    dealt = draw.permuted(np.tile(np.repeat([1.0, 0.0], [70, 60]), (20_000, 1)), axis=1) @ moved
+    noise = scaled(share + dealt) - scaled(share)
+    noise += draw.standard_t(12, 20_000) * math.sqrt(excess) / (2 * math.sqrt(between))
+    width = np.quantile(noise, 0.975) - np.quantile(noise, 0.025)
+    assert scaled(found.share_high) - scaled(found.share_low) == pytest.approx(width, abs=0.03)
+
+
 def test_an_equal_target_far_from_the_catalogue_leaves_intervals_as_wide_as_they_must_be(
     tmp_path: Path,
 ) -> None:
