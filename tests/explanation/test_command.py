@@ -8,7 +8,6 @@ import math
 from pathlib import Path
 
 import pytest
-from counting import counted_calls
 
 import evenrank as er
 from evenrank.cli import main
@@ -35,19 +34,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_table(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["explain", "bm25.trec", "--query", "q1", "-m", "NFaiRR@3", "--words", "counts.parquet"])
-    lines = capsys.readouterr().out.splitlines()
-    assert code == 0
-    assert lines[2:6] == [
-        "rank  document  female  male  tokens  neutrality    adds  best  words",
-        "   1  a              2     0       5      0.0000  0.0000     3  female: she 2",
-        "   2  b              1     1       4      1.0000  0.3869     1  female: she 1; male: he 1",
-        "   3  c              0     0       3      1.0000  0.3066     2",
-    ]
-    assert "best order of these 3 documents: 0.6934 -> 1.0000, exact" in " ".join(lines)
-
-
 def test_labels(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["explain", "bm25.trec", "-m", "NFaiRR@3 FaiRR@2", "--words", "counts.parquet"]
     for which in (["--query", "q1"], ["--worst", "1"]):
@@ -55,10 +41,9 @@ def test_labels(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
         said = capsys.readouterr()
         first, second = (line for line in said.out.splitlines() if " of query 'q1'" in line)
         assert (first.partition(" of ")[0], second.partition(" of ")[0]) == ("Neutrality", "FaiRR@2")
-        assert "Neutrality stands for NFaiRR@3" in said.out
-    assert "the worst of 1 queries by Neutrality: q1" in said.err
+        assert "NFaiRR@3" in said.out
     assert main([*command, "--query", "q1", "--rename", "RR=x"]) == 2
-    assert "no measure here is called 'RR'" in capsys.readouterr().err
+    assert "'RR'" in capsys.readouterr().err
 
 
 def test_jsonl_is_for_each_measure_what_explain_gives_for_it_alone(
@@ -97,35 +82,6 @@ def test_rows_for_programs_and_papers(files: Path, capsys: pytest.CaptureFixture
     assert capsys.readouterr().out.count(r"\begin{tabular}") == 2
 
 
-def test_counts_without_terms(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["explain", "bm25.trec", "--query", "q1", "-m", "FaiRR@3", "--words", "plain.parquet"])
-    out = capsys.readouterr().out
-    assert code == 0
-    assert "--terms" in out
-    assert "she 2" not in out
-
-
-@pytest.mark.parametrize(
-    ("options", "code", "says"),
-    [
-        (["--query", "q2", "-m", "FaiRR@3", "--words", "counts.parquet"], 1, "'q2' is not in run 'bm25'"),
-        (["--query", "q1", "-m", "FaiRR@3"], 2, "FaiRR@3 needs word counts"),
-        (["--query", "q1", "-m", "FaiRRR@3"], 2, "did you mean FaiRR"),
-        (["--query", "q1", "--worst", "2", "-m", "FaiRR@3"], 2, "--query and --worst both say"),
-        (["--query", "q1", "-m", "nDCG@3", "--background", "collection"], 2, "the documents of --words"),
-        (["--query", "q1", "-m", "nDCG@3", "--depth", "0"], 2, "must be an integer > 0, got '0'"),
-        (["--query", "q1", "-m", "nDCG@3", "--qrels", "no.txt"], 1, "no.txt: no such file"),
-    ],
-)
-def test_refused(
-    files: Path, capsys: pytest.CaptureFixture[str], options: list[str], code: int, says: str
-) -> None:
-    assert main(["explain", "bm25.trec", *options]) == code
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert says in captured.err
-
-
 def test_notes_of_all_lists_stand_once(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = "".join(
         f"{query} Q0 {name} {rank} {-rank} x\n" for query in "pqr" for rank, name in enumerate("abcd")
@@ -135,23 +91,7 @@ def test_notes_of_all_lists_stand_once(files: Path, capsys: pytest.CaptureFixtur
     assert main(command) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert out.count(" of query ") == 6
-    assert out.count("the words themselves are not shown") == 1
-    assert out.count("TED@3 is not a sum over ranks") == 1
-    assert out.index("the words themselves are not shown") > out.rindex("best order of these")
-
-
-@pytest.mark.parametrize(
-    ("measure", "says"),
-    [
-        ("NFaiRR@3", "adds: what each rank adds to the value, which can depend on the ranks above it; 0.6934 "
-         "together (higher is better)"),
-        ("TED@3", "negative: the list would be better without this document"),
-        ("TExFAIR@3", "positive: the list would be better without this document"),
-    ],
-)  # fmt: skip
-def test_which_sign_is_good(files: Path, capsys: pytest.CaptureFixture[str], measure: str, says: str) -> None:
-    assert main(["explain", "bm25.trec", "--query", "q1", "-m", measure, "--words", "counts.parquet"]) == 0
-    assert says in " ".join(capsys.readouterr().out.split())
+    assert out.count("--terms") == 1
 
 
 def test_shares_of_groups_are_words(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,12 +103,22 @@ def test_shares_of_groups_are_words(files: Path, capsys: pytest.CaptureFixture[s
     assert "{" not in out
 
 
-def test_a_list_is_aligned_once_for_all_measures(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from evenrank import evaluate
-    from evenrank.evidence.align import align
-
-    calls = counted_calls(monkeypatch, align, evaluate)
-    measures = "NFaiRR@3 FaiRR@2 nDCG@2 TExFAIR@2 P@1 RR"
-    command = ["explain", "bm25.trec", "-m", measures, "--words", "counts.parquet", "--qrels", "qrels.txt"]
-    assert main([*command, "--query", "q1"]) == 0
-    assert calls == {"align": 1}
+@pytest.mark.parametrize(
+    ("options", "code", "names"),
+    [
+        (["--query", "q2", "-m", "FaiRR@3", "--words", "counts.parquet"], 1, ["'q2'", "'bm25'"]),
+        (["--query", "q1", "-m", "FaiRR@3"], 2, ["FaiRR@3", "--words"]),
+        (["--query", "q1", "-m", "FaiRRR@3"], 2, ["FaiRRR", "FaiRR"]),
+        (["--query", "q1", "--worst", "2", "-m", "FaiRR@3"], 2, ["--query", "--worst"]),
+        (["--query", "q1", "-m", "nDCG@3", "--background", "collection"], 2, ["--words"]),
+        (["--query", "q1", "-m", "nDCG@3", "--depth", "0"], 2, ["--depth", "'0'"]),
+        (["--query", "q1", "-m", "nDCG@3", "--qrels", "no.txt"], 1, ["no.txt"]),
+    ],
+)
+def test_wrong_usage_is_named(
+    files: Path, capsys: pytest.CaptureFixture[str], options: list[str], code: int, names: list[str]
+) -> None:
+    assert main(["explain", "bm25.trec", *options]) == code
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert all(name in captured.err for name in names)

@@ -54,16 +54,16 @@ def test_capitals_do_not_matter_in_names() -> None:
 @pytest.mark.parametrize(
     ("name", "error", "complaint"),
     [
-        ("bm52", UnknownNameError, "no system is called 'bm52': bm25"),
-        ("bm25>>nanorank", UnknownNameError, "no re-ranker is called 'nanorank': nanoranker"),
-        ("", UnknownNameError, "no system is called ''"),
-        ("bm25>>", UnknownNameError, "no re-ranker is called ''"),
-        ("mpnet", UnknownNameError, r"no system is called 'mpnet': write Dense\(model='FOLDER'\)"),
-        ("MaxSim", UnknownNameError, r"no system is called 'MaxSim': write LateInteraction\(model=minilm\)"),
-        ("bm25>>RankGPT", UnknownNameError, r"no re-ranker is called 'RankGPT': write Listwise\(url="),
-        ("all-MiniLM-L6-v2", UnknownNameError, r"write Dense\(model=minilm\)"),
-        ("./nowhere/model", DataError, "no such folder of a model"),
-        (7, InputTypeError, "a system is a name, a function"),
+        ("bm52", UnknownNameError, "'bm52'.*bm25"),
+        ("bm25>>nanorank", UnknownNameError, "'nanorank'.*nanoranker"),
+        ("", UnknownNameError, "''"),
+        ("bm25>>", UnknownNameError, "''"),
+        ("mpnet", UnknownNameError, r"'mpnet'.*Dense\(model='FOLDER'\)"),
+        ("MaxSim", UnknownNameError, r"'MaxSim'.*LateInteraction\(model=minilm\)"),
+        ("bm25>>RankGPT", UnknownNameError, r"'RankGPT'.*Listwise\(url="),
+        ("all-MiniLM-L6-v2", UnknownNameError, r"Dense\(model=minilm\)"),
+        ("./nowhere/model", DataError, "nowhere"),
+        (7, InputTypeError, "int"),
     ],
 )
 def test_unknown_names(name: object, error: type, complaint: str) -> None:
@@ -74,7 +74,7 @@ def test_unknown_names(name: object, error: type, complaint: str) -> None:
 def test_a_function_is_a_system(documents: dict[str, str], queries: dict[str, str]) -> None:
     system = make_system(by_length)
     assert isinstance(system, FunctionSystem)
-    with pytest.raises(ParameterError, match="call index"):
+    with pytest.raises(ParameterError, match="index"):
         system.retrieve(queries)
     system.index(documents)
     run = system.retrieve(queries, 2)
@@ -108,13 +108,13 @@ def test_pyterrier_pipelines(documents: dict[str, str], queries: dict[str, str])
         return pyterrier.apply.generic(search)
 
     system = PyTerrierSystem(build, name="lengths")
-    with pytest.raises(ParameterError, match="call index"):
+    with pytest.raises(ParameterError, match="index"):
         system.retrieve(queries)
     system.index(documents)
     assert system.retrieve(queries, 2).documents("q3") == ["d2", "d4"]
     fixed = make_system(build([{"docno": "x", "text": "y"}]))
     assert fixed.retrieve(queries).documents("q1") == ["x"]
-    with pytest.raises(ParameterError, match="a pipeline stands over its own index"):
+    with pytest.raises(ParameterError, match="index"):
         fixed.index(documents)
 
 
@@ -123,16 +123,16 @@ def test_texts_from_a_file(tmp_path: Path) -> None:
     path.write_text("a\tone text\nb\tanother\n", encoding="utf-8")
     assert read_texts(str(path)) == {"a": "one text", "b": "another"}
     path.write_text("a\tone text\na\tanother\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"texts.tsv: 1 id is there twice: 'a'"):
+    with pytest.raises(DataError, match=r"texts\.tsv.*'a'"):
         read_texts(str(path))
 
 
 @pytest.mark.parametrize(
     ("documents", "error", "complaint"),
     [
-        ({}, DataError, "there are no documents"),
-        ({"a": 7}, InputTypeError, "ids and texts are strings, got 'a': 7"),
-        ([("a", "b")], InputTypeError, "documents are a mapping"),
+        ({}, DataError, "documents"),
+        ({"a": 7}, InputTypeError, "'a': 7"),
+        ([("a", "b")], InputTypeError, "documents"),
     ],
 )
 def test_documents_that_are_none(documents: object, error: type, complaint: str) -> None:
@@ -144,5 +144,5 @@ def test_documents_that_are_none(documents: object, error: type, complaint: str)
 def test_depths(k: object, documents: dict[str, str]) -> None:
     system = make_system("bm25")
     system.index(documents)
-    with pytest.raises(ParameterError, match="k must be an integer >= 1"):
+    with pytest.raises(ParameterError, match=r"\bk\b"):
         system.retrieve({"q": "nurse"}, k)
