@@ -43,19 +43,22 @@ def printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Printed:
 
 
 @pytest.mark.parametrize(
-    ("scores", "share"),
+    ("scores", "sides", "share"),
     [
-        ([1.0, 2, -1, -2], 1),
-        ([-1.0, -2, 1, 2], 1),
-        ([1.0, -1, 1, -1], 0.5),
-        ([0.0, 2, -2, 0], 0.5),  # 0 is on no side, and wrong under both
-        ([0.0, -2, 2, 0], 0.5),
+        ([1.0, 2, -1, -2], "aabb", 1),
+        ([-1.0, -2, 1, 2], "aabb", 1),
+        ([1.0, -1, 1, -1], "aabb", 0.5),
+        # 0 is on no side, and wrong under both
+        ([0.0, 2, -2, 0], "aabb", 0.5),
+        # the axis is turned by the means of the sides, but more documents are right the other way round
+        ([6.0, -1, 0, 1, 1, -7], "aaabbb", 0.5),
+        ([7.0, -1, -1, 0, 1, -6], "aaabbb", 0.5),
     ],
 )
 def test_the_better_orientation_counts_and_zero_is_wrong(
-    scores: list[float], share: float, printed: Printed
+    scores: list[float], sides: str, share: float, printed: Printed
 ) -> None:
-    assert printed({"q": (scores, "aabb")})[:2] == [share, 1]
+    assert printed({"q": (scores, sides)})[:2] == [share, 1]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from evenrank import DataError, EvenrankWarning, Lexicon, read_counts
+from evenrank import DataError, EvenrankWarning, Lexicon, read_counts, scan
 from evenrank.evidence.scan import scan_file
 
 KIN = Lexicon.build("kin", {"f": ["mother"], "m": ["father"]})
@@ -72,3 +72,13 @@ def test_a_byte_order_mark_in_a_packed_file(tmp_path: Path) -> None:
         pytest.raises(DataError, match=r"c.tsv.gz:2: no tab"),
     ):
         scan_file(tmp_path / "c.tsv.gz", KIN, tmp_path / "counts.parquet")
+
+
+def test_blank_lines_before_the_first_object_count(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl.gz"
+    path.write_bytes(gzip.compress(b'\n \n{"id": "a", "text": "my mother"}\n'))
+    assert scan(path, KIN).counts.tolist() == [[1, 0]]
+    for wrong in (b"\n \n[1]\n", b'\n\n{"id": "a", "text": 7}\n'):
+        path.write_bytes(gzip.compress(wrong))
+        with pytest.raises(DataError, match=r"c\.jsonl\.gz:3: "):
+            scan(path, KIN)
