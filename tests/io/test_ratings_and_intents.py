@@ -99,6 +99,13 @@ def test_probabilities_weigh_the_gains_of_intents(evenrank: Evenrank) -> None:
     assert found["r"] == pytest.approx(1 / (1 + 1 / 1.584962500721156))  # equal, since none are given
 
 
+def test_an_intent_may_be_certain(evenrank: Evenrank) -> None:
+    write("intents.txt", BY_INTENT)
+    write("c.txt", "r 1 1\nr 2 0\n")
+    assert asked(evenrank, {"r": "cd"}, "D_nDCG@1", *judged("c.txt"))["r"] == 1
+    assert asked(evenrank, {"r": "dc"}, "D_nDCG@1", *judged("c.txt"))["r"] == 0
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

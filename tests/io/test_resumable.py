@@ -6,6 +6,7 @@ The pieces lie in a folder beside the output.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import resource
 import signal
@@ -167,15 +168,27 @@ def test_a_source_that_changed_in_one_byte(
 def test_a_source_that_was_only_touched_is_gone_on_with(source: Path, output: Path) -> None:
     interrupted(source, output)
     os.utime(source, ns=(1, 1))
+    kept = interrupted(source, output) / "settings.json"
+    assert json.loads(kept.read_bytes())["stamp"][1] == 1  # or all would be looked at the next time, too
     assert quietly(source, output).found >= 1
     check_whole(source, output)
 
 
-def test_a_source_that_changes_while_it_is_read(source: Path, output: Path) -> None:
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_source_that_changes_while_it_is_read(source: Path, output: Path, replaced: bool) -> None:
+    """Written to, or replaced by another file of the same size and time."""
+    before = source.stat()
+
     def change(*_: object) -> None:
-        with source.open("r+b") as file:
-            file.write(b"9")
-        os.utime(source, ns=(1, 1))
+        if replaced:
+            other = source.with_name("other")
+            other.write_bytes(source.read_bytes())
+            os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+            other.replace(source)
+        else:
+            with source.open("r+b") as file:
+                file.write(b"9")
+            os.utime(source, ns=(1, 1))
 
     with pytest.raises(DataError, match=r"c\.tsv"):
         scanned(source, output, progress=change)
@@ -299,11 +312,11 @@ def test_damage_within_a_piece_ends_what_is_used(source: Path, output: Path) -> 
 
 def test_a_full_disk_loses_no_finished_piece(source: Path, output: Path) -> None:
     """A file may not grow beyond some pieces: the error is about the output, half a piece is taken away."""
-    limit = len(journal_of_many(source, output).read_bytes()) + 100
+    size = len(journal_of_many(source, output).read_bytes())
     process = os.fork()
     if not process:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, size + 100))
         try:
             scanned(source, output)
         except OSError as error:
@@ -311,5 +324,6 @@ def test_a_full_disk_loses_no_finished_piece(source: Path, output: Path) -> None
         os._exit(9)
     assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 7
     assert not output.exists()
+    assert (parts_of(output) / "journal").stat().st_size == size
     assert quietly(source, output).found >= 9
     check_whole(source, output)

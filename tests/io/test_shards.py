@@ -65,9 +65,13 @@ def test_a_folder_whose_own_name_is_hidden_is_read(tmp_path: Path) -> None:
 
 
 def test_empty_files_do_not_count(tmp_path: Path) -> None:
-    filled(tmp_path, "b.tsv")
-    (tmp_path / "a.tsv").touch()
-    assert found(tmp_path) == ["b.tsv"]
+    """Not even in a format in which nothing is no file."""
+    filled(tmp_path, "b.parquet")
+    (tmp_path / "a.parquet").touch()
+    assert found(tmp_path) == ["b"]
+    (tmp_path / "b.parquet").write_bytes(b"")
+    with pytest.raises(DataError, match="empty"):
+        scan(str(tmp_path), WORDS)
 
 
 def test_a_file_whose_name_looks_like_a_pattern(tmp_path: Path) -> None:
