@@ -2,187 +2,211 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
-import runpy
+import io
+import re
 from itertools import combinations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import polars
 import pytest
 
+import evenrank as er
 from evenrank.cli import main
 from evenrank.corpus import balance_folder
-from evenrank.corpus.axis_calibration import calibrate
-from evenrank.corpus.axis_study import study_axis, study_tables, trusted_queries
-from evenrank.corpus.duo_agreement import duo_correlations
 from evenrank.errors import DataError
-from evenrank.evidence.polarise import polarise_with_accuracy
-from evenrank.evidence.polarise.chance import against_chance, right_by_code, right_by_text
-from evenrank.evidence.polarise.held_out import (
-    FittedQuery,
-    QueryReliability,
-    held_out_shares,
-    reliability,
-)
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/reproductions/balance-axis.md").read_text(encoding="utf-8")
+Tables = dict[str, list[dict[str, str]]]
 
 
-def query(vectors: np.ndarray, first: list[bool], name: str = "q") -> FittedQuery:
-    centred = vectors - vectors.mean(axis=0)
-    axis = np.linalg.svd(centred, full_matrices=False)[2][0]
-    names = tuple(f"{name}-{at}" for at in range(len(vectors)))
-    return FittedQuery(name, names, vectors, centred @ axis, np.array(first))
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "400")
+    return tmp_path
 
 
-def test_both_rules_and_their_chance_by_counting_all_labels() -> None:
-    scores = np.array([1.0, 2.0, 0.5, -1.0, -2.0, 0.0])
-    first = np.array([True, True, False, False, False, True])
-
-    def text(labels: tuple[int, ...]) -> float:
-        right = sum((s > 0 and at in labels) or (s < 0 and at not in labels) for at, s in enumerate(scores))
-        wrong = sum((s < 0 and at in labels) or (s > 0 and at not in labels) for at, s in enumerate(scores))
-        return max(right, wrong) / 6
-
-    def code(labels: tuple[int, ...]) -> float:
-        sides = [at for at in range(6) if at in labels], [at for at in range(6) if at not in labels]
-        return sum(max(sum(scores[s] > 0), sum(scores[s] < 0)) for s in sides) / 6
-
-    for rule, oracle in ((right_by_text, text), (right_by_code, code)):
-        every = [oracle(labels) for labels in combinations(range(6), 3)]
-        found = against_chance([scores], [first], rule, draws=20000)
-        assert found.value == pytest.approx(oracle((0, 1, 5)))
-        assert found.chance == pytest.approx(np.mean(every), abs=6 * np.std(every) / np.sqrt(20000))
-        share = np.mean([value >= found.value - 1e-12 for value in every])
-        assert found.p == pytest.approx(share, abs=6 * np.sqrt(0.25 / 20000) + 1e-4)
+def write(vectors: np.ndarray, labels: str) -> None:
+    """Queries (Q, N, D) whose documents have these sides, and the vectors of the documents."""
+    rows = [
+        (f"q{query}", f"q{query}-{place}", side)
+        for query in range(len(vectors))
+        for place, side in enumerate(labels)
+    ]
+    table = polars.DataFrame(rows, ["query", "document", "perspective"], orient="row")
+    table.write_csv("fit.csv")
+    table.drop("perspective").write_csv("plain.csv")
+    flat = vectors.reshape(-1, vectors.shape[2]).tolist()
+    polars.DataFrame({"document": [row[1] for row in rows], "vector": flat}).write_parquet("v.parquet")
 
 
-def test_held_out_documents_by_a_slow_loop() -> None:
-    generator = np.random.default_rng(3)
-    vectors, first = generator.normal(size=(6, 4)), np.array([True, True, True, False, False, False])
-    vectors[first, 0] += 1.0
+def study(*arguments: str) -> Tables:
+    """The printed tables by the name of their first column; each row by column."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        assert main(["polarise", *arguments, "--accuracy"]) == 0
+    found: Tables = {}
+    head: list[str] = []
+    for line in printed.getvalue().splitlines():
+        cells = re.split(r" {2,}", line.strip())
+        if cells[0] in ("encoder", "query", "sign"):
+            head = cells
+        elif head and len(cells) == len(head):
+            found.setdefault(head[0], []).append(dict(zip(head, cells, strict=True)))
+        elif head and head[0] == "query" and len(cells) == len(head) - 1:  # without a flag
+            found.setdefault("query", []).append(dict(zip([head[0], *head[2:]], cells, strict=True)))
+        else:
+            head = []
+    return found
+
+
+def axis_of(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    centre = vectors.mean(axis=0)
+    return centre, np.linalg.svd(vectors - centre)[2][0]
+
+
+def by_text(scores: np.ndarray, first: set[int]) -> float:
+    """The larger share of right documents under the two directions."""
+    right = sum((score > 0) == (at in first) for at, score in enumerate(scores))
+    return max(right, len(scores) - right) / len(scores)
+
+
+def by_code(scores: np.ndarray, first: set[int]) -> float:
+    """The majority sign within each side on its own."""
+    sides = [[score > 0 for at, score in enumerate(scores) if (at in first) is one] for one in (True, False)]
+    return sum(max(sum(side), len(side) - sum(side)) for side in sides) / len(scores)
+
+
+def test_both_rules_their_chance_and_held_out_documents_by_slow_loops() -> None:
+    """Chance by counting all labellings, p by all pairs of them, and each pair of documents left out once."""
+    vectors = np.random.default_rng(3).normal(size=(2, 6, 4))
+    vectors[:, :3, 0] += 1.0
+    write(vectors, "aaabbb")
+    (row,) = study("fit.csv", "--encoder", "v.parquet")["encoder"]
+    every = [set(chosen) for chosen in combinations(range(6), 3)]
+    scores = [(own - axis_of(own)[0]) @ axis_of(own)[1] for own in vectors]
+    for rule, names in (
+        (by_text, ("accuracy", "chance", "p")),
+        (by_code, ("code", "chance of code", "p of code")),
+    ):
+        value = np.mean([rule(own, {0, 1, 2}) for own in scores])
+        shuffled = [
+            (rule(scores[0], one) + rule(scores[1], other)) / 2 for one, other in product(every, every)
+        ]
+        assert float(row[names[0]]) == pytest.approx(value, abs=1e-4)
+        assert float(row[names[1]]) == pytest.approx(np.mean(shuffled), abs=0.02)
+        assert float(row[names[2]]) == pytest.approx(np.mean(np.array(shuffled) >= value - 1e-9), abs=0.05)
     right = []
-    for one, other in product(range(3), range(3, 6)):
-        rest = [at for at in range(6) if at not in (one, other)]
-        centre = vectors[rest].mean(axis=0)
-        axis = np.linalg.svd(vectors[rest] - centre)[2][0]
-        scores = (vectors - centre) @ axis
-        if scores[[at for at in rest if at < 3]].mean() < scores[[at for at in rest if at > 2]].mean():
-            scores = -scores
-        right += [scores[one] > 0, scores[other] < 0]
-    assert held_out_shares([query(vectors, first.tolist())])[0] == pytest.approx(np.mean(right))
-    two = query(vectors[[0, 3]], [True, False])
-    assert np.isnan(held_out_shares([two])[0])
+    for own in vectors:
+        for one, other in product(range(3), range(3, 6)):
+            rest = [at for at in range(6) if at not in (one, other)]
+            centre, axis = axis_of(own[rest])
+            placed = (own - centre) @ axis
+            if placed[[at for at in rest if at < 3]].mean() < placed[[at for at in rest if at > 2]].mean():
+                placed = -placed
+            right += [placed[one] > 0, placed[other] < 0]
+    assert float(row["held out"]) == pytest.approx(np.mean(right), abs=1e-4)
+
+
+def test_labels_are_shuffled_within_queries() -> None:
+    """Two queries of two documents: every labelling is right by the text's rule, so chance and p are 1."""
+    write(np.array([[[1.0, 0.5], [-1.0, 0.5]]] * 2), "ab")
+    (row,) = study("fit.csv", "--encoder", "v.parquet")["encoder"]
+    assert [float(row[name]) for name in ("accuracy", "chance", "p")] == [1.0, 1.0, 1.0]
+    assert row["held out"] == "undefined"
 
 
 def test_reliability_of_a_clear_axis_and_of_none() -> None:
     generator = np.random.default_rng(0)
-    clear, vague = generator.normal(size=(8, 5)) * 0.05, generator.normal(size=(8, 5))
-    clear[:4, 0] += 1.0
-    labels = [True] * 4 + [False] * 4
-    known = reliability([[query(clear, labels, "a"), query(vague, labels, "b")]])
-    assert known["a"].gap > 0.8 > known["b"].gap
-    assert known["a"].stability > 0.99 > known["b"].stability
-    assert np.isnan(known["a"].agreement)
-    flipped = query(-clear, labels, "a")
-    assert reliability([[query(clear, labels, "a")], [flipped]])["a"].agreement == 1.0
+    vectors = np.stack([generator.normal(size=(8, 5)) * 0.05, generator.normal(size=(8, 5))])
+    vectors[0, :4, 0] += 1.0
+    write(vectors, "aaaabbbb")
+    clear, vague = study("fit.csv", "--encoder", "v.parquet")["query"]
+    assert float(clear["variance gap"]) > 0.8 > float(vague["variance gap"])
+    assert float(clear["stability"]) > 0.99 > float(vague["stability"])
+    assert clear["agreement of encoders"] == "undefined"
+    Path("v.parquet").rename("one.parquet")
+    write(-vectors, "aaaabbbb")
+    both = study("fit.csv", "--encoder", "one.parquet", "--encoder", "v.parquet")["query"]
+    assert float(both[0]["agreement of encoders"]) == 1.0  # the other way round is the same axis
 
 
 def test_duo_from_scores_that_are_the_labels_ranks_orders_alike() -> None:
-    labels = [True, False, True, False, True, False]
-    vectors = np.where(labels, 1.0, -1.0)[:, None] * np.array([[1.0, 0.5]])
-    assert duo_correlations([query(vectors, labels)], orders=20)[0] == pytest.approx(1.0)
+    side = np.array([1.0, -1.0] * 3)
+    write(np.stack([side[:, None] * np.array([[1.0, 0.5]])] * 2), "ababab")
+    (row,) = study("fit.csv", "--encoder", "v.parquet")["encoder"]
+    assert float(row["DUO rho"]) == pytest.approx(1.0)
 
 
-def test_sentences_turn_the_axis_without_labels(tmp_path: Path) -> None:
+def test_a_limit_is_tried_on_queries_that_did_not_choose_it() -> None:
+    """It parts accurate queries from others best on every other query; the rest says whether it holds."""
+    generator = np.random.default_rng(0)
+    apart = 0.2 + 1.6 * ((np.arange(80) * 37) % 80) / 80  # of the two sides, which the noise may hide
+    vectors = generator.normal(size=(80, 8, 4)) * 0.5
+    vectors[:, :, 0] += np.where(np.arange(8) < 4, 1, -1) * apart[:, None]
+    write(vectors, "aaaabbbb")
+    found = study("fit.csv", "--encoder", "v.parquet")
+    accuracy = np.array([float(row["accuracy"]) for row in found["query"]])
+    limits = {row["sign"]: row for row in found["sign"]}
+    assert set(limits) == {"gap", "stability"}
+    for name, column in (("gap", "variance gap"), ("stability", "stability")):
+        sign = np.array([float(row[column]) for row in found["query"]])
+        limit = float(limits[name]["limit"])
+
+        def difference(at: float, part: slice, sign: np.ndarray = sign) -> float:
+            above = sign[part] >= at
+            parted: float = accuracy[part][above].mean() - accuracy[part][~above].mean()
+            return parted
+
+        possible = [at for at in sign[::2] if 5 <= (sign[::2] >= at).sum() <= 35]
+        best = max(difference(at, slice(0, None, 2)) for at in possible)
+        assert difference(limit, slice(0, None, 2)) == pytest.approx(best, abs=1e-3)
+        assert float(limits[name]["difference"]) == pytest.approx(
+            difference(limit, slice(1, None, 2)), abs=1e-3
+        )
+        low, high = (float(end) for end in limits[name]["95% interval"].strip("[]").split(","))
+        assert 0 < low < float(limits[name]["difference"]) < high
+        assert int(limits[name]["queries above"]) + int(limits[name]["below it"]) == 40
+
+
+def test_sentences_turn_the_axis_without_labels() -> None:
     texts = {"q": {f"d{at}": ("yes " if at < 3 else "no ") * (at + 1) for at in range(6)}}
-    sentences = tmp_path / "s.csv"
+    sentences = Path("s.csv")
 
     def encode(batch: list[str]) -> list[list[float]]:
         return [[text.count("yes") - text.count("no") * 1.0, len(text) / 100] for text in batch]
 
     for one, other, sign in (("yes", "no", 1.0), ("no", "yes", -1.0)):
         sentences.write_text(f"query,perspective,text\nq,a,{one}\nq,b,{other}\n", encoding="utf-8")
-        found = polarise_with_accuracy(texts, encoder=encode, perspectives=sentences)
-        assert found.polarity.oriented
-        assert np.sign(found.polarity.scores[0, 0]) == sign
-    sentences.write_text("query,perspective,text\nother,a,yes\nother,b,no\n", encoding="utf-8")
-    assert polarise_with_accuracy(texts, encoder=encode, perspectives=sentences).unturned == ("q",)
-    named = tmp_path / "named.csv"
+        found = er.polarise(texts, encoder=encode, perspectives=sentences)
+        assert found.oriented
+        assert np.sign(found.scores[0, 0]) == sign
+    named = Path("named.csv")
     rows = [
         f"q,{name},{text.strip()},{'for' if 'yes' in text else 'against'}"
         for name, text in texts["q"].items()
     ]
     named.write_text("\n".join(["query,document,text,perspective", *rows]) + "\n", encoding="utf-8")
-    with pytest.raises(DataError, match="has sentences for 'a', 'b', but documents name 'against', 'for'"):
-        polarise_with_accuracy(named, encoder=encode, perspectives=sentences)
+    with pytest.raises(DataError) as caught:
+        er.polarise(named, encoder=encode, perspectives=sentences)
+    assert [word for word in ("'a'", "'b'", "'against'", "'for'") if word not in str(caught.value)] == []
 
 
-def test_the_command_prints_the_study_and_writes_the_queries_to_rely_on(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import polars
-
-    monkeypatch.chdir(tmp_path)
-    generator = np.random.default_rng(0)
-    rows, vectors = [], []
-    for number, place in product(range(6), range(8)):
-        rows.append((f"q{number}", f"q{number}-{place}", "a" if place < 4 else "b"))
-        vectors.append([3.0 if place < 4 else -3.0, *generator.normal(size=2), 1.0])
-    table = polars.DataFrame(rows, ["query", "document", "perspective"], orient="row")
-    table.write_csv("fit.csv")
-    table.drop("perspective").write_csv("plain.csv")
-    names = [row[1] for row in rows]
-    polars.DataFrame({"document": names, "vector": vectors}).write_parquet("v.parquet")
-    assert main(["polarise", "fit.csv", "--encoder", "v.parquet", "--accuracy"]) == 0
-    printed = capsys.readouterr().out
-    for words in ("held out", "DUO rho", "documents by sign", "reliability without labels", "1.0000"):
-        assert words in printed
-    assert main(["polarise", "plain.csv", "--encoder", "v.parquet", "--accuracy", "ids.txt"]) == 0
+def test_the_queries_to_rely_on_are_written_without_labels_too(evenrank: Any) -> None:
+    vectors = np.random.default_rng(0).normal(size=(6, 8, 3))
+    vectors[:, :, 0] = np.where(np.arange(8) < 4, 3.0, -3.0)
+    write(vectors, "aaaabbbb")
+    command = ("polarise", "plain.csv", "--encoder", "v.parquet", "--accuracy")
+    assert evenrank(*command, "ids.txt").code == 0
     assert Path("ids.txt").read_text(encoding="utf-8").split() == [f"q{number}" for number in range(6)]
-    assert main(["polarise", "plain.csv", "--encoder", "v.parquet", "--accuracy"]) == 1
-    assert "no accuracy" in capsys.readouterr().err
-
-
-def short(value: float) -> str:
-    return f"{value:.3f}".removeprefix("0")
-
-
-def row_of(name: str) -> list[str]:
-    line = next(line for line in PAGE.splitlines() if line.startswith(f"| {name} |"))
-    return [cell.strip() for cell in line.strip("|").split("|")]
-
-
-def check_row(name: str, encoder: object) -> None:
-    """The row of the page, within a digit of the last place: processors differ in float arithmetic."""
-    folder = balance_folder()
-    result = polarise_with_accuracy(
-        folder / "documents.jsonl", encoder=encoder, perspectives=folder / "perspectives.jsonl"
-    )
-    study = study_axis(result)
-    assert study is not None
-    cells = row_of(name)
-    values = (
-        study.text.value,
-        study.text.chance,
-        study.text.p,
-        study.code.value,
-        study.code.chance,
-        study.code.p,
-    )
-    expected = [float(cells[at]) for at in (1, 3, 4, 5, 6, 7)]
-    assert values == pytest.approx(expected, abs=0.0021)
-    assert np.nanmean(study.held_out) == pytest.approx(float(cells[8]), abs=0.0021)
-    assert study.turned.mean() == pytest.approx(float(cells[9]), abs=0.0021)
-    assert np.nanmean(study.duo) == pytest.approx(float(cells[10]), abs=0.0055)
-    assert len(study_tables({name: study})) == 4
-    assert set(trusted_queries([result])) <= {each.query for each in result.queries}
-
-
-@pytest.mark.slow
-def test_the_page_has_the_figures_of_tf_idf() -> None:
-    check_row("tf-idf", runpy.run_path(str(ROOT / "benchmarks/balance.py"))["encoder_of"]("tf-idf"))
+    refused = evenrank(*command)
+    assert refused.code == 1
+    assert "plain.csv" in refused.err
 
 
 @pytest.mark.slow
@@ -192,37 +216,12 @@ def test_the_page_has_the_figures_of_tf_idf() -> None:
     reason="needs the extra embed",
 )
 def test_the_page_has_the_figures_of_minilm() -> None:
-    check_row("MiniLM", "minilm")
-
-
-def test_permutations_are_within_queries() -> None:
-    """Two queries of two documents: every labelling is right by the text's rule, so chance and p are 1."""
-    scores, first = [np.array([1.0, -1.0])] * 2, [np.array([True, False])] * 2
-    found = against_chance(scores, first, draws=50)
-    assert (found.value, found.chance, found.p) == (1.0, 1.0, 1.0)
-
-
-def test_a_limit_is_tried_on_queries_that_did_not_choose_it() -> None:
-    """A sign that goes with accuracy on one half only is worth nothing on the other, as its interval says."""
-    generator = np.random.default_rng(0)
-    names = [f"q{number}" for number in range(80)]
-    sign = generator.random(80)
-    real = np.where(sign > 0.5, 0.9, 0.6)
-    for accuracy, holds in ((real, True), (np.where(np.arange(80) % 2, 1.5 - real, real), False)):
-        accuracy = accuracy + generator.normal(0, 0.02, 80)
-        known = {
-            name: QueryReliability(float(value), 1.0, np.nan) for name, value in zip(names, sign, strict=True)
-        }
-        (found,) = calibrate(
-            known, dict(zip(names, accuracy, strict=True))
-        )  # the others are constant, or NaN
-        assert found.what == "gap"
-        best, limit = max(
-            (accuracy[::2][sign[::2] >= at].mean() - accuracy[::2][sign[::2] < at].mean(), at)
-            for at in sign[::2]
-            if 5 <= (sign[::2] >= at).sum() <= 35
-        )
-        assert (found.limit, best > 0.25) == (limit, True)
-        assert (found.difference.low > 0) is holds
-        assert (found.difference.high < 0) is not holds
-        assert sum(found.queries) == 40
+    """The row of the page, within a digit of the last place: processors differ in float arithmetic."""
+    line = next(line for line in PAGE.splitlines() if line.startswith("| MiniLM |"))
+    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    perspectives = str(balance_folder() / "perspectives.jsonl")
+    (row,) = study("balance-en", "--encoder", "minilm", "--perspectives", perspectives)["encoder"]
+    columns = ("accuracy", "chance", "p", "code", "chance of code", "p of code", "held out", "turned")
+    expected = [float(cells[at]) for at in (1, 3, 4, 5, 6, 7, 8, 9)]
+    assert [float(row[column]) for column in columns] == pytest.approx(expected, abs=0.0021)
+    assert float(row["DUO rho"]) == pytest.approx(float(cells[10]), abs=0.0055)
