@@ -188,6 +188,14 @@ def test_what_is_no_mean_has_expanded_percentiles(n: int) -> None:
         assert found.difference == pytest.approx((first - second).sum())
 
 
+def test_an_interval_needs_a_draw() -> None:
+    low, high = interval([0.1, 0.2, 0.3, 0.4, 0.5], SUM, resamples=1)
+    assert math.isnan(low)  # which cannot differ from another one
+    assert math.isnan(high)
+    with pytest.raises(ParameterError, match=r"resamples.*0"):
+        interval([0.1, 0.2, 0.3, 0.4, 0.5], SUM, resamples=0)
+
+
 def test_more_queries_than_are_drawn_at_once() -> None:
     """A chunk holds two million numbers, and those of 2,000 queries in 2,000 draws are four million."""
     x = np.random.default_rng(1).random(2000)
