@@ -74,16 +74,6 @@ def test_numbers_are_labels() -> None:
     assert contents(read_groups({"a": 1, "b": 10, "d": np.int64(2)}, "stars", ordinal=True)) == expected
 
 
-def test_by_query() -> None:
-    expected = {("q1", "a"): [1.0, 0.0], ("q2", "a"): [0.25, 0.75]}
-    long = "topic,doc,value,prob\nq1,a,f,1\nq2,a,f,0.25\nq2,a,m,0.75\n"
-    assert contents(read_groups(io.StringIO(long), "gender", format="csv")) == expected
-    wide = "qid,docno,f,m\nq1,a,1,0\nq2,a,.25,.75\n"
-    assert contents(read_groups(io.StringIO(wide), "gender", format="csv")) == expected
-    labels = {"q1": {"a": "f"}, "q2": {"a": {"f": 0.25, "m": 0.75}}}
-    assert contents(read_groups(labels, "gender")) == expected
-
-
 def test_an_attribute_that_is_called_as_queries_are() -> None:
     groups = read_groups(io.StringIO("doc,topic\na,x\nb,y\n"), "topic", format="csv")
     assert contents(groups) == {"a": [1, 0], "b": [0, 1]}
@@ -96,16 +86,6 @@ def test_columns_by_name() -> None:
     assert contents(groups) == {("q1", "a"): [1, 0], ("q1", "b"): [0, 1]}
     same = read_groups(io.StringIO(data), "gender", columns={**named, "value": "who"}, format="csv")
     assert same.fingerprint == groups.fingerprint
-
-
-def test_several_labels() -> None:
-    data = '{"doc": "a", "tags": ["x", "y"]}\n{"doc": "b", "tags": ["y"]}\n'
-    shared = read_groups(io.StringIO(data), "tags", format="jsonl", multilabel=True)
-    assert contents(shared) == {"a": [0.5, 0.5], "b": [0, 1]}
-    full = read_groups(io.StringIO(data), "tags", format="jsonl", multilabel=True, split="full")
-    assert full.sizes().tolist() == [1, 2]
-    rows = read_groups(io.StringIO("doc,tags\na,x\nb,y\na,y\n"), "tags", format="csv", multilabel=True)
-    assert contents(rows) == contents(shared)
 
 
 def test_ignored_labels_are_no_labels() -> None:
@@ -158,12 +138,6 @@ def test_values_and_target_are_the_attributes() -> None:
     assert groups.attribute == Attribute("gender", ("m", "f"), ordinal=True, target=(0.75, 0.25))
 
 
-def test_columns_of_shares_are_in_their_order() -> None:
-    data = "doc,low,mid,high\na,0,0.5,0.5\n"
-    groups = read_groups(io.StringIO(data), "stars", format="csv", ordinal=True)
-    assert groups.attribute.values == ("low", "mid", "high")
-
-
 def test_ntcir(shared: Path) -> None:
     folder = shared / "data/fairweb1_gfr/toy"
     groups = read_groups(folder / "toy.R-GENDER.gmemb", "gender")
@@ -213,6 +187,9 @@ def test_authors_that_are_unknown_do_not_count() -> None:
         ("csv", "doc,f\na,1\n", ["f", "m"], ["<file>", "'gender'", "'m'"]),
         ("csv", "doc,age\na,1\n", None, ["<file>", "'gender'", "'age'"]),
         ("gmemb", "1 a\0 0.5 0.5\n", None, ["<file>:1", "byte 3"]),
+        ("csv", "d1,Advanced\nd2,Developing\n", None, ["<file>", "format=trec-fair"]),
+        ("csv", "doc,value,prob\nd,,1\ne,f,1\n", None, ["<file>:2", "'d'", "missing"]),
+        ("jsonl", '{"doc": "a", "gender": ["f", "m"], "share": 1}\n', None, ["<file>:1", "'a'", "several"]),
     ],
 )
 def test_columns_that_are_no_groups(format: str, data: str, values: Any, words: list[str]) -> None:
@@ -307,11 +284,6 @@ def test_what_is_refused(case: str) -> None:
     source, options, kind, message = REFUSED[case]
     with pytest.raises(kind, match=message):
         read_groups(source, "gender", **options)
-
-
-def test_no_such_file(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"gone\.csv"):
-        read_groups(tmp_path / "gone.csv", "gender")
 
 
 def test_targets_in_tables_and_files(tmp_path: Path) -> None:
