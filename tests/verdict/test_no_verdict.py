@@ -84,7 +84,8 @@ def test_whatever_gets_no_verdict_is_named(biased: Shop, tmp_path: Path) -> None
     assert "65" in note
     sides = [f"{query} {n % 2} {biased.run.documents(query)[n]} 1\n" for query in biased.run for n in (0, 1)]
     (tmp_path / "sides.txt").write_text("".join(sides))
-    given = [f"side={tmp_path / 'sides.txt'}:intents", "size=documents"]
+    own = f"own={tmp_path / 'documents.csv'}:column=size:document=id:own"
+    given = [f"side={tmp_path / 'sides.txt'}:intents", own, "size=documents"]
     made = audit(
         str(tmp_path / f"{biased.run.name}.trec"),
         tmp_path / "other",
@@ -92,7 +93,8 @@ def test_whatever_gets_no_verdict_is_named(biased: Shop, tmp_path: Path) -> None
         documents=str(tmp_path / "documents.csv"),
     )
     assert [verdict.attribute for verdict in made.verdicts] == ["size"]
-    assert any(note.startswith("side") for note in made.summary.notes)
+    for name in ("side", "own"):
+        assert any(note.startswith(f"{name}: ") for note in made.summary.notes)
 
 
 def test_too_many_documents_without_a_label_allow_no_verdict(biased: Shop, tmp_path: Path) -> None:

@@ -215,13 +215,11 @@ def test_words_are_an_attribute(tmp_path: Path) -> None:
 def test_the_worst_queries_are_those_that_give_the_group_least_of_its_target(
     biased: Shop, tmp_path: Path, target: str
 ) -> None:
-    rows = [
-        (query, document, float(-place))
-        for number, query in enumerate(biased.run)
-        for place, document in enumerate(
-            sorted(biased.run.documents(query), key=lambda one: biased.sizes[one] if number % 3 else "")
-        )
-    ]  # two lists of three have those of large sellers first
+    rows = []  # large sellers first, but for one of a small seller at a rank of its own
+    for number, query in enumerate(biased.run):
+        order = sorted(biased.run.documents(query), key=lambda one: biased.sizes[one])
+        order.insert(1 + number % 9, order.pop())
+        rows += [(query, document, float(-place)) for place, document in enumerate(order)]
     run = Run.build(*zip(*rows, strict=True), name="shop")
     texts = {query: f"text of {query}" for query in run}
     found = verdict_of(tmp_path, run, biased.sizes, queries=texts, target=target)
