@@ -3,7 +3,7 @@
     python benchmarks/counts_by_need.py --write
 
 The counts are made up: as many documents as ``--documents``, called 0, 1, 2, .., as MS MARCO's passages are,
-in parts of a million, with the index that ``evenrank scan COUNTS`` makes. The runs are the published ones of
+in parts of a million. The runs are the published ones of
 TREC Deep Learning where they are at hand, else drawn. ``evenrank evaluate`` runs in a fresh process for each
 way, round after round, and the medians are compared with those of a file that holds nothing but the rows that
 are needed. All ways must print the same values, or nothing is reported. Memory is the peak of the process.
@@ -25,7 +25,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -93,19 +92,19 @@ def counts_table(begin: int, end: int, schema: pa.Schema) -> pa.RecordBatch:
     return counts_batch(schema, ids, lengths, groups)
 
 
-def make_counts(folder: Path, documents: int, wanted: list[str]) -> tuple[Path, Path, Path]:
-    """The folder, a copy of it without an index, and a file with the wanted rows alone."""
+def make_counts(folder: Path, documents: int, wanted: list[str]) -> tuple[Path, Path]:
+    """The folder, and a file with the wanted rows alone."""
     from evenrank.io.counts import CountsWriter, counts_schema
     from evenrank.io.counts_folder import commit_counts_folder, describe_part, part_name
     from evenrank.io.lexicons import read_lexicon
 
     schema = counts_schema(read_lexicon("gender-en"), "word", source={"name": "made up"})
-    indexed, in_order, needed = folder / "counts", folder / "in-order", folder / "needed.parquet"
-    indexed.mkdir()
+    counts, needed = folder / "counts", folder / "needed.parquet"
+    counts.mkdir()
     value_set, kept, parts = pa.array(wanted, pa.large_string()), [], []
     for number, begin in enumerate(range(0, documents, PART)):
         batch = counts_table(begin, min(begin + PART, documents), schema)
-        path = indexed / part_name(number)
+        path = counts / part_name(number)
         with path.open("wb") as file:
             writer = CountsWriter(file, schema)
             for at in range(0, len(batch), 1 << 17):
@@ -113,12 +112,9 @@ def make_counts(folder: Path, documents: int, wanted: list[str]) -> tuple[Path, 
             writer.close()
         parts.append(describe_part(path, len(batch)))
         kept.append(pa.Table.from_batches([batch]).filter(pa.compute.is_in(batch.column(0), value_set)))
-    commit_counts_folder(indexed, parts, {"name": "made up"})
-    in_order.mkdir()
-    for path in indexed.iterdir():
-        os.link(path, in_order / path.name)
+    commit_counts_folder(counts, parts, {"name": "made up"})
     pq.write_table(pa.concat_tables(kept).cast(schema), needed)
-    return indexed, in_order, needed
+    return counts, needed
 
 
 def forget(path: Path) -> None:
@@ -170,7 +166,7 @@ def measure_groups(folder: Path, documents: int, names: list[Path], rounds: int)
     from evenrank.evidence.scan import derive_groups
     from evenrank.io.counts_folder import read_counts_folder
 
-    _, counts, _ = make_counts(folder, documents, [])
+    counts, _ = make_counts(folder, documents, [])
     derive_groups(counts, f"{folder}/groups/")
     stored = read_counts_folder(folder / "groups", "groups")
     measure = "GF(attr='side')@10"
@@ -222,7 +218,6 @@ def main() -> None:
             write_groups(section)
         return
     from evenrank import read_run
-    from evenrank.io.counts_index import index_counts
 
     with tempfile.TemporaryDirectory(prefix="counts-by-need-") as name:
         folder = Path(name)
@@ -230,20 +225,10 @@ def main() -> None:
         rows = sum(1 for path in names for _ in path.open())
         wanted = sorted({doc for path in names for doc in read_run(path).doc_ids.to_pylist()})
         begin = time.perf_counter()
-        indexed, in_order, needed = make_counts(folder, arguments.documents, wanted)
+        counts, needed = make_counts(folder, arguments.documents, wanted)
         print(f"made {arguments.documents:,} rows in {time.perf_counter() - begin:.0f} s", flush=True)
-        taken = time.process_time()
-        made = index_counts(indexed)
-        taken = time.process_time() - taken
-        size = sum(path.stat().st_size for path in indexed.glob("*.parquet"))
-        index = (
-            f"The index took {made.seconds:.0f} s, {taken:.0f} s of the processor "
-            f"({made.rows / taken / 1e6:.1f} million rows a second), and {made.bytes / 1e9:.2f} GB "
-            f"beside {size / 1e9:.2f} GB of Parquet."
-        )
-        print(index, flush=True)
         base = "only the needed rows, one file"
-        ways = {base: needed, "folder with an index": indexed, "folder in order": in_order}
+        ways = {base: needed, "folder": counts}
         found: dict[str, list[Measured]] = {way: [] for way in ways}
         measured(needed, names, MEASURES)  # modules are compiled and in memory
         for _ in range(arguments.rounds):
@@ -264,17 +249,15 @@ def main() -> None:
         print("\n".join(lines), flush=True)
         run = large_run(folder, arguments.documents, arguments.queries)
         large = []
-        for measure, way in product(("FaiRR@10", "FaiRR@1000"), ("folder with an index", "folder in order")):
-            one = measured(ways[way], [run], [measure], background=False)
-            large.append(
-                f"| {way} | {measure} | {one.seconds:.1f} | {one.used:.1f} | {one.peak:.0f} | {one.note} |"
-            )
+        for measure in ("FaiRR@10", "FaiRR@1000"):
+            one = measured(counts, [run], [measure], background=False)
+            large.append(f"| {measure} | {one.seconds:.1f} | {one.used:.1f} | {one.peak:.0f} | {one.note} |")
             print(large[-1], flush=True)
     text = f"""# Reading counts by need
 
 Made by `python benchmarks/counts_by_need.py --write` on {platform.machine()}, {os.cpu_count()} cores,
 Python {platform.python_version()}, Arrow {pa.__version__}.
-Aims: below 600 MB, and at most 3 times the time of a file with the needed rows alone.
+Aim: below 600 MB.
 
 {len(names)} runs with {rows:,} rows and {len(wanted):,} different documents, scored with
 {", ".join(MEASURES)} (background: the first run) against the counts of {arguments.documents:,} documents.
@@ -286,13 +269,11 @@ the files.
 |---|---|---|---|---|---|---|
 {chr(10).join(lines)}
 
-{index}
-
 One run of {arguments.queries:,} queries x 1,000 documents, which are drawn from the whole
 collection, in one process each:
 
-| counts | measure | seconds | of the processor | peak MB | read |
-|---|---|---|---|---|---|
+| measure | seconds | of the processor | peak MB | read |
+|---|---|---|---|---|
 {chr(10).join(large)}
 """
     print(text)

@@ -23,8 +23,7 @@ def write_index_field(
     arguments: argparse.Namespace, count: Callable[[argparse.Namespace, str, str], None]
 ) -> int:
     """Count the words of the collection where that is not done, and write the field."""
-    from evenrank.io.counts import is_counts
-    from evenrank.io.counts_index import stored_counts
+    from evenrank.io.counts import is_counts, stored_counts
     from evenrank.io.lexicons import read_lexicon
     from evenrank.rerankers.index_field import query_of, write_field
 

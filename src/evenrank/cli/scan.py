@@ -29,7 +29,7 @@ COLLECTION_HELP = (
     "documents: TSV (id, tab, text; no header line unless --columns is given), JSONL, CSV, Parquet, WARC "
     "and WET, TREC documents, also .gz and .zst; a folder or a quoted pattern of such files; s3://, gs:// "
     "and hdfs:// addresses; ir_datasets:NAME; - reads stdin; :format=tsv behind the name says what the "
-    "suffix does not. Counts that scan wrote get an index, by which evaluate reads the rows it needs"
+    "suffix does not"
 )
 
 
@@ -46,7 +46,6 @@ def add(commands: Commands) -> None:
         evenrank scan table.parquet --columns id=docno,text=body --lexicon gender-en -o counts.parquet
         evenrank scan 'shards/*.jsonl.gz' --lexicon gender-en -o counts/
         evenrank scan s3://bucket/crawl/ --lexicon gender-en -o counts/
-        evenrank scan counts/
         evenrank scan counts.parquet --field opensearch:run=bm25.trec:lam=0.5 -o field.jsonl
         evenrank scan 'shards/*.jsonl.gz' --lexicon gender-en -o counts/ --on dask://10.0.0.1:8786
         evenrank scan counts/ --field groups:minimum=2 -o gender/ --on spark
@@ -92,7 +91,10 @@ def run(arguments: argparse.Namespace) -> int:
         return write_index_field(arguments, _count)
     collection = arguments.documents
     if collection is not None and _holds_counts(collection.path):
-        return _index(arguments)
+        raise ParameterError(
+            f"{collection.path}: holds word counts already: name the documents to count, or give the counts "
+            "to evaluate as --words, or write a field of them (--field)"
+        )
     output = arguments.output or (
         None if arguments.project is None else arguments.project.description().words
     )
@@ -107,35 +109,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _holds_counts(path: str) -> bool:
-    """Whether the collection is counts already, which are indexed and not counted again."""
+    """Whether the collection is counts already."""
     from evenrank.io.counts import is_counts
 
     return (path.endswith((".parquet", ".pq")) or Path(path).is_dir()) and is_counts(path)
-
-
-def _index(arguments: argparse.Namespace) -> int:
-    from evenrank.io.counts_index import SORTED, index_counts
-
-    path = arguments.documents.path
-    if arguments.output is not None and "output" not in arguments.filled:
-        raise ParameterError(
-            f"{path}: holds word counts already, and their index lies beside them: leave -o out, or name the "
-            "documents to count"
-        )
-    if arguments.on is not None and "on" not in arguments.filled:
-        raise ParameterError(f"{path}: the index of counts is made on this machine: leave --on out")
-    with ResumableBar("indexing") as bar:
-
-        def advance(done: int, total: int | None, counted: str) -> None:
-            bar.begin(f"indexing, step {1 if counted == SORTED else 2} of 2")
-            bar(done, total, "documents")
-
-        made = index_counts(path, threads=arguments.threads, resume=not arguments.no_resume, progress=advance)
-    say(
-        f"wrote the index of {path}: {made.rows:,} documents, {made.bytes:,} bytes in {made.seconds:.1f} s; "
-        "evaluate and report now read only the rows of ranked documents"
-    )
-    return 0
 
 
 def _count(arguments: argparse.Namespace, output: str, done: str) -> None:

@@ -13,17 +13,17 @@ from evenrank.arrays import Bools, Int64s, ragged
 from evenrank.data.attribute import COLLECTION, POOL, PRESENT, RELEVANCE, Attribute
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.membership import PREFIX, Membership
-from evenrank.data.membership_by_need import MembershipByNeed
 from evenrank.data.polarity import Polarity
 from evenrank.data.run import Run
 from evenrank.data.words import WordCounts
-from evenrank.data.words_by_need import WordsByNeed
 from evenrank.errors import DataError, MissingEvidenceError, counted, few
 from evenrank.evaluation.spelling import alike_values, query_spelling
 from evenrank.evidence.align import OF_THE_RUN, Sources, split_needs
 from evenrank.evidence.ranked_evidence import RankedEvidence, Reference
 from evenrank.ids import IdPlaces, without
 from evenrank.inputs.missing import evidence_words
+from evenrank.io.counts_by_need import WordsByNeed
+from evenrank.io.groups_by_need import MembershipByNeed
 from evenrank.measures import Direction, Measure
 from evenrank.measures.base import JUDGEMENTS
 from evenrank.measures.missing import counted_as

@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from evenrank.data.evidence_source import DocumentSets, Evidence
 from evenrank.data.membership import Membership
-from evenrank.data.membership_by_need import MembershipByNeed
 from evenrank.data.qrels import fingerprint_columns
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.data.words import WordCounts
-from evenrank.data.words_by_need import WordsByNeed
 from evenrank.evidence.align import Sources
+from evenrank.io.counts_by_need import WordsByNeed
+from evenrank.io.groups_by_need import MembershipByNeed
 
 
 def provenance(

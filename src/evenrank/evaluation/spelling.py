@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenrank.data.membership import PREFIX, evidence_name, named_by
-from evenrank.data.membership_by_need import MembershipByNeed
 from evenrank.data.run import Run
-from evenrank.data.words_by_need import WordsByNeed
 from evenrank.errors import counted
 from evenrank.evidence.align import Sources, split_needs
 from evenrank.ids import offsets_of, take
 from evenrank.inputs import Inputs
+from evenrank.io.counts_by_need import WordsByNeed
+from evenrank.io.groups_by_need import MembershipByNeed
 from evenrank.measures import Measure
 
 LOOKED_AT = 1000  # ranked documents, spread over the run

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,9 @@ from evenrank.errors import DamagedError, DataError, ParameterError
 from evenrank.ids import as_strings
 from evenrank.io.damage import noticing_damage
 from evenrank.io.source import as_source, parquet_file
+
+if TYPE_CHECKING:
+    from evenrank.io.counts_folder import CountsFolder
 
 FORMAT = 1
 ROW_GROUP = 1 << 17
@@ -243,6 +246,32 @@ def about_counts(path: Path, name: str) -> CountsAbout:
         about["source"].update(json.loads((file.metadata.metadata or {}).get(SOURCE, b"{}")))
         rows = file.metadata.num_rows
         return CountsAbout(name, _lexicon(about, name), about["tokenizer"], about["source"], schema, rows)
+
+
+class StoredCounts(NamedTuple):
+    """Counts where they lie: one file, or the parts of a folder."""
+
+    path: Path
+    files: list[Path]
+    about: CountsAbout
+    folder: CountsFolder | None
+
+
+def stored_counts(path: str | os.PathLike[str]) -> StoredCounts:
+    """What is kept under a name; an unfinished folder is refused."""
+    where = Path(path)
+    if not where.is_dir():
+        if (file := as_source(path)) is not None:
+            file.check()
+        return StoredCounts(where, [where], about_counts(where, str(where)), None)
+    from evenrank.io.counts_folder import read_counts_folder
+
+    folder = read_counts_folder(where)
+    if not folder.parts:
+        raise DamagedError(f"{where}: holds no word counts: scan again")
+    about = about_counts(folder.files[0], str(where))
+    provenance = {**about.provenance, **folder.source}
+    return StoredCounts(where, folder.files, about._replace(provenance=provenance, rows=folder.rows), folder)
 
 
 def is_counts(path: str | os.PathLike[str]) -> bool:

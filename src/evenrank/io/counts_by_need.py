@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-import io
-import json
+import hashlib
 import os
-import warnings
-import zlib
-from collections.abc import Iterator
-from itertools import pairwise
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evenrank.arrays import UInt64s
+from evenrank.arrays import Int64s, UInt64s
+from evenrank.data.evidence_source import Gathered, Pairs, Sparse
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.words import WordCounts
-from evenrank.data.words_by_need import FoundRows, WordsByNeed
-from evenrank.errors import EvenrankWarning
-from evenrank.io.counts import read_counts
-from evenrank.io.counts_blocks import AGAIN, ReadBlocks
-from evenrank.io.counts_folder import read_counts_folder
-from evenrank.io.counts_index import FORMAT, INDEX, KIND, StoredCounts, bucket_name, stored_counts
-from evenrank.io.counts_stream import StreamedCounts
-from evenrank.io.damage import check_of, noticing_damage
-from evenrank.io.source import as_source
+from evenrank.errors import counted
+from evenrank.ids import as_strings, offsets_of
+from evenrank.io.counts import (
+    StoredCounts,
+    counts_of_table,
+    plain_columns,
+    read_counts,
+    sound_counts,
+    stored_counts,
+)
+from evenrank.io.rows_by_need import RowsByNeed
 
 LOADED = 1 << 20  # rows: a file of so many takes less than a tenth of a second, and all of it is at hand
-
-_NEAR = 1 << 12  # bytes between two blocks that are read with them: cheaper than another call of the system
-_AT_ONCE = 1 << 24  # bytes of blocks in memory at a time
 
 
 def open_counts(
@@ -45,139 +40,144 @@ def open_counts(
 
     With a ``lexicon``, a ``tokenizer`` or a ``source``, counts that were made with another are refused.
     """
-    file = as_source(path)
-    if not Path(path).is_dir() and file is not None:
-        file.check()
     stored = stored_counts(path)
-    if not stored.path.is_dir() and stored.rows <= LOADED and not stored.index_folder.is_dir():
+    if not stored.path.is_dir() and stored.about.rows <= LOADED:
         return read_counts(path, lexicon, tokenizer, source)
     stored.about.check(lexicon, tokenizer, source)
-    folder = read_counts_folder(stored.path) if stored.path.is_dir() else None
-    arguments = (str(stored.path), stored.files, stored.about, folder)
-    index = _index(stored)
-    store = (
-        StreamedCounts(*arguments) if index is None else IndexedCounts(stored.index_folder, index, *arguments)
-    )
-    return WordsByNeed(store)
+    return WordsByNeed(stored)
 
 
-def _index(stored: StoredCounts) -> dict[str, Any] | None:
-    """The description of the index, where there is one of these very counts."""
-    try:
-        about: dict[str, Any] = json.loads((stored.index_folder / INDEX).read_bytes())
-        if about["kind"] == KIND and about["format"] != FORMAT:
-            raise ValueError(f"it has format {about['format']}, and this version has {FORMAT}")
-        if about["check"] != check_of(about):
-            raise ValueError(f"{INDEX} is damaged")
-        if about["kind"] != KIND or about["counts"] != stored.identity:
-            raise ValueError("it is of other counts")
-        for number, bucket in enumerate(about["buckets"]):
-            for kind in ("blocks", "npy"):
-                file = stored.index_folder / bucket_name(number, kind)
-                if file.stat().st_size != bucket[kind]:
-                    raise ValueError(f"{file.name} has another size")
-    except FileNotFoundError as error:
-        if error.filename is None or Path(error.filename).name == INDEX:
-            return None
-        reason = f"{Path(error.filename).name} is not there"
-    except (ValueError, KeyError, TypeError, RecursionError, OSError) as error:
-        reason = str(error)
-    else:
-        return about
-    warnings.warn(
-        f"{stored.index_folder}: the index is not used ({reason}), and all rows are read instead: make it "
-        f"again with evenrank scan {stored.path}",
-        EvenrankWarning,
-        stacklevel=3,
-    )
-    return None
+class WordsByNeed(WordCounts):
+    """What ``WordCounts`` is, of counts that are too many to load.
 
+    ``gather`` reads the rows of the documents that it is asked about and keeps them; ``foresee`` reads those
+    of several runs at once; ``leading_sizes`` reads all rows and keeps none. Whoever looks at all documents
+    (``doc_ids``, ``counts``, a background that is the whole collection) loads them all.
+    """
 
-class IndexedCounts(StreamedCounts):
-    """Counts with an index by hash: of each bucket only the blocks are read that hold a wanted document."""
+    _stored: StoredCounts
+    _rows: RowsByNeed
+    _built: WordCounts  # of the rows that are known
+    _sizes: dict[int, Int64s]
 
-    def __init__(self, folder: Path, index: dict[str, Any], *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self._index_folder = folder
-        self._bits = int(index["bits"])
-        self._buckets = index["buckets"]
-        self._places: dict[int, npt.NDArray[np.void]] = {}
-        self.bytes = sum(int(bucket["blocks"]) for bucket in self._buckets)
+    def __init__(self, stored: StoredCounts) -> None:
+        about = stored.about
+        rows = RowsByNeed(stored.files, about.schema, about.rows, sound_counts)
+        for name, value in {
+            "lexicon": about.lexicon,
+            "tokenizer": about.tokenizer,
+            "source": about.source,
+            "_stored": stored,
+            "_rows": rows,
+            "_sizes": {},
+        }.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "_built", self._counts(about.schema.empty_table()))
 
-    def find(self, hashes: UInt64s) -> FoundRows:
-        self._unchanged.check()  # before as well: places in an old index are none in a new one
-        tables = [self._about.schema.empty_table()]
-        rows_read = bytes_read = 0
-        shift = np.uint64(64 - self._bits)
-        owners = (hashes >> shift if self._bits else np.zeros(len(hashes), np.uint64)).astype(np.int64)
-        edges = np.searchsorted(owners, np.arange((1 << self._bits) + 1)).tolist()
-        for bucket, (first, last) in enumerate(pairwise(edges)):
-            if first == last:
-                continue
-            wanted = hashes[first:last]
-            for blocks, size in self._blocks(bucket, wanted):
-                tables.append(blocks.table(wanted, self._about.schema))
-                rows_read += blocks.rows
-                bytes_read += size
-        self._unchanged.check()
-        return FoundRows(self._counts(pa.concat_tables(tables)), rows_read, bytes_read)
+    @property
+    def doc_ids(self) -> pa.LargeStringArray:
+        return self._whole.doc_ids
 
-    def _blocks(self, bucket: int, wanted: UInt64s) -> Iterator[tuple[ReadBlocks, int]]:
-        """The blocks of a bucket that can hold these hashes, some at a time, and how many bytes were read."""
-        places = self._load_places(bucket)
-        firsts, offsets = places["hash"][:-1], places["offset"].astype(np.int64)
-        if not len(firsts):
-            return
-        own = np.searchsorted(firsts, wanted, side="right") - 1
-        # rows of one hash may begin in the block before
-        begin = np.searchsorted(firsts, wanted, side="left") - 1
-        between = [np.arange(begin[at], own[at]) for at in np.flatnonzero(own - begin > 1).tolist()]
-        reached = np.unique(np.concatenate([own, begin, *between]))
-        reached = reached[reached >= 0]
-        name = str(self._index_folder / bucket_name(bucket, "blocks"))
-        groups = len(self.lexicon.groups)
-        with noticing_damage(name, "a sound file of the index", AGAIN), Path(name).open("rb") as file:
-            held, size = ReadBlocks(name, groups, self.has_terms), 0
-            stretches = list(_stretches(offsets[reached], offsets[reached + 1]))
-            _announce(file.fileno(), stretches)
-            for begins, ends in stretches:
-                view = memoryview(os.pread(file.fileno(), ends[-1] - begins[0], begins[0]))
-                size += len(view)
-                for start, end in zip(begins, ends, strict=True):
-                    held.add(view[start - begins[0] : end - begins[0]])
-                if size >= _AT_ONCE:
-                    yield held, size
-                    held, size = ReadBlocks(name, groups, self.has_terms), 0
-            yield held, size
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        return self._whole.lengths
 
-    def _load_places(self, bucket: int) -> npt.NDArray[np.void]:
-        if bucket not in self._places:
-            path = self._index_folder / bucket_name(bucket, "npy")
-            with noticing_damage(path, "a sound file of the index", AGAIN):
-                content = path.read_bytes()
-                if zlib.crc32(content) != self._buckets[bucket]["crc"]:
-                    raise ValueError("it is damaged")
-                found = np.load(io.BytesIO(content), allow_pickle=False)
-            self._places[bucket] = found
-        return self._places[bucket]
+    @property
+    def counts(self) -> npt.NDArray[Any]:
+        return self._whole.counts
 
+    @property
+    def tokens(self) -> npt.NDArray[np.int64]:
+        return self._whole.tokens
 
-def _announce(descriptor: int, stretches: list[tuple[list[int], list[int]]]) -> None:
-    """Let the system fetch from the disk what will be read: all of it at once, not one after another."""
-    if hasattr(os, "posix_fadvise"):
-        for begins, ends in stretches:
-            os.posix_fadvise(descriptor, begins[0], ends[-1] - begins[0], os.POSIX_FADV_WILLNEED)
+    @property
+    def terms(self) -> Sparse | None:
+        return self._whole.terms if self.has_terms else None
 
+    @property
+    def has_terms(self) -> bool:
+        return self._stored.about.has_terms
 
-def _stretches(
-    begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
-) -> Iterator[tuple[list[int], list[int]]]:
-    """Where blocks begin and end that are read at once: those with little between them, and not too many."""
-    if not len(begins):
-        return
-    sizes = np.cumsum(ends - begins)
-    cuts = np.flatnonzero((begins[1:] - ends[:-1] > _NEAR) | (np.diff(sizes // _AT_ONCE) > 0)) + 1
-    edges = [0, *cuts.tolist(), len(begins)]
-    starts, stops = begins.tolist(), ends.tolist()
-    for first, last in pairwise(edges):
-        yield starts[first:last], stops[first:last]
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of a folder that of its parts' digests; of a file the same as when it is loaded."""
+        digest = hashlib.sha256(f"{self.lexicon.fingerprint} {self.tokenizer}".encode())
+        if self._stored.folder is not None:
+            for part in self._stored.folder.parts:
+                digest.update(f"{part.rows} {part.digest}\n".encode())
+            return digest.hexdigest()
+        before = 0
+        digest.update(np.zeros(1, np.int64).tobytes())
+        for table in self._rows.pieces(["id"]):
+            offsets = offsets_of(as_strings(table.column(0)))
+            digest.update((offsets[1:] - offsets[0] + before).tobytes())
+            before += int(offsets[-1] - offsets[0])
+        for table in self._rows.pieces(["id"]):
+            ids = as_strings(table.column(0))
+            offsets, texts = offsets_of(ids), ids.buffers()[2]
+            if texts is not None:
+                digest.update(memoryview(texts)[int(offsets[0]) : int(offsets[-1])])
+        for table in self._rows.pieces(["length"]):
+            digest.update(table.column(0).to_numpy().astype(np.int64).tobytes())
+        for table in self._rows.pieces():
+            digest.update(np.ascontiguousarray(self._counts(table).counts).tobytes())
+        return digest.hexdigest()
+
+    def __len__(self) -> int:
+        return self._rows.rows
+
+    def __repr__(self) -> str:
+        return (
+            f"<WordCounts: {counted(len(self), 'document', 'documents')}, lexicon {self.lexicon.name!r}, "
+            f"read from {self._stored.path} by need>"
+        )
+
+    def _repr_html_(self) -> str:
+        from evenrank.text import escape_html
+
+        return f"<p>{escape_html(repr(self))}</p>"
+
+    @property
+    def reading(self) -> dict[str, int]:
+        """What was read so far."""
+        return self._rows.reading
+
+    def foresee(self, hashes: UInt64s) -> None:
+        """Read the rows of all documents with these hashes of their ids, which may stand there many times."""
+        self._rows.known(hashes)
+
+    def gather(self, pairs: Pairs) -> Gathered:
+        return self.among(pairs.doc_hashes).gather(pairs)
+
+    def among(self, hashes: UInt64s) -> WordCounts:
+        """The counts of the documents that were asked for so far, those with these hashes among them."""
+        return self._of(self._rows.known(hashes))
+
+    def all_known(self) -> WordCounts:
+        """The counts of all documents, those first that were asked for before."""
+        return self._of(self._rows.all())
+
+    def _of(self, known: pa.Table) -> WordCounts:
+        built = self._built
+        if len(known) != len(built):
+            built = self._counts(known)
+            object.__setattr__(self, "_built", built)
+        return built
+
+    def leading_sizes(self, minimum: int) -> Int64s:
+        """Of all documents, by one pass over their counts, which is made once."""
+        if minimum not in self._sizes:
+            # weighted counts are made of terms
+            columns = plain_columns(self.lexicon) if self.lexicon.weights is None else None
+            parts = [self._counts(table).leading_sizes(minimum) for table in self._rows.pieces(columns)]
+            self._rows.passes += 1
+            self._sizes[minimum] = np.sum([np.zeros(len(self.lexicon.groups) + 1, np.int64), *parts], axis=0)
+        return self._sizes[minimum]
+
+    @cached_property
+    def _whole(self) -> WordCounts:
+        return self._counts(pa.concat_tables(list(self._rows.pieces())))
+
+    def _counts(self, table: pa.Table) -> WordCounts:
+        with sound_counts(self._stored.path):
+            return counts_of_table(table, self.lexicon, self.tokenizer, self.source)

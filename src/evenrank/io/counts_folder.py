@@ -22,7 +22,7 @@ from evenrank.io.content_hash import hash_of_file
 from evenrank.io.damage import checked, with_check
 
 COMMIT = "_evenrank.json"
-INDEX_FOLDER = "_by_hash"  # the folder of an index of the rows
+INDEX_FOLDER = "_by_hash"  # what earlier versions wrote beside the parts
 IN_ORDER = "in order"  # of the documents of the collection
 BY_HASH = "by hash"  # of the id: the part of a document is known before any part is opened
 LAYOUTS = (IN_ORDER, BY_HASH)

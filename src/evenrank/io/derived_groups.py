@@ -14,7 +14,6 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -22,9 +21,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from evenrank.arrays import Floats, UInt64s, values_of
+from evenrank.arrays import Floats, values_of
 from evenrank.data.lexicon import Lexicon
-from evenrank.data.membership_by_need import FoundShares
 from evenrank.errors import DataError
 from evenrank.files import regular_file
 from evenrank.ids import as_strings
@@ -32,9 +30,7 @@ from evenrank.io.content_hash import hash_of_file
 from evenrank.io.counts import SOURCE, CountsWriter, all_batches, counts_file
 from evenrank.io.counts_folder import GROUPS, is_counts_folder, read_counts_folder
 from evenrank.io.damage import checked, noticing_damage, with_check
-from evenrank.io.row_sieve import wanted_rows
 from evenrank.io.source import parquet_file
-from evenrank.io.unchanged import Unchanged
 
 FORMAT = 2  # 1 had no digest of its metadata, and did not say how many documents a group has
 _KEY = b"evenrank.groups"
@@ -71,60 +67,31 @@ class StoredGroups(NamedTuple):
                 tables.append(file.read([ID, *self.groups]))
         return self.of_table(pa.concat_tables(tables))
 
-    def of_table(self, table: pa.Table) -> DerivedGroups:
-        with sound_groups(self.path):
-            shares = np.empty((len(table), len(self.groups)))
-            for code, group in enumerate(self.groups):
-                shares[:, code] = values_of(table.column(group))
-            return DerivedGroups(as_strings(table.column(ID)), shares)
-
-
-class DerivedStore:
-    """Derived groups that are read by need: one pass over the ids finds the rows that somebody wants."""
-
-    def __init__(self, stored: StoredGroups) -> None:
-        self._stored = stored
-        self.name, self.rows = str(stored.path), stored.rows
-        self.bytes = sum(path.stat().st_size for path in stored.files)
-        self._unchanged = Unchanged(stored.files)
-
-    @cached_property
     def sizes(self) -> Floats:
         """(G,): how many documents each group has, as the files say; their order is that of the schema."""
-        found: dict[str, float] = dict.fromkeys(self._stored.groups, 0.0)
-        for path in self._stored.files:
+        found: dict[str, float] = dict.fromkeys(self.groups, 0.0)
+        for path in self.files:
             with sound_groups(path), counts_file(path) as file:
                 about, rows = checked(file.metadata.metadata[SOURCE]), file.metadata.num_rows
                 if about["rows"] != rows:  # another program has written it again
                     raise ValueError(f"it has {rows:,} rows, and says {about['rows']:,}")
                 for group, size in zip(file.schema_arrow.names[1:], about["sizes"], strict=True):
                     found[group] += size
-        self._unchanged.check()
-        return np.array([found[group] for group in self._stored.groups])
+        return np.array([found[group] for group in self.groups])
 
-    @cached_property
     def fingerprint(self) -> str:
         """Of all bytes: of a folder by the digests of its commit, of a file by reading it."""
-        place = self._stored.path
-        if not place.is_dir():
-            return hash_of_file(place)
-        parts = read_counts_folder(place, GROUPS).parts
+        if not self.path.is_dir():
+            return hash_of_file(self.path)
+        parts = read_counts_folder(self.path, GROUPS).parts
         return hashlib.sha256("\n".join(part.digest for part in parts).encode()).hexdigest()
 
-    def find(self, hashes: UInt64s) -> FoundShares:
-        stored = self._stored
-        names = [ID, *stored.groups]
-        empty = pa.schema([(ID, pa.large_string()), *((group, pa.float64()) for group in stored.groups)])
-        kept = wanted_rows(stored.files, hashes, names, sound_groups)
-        self._unchanged.check()
-        table = pa.concat_tables([one.cast(empty) for one in kept]) if kept else empty.empty_table()
-        read = (self.rows, self.bytes) if len(hashes) else (0, 0)
-        return FoundShares(*stored.of_table(table), *read)
-
-    def all_rows(self) -> FoundShares:
-        found = self._stored.whole()
-        self._unchanged.check()
-        return FoundShares(*found, self.rows, self.bytes)
+    def of_table(self, table: pa.Table) -> DerivedGroups:
+        with sound_groups(self.path):
+            shares = np.empty((len(table), len(self.groups)))
+            for code, group in enumerate(self.groups):
+                shares[:, code] = values_of(table.column(group))
+            return DerivedGroups(as_strings(table.column(ID)), shares)
 
 
 def groups_schema(lexicon: Lexicon, tokenizer: str, minimum: int, source: str | None) -> pa.Schema:

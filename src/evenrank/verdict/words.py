@@ -6,13 +6,14 @@ import re
 
 import numpy as np
 
-from evenrank.arrays import Floats, Int64s, UInt64s
+from evenrank.arrays import Floats, UInt64s
 from evenrank.data.attribute import Attribute
 from evenrank.data.membership import Membership
-from evenrank.data.membership_by_need import FoundShares, MembershipByNeed
 from evenrank.data.words import WordCounts
-from evenrank.data.words_by_need import WordsByNeed
-from evenrank.ids import as_strings, hash_strings, take
+from evenrank.ids import as_strings, take
+from evenrank.io.counts_by_need import WordsByNeed
+from evenrank.io.derived_groups import DerivedGroups
+from evenrank.io.groups_by_need import MembershipByNeed
 
 NEUTRAL, OTHERWISE = "neutral", "no group"
 _NOT_IN_NAMES = re.compile(r"[\s.,:='\"()*@]+")
@@ -47,25 +48,24 @@ class _LeadingGroups:
         # (L,): the place of each value among the leading groups
         self._places = np.array([*range(middle), width, *range(middle, width)])
         self.name = counts.source or "word counts"
-        self.rows, self.bytes = len(counts), 0  # what is read is counted there
 
     @property
+    def reading(self) -> dict[str, int]:
+        return {**dict.fromkeys(self._counts.reading, 0), "rows": len(self._counts)}  # it is counted there
+
     def sizes(self) -> Floats:
         sizes: Floats = self._counts.leading_sizes(TAU + 1)[self._places].astype(float)
         return sizes
 
-    @property
     def fingerprint(self) -> str:
         return self._counts.fingerprint
 
-    def find(self, hashes: UInt64s) -> FoundShares:
-        known = self._counts.among(hashes)
-        wanted = np.isin(hash_strings(known.doc_ids), hashes)
-        return self._shares(known, np.flatnonzero(wanted))
+    def known(self, hashes: UInt64s) -> DerivedGroups:
+        return self._shares(self._counts.among(hashes))
 
-    def all_rows(self) -> FoundShares:
-        return self._shares(self._counts, np.arange(len(self._counts)))
+    def all(self) -> DerivedGroups:
+        return self._shares(self._counts.all_known())
 
-    def _shares(self, counts: WordCounts, rows: Int64s) -> FoundShares:
-        shares = counts.leading_groups(TAU + 1)[rows, None] == self._places  # (N, L)
-        return FoundShares(take(counts.doc_ids, rows), shares.astype(float), 0, 0)
+    def _shares(self, counts: WordCounts) -> DerivedGroups:
+        shares = counts.leading_groups(TAU + 1)[:, None] == self._places  # (N, L)
+        return DerivedGroups(counts.doc_ids, shares.astype(float))

@@ -24,7 +24,7 @@ from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.engine import scan_file
 from evenrank.evidence.scan.partitions import partition_files
 from evenrank.io.atomic import atomic_write, cannot_write, no_folder
-from evenrank.io.counts import counts_in_pieces, is_counts
+from evenrank.io.counts import counts_in_pieces, is_counts, stored_counts
 from evenrank.io.counts_folder import (
     GROUPS,
     CountsPart,
@@ -33,7 +33,6 @@ from evenrank.io.counts_folder import (
     part_name,
     read_counts_folder,
 )
-from evenrank.io.counts_index import stored_counts
 from evenrank.io.derived_groups import GroupsWriter, derived_batches, groups_schema
 from evenrank.io.executor import Executor
 from evenrank.io.lexicons import read_lexicon

@@ -14,11 +14,10 @@ import pyarrow.compute as pc
 from evenrank.data.attribute import Attribute, attribute_of
 from evenrank.data.membership import SPLITS, Membership
 from evenrank.data.membership_builders import OWN, even_labels, spread_evenly
-from evenrank.data.membership_by_need import MembershipByNeed
 from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
 from evenrank.ids import as_strings, distinct, encode_first_seen, take
 from evenrank.io.column_names import SharedColumns, listed
-from evenrank.io.derived_groups import ID, DerivedStore, StoredGroups, stored_groups
+from evenrank.io.derived_groups import ID, StoredGroups, stored_groups
 from evenrank.io.frames import as_frame
 from evenrank.io.groups.entries import Entries
 from evenrank.io.groups.hints import uneven_rows
@@ -26,6 +25,7 @@ from evenrank.io.groups.line_files import READERS, nothing
 from evenrank.io.groups.shards import entries_of_files, is_several_tables
 from evenrank.io.groups.tables import Asked, frame_entries, mapping_entries
 from evenrank.io.groups.votes import shares_of_votes
+from evenrank.io.groups_by_need import MembershipByNeed, StoredRows
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, as_source, check_format, guess_format
 from evenrank.io.table_formats import format_names
@@ -192,7 +192,7 @@ def _of_derived(derived: StoredGroups, asked: Asked, ordinal: bool, target: Any,
         derived = derived.in_order(asked.values)
     attribute = Attribute(asked.name, derived.groups, ordinal, derived.target if target is None else target)
     if derived.rows > LOADED:
-        return MembershipByNeed.of(DerivedStore(derived), attribute, multilabel=asked.multilabel, split=split)
+        return MembershipByNeed.of(StoredRows(derived), attribute, multilabel=asked.multilabel, split=split)
     found = derived.whole()
     return Membership.from_matrix(
         attribute, found.ids, found.shares,
