@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenrank.arrays import Int64s, UInt64s, check_lengths, integers, lock, owned, ragged, values_of
+from evenrank.data.frames import to_pandas, to_polars
 from evenrank.data.ranking import rank_order, repeated_rows
 from evenrank.errors import (
     PROBLEMS_SHOWN,
     DataError,
     InputTypeError,
-    MissingExtraError,
     ParameterError,
     Problem,
     counted,
@@ -249,18 +249,10 @@ class Run:
         )
 
     def to_polars(self) -> polars.DataFrame:
-        import polars
-
-        frame = polars.from_arrow(self.to_arrow())
-        return frame if isinstance(frame, polars.DataFrame) else frame.to_frame()
+        return to_polars(self.to_arrow(), "Run.to_polars()")
 
     def to_pandas(self) -> pandas.DataFrame:
-        try:
-            import pandas  # noqa: F401  (Arrow imports it, with an error that does not say what to do)
-        except ImportError as error:
-            raise MissingExtraError.for_job("Run.to_pandas()", "pandas", "pandas") from error
-        frame: pandas.DataFrame = self.to_arrow().to_pandas()
-        return frame
+        return to_pandas(self.to_arrow(), "Run.to_pandas()")
 
 
 def check_ties(ties: str) -> None:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from evenrank.data.frames import to_pandas, to_polars
 from evenrank.errors import DataError, ParameterError, UnknownNameError
 from evenrank.measures import Measure, parse_measure
 from evenrank.measures.base import EXTREMES
@@ -37,6 +39,16 @@ if TYPE_CHECKING:
 
 OK = "ok"
 INFINITE = "infinite"
+_PER_QUERY = pa.schema(
+    [
+        ("run", pa.string()),
+        ("query", pa.string()),
+        ("measure", pa.string()),
+        ("column", pa.string()),
+        ("value", pa.float64()),
+        ("status", pa.string()),
+    ]
+)
 
 RESAMPLES = 2000
 SEED = 0
@@ -262,15 +274,13 @@ class Scores:
         """A row for each run, measure and column: aggregate, 95% interval, how many queries count."""
         return self._summary
 
-    def per_query(self) -> polars.DataFrame:
+    def per_query(self) -> pa.Table:
         """All values, long: ``run, query, measure, column, value, status``."""
-        import polars
-
         parts = []
         for block in self.blocks:
             queries, columns = len(block.query_ids), len(block.columns)
             parts.append(
-                polars.DataFrame(
+                pa.table(
                     {
                         "run": [block.run] * (queries * columns),
                         "query": [query for query in block.query_ids for _ in range(columns)],
@@ -278,23 +288,19 @@ class Scores:
                         "column": list(block.columns) * queries,
                         "value": block.values.ravel(),
                         "status": [block.reasons[code] for code in block.status.ravel().tolist()],
-                    }
+                    },
+                    _PER_QUERY,
                 )
             )
         if not parts:
             raise DataError("there are no scores")
-        return polars.concat(parts)
+        return pa.concat_tables(parts)
 
-    to_polars = per_query
+    def to_polars(self) -> polars.DataFrame:
+        return to_polars(self.per_query(), "Scores.to_polars()")
 
     def to_pandas(self) -> pandas.DataFrame:
-        try:
-            import pandas
-        except ImportError:
-            from evenrank.errors import MissingExtraError
-
-            raise MissingExtraError.for_job("to_pandas", "pandas", "pandas") from None
-        return pandas.DataFrame(self.per_query().to_dict(as_series=False))
+        return to_pandas(self.per_query(), "Scores.to_pandas()")
 
     def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
         """``{run: {measure: {query: value}}}``; a measure with columns has ``measure[column]``."""
