@@ -1,7 +1,6 @@
 """HDFS through hdfs-native, a client that needs neither Java nor a Hadoop on this machine.
 
-What it has for fsspec is not used: that cuts names at ``#`` and ``;``, and does not say when a file was
-written. Name nodes that an address does not name, or names as a pair, come from HADOOP_CONF_DIR.
+Name nodes that an address does not name, or names as a pair, come from HADOOP_CONF_DIR.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Files in object stores and cluster file systems: ``s3://``, ``gs://``, ``hdfs://``.
 
-Arrow's own file systems read them; where Arrow was built without one, fsspec does. HDFS is read through
-hdfs-native where it is installed, because Arrow's client needs a Hadoop on every machine. Nothing is
-connected to before an address is named. Keys and tokens come from the environment, as the tools of each store
-take them, and stand neither in an address nor in a message.
+Arrow's own file systems read S3 and Google Cloud Storage, and hdfs-native reads HDFS, because Arrow's client
+needs a Hadoop on every machine. Nothing is connected to before an address is named. Keys and tokens come from
+the environment, as the tools of each store take them, and stand neither in an address nor in a message.
 """
 
 from __future__ import annotations
@@ -11,10 +10,10 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from functools import lru_cache, partial
+from functools import lru_cache
 from time import sleep
 from typing import Any, NamedTuple, TypeVar
 
@@ -31,16 +30,14 @@ PAUSE = 0.5  # seconds before the second attempt; each later one waits twice as 
 PATIENCE = (
     20  # seconds for which Google's library repeats a request itself: its own choice are fifteen minutes
 )
-SCHEMES = ("s3", "s3a", "gs", "hdfs", "memory")
+SCHEMES = ("s3", "s3a", "gs", "hdfs")
 
 _ADDRESS = re.compile(rf"({'|'.join(SCHEMES)})://(.*)", re.DOTALL)
-_BY_FSSPEC = {"gs": "gcsfs", "s3": "s3fs", "s3a": "s3fs"}
 # what a store says where it has answered, and would answer the same again
 _REFUSED = re.compile(
     "ACCESS_DENIED|NO_SUCH_|INVALID_ACCESS_KEY|SIGNATURE_DOES_NOT_MATCH|EXPIRED_TOKEN|"
     "HTTP response code 40[0-7]|Credential|AccessControlException|InvalidArgument|UrlParse"
 )
-_LIBRARIES = ("aiobotocore", "aiohttp", "botocore", "fsspec", "gcsfs", "google", "s3fs")
 # what a message of a store must not carry on
 _SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID")
 
@@ -110,14 +107,6 @@ def open_ranges(address: str) -> OpenRanges:
 
     def opened() -> OpenRanges:
         store, path = _store(address)
-        own = getattr(getattr(store, "handler", None), "fs", None)
-        if own is not None:  # of fsspec, whose open files read more than they are asked for
-            size = int(own.info(path)["size"])
-
-            def read(offset: int, size: int) -> Any:
-                return own.cat_file(path, start=offset, end=offset + size)
-
-            return OpenRanges(read, lambda: None, size)
         file = store.open_input_file(path)
         return OpenRanges(lambda offset, size: file.read_at(size, offset), file.close, file.size())
 
@@ -127,15 +116,6 @@ def open_ranges(address: str) -> OpenRanges:
         return asked(address, lambda: found.read(offset, size))
 
     return found._replace(read=read)
-
-
-def forget_listings(addresses: Iterable[str]) -> None:
-    """Have the next questions about these files answered by their stores: fsspec remembers what it listed."""
-    found = [asked(address, partial(_store, address))[0] for address in addresses]  # opening asks some stores
-    for store in {id(store): store for store in found}.values():
-        own = getattr(getattr(store, "handler", None), "fs", None)
-        if own is not None:
-            own.invalidate_cache()
 
 
 def list_remote(address: str) -> list[RemoteEntry]:
@@ -202,15 +182,10 @@ def asked(address: str, request: Callable[[], Answer]) -> Answer:
 
 
 def _may_pass(error: Exception) -> bool:
-    if not isinstance(error, OSError) and not _is_of_library(error):
+    if not isinstance(error, OSError):
         return False
     lasting = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
     return not isinstance(error, lasting) and _REFUSED.search(f"{type(error).__name__}: {error}") is None
-
-
-def _is_of_library(error: Exception) -> bool:
-    """Whether an error comes from the libraries below fsspec, which have classes of their own."""
-    return type(error).__module__.partition(".")[0] in _LIBRARIES
 
 
 @contextmanager
@@ -221,7 +196,7 @@ def naming(address: str) -> Iterator[None]:
     except FileNotFoundError as error:
         raise DataError(f"{without_userinfo(address)}: no such file") from error
     except Exception as error:
-        known = isinstance(error, (OSError, pa.ArrowException, ValueError)) or _is_of_library(error)
+        known = isinstance(error, (OSError, pa.ArrowException, ValueError))
         if not known or isinstance(error, (DataError, MissingExtraError)):
             raise
         raise RemoteError(
@@ -252,7 +227,7 @@ def _store(address: str) -> tuple[Any, str]:
         host, _, inside = path.partition("/")
         return _opened(scheme, host, ""), "/" + inside
     bucket = path.split("/")[0]
-    if not bucket and scheme != "memory":
+    if not bucket:
         raise DataError(f"{address}: names no bucket: {scheme}://BUCKET/PATH")
     return _opened(scheme, bucket, _endpoint(scheme)), path
 
@@ -261,12 +236,13 @@ def _store(address: str) -> tuple[Any, str]:
 def _opened(scheme: str, bucket: str, endpoint: str) -> Any:
     from pyarrow import fs
 
-    if scheme in ("s3", "s3a") and hasattr(fs, "S3FileSystem"):
-        region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
-        if endpoint:
-            return fs.S3FileSystem(region=region or "us-east-1", endpoint_override=endpoint)
-        return fs.S3FileSystem(region=region or fs.resolve_s3_region(bucket))
-    if scheme == "gs" and hasattr(fs, "GcsFileSystem"):
+    if scheme == "hdfs":
+        try:
+            from evenrank.io.hadoop import HadoopStore
+        except ImportError as error:
+            raise MissingExtraError.for_job("reading hdfs:// addresses", "hdfs-native", "cloud") from error
+        return HadoopStore(bucket)
+    if scheme == "gs":
         patience = timedelta(seconds=PATIENCE)
         if endpoint:
             kind, _, host = endpoint.rpartition("://")
@@ -275,37 +251,10 @@ def _opened(scheme: str, bucket: str, endpoint: str) -> Any:
                 retry_time_limit=patience,
             )  # fmt: skip
         return fs.GcsFileSystem(retry_time_limit=patience)
-    if scheme == "hdfs":
-        return _opened_hadoop(bucket)
-    package = _BY_FSSPEC.get(scheme, "fsspec")
-    try:
-        import fsspec
-
-        # without it fsspec would give the store of whatever endpoint it has opened before
-        where = {"endpoint_url": endpoint} if endpoint and scheme in ("s3", "s3a") else {}
-        return fs.PyFileSystem(fs.FSSpecHandler(fsspec.filesystem(scheme, **where)))
-    except ImportError as error:
-        raise MissingExtraError.for_job(f"reading {scheme}:// addresses", package, "cloud") from error
-
-
-def _opened_hadoop(name_node: str) -> Any:
-    from pyarrow import fs
-
-    try:
-        from evenrank.io.hadoop import HadoopStore
-
-        return HadoopStore(name_node)
-    except ImportError as error:
-        missing = MissingExtraError.for_job("reading hdfs:// addresses", "hdfs-native", "cloud")
-        if not hasattr(fs, "HadoopFileSystem"):
-            raise missing from error
-    host, _, port = name_node.partition(":")
-    try:
-        return fs.HadoopFileSystem(host or "default", int(port) if port else 0)
-    except OSError as error:
-        if re.search("load lib(hdfs|jvm)", str(error)):  # of Hadoop and Java, which do not come with Arrow
-            raise missing from error
-        raise
+    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    if endpoint:
+        return fs.S3FileSystem(region=region or "us-east-1", endpoint_override=endpoint)
+    return fs.S3FileSystem(region=region or fs.resolve_s3_region(bucket))
 
 
 def _endpoint(scheme: str) -> str:

@@ -17,7 +17,6 @@ from evenrank.io.document_formats import document_format_names, format_of_docume
 from evenrank.io.remote import (
     REQUESTS,
     RemoteEntry,
-    forget_listings,
     is_remote,
     list_remote,
     matching_remote,
@@ -110,8 +109,7 @@ def check_files_unchanged(files: Iterable[tuple[str, str]]) -> None:
     """Raise if somebody has written to one of these files, which come with their stamps: what was read of it
     may be half of this and half of that."""
     listed = list(files)
-    in_stores = [address for address, _ in listed if is_remote(address)]
-    forget_listings(in_stores)
+    in_stores = any(is_remote(address) for address, _ in listed)
     with ThreadPoolExecutor(REQUESTS) as pool:
         now = (pool.map if in_stores else map)(_stamp_now, [address for address, _ in listed])
         for (address, stamp), found in zip(listed, now, strict=True):
@@ -148,7 +146,6 @@ def natural_order(name: str) -> list[tuple[int, int, str]]:
 
 def _entries(name: str) -> list[RemoteEntry]:
     if is_remote(name):
-        forget_listings([name])
         if _PATTERN.search(name):
             return _visible(matching_remote(name), _before_pattern(name))
         return _visible(list_remote(name), name)
