@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import subprocess
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -110,7 +109,6 @@ def test_keys_in_an_address_are_refused_and_not_repeated() -> None:
     assert "geheim" not in str(raised.value)
 
 
-@pytest.mark.needs("fsspec")
 @pytest.mark.parametrize(
     ("pattern", "names"),
     [
@@ -123,13 +121,13 @@ def test_keys_in_an_address_are_refused_and_not_repeated() -> None:
         ("b/c", ["z.tsv", "y.tsv"]),
     ],
 )
-def test_patterns_in_a_store_stay_in_their_folders(pattern: str, names: list[str]) -> None:
-    import fsspec
-
-    for name in ("x.tsv", "x1.tsv", "c/y.tsv", "c/d/z.tsv", "xatsv"):
-        with fsspec.open(f"memory://patterns/b/{name}", "wb") as out:
-            out.write(f"{Path(name).name}\ta cat\n".encode())
-    assert found(f"memory://patterns/{pattern}") == names
+def test_patterns_in_a_store_stay_in_their_folders(
+    monkeypatch: pytest.MonkeyPatch, pattern: str, names: list[str]
+) -> None:
+    store = failing_store(monkeypatch, "s3://patterns/b/x.tsv", b"x.tsv\ta cat\n")
+    for name in ("x1.tsv", "c/y.tsv", "c/d/z.tsv", "xatsv"):
+        store.put(f"patterns/b/{name}", f"{Path(name).name}\ta cat\n".encode())
+    assert found(f"s3://patterns/{pattern}") == names
 
 
 def test_the_files_of_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,67 +176,18 @@ def test_a_store_that_refuses_is_named_without_its_keys(monkeypatch: pytest.Monk
 
 def test_what_a_store_says_is_shown_without_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
-    store = failing_store(monkeypatch, "memory://said/a.tsv", b"d1\ta cat\n")
+    store = failing_store(monkeypatch, "s3://said/a.tsv", b"d1\ta cat\n")
     store.failing, store.error = range(99), OSError(f"the signature of {SECRET} (Request ID: 7)")
-    with pytest.raises(RemoteError, match=r"memory://said/a\.tsv") as raised:
-        scan("memory://said/a.tsv", WORDS)
+    with pytest.raises(RemoteError, match=r"s3://said/a\.tsv") as raised:
+        scan("s3://said/a.tsv", WORDS)
     said = str(raised.value)
     assert SECRET not in said
     assert "AWS_SECRET_ACCESS_KEY" in said
     assert raised.value.__cause__ is None
 
 
-def test_without_a_package_the_error_is_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pyarrow import fs
-
-    monkeypatch.delattr(fs, "S3FileSystem", raising=False)
-    monkeypatch.setitem(sys.modules, "fsspec", None)
-    monkeypatch.setitem(sys.modules, "s3fs", None)
+def test_without_hdfs_native_the_error_is_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "hdfs_native", None)
+    monkeypatch.delitem(sys.modules, "evenrank.io.hadoop", raising=False)
     with pytest.raises(MissingExtraError, match="cloud"):
-        scan("s3://a-bucket-of-its-own/a.tsv", WORDS)
-
-
-HADOOP = """
-import sys
-from pathlib import Path
-from pyarrow import fs
-from evenrank import MissingExtraError, scan
-
-sys.modules["hdfs_native"] = None
-words = {"cats": ["cat"], "dogs": ["dog"]}
-
-def without(said):
-    def refuse(*_):
-        raise OSError(said)
-    fs.HadoopFileSystem = refuse
-    try:
-        scan("hdfs://a-name-node:8020/a.tsv", words)
-    except MissingExtraError as error:
-        print("hdfs-native" in str(error) and "cloud" in str(error))
-
-without("Unable to load libhdfs")
-without("Prior attempt to load libhdfs failed")
-fs.HadoopFileSystem = lambda host, port: (
-    print(host, port) or fs.SubTreeFileSystem(str(Path.cwd()), fs.LocalFileSystem())
-)
-for name in ("a.tsv", "web", "web/*.tsv"):
-    print(scan(f"hdfs://another-name-node:8020/{name}", words).doc_ids.to_pylist())
-del fs.HadoopFileSystem
-try:
-    scan("hdfs://a-third-name-node:8020/a.tsv", words)
-except MissingExtraError as error:
-    print("hdfs-native" in str(error) and "cloud" in str(error))
-"""
-
-
-def test_arrows_client_of_hadoop_is_used_where_no_other_is_installed(tmp_path: Path) -> None:
-    """Where there is none at all, the error is the line that installs one. The client is made up."""
-    filled(tmp_path, "a.tsv", "web/b.tsv", "web/c.tsv")
-    done = subprocess.run(
-        [sys.executable, "-c", HADOOP], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[-500:]
-    web = "['b.tsv', 'c.tsv']"
-    assert done.stdout.split("\n")[:-1] == [
-        "True", "True", "another-name-node 8020", "['a.tsv']", web, web, "True",
-    ]  # fmt: skip
+        scan("hdfs://a-name-node-of-its-own:8020/a.tsv", WORDS)

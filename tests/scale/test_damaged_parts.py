@@ -16,7 +16,7 @@ from backwards import InRounds, Stops
 from collections_in_formats import rows, write
 
 import evenrank as er
-from evenrank import DataError, EvenrankError, EvenrankWarning, Lexicon, read_groups
+from evenrank import DataError, EvenrankError, Lexicon, read_groups
 from evenrank.evidence.scan import derive_groups, scan_file
 
 LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
@@ -116,23 +116,6 @@ def test_a_damaged_part_of_groups_is_noticed_before_it_is_used(tmp_path: Path, o
     assert not (tmp_path / output).exists()
     derive_groups(source, f"{tmp_path}/{output}", LEXICON, **SIZES)
     assert contents(tmp_path / output) == contents(tmp_path / f"whole-{output}")
-
-
-def test_a_damaged_piece_of_an_interrupted_scan_is_counted_again(tmp_path: Path) -> None:
-    source, output = write(tmp_path / "c.tsv", rows(3000)), tmp_path / "out.parquet"
-    scan_file(source, LEXICON, tmp_path / "whole.parquet", **SIZES)
-    calls = iter(range(9))
-
-    def progress(*_: object) -> None:
-        if next(calls, None) is None:
-            raise Stops
-
-    with pytest.raises(Stops):
-        scan_file(source, LEXICON, output, progress=progress, **SIZES)
-    flip(tmp_path / "out.parquet.parts" / "journal", 0.5)
-    with pytest.warns(EvenrankWarning, match="journal: is damaged"):
-        scan_file(source, LEXICON, output, **SIZES)
-    assert output.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 
 def scanned(source: Path, output: str, on: Any) -> Any:

@@ -110,14 +110,14 @@ def test_finished_partitions_are_not_counted_again(tmp_path: Path, output: str) 
     assert not list(tmp_path.glob("*.parts"))
 
 
-def test_a_partition_that_changed_since_is_counted_again(tmp_path: Path) -> None:
+def test_a_file_that_changed_since_is_counted_again(tmp_path: Path) -> None:
     source = write(tmp_path / "c.tsv", rows(3000))
     with pytest.raises(Stops):
         scan(source, tmp_path / "out.parquet", InRounds(0, after=2))
-    source.write_bytes(b"X" + source.read_bytes()[1:])  # in the first partition alone
+    source.write_bytes(b"X" + source.read_bytes()[1:])
     scan(source, tmp_path / "out.parquet", again := InRounds())
     scan(source, tmp_path / "plain.parquet", whole := InRounds())
-    assert again.rounds == [whole.rounds[0] - 1]
+    assert again.rounds == whole.rounds
     assert contents(tmp_path / "out.parquet") == contents(tmp_path / "plain.parquet")
 
 
@@ -131,7 +131,7 @@ def test_problems_name_the_file_and_the_line_and_what_is_sound_is_counted_once(
         lines[line - 1] = b"no tab here"
         (shards / name).write_bytes(b"\n".join(lines))
     with pytest.raises(DataError) as caught:
-        scan(shards, f"{tmp_path}/{output}", Backwards())
+        scan(shards, f"{tmp_path}/{output}", first := Backwards())
     assert [line.partition(": ")[0] for line in str(caught.value).split("\n")] == [
         f"{shards}/shard-1.tsv:3", f"{shards}/shard-5.tsv:900",
     ]  # fmt: skip
@@ -141,7 +141,7 @@ def test_problems_name_the_file_and_the_line_and_what_is_sound_is_counted_once(
         mended = f"m{number}\tmended..".encode()
         (shards / f"shard-{number}.tsv").write_bytes(raw.replace(b"no tab here", mended))
     summary = scan(shards, f"{tmp_path}/{output}", again := Backwards())
-    assert 0 < len(again.done) < 4
+    assert 0 < len(again.done) < len(first.done)
     assert summary.found > 0
     assert not list(tmp_path.glob("*.parts"))
 

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from backwards import Backwards
 from collections_in_formats import rows, write
+from failing_store import failing_store
 from object_store import Reading, local_gcs, local_s3
 
 import evenrank as er
@@ -60,20 +61,6 @@ def test_a_large_file_in_a_store_is_cut_as_here_and_read_once(
     assert there == here
     assert len(there) > 4
     er.read_counts(tmp_path / "there", source=source)  # it says whether the hash is that of the file
-
-
-@pytest.mark.needs("fsspec")
-@pytest.mark.parametrize("name", ["c.tsv", "c.jsonl", "c.parquet"])
-def test_a_store_through_fsspec_is_cut_as_well(tmp_path: Path, name: str) -> None:
-    import fsspec
-
-    source = write(tmp_path / name, rows(3000))
-    with fsspec.open(f"memory://cut/{name}", "wb") as out:
-        out.write(source.read_bytes())
-    scan_file(source, LEXICON, tmp_path / "here.parquet", **SIZES)
-    scan_file(f"memory://cut/{name}", LEXICON, f"{tmp_path}/there/", threads=2, **SIZES)
-    assert table(tmp_path / "there") == table(tmp_path / "here.parquet")
-    assert len(sizes_of_parts(tmp_path / "there")) > 2
 
 
 def test_a_bad_line_of_a_file_in_a_store_has_its_number(
@@ -129,52 +116,20 @@ def test_a_file_in_a_store_whose_name_does_not_tell_that_it_is_packed(
     assert table(tmp_path / "there.parquet") == table(tmp_path / "here.parquet")
 
 
-@pytest.mark.needs("fsspec")
 @pytest.mark.parametrize("on", [None, Backwards()])
+@pytest.mark.parametrize("source", ["s3://replaced/d/c.tsv", "s3://replaced/d/", "s3://replaced/d/*.tsv"])
 def test_a_file_in_a_store_that_is_replaced_meanwhile_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on: Any
-) -> None:
-    import fsspec
-
-    content = write(tmp_path / "c.tsv", rows(3000)).read_bytes()
-
-    def put(extra: bytes) -> None:
-        with fsspec.open("memory://replaced/c.tsv", "wb") as out:
-            out.write(content + extra)
-
-    put(b"")
-    with pytest.raises(DataError, match=r"memory://replaced/c.tsv: was changed while it was read"):
-        scan_file(
-            "memory://replaced/c.tsv", LEXICON, tmp_path / "out.parquet", on=on,
-            progress=lambda *_: put(b"more\tshe\n"), **SIZES,
-        )  # fmt: skip
-    assert not (tmp_path / "out.parquet").exists()
-
-
-@pytest.mark.needs("s3fs")
-@pytest.mark.parametrize("on", [None, Backwards()])
-@pytest.mark.parametrize("source", ["s3://stale/d/", "s3://stale/d/*.tsv"])
-def test_a_folder_through_fsspec_of_which_a_file_is_replaced_meanwhile_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, on: Any
 ) -> None:
-    """fsspec remembers what it has listed: here of an S3 server, as where Arrow was built without S3."""
-    import s3fs
-
     content = write(tmp_path / "c.tsv", rows(3000)).read_bytes()
-    with local_s3(monkeypatch, "stale", {"d/c.tsv": content}) as endpoint:
-        monkeypatch.delattr("pyarrow.fs.S3FileSystem")
-        other = s3fs.S3FileSystem(endpoint_url=endpoint, skip_instance_cache=True)
-
-        def put(*_: object) -> None:
-            with other.open("stale/d/c.tsv", "wb") as out:
-                out.write(content + b"more\tshe\n")
-
-        with pytest.raises(DataError, match=r"s3://stale/d/c.tsv: was changed while it was read"):
-            scan_file(source, LEXICON, tmp_path / "out.parquet", on=on, progress=put, **SIZES)
-        assert not (tmp_path / "out.parquet").exists()
-        with other.open("stale/d/d.tsv", "wb") as out:  # a file that is new is seen by the next scan
-            out.write(b"new\tshe\n")
-        assert scan_file(source, LEXICON, tmp_path / "out.parquet", on=on, **SIZES).documents == 3002
+    store = failing_store(monkeypatch, "s3://replaced/d/c.tsv", content)
+    with pytest.raises(DataError) as caught:
+        scan_file(
+            source, LEXICON, tmp_path / "out.parquet", on=on,
+            progress=lambda *_: store.put("replaced/d/c.tsv", content + b"more\tshe\n"), **SIZES,
+        )  # fmt: skip
+    assert "s3://replaced/d/c.tsv" in str(caught.value)
+    assert not (tmp_path / "out.parquet").exists()
 
 
 @pytest.mark.slow

@@ -114,7 +114,7 @@ def _say_what_is_kept(cache: Path | None) -> None:
     if cache is None:
         return
     if _has_vectors(cache):
-        from evenrank.io.resumable import KEPT
+        from evenrank.io.part_folder import KEPT
 
         say(f"{KEPT} (the vectors so far are in {cache})")
     else:

@@ -135,7 +135,7 @@ class ResumableBar(Bar):
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.close()
         if kind is KeyboardInterrupt and self._finished:
-            from evenrank.io.resumable import KEPT
+            from evenrank.io.part_folder import KEPT
 
             say(KEPT)
 

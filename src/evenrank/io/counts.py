@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -97,6 +97,15 @@ def counts_batch(
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
+class Abandonable(Protocol):
+    def abandon(self) -> None:
+        """Give up, without an error on top of the one that is the reason."""
+        ...
+
+
+W = TypeVar("W", bound=Abandonable)
+
+
 class CountsWriter:
     """Batches in, row groups out. Where one row group ends depends on the rows alone, not on the batches'
     speed, so that equal counts give equal bytes."""
@@ -140,6 +149,16 @@ class CountsWriter:
         with suppress(Exception):
             self._writer.close()
         self._writer.is_open = False  # or Arrow tries again when the object is collected
+
+
+@contextmanager
+def writing(writer: W) -> Iterator[W]:
+    """A writer that is given up where the block raises."""
+    try:
+        yield writer
+    except BaseException:
+        writer.abandon()
+        raise
 
 
 @contextmanager

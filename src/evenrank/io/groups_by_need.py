@@ -70,7 +70,7 @@ class MembershipByNeed(Membership):
         # ``dataclasses.replace`` makes a new object from all fields: these have been loaded then
         return Membership(*fields, **named)
 
-    _read: _Known
+    _read: _ReadSoFar
     _sizes: Floats
 
     @classmethod
@@ -80,10 +80,12 @@ class MembershipByNeed(Membership):
         build = partial(
             Membership.from_matrix, attribute, multilabel=multilabel, split=split, source=rows.name
         )
-        return cls._with(_Known(rows, build), rows.sizes(), attribute, multilabel)
+        return cls._with(_ReadSoFar(rows, build), rows.sizes(), attribute, multilabel)
 
     @classmethod
-    def _with(cls, read: _Known, sizes: Floats, attribute: Attribute, multilabel: bool) -> MembershipByNeed:
+    def _with(
+        cls, read: _ReadSoFar, sizes: Floats, attribute: Attribute, multilabel: bool
+    ) -> MembershipByNeed:
         made: MembershipByNeed = object.__new__(cls)
         for name, value in {
             "attribute": attribute,
@@ -163,7 +165,7 @@ class MembershipByNeed(Membership):
         return np.tile(shares, (len(query_ids), 1))
 
 
-class _Known:
+class _ReadSoFar:
     """The rows that were read so far, as a membership. Those that differ in their target alone share them."""
 
     def __init__(self, rows: GroupRows, build: Callable[[pa.LargeStringArray, Floats], Membership]) -> None:

@@ -43,7 +43,7 @@ def check_not_read(target: Path, output: str | os.PathLike[str], value: object) 
                 "a name outside of it"
             )
         return
-    file = None if value == "" else as_source(value)
+    file = None if isinstance(value, str) and not value else as_source(value)
     if file is None or not target.exists():
         return
     try:

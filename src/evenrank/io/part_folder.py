@@ -1,56 +1,144 @@
-"""The finished partitions of work that many processes do at once, kept beside its output until all are.
+"""The finished parts of long work, kept beside its output until all are there.
 
-The folder is that of ``resumable.py``, with its lock and its settings, which the process holds that plans the
-work. Workers add a file for each partition, and then its record: a JSON file that names what the partition
-was made from, the size and digest of the file, and its own digest. A partition is finished when its record is
-there. Both names hold a key of the settings, so that a worker of an earlier work with other settings, which
-nobody could stop, writes to files that nobody reads.
+``counts.parquet.parts/`` holds a file for each finished part, ``part-00003-KEY.arrow``, and its record, which
+says what the part was made from. Both are written in one step, the record last: work that was killed goes on
+by passing over the parts that have one. KEY stands for the settings, so that a worker of an earlier work with
+other settings, which nobody could stop, writes files that nobody reads.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import re
+import secrets
+import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from evenrank.errors import EvenrankError
-from evenrank.io.atomic import TEMPORARY, atomic_write
+from evenrank.errors import MAY_PASS, DataError, EvenrankError, EvenrankWarning
+from evenrank.io.atomic import TEMPORARY, atomic_write, cannot_write
 from evenrank.io.content_hash import hash_of_file
 from evenrank.io.damage import checked, with_check
-from evenrank.io.resumable import KEPT, Resumable
 
-_NAME = r"part-\d{5,}-[0-9a-f]{16}\.(?:arrow|parquet|json|hashes|blocks|npy)"
-_PART = re.compile(f"{_NAME}|{TEMPORARY.format(name=_NAME)}")
+KEPT = "what is finished was kept: give the same command again to continue from there"
+
+_NAME = r"part-\d{5,}-[0-9a-f]{16}\.(?:arrow|parquet|json|hashes|npy)"
+_OWN = re.compile(rf"{_NAME}|{TEMPORARY.format(name=_NAME)}|output-[0-9a-f]+")
 _RECORD = re.compile(r"part-(\d{5,})-([0-9a-f]{16})\.json")
 
 
-class PartFolder(Resumable):
-    """Who plans the work holds this; workers only know the folder and the key."""
+class PartFolder:
+    """Who plans the work holds this; workers only know the folder and the key.
 
-    def __init__(self, output: Path, work: str, settings: Mapping[str, Any], *, resume: bool) -> None:
+    A folder or link of that name that somebody else made is refused, and never touched.
+    """
+
+    def __init__(self, output: Path, settings: Mapping[str, Any], *, resume: bool) -> None:
+        self._output = output
         self.key = settings_key(settings)
-        super().__init__(output, work, settings, resume=resume)
+        self.folder = output.with_name(output.name + ".parts")
+        self.growing = self.folder / f"output-{secrets.token_hex(6)}"  # the output until it is whole
+        try:
+            self.folder.mkdir(exist_ok=True)
+        except FileExistsError as error:
+            raise self._in_the_way("is in the way: it must be a folder, or not there") from error
+        except OSError as error:
+            raise cannot_write(output, error) from error
+        if self.folder.is_symlink():
+            raise self._in_the_way("is a link, and work is only kept in a folder of its own")
+        names = self._names()
+        for name in names:
+            if not _OWN.fullmatch(name) or (self.folder / name).is_symlink():
+                raise self._in_the_way(f"holds {name!r}, which evenrank did not write there")
+        if not resume:
+            self._clear()
+        elif names and not any(self.key in name for name in names):
+            warnings.warn(
+                f"{output}: starting anew, because the earlier work that was interrupted had other settings",
+                EvenrankWarning,
+                stacklevel=4,
+            )
 
     def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """The records of partitions that were finished before, with their numbers."""
-        for path in sorted(self.folder.iterdir()):
-            found = _RECORD.fullmatch(path.name)
-            if found is None or found[2] != self.key:
-                continue
-            record = read_record(path)
-            if record is not None:
-                yield int(found[1]), record
+        """The records of parts that were finished before, with their numbers."""
+        for name in self._names():
+            found = _RECORD.fullmatch(name)
+            if found is not None and found[2] == self.key:
+                record = read_record(self.folder / name)
+                if record is not None:
+                    yield int(found[1]), record
 
-    def _is_empty(self) -> bool:
-        return not any(True for _ in self.records())
+    def remove(self) -> None:
+        """Remove what is ours, and the folder if nothing else is in it."""
+        self._clear()
+        try:
+            self.folder.rmdir()
+        except OSError:
+            if self.folder.is_dir():
+                warnings.warn(
+                    f"{self.folder}: was left where it is, because something else is in it",
+                    EvenrankWarning,
+                    stacklevel=4,
+                )
 
-    def _own_names(self) -> list[str]:
-        others = [entry.name for entry in self.folder.iterdir() if _PART.fullmatch(entry.name)]
-        return sorted({*super()._own_names(), *others})
+    @contextmanager
+    def until_done(self, *, keep_sound: bool = False) -> Iterator[Self]:
+        """Remove the parts when the work is done, or when its source must be mended.
+
+        Then they are of no use, unless ``keep_sound`` says that those of other files are. Where a store or
+        the disk failed, they stay, since the next run can go on from there.
+        """
+        try:
+            with self.naming_the_output():
+                yield self
+        except BaseException as error:
+            found = any(True for _ in self.records())
+            must_be_mended = isinstance(error, DataError) and not isinstance(error, MAY_PASS)
+            if not found or (must_be_mended and not keep_sound):
+                self.remove()
+            if found and isinstance(error, MAY_PASS):
+                raise type(error)(f"{error}; {KEPT}") from error
+            raise
+        self.remove()
+
+    @contextmanager
+    def naming_the_output(self) -> Iterator[None]:
+        """An error of the system says which file of the user's it is about, and that nothing is lost."""
+        try:
+            yield
+        except OSError as error:
+            own = error.filename is None or Path(os.fsdecode(error.filename)).parent == self.folder
+            if not own or not error.errno:
+                raise
+            if not self.folder.is_dir():
+                raise DataError(
+                    f"{self._output}: another process wrote it meanwhile, and removed the parts of both: let "
+                    "one end before the next begins"
+                ) from error
+            said = f"{os.strerror(error.errno)}; {KEPT}"
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                said += " once there is room"
+            raise OSError(error.errno, said, str(self._output)) from error
+
+    def _names(self) -> list[str]:
+        try:
+            return sorted(entry.name for entry in self.folder.iterdir())
+        except FileNotFoundError:  # another process has just removed it
+            return []
+
+    def _clear(self) -> None:
+        for name in self._names():
+            if _OWN.fullmatch(name):
+                with suppress(FileNotFoundError):
+                    (self.folder / name).unlink()
+
+    def _in_the_way(self, what: str) -> DataError:
+        return DataError(f"{self.folder}: {what}: move it away, or write another file than {self._output}")
 
 
 def settings_key(settings: Mapping[str, Any]) -> str:
@@ -64,6 +152,16 @@ def part_path(folder: str | os.PathLike[str], number: int, key: str, kind: str) 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:
     with atomic_write(path) as file:
         file.write(json.dumps(with_check(record)).encode())
+
+
+def read_record(path: Path) -> dict[str, Any] | None:
+    """A record as it was written; None if it is damaged, and then its part is made again."""
+    try:
+        found = checked(path.read_bytes())
+    except (OSError, ValueError, AttributeError, RecursionError):  # or no object at all
+        return None
+    del found["check"]
+    return found
 
 
 def sealed(path: Path) -> dict[str, Any]:
@@ -89,13 +187,3 @@ def check_seen(path: Path, seal: Mapping[str, Any], *, read: bool = False) -> No
         )
     if read and not is_sealed(path, seal, read=True):
         raise EvenrankError(f"{path}: is not what a worker wrote there: check the disk; {KEPT}")
-
-
-def read_record(path: Path) -> dict[str, Any] | None:
-    """A record as it was written; None if it is damaged, and then its partition is done again."""
-    try:
-        found = checked(path.read_bytes())
-    except (OSError, ValueError, AttributeError, RecursionError):  # or no object at all
-        return None
-    del found["check"]
-    return found

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from evenrank.errors import DataError, DataErrors, EvenrankError, counted
 from evenrank.io.executor import Executor
-from evenrank.io.resumable import KEPT
+from evenrank.io.part_folder import KEPT
 
 Progress = Callable[[int, int | None, str], None]
 """Called with how much is done, of how much (None: unknown), and of what: bytes or documents."""

@@ -125,12 +125,20 @@ def _stamp_now(address: str) -> str | None:
     if is_remote(address):
         return next((_stamp(entry) for entry in list_remote(address)), None)
     try:
-        return _stamp(_local(Path(address)))
+        return stamp_of(Path(address))[1]
     except OSError:
         return None
 
 
+def stamp_of(path: Path) -> tuple[int, str]:
+    """The size of a file, and what is the same until somebody writes to it or puts another in its place."""
+    status = path.stat()
+    return status.st_size, f"{status.st_size}-{status.st_mtime_ns}-{status.st_ino}"
+
+
 def _stamp(entry: RemoteEntry) -> str:
+    if not is_remote(entry.address):
+        return stamp_of(Path(entry.address))[1]
     return f"{entry.size}-{entry.changed}"
 
 

@@ -17,7 +17,7 @@ from evenrank.arrays import Int64s
 from evenrank.errors import DataError
 from evenrank.io.atomic import atomic_write
 from evenrank.io.content_hash import hash_of_file
-from evenrank.io.resumable import Resumable
+from evenrank.io.part_folder import PartFolder, part_path
 from evenrank.neural.bi_encoder import BiEncoderRanker
 from evenrank.neural.encoders import encoder_path
 from evenrank.neural.scoring import Floats, Progress, text_vectors
@@ -95,20 +95,18 @@ def _resumed(
 ) -> list[Floats]:
     """The vectors of all pieces; those that an interrupted reading has finished are not made again."""
     kept.parent.mkdir(parents=True, exist_ok=True)
-    parts = Resumable(kept, "reading", {"key": key, "precision": precision}, resume=True)
-    try:
-        found = []
-        for index, begin in enumerate(begins):
-            if index in parts.finished:
-                stored = parts.load(index, _SCHEMA).column(0)
-                found.append(np.stack(stored.to_numpy(zero_copy_only=False)))
-            else:
-                found.append(read(begin))
-                parts.save(index, pa.record_batch([pa.array(list(found[-1]))], schema=_SCHEMA))
-        parts.remove()
-        return found
-    finally:
-        parts.close()
+    parts = PartFolder(kept, {"key": key, "precision": precision}, resume=True)
+    found = []
+    for index, begin in enumerate(begins):
+        path = part_path(parts.folder, index, parts.key, "npy")
+        if path.is_file():
+            found.append(np.load(path, allow_pickle=False))
+            continue
+        found.append(read(begin))
+        with atomic_write(path) as file:
+            np.save(file, found[-1], allow_pickle=False)
+    parts.remove()
+    return found
 
 
 def _key(encoder: str, max_length: int, *texts: Sequence[str]) -> str:

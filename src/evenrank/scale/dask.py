@@ -13,7 +13,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from evenrank.errors import EvenrankError, MissingExtraError, ParameterError
-from evenrank.io.resumable import KEPT
+from evenrank.io.part_folder import KEPT
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

@@ -10,7 +10,7 @@ from contextlib import closing
 from typing import Any, TypeVar
 
 from evenrank.errors import EvenrankError, ParameterError
-from evenrank.io.resumable import KEPT
+from evenrank.io.part_folder import KEPT
 from evenrank.scale.spark_failures import TaskFailure, WorkersLost, job_failure
 
 Task = TypeVar("Task")

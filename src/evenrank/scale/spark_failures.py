@@ -7,7 +7,7 @@ import traceback
 from typing import Any, NamedTuple
 
 from evenrank.errors import MAY_PASS, EvenrankError
-from evenrank.io.resumable import KEPT
+from evenrank.io.part_folder import KEPT
 
 _LOST = (
     "Python worker exited unexpectedly",

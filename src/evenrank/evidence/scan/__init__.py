@@ -1,8 +1,8 @@
 """Counting the words of a lexicon in a collection of any size.
 
 ``simple.py`` says what is counted, ``kernel.py`` and ``terms.py`` do it fast. ``documents.py``,
-``line_files.py`` and ``json_files.py`` cut a collection into pieces, ``engine.py`` counts them with all
-cores, ``parts.py`` remembers what is finished.
+``line_files.py``, ``json_files.py`` and ``parquet_files.py`` cut a collection into pieces, ``partitions.py``
+into partitions of them; ``part.py`` counts a partition, wherever that is, and ``spread.py`` joins what comes.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.engine import scan_file
 from evenrank.evidence.scan.partitions import partition_files
 from evenrank.io.atomic import atomic_write, cannot_write, no_folder
-from evenrank.io.counts import counts_in_pieces, is_counts, stored_counts
+from evenrank.io.counts import counts_in_pieces, is_counts, stored_counts, writing
 from evenrank.io.counts_folder import (
     GROUPS,
     CountsPart,
@@ -39,6 +39,7 @@ from evenrank.io.lexicons import read_lexicon
 from evenrank.io.output_folder import folder_target, new_counts_folder
 from evenrank.io.outputs import check_not_read, growing_file, move_into_place, target_of
 from evenrank.io.part_folder import (
+    KEPT,
     PartFolder,
     check_seen,
     is_sealed,
@@ -49,7 +50,6 @@ from evenrank.io.part_folder import (
     write_record,
 )
 from evenrank.io.partitioned import FinishedPart, Progress, Record, run_partitions
-from evenrank.io.resumable import KEPT, Stamp
 
 
 class DerivedSummary(NamedTuple):
@@ -171,35 +171,32 @@ def _derive(
         "minimum": minimum,
         "schema": str(schema.metadata),
     }
-    parts = PartFolder(target, "scan", settings, resume=resume)
+    parts = PartFolder(target, settings, resume=resume)
     job = DeriveJob(str(parts.folder.resolve()), settings_key(settings), minimum, schema)
-    try:
-        with parts.naming_the_output():
-            finished = {
-                number: record
-                for number, record in parts.records()
-                if is_sealed(job.part(number), record["part"], read=True)
-            }
-            run = run_partitions(executor, partial(derive_part, job), files, finished, progress)
-            try:
-                with closing(run) as done:
-                    found = []
-                    for part in done:  # those that were found have been read already
-                        check_seen(job.part(part.number), part.record["part"], read=not part.found)
-                        found.append(part)
-            except DamagedError:  # the counts must be made again: what was derived from them is of no use
-                parts.remove()
-                raise
-            try:
-                if folder is None:
-                    _join(job, found, parts.growing, target)
-                else:
-                    _commit(job, found, target, {"counts": about.source})
-            except DamagedError as error:  # what was derived, and not the counts
-                raise EvenrankError(f"{error}; {KEPT}") from error
-        parts.remove()
-    finally:
-        parts.close()
+    with parts.naming_the_output():
+        finished = {
+            number: record
+            for number, record in parts.records()
+            if is_sealed(job.part(number), record["part"], read=True)
+        }
+        run = run_partitions(executor, partial(derive_part, job), files, finished, progress)
+        try:
+            with closing(run) as done:
+                found = []
+                for part in done:  # those that were found have been read already
+                    check_seen(job.part(part.number), part.record["part"], read=not part.found)
+                    found.append(part)
+        except DamagedError:  # the counts must be made again: what was derived from them is of no use
+            parts.remove()
+            raise
+        try:
+            if folder is None:
+                _join(job, found, parts.growing, target)
+            else:
+                _commit(job, found, target, {"counts": about.source})
+        except DamagedError as error:  # what was derived, and not the counts
+            raise EvenrankError(f"{error}; {KEPT}") from error
+    parts.remove()
     return DerivedSummary(
         sum(part.record["documents"] for part in found), sum(part.record["rows"] for part in found)
     )
@@ -213,17 +210,12 @@ def derive_part(job: DeriveJob, counts: CountsFile) -> Record | DataError:
             return kept
         path = job.part(counts.number)
         documents = rows = 0
-        with atomic_write(path) as file:
-            writer = GroupsWriter(file, job.schema)
-            try:
-                for words in counts_in_pieces(counts.path):
-                    ids, shares = shares_of_words(words, job.minimum)
-                    writer.write(ids, shares)
-                    documents, rows = documents + len(words), rows + len(ids)
-                writer.close()
-            except BaseException:
-                writer.abandon()
-                raise
+        with atomic_write(path) as file, writing(GroupsWriter(file, job.schema)) as writer:
+            for words in counts_in_pieces(counts.path):
+                ids, shares = shares_of_words(words, job.minimum)
+                writer.write(ids, shares)
+                documents, rows = documents + len(words), rows + len(ids)
+            writer.close()
         record = {"documents": documents, "rows": rows, "part": sealed(path)}
         write_record(job.record(counts.number), record)
         return record
@@ -236,22 +228,22 @@ def derive_part(job: DeriveJob, counts: CountsFile) -> Record | DataError:
 def _files(counts: Path) -> list[CountsFile]:
     paths = read_counts_folder(counts).files if counts.is_dir() else [counts]
     return [
-        CountsFile(number, str(path.resolve()), path.stat().st_size, list(Stamp.of(path)))
+        CountsFile(number, str(path.resolve()), path.stat().st_size, _stamp(path))
         for number, path in enumerate(paths)
     ]
 
 
+def _stamp(path: Path) -> list[int]:
+    status = path.stat()
+    return [status.st_size, status.st_mtime_ns, status.st_ino]
+
+
 def _join(job: DeriveJob, found: list[FinishedPart], growing: Path, target: Path) -> None:
-    with growing_file(growing) as file:
-        writer = GroupsWriter(file, job.schema)
-        try:
-            for part in found:
-                for ids, shares in derived_batches(job.part(part.number)):
-                    writer.write(ids, shares)
-            writer.close()
-        except BaseException:
-            writer.abandon()
-            raise
+    with growing_file(growing) as file, writing(GroupsWriter(file, job.schema)) as writer:
+        for part in found:
+            for ids, shares in derived_batches(job.part(part.number)):
+                writer.write(ids, shares)
+        writer.close()
     move_into_place(growing, target)
 
 
@@ -295,6 +287,6 @@ def _remove_counts(target: Path) -> None:
             continue
         if found[2]:
             with suppress(DataError, OSError):  # a process is at work there, or it is not ours
-                PartFolder(entry.with_name(found[1]), "scan", {}, resume=False).remove()
+                PartFolder(entry.with_name(found[1]), {}, resume=False).remove()
         elif is_counts_folder(entry):
             shutil.rmtree(entry, ignore_errors=True)

@@ -1,16 +1,15 @@
 """A collection as numbered pieces of work, whatever it is kept in.
 
 A piece is fetched, if it takes reading and parsing, by the thread that counts it; pieces have the same
-borders every time, so that those which are finished need not be done again.
+borders every time, so that a stretch of them can be given to any worker.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
@@ -21,8 +20,6 @@ from evenrank.evidence.scan.counter import Texts
 from evenrank.io.cells import id_cells, text_cells
 from evenrank.io.content_hash import DIGEST_BYTES, PIECE, StreamHash, joined_digests
 from evenrank.io.documents import read_documents
-from evenrank.io.fingerprint import fingerprint
-from evenrank.io.resumable import Recheck, Stamp
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, as_source
 
@@ -80,7 +77,7 @@ def raising(error: DataError) -> Fetch:
     return fetch
 
 
-def pieces_in_order(pieces: Iterator[Fetch | None]) -> Iterator[Fetch | None]:
+def pieces_in_order(pieces: Iterator[Fetch]) -> Iterator[Fetch]:
     """Pieces, and an error that ends them as the last one, so that errors of pieces before it come first."""
     try:
         yield from pieces
@@ -98,75 +95,35 @@ class Stretch(NamedTuple):
 
 class Collection(Protocol):
     name: str
-    kind: str  # how pieces are cut; part of what a resumed scan must agree on
-    unit: str  # what ``total`` and progress count: "bytes" or "documents"
-    total: int | None
-
-    @property
-    def path(self) -> Path | None:
-        """The file, where it is one."""
-        ...
-
-    @property
-    def fingerprint(self) -> str | None:
-        """Tells one content from another; None for what can be read only once."""
-        ...
-
-    @property
-    def stamp(self) -> Stamp | None:
-        """Of the file when it was opened; None for what is no file."""
-        ...
-
-    @property
-    def recheck(self) -> Recheck | None:
-        """The digest of a piece, read anew; None where pieces have none."""
-        ...
 
     def provenance(self, digests: Sequence[bytes]) -> dict[str, Any]:
         """The hash of all that was read, from the digests of all pieces; how it can be computed again."""
         ...
 
-    def pieces(self, finished: Container[int]) -> Iterator[Fetch | None]:
-        """All pieces in order; None for the finished ones, which are not read where that is possible."""
+    def pieces(self, first: int = 0, last: int | None = None) -> Iterator[Fetch]:
+        """The pieces from a number to another in order; of what is read as one stream always all."""
         ...
 
     def stretches(self, size: int) -> list[Stretch]:
         """All pieces in stretches of about so many bytes, which can be read apart from each other."""
         ...
 
-    def done(self, index: int, documents: int) -> int:
-        """How much of ``total`` piece ``index`` is."""
-        ...
-
     def close(self) -> None: ...
 
 
 class Stream:
-    """Anything that ``read_documents`` reads, from the beginning; finished batches are passed over."""
-
-    unit = "documents"
-    total: int | None = None
+    """Anything that ``read_documents`` reads, from the beginning."""
 
     def __init__(self, source: object, format: str | None, columns: Mapping[str, str] | None) -> None:
         file = as_source(source)
         self.name = _name(source, file)
-        self.kind = f"batches {format} {sorted((columns or {}).items())}"
         self.path = None if file is None or file.path is None or not file.path.is_file() else file.path
-        self.stamp = None if self.path is None else Stamp.of(self.path)
         is_there = file is not None and (file.path is None or file.path.exists())
         self._passed = StreamHash() if is_there else None
         if file is not None and self._passed is not None:
             source = replace(file, watch=self._passed.add)
         self._content = hashlib.blake2b(digest_size=DIGEST_BYTES)
         self._batches = read_documents(source, format=format, columns=columns, batch_rows=ROWS)
-
-    @property
-    def fingerprint(self) -> str | None:
-        return None if self.path is None else fingerprint(self.path)
-
-    @property
-    def recheck(self) -> Recheck | None:
-        return None  # one stream has no pieces that could be read again
 
     def provenance(self, digests: Sequence[bytes]) -> dict[str, Any]:
         if self.path is None or self._passed is None:
@@ -181,20 +138,17 @@ class Stream:
             return self._content.digest()
         return bytes.fromhex(joined_digests(self._passed.digests()))[:DIGEST_BYTES]
 
-    def pieces(self, finished: Container[int]) -> Iterator[Fetch | None]:
+    def pieces(self, first: int = 0, last: int | None = None) -> Iterator[Fetch]:
         before = 0
-        for index, batch in enumerate(self._batches):
+        for batch in self._batches:
             if self._passed is None or not self._passed.bytes:
                 self._content.update(batch.serialize())
             passed = _content_bytes(batch) if self._passed is None else self._passed.bytes - before
             before = 0 if self._passed is None else self._passed.bytes
-            yield None if index in finished else _batch(self.name, batch, passed)
+            yield _batch(self.name, batch, passed)
 
     def stretches(self, size: int) -> list[Stretch]:
         return [Stretch(0, None, 0 if self.path is None else self.path.stat().st_size)]
-
-    def done(self, index: int, documents: int) -> int:
-        return documents
 
     def close(self) -> None:
         close = getattr(self._batches, "close", None)

@@ -1,19 +1,13 @@
-"""From documents to word counts: the pieces of a collection, counted by all cores, in order again."""
+"""From documents to word counts: files by partitions, and what can only be read once as one stream."""
 
 from __future__ import annotations
 
-import logging
 import os
+import tempfile
 import time
-import unicodedata
-from collections import deque
-from collections.abc import Callable, Container, Generator, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, suppress
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -22,39 +16,19 @@ from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, DataErrors, ParameterError
 from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.counter import Counter, UnsoundText, make_counter
-from evenrank.evidence.scan.documents import Collection, DocumentBatch, Fetch, pieces_in_order
-from evenrank.evidence.scan.duplicates import IdRun, Uniqueness
-from evenrank.evidence.scan.sources import open_collection, size_of
+from evenrank.evidence.scan.documents import DocumentBatch, Fetch, Stream, pieces_in_order
+from evenrank.evidence.scan.partitions import is_partitioned
+from evenrank.evidence.scan.sources import size_of
 from evenrank.evidence.scan.summary import ScanSummary
-from evenrank.io.counts import (
-    CountsWriter,
-    counts_batch,
-    counts_of_table,
-    counts_schema,
-    ids_of_counts,
-    read_counts,
-)
+from evenrank.evidence.scan.unique_ids import Ascent, check_ids
+from evenrank.io.counts import CountsWriter, counts_batch, counts_schema, read_counts, writing
+from evenrank.io.executor import ThreadExecutor, ahead
 from evenrank.io.output_folder import folder_target
-from evenrank.io.outputs import (
-    check_not_read,
-    growing_file,
-    move_into_place,
-    target_of,
-    workers_of,
-)
-from evenrank.io.resumable import Resumable, check_unchanged
+from evenrank.io.outputs import check_not_read, growing_file, move_into_place, target_of, workers_of
+from evenrank.io.part_folder import PartFolder
 
 Progress = Callable[[int, int | None, str], None]
 """Called with how much is done, of how much (None: unknown), and of what: bytes or documents."""
-
-
-@dataclass(frozen=True)
-class _Piece:
-    index: int
-    batch: pa.RecordBatch
-    ids: IdRun
-    bytes_read: int
-    digest: bytes
 
 
 def scan(
@@ -95,18 +69,13 @@ def scan(
         return read_counts(output)
     if on is not None:
         raise ParameterError("on= needs output=, a file or folder that all workers can write to")
-    lexicon = _lexicon(lexicon)
-    terms = terms or lexicon.weights is not None  # they are weighed when the counts are read
-    counter = make_counter(lexicon, tokenizer, terms=terms, size=size_of(source))
-    schema = counts_schema(lexicon, tokenizer, terms=terms)
-    with closing(open_collection(source, format=format, columns=columns, fast=counter.fast)) as collection:
-        work = _ScanWork(collection, counter, schema, None)
-        batches = [piece.batch for piece in work.run(workers_of(threads), progress)]
-        name, shard_of = collection.name, getattr(collection, "shard_of", None)
-    if not any(map(len, batches)):
-        raise DataError(f"{name}: no documents")
-    work.ids.check(lambda: (batch.column(0) for batch in batches), name, shard_of)
-    return counts_of_table(pa.Table.from_batches(batches), lexicon, tokenizer, name)
+    with tempfile.TemporaryDirectory(prefix="evenrank-scan-") as folder:
+        counts = Path(folder) / "counts.parquet"
+        scan_file(
+            source, lexicon, counts, tokenizer=tokenizer, terms=terms, threads=threads, progress=progress,
+            format=format, columns=columns,
+        )  # fmt: skip
+        return read_counts(counts)
 
 
 def scan_file(
@@ -126,185 +95,87 @@ def scan_file(
     partition_bytes: int | None = None,
 ) -> ScanSummary:
     """``scan`` into a file or a folder, without reading it back: constant memory whatever the size."""
-    if on is not None or folder_target(output) is not None:
-        return _spread(
-            on, source, _lexicon(lexicon), output, threads=threads, tokenizer=tokenizer, terms=terms,
-            resume=resume, progress=progress, format=format, columns=columns, block_bytes=block_bytes,
-            partition_bytes=partition_bytes,
-        )  # fmt: skip
-    begin = time.monotonic()
-    target = target_of(output)
+    folder = folder_target(output)
     for read in (source, lexicon):
-        check_not_read(target, output, read)
+        check_not_read(target_of(output) if folder is None else folder, output, read)
     lexicon = _lexicon(lexicon)
     terms = terms or lexicon.weights is not None  # they are weighed when the counts are read
-    counter = make_counter(lexicon, tokenizer, terms=terms, size=size_of(source))
-    workers = workers_of(threads)
-    opened = open_collection(
-        source, format=format, columns=columns, fast=counter.fast, block_bytes=block_bytes
-    )
-    with closing(opened) as collection:
-        fingerprint = collection.fingerprint
-        schema = counts_schema(lexicon, tokenizer, terms=terms, source={"name": collection.name})
-        settings = {
-            "lexicon": lexicon.fingerprint,
-            "tokenizer": tokenizer,
-            "terms": terms,
-            "source": fingerprint,
-            "source name": collection.name,
-            "pieces": collection.kind,
-            "unicode": unicodedata.unidata_version,
-            "file": schema.metadata[b"evenrank.counts"].decode(),
-        }
-        parts = Resumable(
-            target, "scan", settings, resume=resume and fingerprint is not None, stamp=collection.stamp,
-            recheck=collection.recheck,
-        )  # fmt: skip
-        with parts.until_done():
-            summary = _write(collection, counter, schema, parts, target, workers, progress, lexicon)
-    summary.seconds = time.monotonic() - begin
-    logging.getLogger(__name__).info(
-        "%s: %d pieces, %d found finished, %d bytes read",
-        output, summary.pieces, summary.found, summary.bytes_read,
-    )  # fmt: skip
-    return summary
-
-
-def _spread(
-    on: object,
-    source: object,
-    lexicon: Lexicon,
-    output: str | os.PathLike[str],
-    *,
-    threads: int | None,
-    terms: bool,
-    **options: Any,
-) -> ScanSummary:
-    """A scan by partitions: with the cluster ``on``, or with the threads of this process."""
+    if on is None and folder is None and not is_partitioned(source):
+        return _scan_stream(
+            source, lexicon, output, tokenizer, terms, workers_of(threads), progress, format, columns
+        )
     import evenrank
     from evenrank.evidence.scan.spread import scan_on
 
-    terms = terms or lexicon.weights is not None  # they are weighed when the counts are read
     with evenrank.open_executor(on, threads) as executor:
-        return scan_on(executor, source, lexicon, output, terms=terms, **options)
+        return scan_on(
+            executor, source, lexicon, output, tokenizer=tokenizer, terms=terms, resume=resume,
+            progress=progress, format=format, columns=columns, block_bytes=block_bytes,
+            partition_bytes=partition_bytes,
+        )  # fmt: skip
 
 
-def _write(
-    collection: Collection,
-    counter: Counter,
-    schema: pa.Schema,
-    parts: Resumable,
-    target: Path,
+def _scan_stream(
+    source: object,
+    lexicon: Lexicon,
+    output: str | os.PathLike[str],
+    tokenizer: str,
+    terms: bool,
     threads: int,
     progress: Progress | None,
-    lexicon: Lexicon,
+    format: str | None,
+    columns: Mapping[str, str] | None,
 ) -> ScanSummary:
-    """Count what is missing, join everything in a file beside the parts, and move it to its place."""
-    growing = parts.growing
+    """What comes through a pipe or from memory is read once, and cannot be gone on with."""
+    begin = time.monotonic()
+    target = target_of(output)
+    counter = make_counter(lexicon, tokenizer, terms=terms, size=size_of(source))
     summary = ScanSummary(groups=dict.fromkeys(lexicon.groups, 0))
-    work = _ScanWork(collection, counter, schema, parts)
-    with growing_file(growing) as file:
-        writer = CountsWriter(file, schema)
-        try:
-            digests = []
-            for piece in work.run(threads, progress):
-                writer.write(piece.batch)
-                digests.append(piece.digest)
-                summary.add(piece.batch, piece.bytes_read, finished=piece.index in parts.finished)
-            check_unchanged(collection.name, collection.path, collection.stamp)
-            writer.close(collection.provenance(digests))
-        except BaseException:
-            writer.abandon()
-            raise
-    try:
+    ascent = Ascent()
+    with (
+        closing(Stream(source, format, columns)) as stream,
+        PartFolder(target, {}, resume=False).until_done() as parts,
+    ):
+        with growing_file(parts.growing) as file:
+            schema = counts_schema(lexicon, tokenizer, terms=terms, source={"name": stream.name})
+            with writing(CountsWriter(file, schema)) as writer:
+                for batch, bytes_read in _counted(stream, counter, schema, threads):
+                    writer.write(batch)
+                    ascent.add(batch.column(0))
+                    summary.add(batch, bytes_read)
+                    if progress is not None:
+                        progress(summary.documents, None, "documents")
+                writer.close(stream.provenance([]))
         if not summary.documents:
-            raise DataError(f"{collection.name}: no documents")
-        work.ids.check(
-            lambda: ids_of_counts([growing]), collection.name, getattr(collection, "shard_of", None)
-        )
-        move_into_place(growing, target)
-    except BaseException:
-        with suppress(OSError):
-            growing.unlink()
-        raise
+            raise DataError(f"{stream.name}: no documents")
+        check_ids(ThreadExecutor(1), [parts.growing], [ascent.ends], summary.documents, stream.name)
+        move_into_place(parts.growing, target)
+    summary.seconds = time.monotonic() - begin
     return summary
 
 
-class _ScanWork:
-    """The pieces of a collection through a pool of threads, out again in their order."""
+def _counted(
+    stream: Stream, counter: Counter, schema: pa.Schema, threads: int
+) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """The counts of each piece. Where one is wrong, the others are still read, for one error about all."""
 
-    def __init__(
-        self, collection: Collection, counter: Counter, schema: pa.Schema, parts: Resumable | None
-    ) -> None:
-        self._collection = collection
-        self._counter = counter
-        self._schema = schema
-        self._parts = parts
-        self.ids = Uniqueness(fast=counter.fast)
-
-    def run(self, threads: int, progress: Progress | None) -> Iterator[_Piece]:
-        done = 0
-
-        def pass_over(index: int, documents: int) -> None:
-            nonlocal done
-            done += self._collection.done(index, documents)
-            if progress is not None:
-                progress(done, self._collection.total, self._collection.unit)
-
-        with closing(self._pieces(threads, pass_over)) as pieces:
-            for piece in pieces:
-                yield piece
-                self.ids.add(piece.ids)
-                pass_over(piece.index, len(piece.batch))
-
-    def _pieces(self, threads: int, pass_over: Callable[[int, int], None]) -> Generator[_Piece]:
-        """All pieces; where the data of one is wrong, the others are still read, for one error about all.
-
-        ``pass_over`` is called for those that are read and not given out.
-        """
-        finished: Container[int] = frozenset() if self._parts is None else self._parts.finished
-        waiting: deque[tuple[int, Future[_Piece] | None]] = deque()
-        pool = ThreadPoolExecutor(threads, thread_name_prefix="scan")
-        wrong = DataErrors()
-        fetches = enumerate(pieces_in_order(self._collection.pieces(finished)))
-        try:
-            while not wrong.full:
-                # a few pieces ahead keep every thread busy, and no more than that stay in memory
-                for index, fetch in islice(fetches, threads + 3 - len(waiting)):
-                    waiting.append((index, None if fetch is None else pool.submit(self._count, index, fetch)))
-                if not waiting:
-                    break
-                index = waiting[0][0]
-                try:
-                    piece = self._next(waiting)
-                except DataError as error:
-                    wrong.add(error)
-                    pass_over(index, 0)
-                    continue
-                if wrong:
-                    pass_over(index, len(piece.batch))
-                else:
-                    yield piece
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-        wrong.check()
-
-    def _next(self, waiting: deque[tuple[int, Future[_Piece] | None]]) -> _Piece:
-        index, future = waiting.popleft()
-        if future is not None:
-            return future.result()
-        if self._parts is None:
-            raise ParameterError("a piece is finished, but there is no folder that it is in")
-        batch = self._parts.load(index, self._schema)
-        return _Piece(index, batch, self.ids.run_of(batch.column(0)), 0, self._parts.digest(index))
-
-    def _count(self, index: int, fetch: Fetch) -> _Piece:
+    def count(fetch: Fetch) -> tuple[pa.RecordBatch, int]:
         documents = fetch()
-        batch = counted_batch(documents, self._counter, self._schema)
-        if self._parts is not None:
-            self._parts.save(index, batch, documents.digest)
-        ids = self.ids.run_of(documents.ids)
-        return _Piece(index, batch, ids, documents.bytes_read, documents.digest)
+        return counted_batch(documents, counter, schema), documents.bytes_read
+
+    wrong = DataErrors()
+    with closing(ahead(count, pieces_in_order(stream.pieces()), threads)) as calls:
+        for call in calls:
+            try:
+                found = call()
+            except DataError as error:
+                wrong.add(error)
+                if wrong.full:
+                    break
+            else:
+                if not wrong:
+                    yield found
+    wrong.check()
 
 
 def counted_batch(documents: DocumentBatch, counter: Counter, schema: pa.Schema) -> pa.RecordBatch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,8 @@ from evenrank.evidence.scan.documents import DocumentBatch, Fetch, Stretch, unso
 from evenrank.evidence.scan.packed_lines import PackedLines
 from evenrank.io.background import compile_as_well, is_uncompiled
 from evenrank.io.cells import checked_ids
-from evenrank.io.content_hash import PIECE, digest_of_block, joined_digests
-from evenrank.io.fingerprint import fingerprint
+from evenrank.io.content_hash import PIECE, joined_digests
 from evenrank.io.ranges import ByteRanges, FileRanges
-from evenrank.io.resumable import Recheck, Stamp
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, warn_of_bom
 
@@ -32,9 +30,6 @@ Split = Callable[[Bytes, int, int], tuple[Int64s, Int64s, Int64s]]
 class LineCollection:
     """A file of lines. ``_documents`` says what the lines of a block are."""
 
-    unit = "bytes"
-    kind = "lines"
-
     def __init__(
         self, path: Path | None, name: str, block_bytes: int, other: Source | ByteRanges | None = None
     ) -> None:
@@ -42,32 +37,14 @@ class LineCollection:
         on, or a file in a store."""
         self.name = name
         self.path = path
-        self.stamp: Stamp | None = None if path is None else Stamp.of(path)
         self._file: LineFile | PackedLines
-        self.total: int | None
         if isinstance(other, Source):
             self._file = PackedLines(other, block_bytes)
-            self.total = None if self.stamp is None else self.stamp.size
         else:
             ranges = other if path is None else FileRanges(path, name)
             if ranges is None:
                 raise ParameterError(f"{name}: lines are read from a file, a source or a store")
             self._file = LineFile(ranges, block_bytes)
-            self.total = self._file.bytes
-        self._sizes: dict[int, int] = {}  # of the blocks of a packed file, as it lies on the disk
-        if self._file.starts_with_mark:
-            warn_of_bom(name)
-
-    @property
-    def fingerprint(self) -> str | None:
-        return None if self.path is None else fingerprint(self.path)
-
-    @property
-    def recheck(self) -> Recheck | None:
-        if isinstance(self._file, PackedLines) or self.path is None:
-            return None  # one stream has no pieces that could be read again
-        path, size = self.path, self._file.block_bytes
-        return lambda index: digest_of_block(path, index, size)
 
     @property
     def digest_of_all(self) -> Callable[[], bytes] | None:
@@ -80,18 +57,18 @@ class LineCollection:
             return {"hash": joined_digests(passed.digests()), "block": PIECE, "bytes": passed.bytes}
         return {"hash": joined_digests(digests), "block": self._file.block_bytes, "bytes": self._file.bytes}
 
-    def pieces(self, finished: Container[int]) -> Iterator[Fetch | None]:
+    def pieces(self, first: int = 0, last: int | None = None) -> Iterator[Fetch]:
         if isinstance(self._file, PackedLines):
-            for index, block in enumerate(self._file.blocks()):
-                self._sizes[index] = block.bytes_read
-                yield None if index in finished else self._parse(block)
+            for block in self._file.blocks():
+                self._warn_of_mark(block)
+                yield self._parse(block)
             return
-        for index in range(len(self._file)):
-            yield None if index in finished else self._fetch(index)
+        for index in range(first, len(self._file) if last is None else last):
+            yield self._fetch(index)
 
     def stretches(self, size: int) -> list[Stretch]:
         if isinstance(self._file, PackedLines):
-            return [Stretch(0, None, self.total or 0)]
+            return [Stretch(0, None, 0 if self.path is None else self.path.stat().st_size)]
         step = max(1, size // self._file.block_bytes)
         edges = range(0, len(self._file), step)
         pieces = ((first, min(first + step, len(self._file))) for first in edges)
@@ -106,19 +83,19 @@ class LineCollection:
             raise DataError(
                 f"{self.name}: is packed, and can only be read from its beginning: unpack it first"
             )
-        return self._file.read(index)
+        block = self._file.read(index)
+        self._warn_of_mark(block)
+        return block
+
+    def _warn_of_mark(self, block: Block) -> None:
+        if block.offset == 0 and block.begin and self._file.starts_with_mark:
+            warn_of_bom(self.name)
 
     def _parse(self, block: Block) -> Fetch:
         return lambda: self._documents(block)
 
     def _documents(self, block: Block) -> DocumentBatch:
         raise NotImplementedError
-
-    def done(self, index: int, documents: int) -> int:
-        if isinstance(self._file, PackedLines):
-            return self._sizes.get(index, 0)
-        begin = index * self._file.block_bytes
-        return min(self._file.block_bytes, self._file.bytes - begin)
 
     def close(self) -> None:
         self._file.close()
@@ -144,7 +121,6 @@ class TsvCollection(LineCollection):
         fast: bool,
     ) -> None:
         super().__init__(path, name, block_bytes, other)
-        self.kind = f"tsv {block_bytes}"
         self._split: Split = _split_fast if fast else _split_simple
         self._gather = gather_fast if fast else _gather_simple
         if fast:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,25 +22,19 @@ from evenrank.io.content_hash import (
     piece_digest,
 )
 from evenrank.io.documents import NoDocumentsError
-from evenrank.io.fingerprint import fingerprint
 from evenrank.io.ranges import ByteRanges, RangeFile, read_range
-from evenrank.io.resumable import Recheck, Stamp
 from evenrank.io.row_problems import RowProblems
 
 _PIECE_BYTES = 1 << 23
 
 
 class ParquetCollection:
-    """A Parquet file by row groups; the finished ones are not opened."""
-
-    unit = "documents"
+    """A Parquet file by row groups."""
 
     def __init__(self, path: Path | None, name: str, columns: Mapping[str, str] | None, opened: Any) -> None:
         """``opened`` is what Arrow reads."""
         self.name = name
-        self.kind = f"parquet {sorted((columns or {}).items())}"
         self.path = path
-        self.stamp: Stamp | None = None if path is None else Stamp.of(path)
         try:
             # a small buffer for each column, instead of whole columns of a row group that may be huge
             self._file = pa.parquet.ParquetFile(opened, buffer_size=1 << 20, pre_buffer=False)
@@ -52,20 +46,8 @@ class ParquetCollection:
         self._columns = sorted(set(self._chosen.values()))
         self._digests: dict[int, bytes] = {}
         self._lock = threading.Lock()
-        self.total: int | None = self._file.metadata.num_rows
-        if not self.total:
+        if not self._file.metadata.num_rows:
             raise NoDocumentsError(f"{name}: no documents")
-
-    @property
-    def fingerprint(self) -> str | None:
-        return None if self.path is None else fingerprint(self.path)
-
-    @property
-    def recheck(self) -> Recheck | None:
-        return None if self.path is None else self._digest_of_piece
-
-    def _digest_of_piece(self, index: int) -> bytes:
-        return next(self._digest(group) for group, numbers, _ in self._groups() if index in numbers)
 
     def provenance(self, digests: Sequence[bytes]) -> dict[str, Any]:
         # all pieces of a group of rows have the digest of the group
@@ -98,17 +80,15 @@ class ParquetCollection:
             rows = max(1, min(ROWS, _PIECE_BYTES * about.num_rows // max(1, about.total_byte_size)))
             yield group, range(index, index := index + -(-about.num_rows // rows)), rows
 
-    def pieces(self, finished: Container[int]) -> Iterator[Fetch | None]:
-        first = 0
+    def pieces(self, first: int = 0, last: int | None = None) -> Iterator[Fetch]:
+        before = 0
         for group, numbers, rows in self._groups():
-            about = self._file.metadata.row_group(group)
-            if all(number in finished for number in numbers):
-                yield from [None] * len(numbers)
-            else:
-                for number, batch in zip(numbers, self._read(group, rows), strict=True):
-                    at = first + (number - numbers.start) * rows
-                    yield None if number in finished else self._fetch(batch, at, group)
-            first += about.num_rows
+            if numbers.start >= first and (
+                last is None or numbers.start < last
+            ):  # stretches have whole groups
+                for number, batch in enumerate(self._read(group, rows)):
+                    yield self._fetch(batch, before + number * rows, group)
+            before += self._file.metadata.row_group(group).num_rows
 
     def stretches(self, size: int) -> list[Stretch]:
         """Whole groups of rows: one is read from its beginning."""
@@ -143,9 +123,6 @@ class ParquetCollection:
             return fetched(self.name, ids, texts, share, self._digest(group))
 
         return fetch
-
-    def done(self, index: int, documents: int) -> int:
-        return documents
 
     def close(self) -> None:
         self._file.close()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,19 +13,23 @@ import pyarrow as pa
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError
 from evenrank.evidence.scan.counter import Counter, make_counter
-from evenrank.evidence.scan.documents import Collection, Fetch
-from evenrank.evidence.scan.duplicates import Uniqueness
+from evenrank.evidence.scan.documents import Collection, Fetch, pieces_in_order
 from evenrank.evidence.scan.engine import counted_batch
 from evenrank.evidence.scan.partition_work import Piece, do_partition, read_partition
 from evenrank.evidence.scan.partitions import FileStretch, Partition, PartitionFile
 from evenrank.evidence.scan.sources import open_collection
 from evenrank.evidence.scan.summary import ScanSummary
+from evenrank.evidence.scan.unique_ids import Ascent
 from evenrank.io.atomic import atomic_write
-from evenrank.io.counts import CountsWriter
+from evenrank.io.counts import CountsWriter, writing
+from evenrank.io.executor import ahead
 from evenrank.io.part_folder import part_path, sealed
 from evenrank.io.partitioned import Record
 
 ARROW, PARQUET = "arrow", "parquet"
+
+Advance = Callable[[int], None]
+"""Told how many bytes more are read, where the work is done in this process."""
 
 
 class ScanJob(NamedTuple):
@@ -40,10 +45,12 @@ class ScanJob(NamedTuple):
     many: bool  # files of which some may be empty
     columns: Mapping[str, str] | None
     block_bytes: int
+    threads: int = 1  # that count one partition
+    size: int | None = None  # of the collection, where all of it is counted in this process
 
     @property
     def counter(self) -> Counter:
-        return _counter(self.lexicon, self.tokenizer, self.terms)
+        return counter_of(self.lexicon, self.tokenizer, self.terms, self.size)
 
     def open(self, file: PartitionFile) -> Collection:
         return open_collection(
@@ -58,39 +65,51 @@ class ScanJob(NamedTuple):
         return part_path(self.folder, number, self.key, "json")
 
 
-def count_partition(job: ScanJob, partition: Partition) -> Record | DataError:
+def count_partition(job: ScanJob, partition: Partition, advance: Advance | None = None) -> Record | DataError:
     """Write the part of a partition, then its record."""
-    return do_partition(job, partition, lambda: _count(job, partition))
+    told = 0
+
+    def tell(bytes_read: int) -> None:
+        nonlocal told
+        told += bytes_read
+        if advance is not None:
+            advance(bytes_read)
+
+    done = do_partition(job, partition, lambda: _count(job, partition, tell))
+    if told < partition.bytes:  # what could not be used is behind us as well
+        tell(partition.bytes - told)
+    return done
 
 
-def _count(job: ScanJob, partition: Partition) -> Record:
+def _count(job: ScanJob, partition: Partition, advance: Advance) -> Record:
     counter = job.counter
     summary = ScanSummary(groups=dict.fromkeys(job.lexicon.groups, 0))
-    ids = Uniqueness(fast=counter.fast)
-    ends: list[str] = []  # the first id and the last of every batch
+    ascent = Ascent()
     path = job.part(partition.number)
-    with atomic_write(path) as file:
-        writer = BatchWriter(file, job.schema) if job.kind == ARROW else CountsWriter(file, job.schema)
 
-        def count(fetch: Fetch) -> tuple[bytes, int]:
-            documents = fetch()
-            batch = counted_batch(documents, counter, job.schema)
+    def count(fetch: Fetch) -> tuple[pa.RecordBatch, int, bytes]:
+        documents = fetch()
+        return counted_batch(documents, counter, job.schema), documents.bytes_read, documents.digest
+
+    with atomic_write(path) as file:
+        made = BatchWriter(file, job.schema) if job.kind == ARROW else CountsWriter(file, job.schema)
+
+        def keep(counted: Callable[[], tuple[pa.RecordBatch, int, bytes]]) -> tuple[bytes, int]:
+            batch, bytes_read, digest = counted()
             writer.write(batch)
-            summary.add(batch, documents.bytes_read, finished=False)
-            ids.add(ids.run_of(batch.column(0)))
-            if len(batch):
-                ends.extend(batch.column(0)[place].as_py() for place in (0, -1))
-            return documents.digest, len(batch)
+            summary.add(batch, bytes_read)
+            ascent.add(batch.column(0))
+            advance(bytes_read)
+            return digest, len(batch)
 
         def pieces(collection: Collection, stretch: FileStretch) -> Iterator[Piece]:
-            return (partial(count, fetch) for fetch in stretch.fetches(collection))
+            with closing(ahead(count, pieces_in_order(stretch.fetches(collection)), job.threads)) as calls:
+                for call in calls:
+                    yield partial(keep, call)
 
-        try:
+        with writing(made) as writer:
             stretches = read_partition(job, partition, pieces)
             writer.close(_source_of(stretches))
-        except BaseException:
-            writer.abandon()
-            raise
     return {
         "stretches": stretches,
         "rows": summary.documents,
@@ -98,7 +117,7 @@ def _count(job: ScanJob, partition: Partition) -> Record:
         "groups": summary.groups,
         "pieces": summary.pieces,
         "bytes read": summary.bytes_read,
-        "ids": [*ends[:1], *ends[-1:]] if ids.ascending else None,
+        "ids": ascent.ends,
         "part": sealed(path),
     }
 
@@ -125,6 +144,6 @@ class BatchWriter:
 
 
 @lru_cache(maxsize=4)
-def _counter(lexicon: Lexicon, tokenizer: str, terms: bool) -> Counter:
+def counter_of(lexicon: Lexicon, tokenizer: str, terms: bool, size: int | None) -> Counter:
     """One for all partitions that a worker is sent."""
-    return make_counter(lexicon, tokenizer, terms=terms)
+    return make_counter(lexicon, tokenizer, terms=terms, size=size)

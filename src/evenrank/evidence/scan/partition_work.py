@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,7 +11,6 @@ from typing import Any, Protocol
 from evenrank.errors import MAY_PASS, DataError, DataErrors
 from evenrank.evidence.scan.documents import Collection
 from evenrank.evidence.scan.partitions import FileStretch, Partition, PartitionFile
-from evenrank.evidence.scan.sharded import facts_of_file
 from evenrank.io.documents import NoDocumentsError
 from evenrank.io.part_folder import is_sealed, read_record, write_record
 from evenrank.io.partitioned import Record
@@ -153,3 +153,21 @@ def _check_size(stretch: FileStretch) -> None:
             f"{file.name}: has {size:,} bytes where a worker reads it, not {file.size:,}: give the same "
             "command again when nobody writes to it, and all workers see the same file"
         )
+
+
+def facts_of_file(collection: Collection, digests: Sequence[bytes]) -> dict[str, Any]:
+    """What is kept of one of many files: its hash, and how that can be computed again.
+
+    Of a file that was read as one stream, the digest of its last piece is that of all of it.
+    """
+    if getattr(collection, "digest_of_all", None) is not None:
+        return {"hash": digests[-1].hex()} if digests else {}
+    facts = dict(collection.provenance(digests))
+    facts.pop("bytes", None)
+    return facts
+
+
+def provenance_of_files(files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The hash of all files in their order, and what is known of each."""
+    whole = hashlib.sha256("\n".join(f"{one.get('hash', '')}" for one in files).encode())
+    return {"hash": whole.hexdigest(), "bytes": sum(one["bytes"] for one in files), "files": list(files)}

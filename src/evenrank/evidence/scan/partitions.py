@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 from evenrank.errors import MAY_PASS, DataError, ParameterError
 from evenrank.evidence.scan.documents import Collection, Fetch, Stretch
 from evenrank.io.remote import REQUESTS, RemoteFile, is_remote
-from evenrank.io.resumable import Stamp
-from evenrank.io.shards import Shard, is_many, list_shards
+from evenrank.io.shards import Shard, is_many, list_shards, stamp_of
 from evenrank.io.source import Source, as_source, as_text
 
 PARTITION = 1 << 26
@@ -55,10 +54,7 @@ class FileStretch(NamedTuple):
         return self.pieces.last is None
 
     def fetches(self, collection: Collection) -> Iterator[Fetch]:
-        outside = _Outside(self.pieces)
-        for fetch in collection.pieces(outside):
-            if fetch is not None:
-                yield fetch
+        return collection.pieces(self.pieces.first, self.pieces.last)
 
     def to_dict(self) -> dict[str, Any]:
         """What a record says of it; the stamp is checked apart from the rest."""
@@ -77,18 +73,6 @@ class Partition(NamedTuple):
         return sum(stretch.pieces.bytes for stretch in self.stretches)
 
 
-class _Outside:
-    """The numbers of pieces outside a stretch."""
-
-    def __init__(self, pieces: Stretch) -> None:
-        self._first, self._last = pieces.first, pieces.last
-
-    def __contains__(self, number: object) -> bool:
-        if not isinstance(number, int):
-            return False
-        return number < self._first or (self._last is not None and number >= self._last)
-
-
 Open = Callable[[PartitionFile], Collection]
 
 
@@ -98,6 +82,14 @@ class PartitionFiles(NamedTuple):
     name: str
     files: tuple[PartitionFile, ...]
     many: bool
+
+
+def is_partitioned(source: object) -> bool:
+    """Whether a source is a file or files, which can be read in partitions, and again."""
+    if isinstance(source, (str, os.PathLike)) and (is_many(source) or is_remote(source)):
+        return True
+    file = as_source(source)
+    return file is not None and file.path is not None and (file.path.is_file() or not file.path.exists())
 
 
 def partition_files(source: object, format: str | None = None) -> PartitionFiles:
@@ -115,9 +107,8 @@ def partition_files(source: object, format: str | None = None) -> PartitionFiles
     file.check()
     if not file.path.is_file():
         raise DataError(f"{file.name}: is not a plain file, which workers could read in partitions")
-    stamp = Stamp.of(file.path)
-    address = str(file.path.resolve())
-    own = PartitionFile(file.name, address, stamp.size, f"{stamp.size}-{stamp.modified}", format)
+    size, stamp = stamp_of(file.path)
+    own = PartitionFile(file.name, str(file.path.resolve()), size, stamp, format)
     return PartitionFiles(file.name, (own,), many=False)
 
 
@@ -129,7 +120,7 @@ def _of_shard(shard: Shard) -> PartitionFile:
 def cut(files: Sequence[PartitionFile], opened: Open, size: int | None = None) -> list[Partition]:
     """The partitions of a collection, of about ``size`` bytes each."""
     total = sum(file.size for file in files)
-    size = max(PARTITION, -(-total // MOST)) if size is None else size
+    size = max(PARTITION if size is None else size, -(-total // MOST))
     partitions: list[Partition] = []
     waiting: list[FileStretch] = []
     held = 0

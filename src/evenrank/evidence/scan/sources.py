@@ -12,9 +12,8 @@ from evenrank.evidence.scan.documents import Collection, Stream
 from evenrank.io.compressed import is_packed
 from evenrank.io.document_formats import document_format_names, format_of_documents
 from evenrank.io.ranges import RemoteRanges, stored_ranges
-from evenrank.io.remote import RemoteFile, is_remote
-from evenrank.io.shards import Shard, is_many, list_shards
-from evenrank.io.source import as_source, as_text, check_format, parquet_file
+from evenrank.io.remote import RemoteFile
+from evenrank.io.source import as_source, check_format, parquet_file
 
 _IN_PIECES = ("tsv", "jsonl", "parquet")
 _UNPACKED = 4  # times the size of a compressed file
@@ -32,8 +31,6 @@ def open_collection(
     check_format(format, document_format_names())
     if block_bytes < 1:
         raise ParameterError(f"block_bytes must be at least 1, got {block_bytes}")
-    if isinstance(source, (str, os.PathLike)) and (is_many(source) or is_remote(source)):
-        return _many(source, format, columns, fast, block_bytes)
     file = as_source(source)
     in_store = file is not None and isinstance(file.stream, RemoteFile)
     if file is None or not (in_store or (file.path is not None and file.path.is_file())):
@@ -64,7 +61,7 @@ def open_collection(
     from evenrank.evidence.scan.json_files import JsonCollection
 
     # parsing by way of Arrow holds a block several times over
-    return JsonCollection(file.path, file.name, max(1, block_bytes // 2), columns, other, fast=fast)
+    return JsonCollection(file.path, file.name, max(1, block_bytes // 2), columns, other)
 
 
 def size_of(source: object) -> int | None:
@@ -78,23 +75,3 @@ def size_of(source: object) -> int | None:
         pairs = (row for row in source if isinstance(row, (list, tuple)) and len(row) > 1)
         return sum(len(text) for _, text, *_ in pairs if isinstance(text, str))
     return None
-
-
-def _many(
-    source: str | os.PathLike[str],
-    format: str | None,
-    columns: Mapping[str, str] | None,
-    fast: bool,
-    block_bytes: int,
-) -> Collection:
-    """The files of a pattern or a folder, or one in a store, whose pieces are numbered all the same."""
-    from evenrank.evidence.scan.sharded import ShardedCollection
-
-    shards = list_shards(source, format)
-
-    def opened(shard: Shard) -> Collection:
-        file = as_source(shard.address)
-        return open_collection(file, format=shard.format, columns=columns, fast=fast, block_bytes=block_bytes)
-
-    kind = f"{shards[0].format} {block_bytes} {sorted((columns or {}).items())}"
-    return ShardedCollection(as_text(os.fspath(source)), shards, opened, kind)

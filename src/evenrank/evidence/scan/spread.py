@@ -1,13 +1,15 @@
-"""A scan spread over an executor: partitions out to its workers, their parts in, one commit at the end."""
+"""A scan by partitions: out to the workers of an executor, their parts in, one commit at the end."""
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
+import threading
 import time
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,22 +18,21 @@ import pyarrow as pa
 
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError
-from evenrank.evidence.scan.counter import make_counter
-from evenrank.evidence.scan.duplicates import ShardOf, Uniqueness
-from evenrank.evidence.scan.part import ARROW, PARQUET, ScanJob, count_partition
-from evenrank.evidence.scan.partitions import (
-    partition_files,
-)
+from evenrank.evidence.scan.part import ARROW, PARQUET, ScanJob, count_partition, counter_of
+from evenrank.evidence.scan.partitions import partition_files
+from evenrank.evidence.scan.sources import size_of
 from evenrank.evidence.scan.spread_files import SpreadFiles
-from evenrank.evidence.scan.spread_ids import check_part_ids
 from evenrank.evidence.scan.summary import ScanSummary
-from evenrank.io.counts import CountsWriter, counts_schema, ids_of_counts
+from evenrank.evidence.scan.unique_ids import ShardOf, check_ids
+from evenrank.io.counts import CountsWriter, counts_schema, writing
 from evenrank.io.counts_folder import CountsPart, commit_counts_folder, part_name
-from evenrank.io.executor import Executor
+from evenrank.io.executor import Executor, ThreadExecutor
 from evenrank.io.output_folder import folder_target, new_counts_folder
-from evenrank.io.outputs import check_not_read, growing_file, move_into_place, target_of
+from evenrank.io.outputs import growing_file, move_into_place, target_of
 from evenrank.io.part_folder import PartFolder, settings_key
 from evenrank.io.partitioned import FinishedPart, Progress, run_partitions
+
+JOINED = 1 << 24  # bytes of a partition whose part is joined with others: all cores have their share
 
 
 def scan_on(
@@ -51,17 +52,18 @@ def scan_on(
 ) -> ScanSummary:
     """Scan with the workers of an executor into a file, or into a folder where the output is one.
 
-    The file is that of a scan without an executor, byte for byte; the parts of a folder are the same whatever
-    the executor is.
+    The file, and the parts of a folder, are the same whatever the executor is, byte for byte.
     """
     begin = time.monotonic()
+    here = isinstance(executor, ThreadExecutor)
     folder = folder_target(output)
     target = target_of(output) if folder is None else folder
-    make_counter(lexicon, tokenizer, terms=terms)  # what is wrong with the options is said here
+    size = size_of(source) if here else None
+    counter_of(lexicon, tokenizer, terms, size)  # what is wrong with the options is said here
     files = partition_files(source, format)
-    for read in (source, lexicon):
-        check_not_read(target, output, read)
     schema = counts_schema(lexicon, tokenizer, terms=terms, source={"name": files.name})
+    if partition_bytes is None and folder is None:
+        partition_bytes = JOINED
     settings = {
         "lexicon": lexicon.fingerprint,
         "tokenizer": tokenizer,
@@ -75,20 +77,45 @@ def scan_on(
         "file": schema.metadata[b"evenrank.counts"].decode(),
         "parts": ARROW if folder is None else PARQUET,
     }
-    parts = PartFolder(target, "scan", settings, resume=resume)
+    parts = PartFolder(target, settings, resume=resume)
     job = ScanJob(
         str(parts.folder.resolve()), settings_key(settings), settings["parts"], lexicon, tokenizer, terms,
-        schema, files.many, None if columns is None else dict(columns), block_bytes,
+        schema, files.many, None if columns is None else dict(columns), block_bytes, size=size,
     )  # fmt: skip
-    with parts.until_done(keep_sound=files.many):
+    with parts.until_done(keep_sound=files.many and not (here and folder is None)):
         spread = SpreadFiles(files, job, partition_bytes)
-        work = _SpreadScan(executor, job, spread)
         finished = spread.still_valid(dict(parts.records()))
-        done = run_partitions(executor, partial(count_partition, job), spread.partitions, finished, progress)
+        work = partial(count_partition, job)
+        if isinstance(executor, ThreadExecutor):
+            threads = max(1, executor.threads // max(1, len(spread.partitions)))
+            advance = None if progress is None else _Advance(spread, finished, progress)
+            work, progress = partial(count_partition, job._replace(threads=threads), advance=advance), None
+        done = run_partitions(executor, work, spread.partitions, finished, progress)
         with closing(done):
-            summary = work.to_file(done, parts, target) if folder is None else work.to_folder(done, target)
+            scanned = _SpreadScan(executor, job, spread)
+            summary = (
+                scanned.to_file(done, parts, target) if folder is None else scanned.to_folder(done, target)
+            )
     summary.seconds = time.monotonic() - begin
+    logging.getLogger(__name__).info(
+        "%s: %d pieces, %d found finished, %d bytes read",
+        output, summary.pieces, summary.found, summary.bytes_read,
+    )  # fmt: skip
     return summary
+
+
+class _Advance:
+    """Bytes that the threads of this process have read, for a progress bar."""
+
+    def __init__(self, files: SpreadFiles, finished: Mapping[int, Any], progress: Progress) -> None:
+        sizes = {partition.number: partition.bytes for partition in files.partitions}
+        self._total, self._done = sum(sizes.values()), sum(sizes[number] for number in finished)
+        self._progress, self._lock = progress, threading.Lock()
+
+    def __call__(self, bytes_read: int) -> None:
+        with self._lock:
+            self._done = min(self._total, self._done + bytes_read)
+            self._progress(self._done, self._total, "bytes")
 
 
 class _SpreadScan:
@@ -98,66 +125,58 @@ class _SpreadScan:
         self._executor, self._job, self._files = executor, job, files
 
     def to_file(self, done: Iterator[FinishedPart], parts: PartFolder, target: Path) -> ScanSummary:
-        """Join the batches of all parts, in their order, to the file that a scan here would write."""
-        summary = ScanSummary(groups=dict.fromkeys(self._job.lexicon.groups, 0))
-        ids = Uniqueness(fast=self._job.counter.fast)
-        stretches: list[dict[str, Any]] = []
-        growing = parts.growing
-        with growing_file(growing) as file:
-            writer = CountsWriter(file, self._job.schema)
-            try:
-                for part in done:
-                    for batch in self._batches(part):
-                        writer.write(batch)
-                        ids.add(ids.run_of(batch.column(0)))
-                    stretches += part.record["stretches"]
-                    _add(summary, part)
-                writer.close(self._provenance(summary, stretches))
-            except BaseException:
-                writer.abandon()
-                raise
+        """Join the batches of all parts, in their order."""
+        found = []
+        with growing_file(parts.growing) as file, writing(CountsWriter(file, self._job.schema)) as writer:
+            for part in done:
+                for batch in self._batches(part):
+                    writer.write(batch)
+                found.append(part)
+            summary, provenance = self._summary(found)
+            writer.close(provenance)
         try:
-            ids.check(lambda: ids_of_counts([growing]), self._files.name, self._files.shard_of(stretches))
-            move_into_place(growing, target)
+            self._check_ids(found, summary)
         except BaseException:
-            with suppress(OSError):
-                growing.unlink()
+            parts.growing.unlink()
             raise
+        move_into_place(parts.growing, target)
         return summary
 
     def to_folder(self, done: Iterator[FinishedPart], target: Path) -> ScanSummary:
         """Move the parts to their places when all are there, and commit them."""
-        summary = ScanSummary(groups=dict.fromkeys(self._job.lexicon.groups, 0))
         found = list(done)
-        for part in found:
-            self._files.part(part)
-            _add(summary, part)
-        stretches = [stretch for part in found for stretch in part.record["stretches"]]
-        source = {"name": self._files.name, **self._provenance(summary, stretches)}
-        files = [self._job.part(part.number) for part in found]
-
-        def shard_of(places: Sequence[int]) -> ShardOf | None:
-            return self._files.shard_of([own for at in places for own in found[at].record["stretches"]])
-
-        ends = [part.record["ids"] for part in found]
-        check_part_ids(self._executor, files, ends, summary.documents, self._files.name, shard_of)
+        files = [self._files.part(part) for part in found]
+        summary, provenance = self._summary(found)
+        self._check_ids(found, summary)
         with new_counts_folder(target) as new:
             listed = []
             for part, file in zip(found, files, strict=True):
                 name = part_name(part.number)
                 _link(file, new / name)
                 listed.append(CountsPart(name, part.record["rows"], **part.record["part"]))
-            commit_counts_folder(new, listed, source)
+            commit_counts_folder(new, listed, {"name": self._files.name, **provenance})
         return summary
 
     def _batches(self, part: FinishedPart) -> Iterator[pa.RecordBatch]:
-        with pa.memory_map(os.fspath(self._files.part(part, read=True))) as file:
+        with self._files.part(part, read=True).open("rb") as file:
             yield from pa.ipc.open_stream(file)
 
-    def _provenance(self, summary: ScanSummary, stretches: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    def _summary(self, found: Sequence[FinishedPart]) -> tuple[ScanSummary, dict[str, Any]]:
+        """What was done, and the provenance of all that was read."""
+        summary = ScanSummary(groups=dict.fromkeys(self._job.lexicon.groups, 0))
+        for part in found:
+            _add(summary, part)
         if not summary.documents:
             raise DataError(f"{self._files.name}: no documents")
-        return self._files.provenance(stretches)
+        return summary, self._files.provenance([one for part in found for one in part.record["stretches"]])
+
+    def _check_ids(self, found: Sequence[FinishedPart], summary: ScanSummary) -> None:
+        def shard_of(places: Sequence[int]) -> ShardOf | None:
+            return self._files.shard_of([own for at in places for own in found[at].record["stretches"]])
+
+        files = [self._job.part(part.number) for part in found]
+        ends = [part.record["ids"] for part in found]
+        check_ids(self._executor, files, ends, summary.documents, self._files.name, shard_of)
 
 
 def _add(summary: ScanSummary, part: FinishedPart) -> None:

@@ -20,10 +20,9 @@ class ScanSummary:
     bytes_read: int = 0
     seconds: float = 0.0
 
-    def add(self, batch: pa.RecordBatch, bytes_read: int, *, finished: bool) -> None:
+    def add(self, batch: pa.RecordBatch, bytes_read: int) -> None:
         """Add the counts of one piece."""
         self.pieces += 1
-        self.found += finished
         self.bytes_read += bytes_read
         self.documents += len(batch)
         self.tokens += _total(batch, 1)
