@@ -64,6 +64,7 @@ class Setting:
     lowered: float = 0.0
     attributes: int = 1
     varied: bool = False  # sellers of several sizes
+    part: float = 1.0  # of the queries, in which the first group is lowered
     shops: int = 200
     draws: int = 5  # of labels, for each shop
 
@@ -123,6 +124,25 @@ def settings() -> Iterator[Setting]:
         )  # fmt: skip
     for zipf in (0.7, 1.2):
         yield Setting(f"300 products, popularity {zipf}", zipf=zipf, products=300)
+    yield Setting("sellers of 5, alike 0.25, group of .1", zipf=0.0, seller=5, alike=0.25, first=0.1)
+    yield Setting("popularity 0.0, group of .1, lowered by 0.5", zipf=0.0, first=0.1, lowered=0.5)
+    yield Setting("3 attributes, popularity 1.2, lowered by 0.5", zipf=1.2, attributes=3, lowered=0.5)
+    yield Setting("popularity 0.7, labels go with topics", labels="topics")
+    for zipf, lowered in ((0.0, 0.25), (0.7, 0.5)):
+        name = f"popularity {zipf}, lowered by {lowered} in 60% of the queries"
+        yield Setting(name, zipf=zipf, lowered=lowered, part=0.6)
+    for queries in (30, 300):
+        name = f"{queries} queries, popularity 0.0, lowered by 0.25"
+        yield Setting(name, zipf=0.0, queries=queries, lowered=0.25)
+    yield Setting("2,000 queries, popularity 0.7", queries=2000, shops=40, draws=25)
+    yield Setting(
+        "2,000 queries, popularity 0.7, lowered by 0.25", queries=2000, lowered=0.25, shops=40, draws=25
+    )
+    yield Setting(
+        "candidates, labels go with the size of sellers of about 5, alike 0.25",
+        zipf=0.0, seller=5, alike=0.25, labels="size", varied=True, first=0.65, target="candidates",
+        shops=1000, draws=1,
+    )  # fmt: skip
     for zipf in (0.7, 1.2):
         for first, aim in ((0.3, 0.5), (0.1, 0.5), (0.5, 0.1)):
             for reached in (True, False):
@@ -266,7 +286,7 @@ class RuleBefore:
         return found
 
 
-def lowered_scores(shop: Shop, labels: Int64s, by: float) -> Floats:
+def lowered_scores(shop: Shop, labels: Int64s, by: float | Floats) -> Floats:
     scores: Floats = shop.scores - (labels[shop.products] == 0) * (by * shop.spread)
     return scores
 
@@ -297,7 +317,10 @@ def simulated(kind: Setting, before: RuleBefore | None) -> dict[str, Any]:
         shop = shop_of(kind, generator)
         for _ in range(kind.draws):
             labels = labels_of(kind, shop, generator)
-            lists = ranked(shop, lowered_scores(shop, labels, lowered), depth)
+            by = (
+                lowered if kind.part == 1 else lowered * (generator.random(kind.queries) < kind.part)[:, None]
+            )
+            lists = ranked(shop, lowered_scores(shop, labels, by), depth)
             attributes = [np.eye(2)[labels]]
             for shares in FURTHER if kind.attributes == 3 else ():
                 drawn = generator.choice(len(shares), size=shop.seller.max() + 1, p=shares)

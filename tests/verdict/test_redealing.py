@@ -292,3 +292,22 @@ def test_the_reference_gives_the_same(
         ours = [group.share_low, group.share_high, group.shown_below, group.shown_above]
         assert ours == pytest.approx([low, high, below, above], abs=0.025)
     assert [group.fades for group in found.groups] == pytest.approx(part.fades)
+
+
+@pytest.mark.parametrize("missing", [1, 40])
+def test_a_document_without_a_unit_is_one_of_its_own(tmp_path: Path, missing: int) -> None:
+    """Also where a unit has the name of its id."""
+    case = Case(3, "equal", documents=120)
+    labels = {f"d{place}": f"g{code}" for place, code in enumerate(case.codes.tolist())}
+    units = {f"d{place}": f"d{unit}" for place, unit in enumerate(case.unit.tolist())}
+    without = np.random.default_rng(1).choice(case.found[:, :FIRST].ravel(), missing)
+    named = units | {f"d{place}": f"alone {place}" for place in without}
+    found, expected = (
+        verdict_of(tmp_path / name, run_of(case.found), labels, units=own, cutoff=FIRST, depth=FOUND)
+        for name, own in (("blank", units | {f"d{place}": "" for place in without}), ("named", named))
+    )
+    assert found.units == pytest.approx(expected.units)
+    for one, other in zip(found.groups, expected.groups, strict=True):
+        assert one.share == pytest.approx(other.share)
+        # units are dealt in another order, and so by chance to others
+        assert (one.low, one.high) == pytest.approx((other.low, other.high), abs=0.03)

@@ -114,7 +114,10 @@ def _units(membership: Membership, rows: Int64s, hashes: UInt64s) -> UInt64s | N
     owners, ids = membership.unit, take(membership.doc_ids, rows)
     found = owners.rows_of(Pairs(("",), np.zeros(len(rows), np.int64), StringRows(ids), hashes))
     names = hash_strings(as_strings(owners.attribute.values))
-    return np.where(found >= 0, names[owners.shares.places[owners.shares.offsets[found]]], hashes)
+    units = ~hashes  # not the hash of a name, which may be that of an id as well
+    known = found >= 0
+    units[known] = names[owners.shares.places[owners.shares.offsets[found[known]]]]
+    return units
 
 
 def _normal(member: Floats) -> tuple[Floats, Floats]:
