@@ -37,7 +37,9 @@ goldens: .venv/dev.stamp
 
 # what needs torch, which is large: training, and vectors from encoders
 test-train: .venv/train.stamp
-	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not hypothesis" tests/neural tests/evidence/polarise tests/systems tests/cli/test_polarise.py
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not hypothesis" \
+	  tests/neural tests/evidence/polarise tests/systems tests/erasure tests/corpus \
+	  tests/cli/test_polarise.py tests/cli/test_erase.py tests/test_docs.py::test_docstring_examples
 
 # the rest: what takes long, within a larger limit for each test, and what is drawn at random with many more examples
 test-full: .venv/dev.stamp

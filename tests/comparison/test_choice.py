@@ -230,6 +230,7 @@ def test_choosing_the_baseline_is_no_gain_though_a_fold_chooses_what_is_fairer()
 def test_lower_may_be_fairer() -> None:
     """NDKL of -x chooses as NFaiRR of x, and shows its own values."""
     usual, other = chosen(), chosen(scores("NDKL@10", -1.0), fairness="NDKL@10")
+    assert len(usual.rows) == 7
     for one, two in zip(usual.rows, other.rows, strict=True):
         assert (one.chosen, one.by_fold, one.acceptable) == (two.chosen, two.by_fold, two.acceptable)
         assert one.fairness.value == pytest.approx(-two.fairness.value)

@@ -120,7 +120,9 @@ def test_of_many_runs_the_middle_one_of_each_family_shows_its_interval(runs: int
 def test_tooltips_have_four_decimals_and_titles() -> None:
     charts = [bars_figure(many_runs(3), "P@5"), origin_figure({"": many_runs(3)}, ["run 0"])]
     for chart in charts:
-        for name, tip in tips(chart.to_dict()):
+        shown = list(tips(chart.to_dict()))
+        assert len(shown) >= 4
+        for name, tip in shown:
             assert tip.get("format", ".4f") == ".4f", name
             assert (tip["type"] == "quantitative") == ("format" in tip), name
             assert tip["title"], name

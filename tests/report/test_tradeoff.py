@@ -131,6 +131,7 @@ def test_points_of_the_plane_are_the_scores() -> None:
 def test_other_measures_can_be_chosen() -> None:
     found = made(measures="AP nDCG@6 NDKL@6 P@3")
     (points,) = marks(layers(plane_figure(found, "P@3", "NDKL@6")), "point")
+    assert len(rows(points)) == len(found.variants)
     for row in rows(points):
         wanted = (found.scores.mean("P@3", row["method"]), found.scores.mean("NDKL@6", row["method"]))
         assert (row["x"], row["y"]) == wanted

@@ -98,7 +98,9 @@ def test_the_effect_of_what_was_seen(study: Path, capsys: pytest.CaptureFixture[
 def test_the_effect_of_assignment_takes_who_did_not_answer(
     study: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for row in analysed(study, capsys, "assignment"):
+    effects = analysed(study, capsys, "assignment")
+    assert len(effects) == 3 * 2
+    for row in effects:
         kept = [
             trial
             for trial in trials(study)

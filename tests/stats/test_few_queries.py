@@ -33,6 +33,7 @@ def scores(columns: np.ndarray) -> Scores:
 @pytest.mark.parametrize("columns", SHAPES.values(), ids=SHAPES)
 def test_a_comparison_has_no_verdict(columns: np.ndarray) -> None:
     comparison = compare(scores(columns))
+    assert len(comparison.pairs) == 4  # two systems beside the first, with two measures
     for pair in comparison.pairs:
         assert math.isnan(pair.p_value)
         assert math.isnan(pair.low)
@@ -53,6 +54,7 @@ def test_its_views_show_no_number_where_there_is_none(
     shown, rows = evenrank(*given), evenrank(*given, "--format", "jsonl")
     assert (shown.code, rows.code) == (0, 0)
     assert "nan" not in shown.out.split()
+    assert rows.out
     for row in map(json.loads, rows.out.splitlines()):
         assert not any(isinstance(value, float) and math.isnan(value) for value in row.values())
         assert row.get("p") is None or row["p"] > 0.2  # of six orders of three values, two are as far apart
@@ -68,6 +70,7 @@ def test_a_gate_has_too_few(columns: np.ndarray) -> None:
 
 def test_scores_of_no_query() -> None:
     nothing = scores(np.zeros((0, 2)))
+    assert len(nothing.summary()) == 4
     for row in nothing.summary():
         assert math.isnan(row.value)
         assert math.isnan(row.low)

@@ -13,11 +13,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 import study_walks as walks
 
-pytestmark = pytest.mark.needs("uvicorn", "httpx")
+pytestmark = pytest.mark.needs("uvicorn", "httpx2")
 
 SECRET = "correct horse battery"
 GUESSES, ALL_GUESSES = 5, 30  # of the password in a minute: from one address, and from all together
@@ -41,7 +41,7 @@ def served(tmp_path: Path, serve: Any) -> walks.Served:
 
 
 def visitor(served: walks.Served, **options: Any) -> Any:
-    return httpx.Client(base_url=served.address, follow_redirects=True, timeout=25, **options)
+    return httpx2.Client(base_url=served.address, follow_redirects=True, timeout=25, **options)
 
 
 def with_panel(folder: Path) -> Path:

@@ -38,9 +38,7 @@ def command_names() -> list[str]:
 def options_of(command: str) -> list[Option]:
     """Without --help."""
     text, _ = re.split(r"\nexamples?:\n", help_of(command))
-    found = re.findall(
-        r"(?m)^  (?:-\w(?: .+?)?, )?(--[\w-]+)(?: (\S+))?(?:  +|\n|$)((?:.*\n?)(?: {8,}.*\n?)*)", text
-    )
+    found = ENTRY.findall(text)
     return [Option(name, value, " ".join(said.split())) for name, value, said in found if name != "--help"]
 
 

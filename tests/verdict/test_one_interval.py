@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import re
 from collections.abc import Callable
@@ -30,6 +31,7 @@ SHARES = {
     "size": {"large": 0.3, "small": 0.7},
     "colour": {"red": 0.4, "green": 0.3, "blue": 0.2, "gold": 0.1},
 }
+GROUPS = sum(map(len, SHARES.values()))
 
 
 def write_shop(folder: Path, seed: int) -> None:
@@ -140,6 +142,7 @@ def test_a_gate_on_counted_places_has_their_share_and_an_interval_that_decides(
     monkeypatch.chdir(tmp_path)
     _, summary = audited(evenrank, tmp_path, 0, target)
     _, records = gated(evenrank, target, summary["verdicts"], "")
+    assert len(records) == sum(len(one["groups"]) for one in summary["verdicts"]) == GROUPS
     with Path("products.csv").open(newline="") as file:
         rows = {row["id"]: row for row in csv.DictReader(file)}
     run = er.read_run("run.trec")
@@ -158,15 +161,43 @@ def test_a_gate_on_counted_places_has_their_share_and_an_interval_that_decides(
 
 
 @pytest.mark.needs("altair", "vl_convert", "jinja2")
-def test_a_report_says_of_each_group_what_the_summary_has(
-    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("target", ["catalogue", "given"])
+def test_reports_say_of_each_group_what_audit_and_gate_say(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    folder, summary = audited(evenrank, tmp_path, 0, "catalogue")
-    page = (folder / "report.html").read_text()
-    for verdict in summary["verdicts"]:
-        for group in verdict["groups"]:
-            row = re.search(rf'<tr><th scope="row">{group["value"]}</th>(.*?)</tr>', page)
-            assert row is not None
-            said = "no verdict" if group["decision"] == "too few" else group["decision"]
-            assert row[1].rpartition("<td>")[2].startswith(said)
+    folder, summary = audited(evenrank, tmp_path, 0, target)
+    _, records = gated(evenrank, target, summary["verdicts"], ", attention=log2")
+    assert len(records) == GROUPS
+    assert evenrank("report", "run.trec", "--project", "evenrank.toml", "-o", "report.html").code == 0
+    for page in (folder / "report.html", Path("report.html")):
+        rows = verdict_rows(page.read_text())
+        for verdict in summary["verdicts"]:
+            for group in verdict["groups"]:
+                row, record = rows[group["value"]], records[verdict["attribute"], group["value"]]
+                few = group["decision"] == "too few"
+                assert row["verdict"].startswith("no verdict" if few else group["decision"])
+                assert row["attention"] == [pytest.approx(100 * record["value"], abs=0.51)]
+                beside = [100 * (share - group["target"]) for share in (record["value"], group["share"])]
+                assert row["difference"] * 2 == pytest.approx(beside, abs=0.051)
+                if not few:
+                    ends = [100 * (record[end] - group["target"]) for end in ("low", "high")]
+                    assert row["interval"] == pytest.approx(ends, abs=0.051)
+
+
+def verdict_rows(page: str) -> dict[str, dict[str, Any]]:
+    """The numbers of each group in the table of verdicts of a report, and its verdict."""
+    found = {}
+    for group in itertools.chain.from_iterable(SHARES.values()):
+        row = re.search(rf'<tr><th scope="row">{group}</th>(.*?)</tr>', page)
+        assert row is not None
+        cells = re.findall(r"<td>(.*?)</td>", row[1])
+        numbers = [
+            [float(one) for one in re.findall(r"[-+]?\d+(?:\.\d+)?", cell.replace("\N{MINUS SIGN}", "-"))]
+            for cell in cells
+        ]
+        _, _, _, attention, _, difference, interval, *_ = numbers
+        found[group] = {
+            "attention": attention, "difference": difference, "interval": interval, "verdict": cells[-1],
+        }  # fmt: skip
+    return found

@@ -59,10 +59,10 @@ def test_a_transaction_is_on_disk_when_it_ends(tmp_path: Path) -> None:
         assert transaction.rows("PRAGMA journal_mode") == [("wal",)]
 
 
-@pytest.mark.needs("uvicorn", "httpx")
+@pytest.mark.needs("uvicorn", "httpx2")
 def test_forms_that_wait_leave_other_pages_alone() -> None:
     """Whatever many forms wait for: pages are shown meanwhile."""
-    import httpx
+    import httpx2
 
     from evenrank.study.browser import served
 
@@ -77,7 +77,7 @@ def test_forms_that_wait_leave_other_pages_alone() -> None:
         return Reply(visit.token("form"))
 
     site = make_site(**{"GET_/": page, "POST_/": slow})
-    with served(SimpleNamespace(site=lambda: site)) as address, httpx.Client(base_url=address) as client:  # type: ignore[arg-type]
+    with served(SimpleNamespace(site=lambda: site)) as address, httpx2.Client(base_url=address) as client:  # type: ignore[arg-type]
         client.timeout = 90
         token = client.get("/").text
         with ThreadPoolExecutor(60) as threads:
