@@ -6,6 +6,7 @@ import atexit
 import io
 import logging
 import os
+import re
 import resource
 import shutil
 import sys
@@ -56,6 +57,20 @@ def words_of(step: Sequence[Any], folder: Path) -> list[str]:
             for one in value if isinstance(value, list) else [value]:
                 words += [option] * bool(option) + ([] if one is True else [_value(one)])
     return [word.replace("FOLDER", str(folder)) for word in words]
+
+
+def spelt(text: str, commands: Sequence[str]) -> str:
+    """``{missing}`` as the option of these commands is spelt today, ``{scan.terms}`` as that of another."""
+    table = spelling()["options"]
+
+    def option(found: re.Match[str]) -> str:
+        command, _, name = found[1].rpartition(".")
+        for own in (*([command] if command else commands), "every"):
+            if name in table.get(own, {}):
+                return str(table[own][name])
+        raise ValueError(f"spelling.toml does not know the option {found[1]} of {', '.join(commands)}")
+
+    return re.sub(r"\{([a-z_.]+)\}", option, text)
 
 
 def _value(given: Any) -> str:

@@ -29,7 +29,7 @@ import golden_calls
 import golden_documents
 import golden_worlds
 from chat_server import ChatServer
-from golden_commands import ROOT, Ended, command, home, same_everywhere, spelling
+from golden_commands import ROOT, Ended, command, home, same_everywhere, spelling, spelt
 from golden_files import Masks, content, data_of, digests, visible
 
 CASES, KEPT = ROOT / "cases", ROOT / "kept"
@@ -181,15 +181,18 @@ def _called(step: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Ended]:
 def _unsaid(one: Case, ended: Sequence[Ended], folder: Path) -> list[str]:
     """What the messages, the output and the files should name and do not."""
     err, out = "".join(each.err for each in ended), visible("\n".join(each.out for each in ended))
-    given = one.given
-    wrong = [f"no message names {name!r}: {err}" for name in given.get("mentions", []) if name not in err]
-    wrong += [f"{name!r} is not printed: {out}" for name in given.get("prints", []) if name not in out]
-    for file, names in given.get("shows", {}).items():
+    commands = [step[0] for step in one.steps if isinstance(step, list)]
+    mentions, prints = (
+        [spelt(name, commands) for name in one.given.get(key, [])] for key in ("mentions", "prints")
+    )
+    wrong = [f"no message names {name!r}: {err}" for name in mentions if name not in err]
+    wrong += [f"{name!r} is not printed: {out}" for name in prints if name not in out]
+    for file, names in one.given.get("shows", {}).items():
         found = sorted(folder.glob(file))
         shown = visible(found[0].read_text(encoding="utf-8")) if found else ""
         wrong += [f"{file} does not show {name!r}" for name in names if name not in shown]
     wrong += [f"{name} on stderr: {err}" for name in ("Traceback", "RuntimeWarning") if name in err]
-    if any(each.code in (1, 2) for each in ended) and not {"mentions", "prints"} & given.keys():
+    if any(each.code in (1, 2) for each in ended) and not (mentions or prints):
         wrong.append(f"it ends with an error, so mentions must say what that has to name: {err}")
     return wrong
 
