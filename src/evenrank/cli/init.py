@@ -195,19 +195,13 @@ def run_name(path: str) -> str:
 
 def _groups(found: FoundFiles, documents: FoundFile | None) -> list[str]:
     """Attributes of files of groups, and of fields of the documents that have few values."""
-    lines = ["[groups]"]
-    lines += [
-        f"{_key(name)} = {quoted(file.path + options)}"
-        for file in found.of("groups")
-        for name, options in file.fields.items()
+    own = {} if documents is None else documents.fields
+    fields = [
+        (name, file.path + options) for file in found.of("groups") for name, options in file.fields.items()
     ]
-    known = {line.partition(" = ")[0] for line in lines}
-    fields = {} if documents is None else documents.fields
-    lines += [
-        f"{_key(name)} = {quoted('documents' + options)}"
-        for name, options in fields.items()
-        if _key(name) not in known
-    ]
+    lines = ["[groups]", *_once(fields)]
+    known = {name for name, _ in fields}
+    lines += _once([(name, "documents" + options) for name, options in own.items() if name not in known])
     if len(lines) == 1:
         lines.append('# gender = "gender.csv"       # a table of documents and their groups')
         lines.append('# seller_size = "documents"   # a field of the documents')
@@ -218,7 +212,7 @@ def _groups(found: FoundFiles, documents: FoundFile | None) -> list[str]:
 def _engines(found: FoundFiles) -> list[str]:
     """The search engines that an audit asks."""
     lines = ["[engines]  # search engines that evenrank audit asks: engine files, databases or addresses"]
-    lines += [f"{_key(run_name(path))} = {quoted(path)}" for path in engine_files(found)]
+    lines += _once([(run_name(path), path) for path in engine_files(found)])
     if len(lines) == 1:
         lines.append('# shop = "opensearch+http://localhost:9200/products"')
     return [
@@ -234,6 +228,15 @@ def _example(kind: str) -> str:
     return {"qrels": "qrels.txt", "intents": "intents.qrels", "words": "counts.parquet"}.get(
         kind, f"{kind}.csv"
     )
+
+
+def _once(entries: Sequence[tuple[str, str]]) -> list[str]:
+    """A line for each key; what has the key of an earlier one is a comment, since no key may stand twice."""
+    lines, known = list[str](), set[str]()
+    for name, value in entries:
+        lines.append(f"{'# ' if name in known else ''}{_key(name)} = {quoted(value)}")
+        known.add(name)
+    return lines
 
 
 def _key(name: str) -> str:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from evenrank.errors import EvenrankError
 from evenrank.files import regular_file
-from evenrank.io.column_names import ACCEPTED, DOCUMENT_COLUMNS, PRODUCTS, SEARCHES, spelled
+from evenrank.io.clicks import ACCEPTED as OF_CLICKS
+from evenrank.io.column_names import ACCEPTED, DOCUMENT_COLUMNS, FURTHER, PRODUCTS, SEARCHES, spelled
 from evenrank.io.document_formats import format_of_documents
 from evenrank.io.shards import is_many, list_shards, pattern_like
 from evenrank.io.source import as_source, guess_format
@@ -24,6 +25,8 @@ EVEN = {"both", "none", "neutral", "mixed", "all", "neither"}  # labels that bel
 DOCUMENTS = {*ACCEPTED["document"], *DOCUMENT_COLUMNS["id"], *PRODUCTS}
 IDS = {*map(spelled, DOCUMENTS)}
 QUERIES = {*map(spelled, ACCEPTED["query"]), *SEARCHES}
+WORDS = {"keyword", "keywords", "term"}  # beside a text, those of the document and no query
+RANKS = {*ACCEPTED["rank"], *FURTHER["rank"]}
 TEXTS = {*DOCUMENT_COLUMNS["text"], *DOCUMENT_COLUMNS["title"], "name", "product_name", "product_title"}
 DATABASES = (".db", ".sqlite", ".sqlite3")
 
@@ -207,6 +210,10 @@ def _of_table(name: str, rows: list[dict[str, object]]) -> FoundFile | None:
     if query and document and lower & set(ACCEPTED["grade"]):
         return FoundFile(name, "intents" if lower & set(ACCEPTED["intent"]) else "qrels", columns)
     text = lower & TEXTS
+    if query and document and lower & set(OF_CLICKS["clicks"]):
+        return None  # neither a run nor groups
+    if query and document and lower & RANKS and not (text and query <= WORDS):
+        return FoundFile(name, "run", columns)
     if query and not document:
         return FoundFile(name, "queries", columns, fields)
     if document and text:

@@ -30,6 +30,7 @@ SEARCHES = ("search_term", "search_terms", "search_query", "search", "keyword", 
 FURTHER: dict[str, tuple[str, ...]] = {
     "query": SEARCHES,
     "document": PRODUCTS,
+    "rank": ("position", "pos"),
     "id": PRODUCTS,
     "text": ("name", "product_name", "product_title", "product_description", "long_description"),
 }
@@ -94,9 +95,10 @@ def resolve(
                 f"say which, columns={{{role!r}: {candidates[0]!r}}} ({shell}{role}={candidates[0]})"
             )
         if not candidates:
+            rank = " (a rank will do: --columns rank=NAME)" if role == "score" else ""
             raise DataError(
                 f"{source}: no column for the {role} (accepted: {', '.join(ACCEPTED[role])}); "
-                f"the columns found are {listed(found)}: name it with columns={{{role!r}: ...}}{advice}"
+                f"the columns found are {listed(found)}: name it with columns={{{role!r}: ...}}{rank}{advice}"
             )
         chosen[role] = candidates[0]
     for role, name in chosen.items():
@@ -131,10 +133,15 @@ def resolve_documents(found: Sequence[str], columns: Mapping[str, str] | None, s
 
 
 def score_role(found: Sequence[str], columns: Mapping[str, str] | None) -> list[str]:
-    """The roles that order a run here: a score, a rank, both, or none."""
+    """The roles that order a run here: a score, a rank, both, or none.
+
+    >>> score_role(["query", "document", "Position"], None), score_role(["position", "score"], None)
+    (['rank'], ['score'])
+    """
     given = columns or {}
-    has_score = "score" in given or any(name in ACCEPTED["score"] for name in found)
-    has_rank = "rank" in given or "rank" in found
+    has_score = "score" in given or bool(also_called(found, "score"))
+    # beside a score, a position may be anything
+    has_rank = "rank" in given or "rank" in found or (not has_score and bool(also_called(found, "rank")))
     return [role for role, there in (("score", has_score), ("rank", has_rank)) if there]
 
 

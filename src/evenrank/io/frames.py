@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from evenrank.errors import EvenrankWarning, shortened
 from evenrank.io.cells import grade_cells, id_cells, score_cells
-from evenrank.io.column_names import ACCEPTED, resolve, score_role
+from evenrank.io.column_names import ACCEPTED, PRODUCTS, SEARCHES, resolve, score_role, spelled
 from evenrank.io.layout import Columns, Layout
 from evenrank.io.row_problems import RowProblems
 
-_IDS = (*ACCEPTED["query"], *ACCEPTED["document"])
+_IDS = {*map(spelled, (*ACCEPTED["query"], *ACCEPTED["document"])), *SEARCHES, *PRODUCTS}
 _OTHERWISE = ("grade", "intent", "value", "share")  # roles of columns that runs do not have
 _LOOKED_AT = 1000  # rows in which numbers are looked for
 BY_INTENT = " (judgements by intent? read them with diversity=True, --qrels FILE:intents)"
@@ -120,7 +120,7 @@ def _perhaps_scores(frame: Frame, columns: Mapping[str, str] | None) -> bool:
     """Whether a column may hold scores or grades under a name that nobody knows: numbers in its first rows,
     or the name of something else that documents of queries have."""
     named = set((columns or {}).values())
-    others = [name for name in frame.names if name not in named and name not in _IDS]
+    others = [name for name in frame.names if name not in named and spelled(name) not in _IDS]
     if any(name in ACCEPTED[role] for name in others for role in _OTHERWISE):
         return True
     return any(_numeric(frame.column(name)[:_LOOKED_AT], text=frame.text) for name in others)
