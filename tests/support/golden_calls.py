@@ -78,7 +78,7 @@ def _then(result: Any, part: Any, names: Mapping[str, str], keywords: Mapping[st
 def _public(name: str) -> Any:
     """``evenrank.evaluate``, ``evenrank.Run.from_dict``: the longest module, then attributes."""
     parts = name.split(".")
-    for end in range(len(parts), 0, -1):
+    for end in range(len(parts) - 1, 0, -1):  # a function may be called as its module is
         try:
             found: Any = importlib.import_module(".".join(parts[:end]))
         except ModuleNotFoundError:
